@@ -4,6 +4,11 @@ import PackageDescription
 let package = Package(
     name: "InClassTesting",
     platforms: [.macOS(.v14)],
-    products: [],
-    targets: []
+    products: [
+        .library(name: "InClassTesting", targets: ["InClassTesting"]),
+    ],
+    targets: [
+        .target(name: "InClassTesting"),
+        .target(name: "TestEvents"),
+    ]
 )

@@ -54,6 +54,8 @@ package struct TestIssue: Equatable, Sendable {
     package var message: String
     /// Details that do not fit on the first line.
     package var notes: [String]
+    /// Where the code that failed was called from, innermost first; found by the supervisor, never on the wire.
+    package var callers: [SourcePlace] = []
     /// Not nil inside `withKnownIssue`, where an issue is what is expected.
     package var knownReason: String?
 

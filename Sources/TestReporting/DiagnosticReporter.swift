@@ -55,17 +55,18 @@ package struct DiagnosticReporter: Sendable {
         if result.outcome == .failed {
             lines += DiagnosticText.captured(result.output, omittedCount: result.omittedOutputCount)
         }
-        if verbosity >= .tests { lines.append(outcomeLine(for: result)) }
+        let isNews = result.outcome == .skipped || result.issues.contains { $0.knownReason != nil }
+        if verbosity >= .tests || verbosity == .summary && isNews { lines.append(outcomeLine(for: result)) }
         return lines
     }
 
     private func outcomeLine(for result: TestResult) -> String {
         var line = "\(result.outcome.rawValue) \(result.test.name)"
         if !isStable, result.outcome != .skipped { line += " (\(Self.duration(result.nanoseconds)))" }
-        if let reason = result.skipReason { line += ", skipped because \(DiagnosticText.harmless(reason))" }
+        if let reason = result.skipReason { line += " because \(DiagnosticText.harmless(reason))" }
         for issue in result.issues {
             if let reason = issue.knownReason {
-                line += ", known issue \(DiagnosticText.harmless(reason)), \(DiagnosticText.message(for: issue, of: nil))"
+                line += ", known issue '\(DiagnosticText.escaped(reason))' (\(DiagnosticText.message(for: issue, of: nil)))"
             }
         }
         return line

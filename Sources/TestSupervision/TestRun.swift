@@ -58,15 +58,12 @@ package struct RunTally: Equatable, Sendable {
 package enum RunError: Error, Equatable, CustomStringConvertible {
     /// The system refused what the runner needs.
     case system(SystemError)
-    /// The selection names what is not there.
-    case selection([String])
     /// The image speaks another version of the worker protocol.
     case protocolMismatch(String)
 
     package var description: String {
         switch self {
         case .system(let error): error.description
-        case .selection(let mistakes): mistakes.joined(separator: "\n")
         case .protocolMismatch(let text): text
         }
     }
@@ -81,7 +78,8 @@ package final class TestRun {
     private let scan: () -> SourceScan
     private lazy var sources = scan()
 
-    private var plan: [PlannedTest] = []
+    /// The module's tests, once a worker has announced them.
+    package private(set) var plan: [PlannedTest] = []
     private var warnings: [(typeName: String, text: String)] = []
     private var tally = RunTally()
 
@@ -109,8 +107,6 @@ package final class TestRun {
     /// Runs the selected tests and says what they came to.
     package func run() throws(RunError) -> RunTally {
         guard let worker = try startedWorker() else { return tally }
-        let mistakes = options.selection.mistakes(in: plan)
-        guard mistakes.isEmpty else { throw .selection(mistakes) }
         let selected = plan.indices.filter { options.selection.includes(plan[$0]) }
         tally.planned = selected.count
         tally.unselected = plan.count - selected.count
@@ -182,7 +178,7 @@ package final class TestRun {
             }
         }
         let end = worker.waitForEnd()
-        let issue = deathIssue(end, outputStart: outputStart, expected: "a list of its tests")
+        let issue = deathIssue(end, outputStart: outputStart, expected: "list of its tests")
         reportModuleIssue(got: issue.got, expected: issue.expected, at: issue)
         return nil
     }
@@ -198,7 +194,7 @@ package final class TestRun {
             if current != nil {
                 reportDeath(end)
             } else if end != .exited(0), remaining.allSatisfy({ $0.allSatisfy(reported.contains) }) {
-                let issue = deathIssue(end, outputStart: outputOffset, expected: "a quiet end after the last test")
+                let issue = deathIssue(end, outputStart: outputOffset, expected: "quiet end after the last test")
                 reportModuleIssue(got: issue.got, expected: issue.expected)
             }
             let left = remaining.flatMap { $0 }.filter { !reported.contains($0) }
@@ -248,10 +244,10 @@ package final class TestRun {
 
     private func take(_ event: TestEvent) {
         switch event {
-        case .begin(let index):
+        case .begin(let index, let outputStart):
             guard plan.indices.contains(index) else { return }
             current = (
-                index, TestResult(test: plan[index], outcome: .passed), outputOffset,
+                index, TestResult(test: plan[index], outcome: .passed), outputStart,
                 ContinuousClock.now + .milliseconds(options.timeoutMilliseconds)
             )
             report(.began(plan[index]))
@@ -260,11 +256,11 @@ package final class TestRun {
             current?.result.issues.append(place)
         case .skip(let reason):
             current?.result.skipReason = reason
-        case .end(let index, let nanoseconds, let outputStart, let outputEnd):
+        case .end(let index, let nanoseconds, let outputEnd):
             guard var ended = current, ended.index == index else { return }
             current = nil
             ended.result.nanoseconds = nanoseconds
-            finish(ended.result, index, output: outputStart..<max(outputStart, outputEnd))
+            finish(ended.result, index, output: ended.outputStart..<max(ended.outputStart, outputEnd))
         case .crash, .exit:
             lastWords = event
         case .warning(let typeName, let text):
@@ -282,8 +278,8 @@ package final class TestRun {
         if result.outcome == .failed {
             let start = max(output.lowerBound, output.upperBound - options.outputByteCountMax)
             result.omittedOutputCount = start - output.lowerBound
-            result.output =
-                (try? FileAccess.contents(of: outputFile, from: start, to: output.upperBound, name: "output")) ?? []
+            let written = try? FileAccess.contents(of: outputFile, from: start, to: output.upperBound, name: "output")
+            result.output = FatalMessage.withoutStackTrace(written ?? [])
         }
         tally.knownIssues += result.issues.count - failures.count
         switch result.outcome {
@@ -303,7 +299,7 @@ package final class TestRun {
     private func reportDeath(_ end: ProcessEnd) {
         guard var died = current else { return }
         current = nil
-        let issue = deathIssue(end, outputStart: died.outputStart, expected: "the end of the test")
+        let issue = deathIssue(end, outputStart: died.outputStart, expected: "end of test")
         died.result.issues.append(located(issue, test: died.result.test))
         finish(died.result, died.index, output: died.outputStart..<outputOffset)
     }
@@ -342,7 +338,10 @@ package final class TestRun {
             issue.line = place.line
             issue.column = place.column
         }
-        issue.callers = Array(places.dropFirst().prefix(8))
+        // Recursion says the same place again and again.
+        for caller in places.dropFirst() where caller != issue.callers.last && issue.callers.count < 8 {
+            issue.callers.append(caller)
+        }
         return issue
     }
 
@@ -445,6 +444,19 @@ struct FatalMessage: Equatable {
         guard parts.count >= 2, let number = Int(parts[1]) else { return }
         fileName = FileAccess.name(of: String(parts[0]))
         self.line = number
+    }
+
+    /// Leaves out the stack that some of the runtime's messages carry: addresses in libraries, which say nothing here.
+    static func withoutStackTrace(_ output: [UInt8]) -> [UInt8] {
+        guard output.withUnsafeBytes({ ByteSearch.offset(of: "Current stack trace:", in: $0) }) != nil else { return output }
+        var isTrace = false
+        let lines = output.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).filter { line in
+            let text = String(decoding: line, as: UTF8.self)
+            // A frame is a number, a library, an address and a function.
+            isTrace = text == "Current stack trace:" || isTrace && text.first.map(\.isNumber) == true && text.count > 40
+            return !isTrace
+        }
+        return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
     }
 
     /// The place among a module's sources, where a file's name is unique.

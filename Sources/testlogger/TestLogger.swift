@@ -26,6 +26,10 @@ struct TestLogger {
     private let options: Options
     private let root: String
     private var tally = RunTally()
+    /// All tests of all subjects, selected or not.
+    private var plan: [PlannedTest] = []
+    /// What to say if no subject has anything to run.
+    private var absences: [String] = []
 
     static func main() {
         let words = CommandLine.arguments.dropFirst()
@@ -70,10 +74,14 @@ struct TestLogger {
         var worst = ExitStatus.passed
         for subject in subjects {
             let status = run(subject, runOptions)
-            // Nothing to run matters only when it is so for every subject.
-            if status == .failed || status != .nothingToRun && worst != .failed && status != .passed { worst = status }
+            if status == .failed || status == .notRun && worst != .failed { worst = status }
         }
-        if worst == .passed, tally.planned == 0, options.marker == nil { worst = .nothingToRun }
+        let mistakes = runOptions.selection.mistakes(in: plan)
+        for mistake in mistakes { Self.complain(mistake) }
+        if worst == .passed, options.marker == nil, tally.planned == 0 || !mistakes.isEmpty {
+            if mistakes.isEmpty { for absence in absences { Self.complain(absence) } }
+            worst = .nothingToRun
+        }
         printSummary(start, worst)
         if worst == .passed, let marker = options.marker, !FileAccess.exists(marker) {
             // Only when it is missing: a build does not compile again what has not changed.
@@ -94,7 +102,7 @@ struct TestLogger {
     }
 
     private func printSummary(_ start: ContinuousClock.Instant, _ status: ExitStatus) {
-        if options.isListing || status == .usage || status == .notRun { return }
+        if options.isListing || tally.planned == 0 && !tally.isRed { return }
         if options.verbosity == .quiet, !tally.isRed { return }
         let elapsed = (ContinuousClock.now - start).components
         let summary = SummaryText(
@@ -122,16 +130,15 @@ struct TestLogger {
     }
 
     /// Links the image; nil when there is one to run.
-    private func link(_ module: ModuleDescription) -> ExitStatus? {
+    private mutating func link(_ module: ModuleDescription) -> ExitStatus? {
         do throws(LinkError) {
             switch try ImageLinker(module).link() {
             case .linked, .upToDate: return nil
             case .compiledOut:
-                if options.marker != nil { return .passed }
-                Self.complain(
+                absences.append(
                     "the tests of module '\(module.module)' are compiled out of this build; "
                         + "'-Xswiftc -DIN_CLASS_TESTS' keeps them in a release build")
-                return .nothingToRun
+                return .passed
             }
         } catch {
             let manifest = SourcePlace(path: "\(module.root)/Package.swift", line: 1, column: 1)
@@ -167,26 +174,24 @@ struct TestLogger {
                 for line in reporter.lines(for: event) { print(line) }
             }
             let result = try run.run()
+            plan += run.plan
             tally = tally + result
             if result.isRed { return .failed }
-            guard result.planned == 0 else { return .passed }
-            reportNothing(module, result, paths)
-            return options.marker == nil ? .nothingToRun : .passed
+            if result.planned == 0 { noteAbsence(module, result, paths) }
+            return .passed
         } catch {
             Self.complain(error.description)
-            if case .selection = error { return .nothingToRun }
             return .notRun
         }
     }
 
-    private func reportNothing(_ module: ModuleDescription, _ result: RunTally, _ paths: PathStyle) {
-        guard let marker = options.marker, let source = module.sources.first else {
-            let name = module.module.isEmpty ? module.image : "module '\(module.module)'"
-            let what = result.unselected > 0 ? "the selection leaves nothing of \(name) to run" : "\(name) lists no tests"
-            return Self.complain(what)
-        }
-        _ = marker
-        let text = "module '\(module.module)' lists no tests; a type lists its own in testSelectors"
-        print(DiagnosticText(paths: paths).line(.warning, at: SourcePlace(path: source, line: 1, column: 1), text))
+    private mutating func noteAbsence(_ module: ModuleDescription, _ result: RunTally, _ paths: PathStyle) {
+        let name = module.module.isEmpty ? module.image : "module '\(module.module)'"
+        let what = result.unselected > 0 ? "the selection leaves nothing of \(name) to run" : "\(name) lists no tests"
+        absences.append(what)
+        // A build goes on, but not in silence.
+        guard options.marker != nil, let source = module.sources.first else { return }
+        let place = SourcePlace(path: source, line: 1, column: 1)
+        print(DiagnosticText(paths: paths).line(.warning, at: place, "\(what); a type lists its own in testSelectors"))
     }
 }

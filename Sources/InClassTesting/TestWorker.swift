@@ -100,14 +100,15 @@ enum TestWorker {
 
     /// Runs ranges of the plan until the supervisor closes the commands.
     private static func serve(_ commands: consuming CommandReader, _ tests: [Test]) async {
+        var outputEnd = outputOffset()
         while let range = commands.next() {
-            for index in range where tests.indices.contains(index) { await run(tests[index], index) }
+            for index in range where tests.indices.contains(index) { await run(tests[index], index, &outputEnd) }
             Recorder.send { $0.add("idle") }
         }
     }
 
-    private static func run(_ test: Test, _ index: Int) async {
-        Recorder.begin(index, outputStart: outputOffset())
+    private static func run(_ test: Test, _ index: Int, _ outputEnd: inout Int) async {
+        Recorder.begin(index, outputStart: outputEnd)
         CrashReports.testBegins()
         let start = ContinuousClock.now
         var skipReason: String?
@@ -118,9 +119,10 @@ enum TestWorker {
         CrashReports.testEnds()
         fflush(nil)
         if let skipReason { Recorder.send { $0.add("skip", [skipReason]) } }
+        outputEnd = outputOffset()
         Recorder.end(
             index, nanoseconds: Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000),
-            outputEnd: outputOffset())
+            outputEnd: outputEnd)
     }
 
     /// How much has been written to the standard output, which the supervisor has made a file.

@@ -107,8 +107,14 @@ extension TestEvent {
     /// Creates an event from one line without its newline, or nil when the line is not an event of this version.
     ///
     /// - Complexity: O(length of the line).
-    package init?(line: some Collection<UInt8>) {
-        self.init(reader: FieldReader(line: Array(line)))
+    package init?(line: UnsafeRawBufferPointer) {
+        self.init(reader: FieldReader(line: line))
+    }
+
+    /// Creates an event from one line without its newline, or nil when the line is not an event of this version.
+    package init?(line: [UInt8]) {
+        guard let event = line.withUnsafeBytes(TestEvent.init(line:)) else { return nil }
+        self = event
     }
 
     private init?(reader start: FieldReader) {
@@ -159,10 +165,10 @@ extension TestEvent {
 }
 
 private struct FieldReader {
-    let line: [UInt8]
+    let line: UnsafeRawBufferPointer
     var index = 0
 
-    init(line: [UInt8]) { self.line = line }
+    init(line: UnsafeRawBufferPointer) { self.line = line }
 
     var isAtEnd: Bool { index > line.count }
 
@@ -174,12 +180,12 @@ private struct FieldReader {
             if line[end] == UInt8(ascii: "\\") { hasEscape = true }
             end += 1
         }
-        let field = line[index..<end]
+        let field = UnsafeRawBufferPointer(rebasing: line[index..<end])
         index = end + 1
         return hasEscape ? Self.unescaped(field) : String(decoding: field, as: UTF8.self)
     }
 
-    private static func unescaped(_ field: ArraySlice<UInt8>) -> String? {
+    private static func unescaped(_ field: UnsafeRawBufferPointer) -> String? {
         var bytes: [UInt8] = []
         var isEscaped = false
         for byte in field {
@@ -264,7 +270,7 @@ extension TestEvent: SelfTesting {
         write(&writer)
         expectEqual(writer.buffer.last, UInt8(ascii: "\n"), "end of the line")
         expectEqual(writer.buffer.dropLast().contains(UInt8(ascii: "\n")), false, "one line")
-        return TestEvent(line: writer.buffer.dropLast())
+        return TestEvent(line: Array(writer.buffer.dropLast()))
     }
 
     private static func testReadsWhatWorkersWrite() {

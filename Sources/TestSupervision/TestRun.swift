@@ -154,9 +154,9 @@ package final class TestRun {
         let outputStart = outputOffset
         let deadline = ContinuousClock.now + .milliseconds(options.timeoutMilliseconds)
         lastWords = nil
-        while let lines = worker.lines(waiting: 100) {
-            for line in lines {
-                guard let event = TestEvent(line: line) else {
+        while let events = worker.events(waiting: 100) {
+            for event in events {
+                guard let event else {
                     throw .protocolMismatch(
                         "the test image said what this testlogger does not understand; build it anew")
                 }
@@ -227,10 +227,9 @@ package final class TestRun {
                 wait = max(0, min(1000, Int(left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000) + 1))
                 if ContinuousClock.now >= current.deadline { return endHung(worker) }
             }
-            guard let lines = worker.lines(waiting: wait) else { return }
-            for line in lines {
-                guard let event = TestEvent(line: line) else { continue }
-                if event == .idle { runNext() } else { take(event) }
+            guard let events = worker.events(waiting: wait) else { return }
+            for case let event? in events {
+                if case .idle = event { runNext() } else { take(event) }
             }
         }
     }
@@ -239,8 +238,8 @@ package final class TestRun {
     private func endHung(_ worker: Worker) {
         worker.send(signal: SIGPROF)
         let patience = ContinuousClock.now + .milliseconds(300)
-        while lastWords == nil, ContinuousClock.now < patience, let lines = worker.lines(waiting: 50) {
-            for line in lines { if let event = TestEvent(line: line) { take(event) } }
+        while lastWords == nil, ContinuousClock.now < patience, let events = worker.events(waiting: 50) {
+            for case let event? in events { take(event) }
         }
         worker.send(signal: SIGKILL)
         if lastWords == nil { lastWords = .crash(signal: Int(SIGPROF), frames: []) }
@@ -421,7 +420,7 @@ package final class TestRun {
             let place = sources[typeName]?.lists.first ?? fallbackPlace
             warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
         }
-        guard !options.selection.isRestricted else { return }
+        if options.selection.isRestricted || NameSums.showNothingLost(sources: module.sources, plan: plan) { return }
         for warning in sources.listWarnings(plan: plan) { warn(warning) }
     }
 

@@ -80,20 +80,35 @@ final class Worker {
 
     /// Waits for events, at most so many milliseconds.
     ///
-    /// - Returns: the lines that have arrived, or nil when there will be none any more.
-    func lines(waiting milliseconds: Int) -> [ArraySlice<UInt8>]? {
+    /// - Returns: the events that have arrived, nil in place of a line that is none; or nil when there will be no more.
+    func events(waiting milliseconds: Int) -> [TestEvent?]? {
         var descriptor = pollfd(fd: events, events: Int16(POLLIN), revents: 0)
         let ready = poll(&descriptor, 1, Int32(clamping: milliseconds))
         if ready == 0 || ready < 0 && errno == EINTR { return hasEnded ? nil : [] }
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        let count = read(events, &chunk, chunk.count)
-        if count < 0, errno == EINTR { return [] }
-        guard count > 0 else { return nil }
-        pending += chunk[..<count]
-        guard let last = pending.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
-        let lines = pending[..<last].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        pending.removeSubrange(...last)
-        return lines
+        let start = pending.count
+        pending.append(contentsOf: repeatElement(0, count: 1 << 16))
+        let count = pending.withUnsafeMutableBytes { read(events, $0.baseAddress.map { $0 + start }, 1 << 16) }
+        let isInterrupted = count < 0 && errno == EINTR
+        pending.removeLast(1 << 16 - max(0, count))
+        if isInterrupted { return [] }
+        return count > 0 ? takePendingEvents() : nil
+    }
+
+    /// Reads all whole lines.
+    private func takePendingEvents() -> [TestEvent?] {
+        var found: [TestEvent?] = []
+        var lineStart = 0
+        pending.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return }
+            // SAFETY: memchr is asked of what lies between the start of a line and the end of the buffer.
+            while let newline = memchr(base + lineStart, 0x0A, bytes.count - lineStart) {
+                let lineEnd = UnsafeRawPointer(newline) - base
+                found.append(TestEvent(line: UnsafeRawBufferPointer(rebasing: bytes[lineStart..<lineEnd])))
+                lineStart = lineEnd + 1
+            }
+        }
+        pending.removeFirst(lineStart)
+        return found
     }
 
     /// Whether the process is gone although something it started still holds the pipe.

@@ -27,6 +27,8 @@ enum CrashReports {
     private nonisolated(unsafe) static var backtrace: Backtrace?
     private nonisolated(unsafe) static var isTestRunning = false
     private nonisolated(unsafe) static var testThread = pthread_self()
+    /// The thread that has been given its stack last.
+    private nonisolated(unsafe) static var preparedThread: pthread_t?
 
     /// Sends last words to the descriptor from now on.
     static func install(descriptor: Int32) {
@@ -70,8 +72,12 @@ enum CrashReports {
 
     /// A test begins on the calling thread.
     static func testBegins() {
-        prepareThread()
-        testThread = pthread_self()
+        let thread = pthread_self()
+        if preparedThread.map({ pthread_equal(thread, $0) == 0 }) ?? true {
+            prepareThread()
+            preparedThread = thread
+        }
+        testThread = thread
         isTestRunning = true
     }
 

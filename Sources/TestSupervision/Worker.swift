@@ -19,6 +19,8 @@ final class Worker {
     private let events: Int32
     private var commands: Int32
     private var pending: [UInt8] = []
+    /// What one read fills; raw memory, which a debug build can fill and copy without a call a byte.
+    private let chunk = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 16)
     private var end: ProcessEnd?
 
     /// Starts an image.
@@ -57,6 +59,7 @@ final class Worker {
     }
 
     deinit {
+        chunk.deallocate()
         closeCommands()
         close(events)
         if end == nil {
@@ -85,13 +88,11 @@ final class Worker {
         var descriptor = pollfd(fd: events, events: Int16(POLLIN), revents: 0)
         let ready = poll(&descriptor, 1, Int32(clamping: milliseconds))
         if ready == 0 || ready < 0 && errno == EINTR { return hasEnded ? nil : [] }
-        let start = pending.count
-        pending.append(contentsOf: repeatElement(0, count: 1 << 16))
-        let count = pending.withUnsafeMutableBytes { read(events, $0.baseAddress.map { $0 + start }, 1 << 16) }
-        let isInterrupted = count < 0 && errno == EINTR
-        pending.removeLast(1 << 16 - max(0, count))
-        if isInterrupted { return [] }
-        return count > 0 ? takePendingEvents() : nil
+        let count = read(events, chunk.baseAddress, chunk.count)
+        if count < 0, errno == EINTR { return [] }
+        guard count > 0 else { return nil }
+        pending.append(contentsOf: UnsafeBufferPointer(rebasing: chunk[..<count]))
+        return takePendingEvents()
     }
 
     /// Reads all whole lines.

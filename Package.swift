@@ -6,9 +6,11 @@ let package = Package(
     platforms: [.macOS(.v14)],
     products: [
         .library(name: "InClassTesting", targets: ["InClassTesting"]),
+        .library(name: "StringTables", targets: ["StringTables"]),
     ],
     targets: [
         .target(name: "InClassTesting"),
+        .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: [.strictMemorySafety()]),
         .target(name: "TestEvents"),
     ]
 )

@@ -12,21 +12,26 @@ let package = Package(
     platforms: [.macOS(.v14)],
     products: [
         .library(name: "InClassTesting", targets: ["InClassTesting"]),
+        .library(name: "StringTables", targets: ["StringTables"]),
         .executable(name: "testlogger", targets: ["testlogger"]),
         .plugin(name: "InClassTests", targets: ["InClassTests"]),
         .plugin(name: "TestLogger", targets: ["TestLogger"]),
     ],
     targets: [
         .target(name: "InClassTesting", swiftSettings: selfTests),
+        .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: [.strictMemorySafety()]),
         .target(name: "TestEvents", dependencies: selfTestDependencies, swiftSettings: selfTests),
         .target(name: "TestSupervision", dependencies: ["TestEvents"] + selfTestDependencies, swiftSettings: selfTests),
         .target(name: "TestReporting", dependencies: ["TestEvents"] + selfTestDependencies, swiftSettings: selfTests),
         .executableTarget(
-            name: "testlogger", dependencies: ["TestEvents", "TestSupervision", "TestReporting"] + selfTestDependencies,
+            name: "testlogger",
+            dependencies: ["TestEvents", "TestSupervision", "TestReporting"] + selfTestDependencies,
             swiftSettings: selfTests),
         .target(
             name: "SelfTests",
-            dependencies: ["InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger"],
+            dependencies: [
+                "InClassTesting", "StringTables", "TestEvents", "TestSupervision", "TestReporting", "testlogger",
+            ],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
         .plugin(

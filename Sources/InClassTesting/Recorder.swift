@@ -78,6 +78,7 @@ package enum Recorder {
     // SAFETY: read and written under the mutex only.
     private nonisolated(unsafe) static var writer = EventWriter(descriptor: -1)
     private nonisolated(unsafe) static var issueCount = 0
+    private nonisolated(unsafe) static var hasIssues = false
     private nonisolated(unsafe) static var scopes: [Scope] = []
 
     /// An open `withKnownIssue`, or an open collection of a test of this module.
@@ -116,8 +117,11 @@ package enum Recorder {
     }
 
     /// The test is over; the line goes out with the next one.
-    static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) {
+    ///
+    /// - Returns: whether any test has had an issue so far.
+    static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) -> Bool {
         locked {
+            hasIssues = hasIssues || issueCount > 0
             if issueCount > issueCountMax {
                 let rest = RecordedIssue(
                     place: .test, got: "\(issueCount) issues", expected: "at most \(issueCountMax)",
@@ -125,6 +129,7 @@ package enum Recorder {
                 writer.add(rest)
             }
             writer.add("end", index, nanoseconds, outputEnd)
+            return hasIssues
         }
     }
 

@@ -34,6 +34,8 @@ enum TestWorker {
         var testName: String
         var testType: String
         var module: String
+        /// How long it may take, or 0 for as long as any other.
+        var timeoutMilliseconds: Int
         var body: TestBody
     }
 
@@ -72,7 +74,9 @@ enum TestWorker {
         }
         Recorder.send { writer in
             for test in tests {
-                writer.add("planned", [test.typeName, test.testName, test.testType, test.module])
+                writer.add(
+                    "planned",
+                    [test.typeName, test.testName, test.testType, test.module, String(test.timeoutMilliseconds)])
             }
             writer.add("ready", tests.count)
         }
@@ -84,7 +88,9 @@ enum TestWorker {
             [(.unit, type.testSelectors)]
                 + type.testSelectorsByType.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) }
         }
+        func timeout<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> Int? { type.testTimeoutMilliseconds }
         let lists = selectors(tested.type)
+        let typeTimeout = timeout(tested.type)
         if lists.allSatisfy({ $0.1.entries.isEmpty }) {
             Recorder.send { $0.add("warning", [tested.name, "its list of tests is empty"]) }
         }
@@ -93,7 +99,7 @@ enum TestWorker {
                 tests.append(
                     Test(
                         typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
-                        body: entry.body))
+                        timeoutMilliseconds: list.timeoutMilliseconds ?? typeTimeout ?? 0, body: entry.body))
             }
         }
     }
@@ -120,9 +126,11 @@ enum TestWorker {
         fflush(nil)
         if let skipReason { Recorder.send { $0.add("skip", [skipReason]) } }
         outputEnd = outputOffset()
-        Recorder.end(
+        let hasFailed = Recorder.end(
             index, nanoseconds: Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000),
             outputEnd: outputEnd)
+        // What passed tests have written is of no use to anybody, but may be much.
+        if !hasFailed, outputEnd > 1 << 20, ftruncate(1, 0) == 0 { outputEnd = 0 }
     }
 
     /// How much has been written to the standard output, which the supervisor has made a file.

@@ -19,7 +19,7 @@ package struct SourcePlace: Equatable, Hashable, Sendable {
 
 /// How a test ended.
 package struct TestResult: Equatable, Sendable {
-    package enum Outcome: String, Sendable { case passed, failed, skipped }
+    package enum Outcome: String, Sendable { case passed, failed, skipped, notRun }
 
     package var test: PlannedTest
     package var outcome: Outcome

@@ -12,8 +12,13 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
     package var testType: String
     /// The module that defines the type.
     package var module: String
+    /// How long it may take, or 0 for as long as any other.
+    package var timeoutMilliseconds: Int
 
-    package init(typeName: String, testName: String, testType: String, module: String) {
+    package init(
+        typeName: String, testName: String, testType: String, module: String, timeoutMilliseconds: Int = 0
+    ) {
+        self.timeoutMilliseconds = timeoutMilliseconds
         self.typeName = typeName
         self.testName = testName
         self.testType = testType
@@ -131,9 +136,12 @@ extension TestEvent {
             self = .end(index: index, nanoseconds: nanoseconds, outputEnd: outputEnd)
         case "planned":
             guard let typeName = reader.next(), let testName = reader.next(), let testType = reader.next(),
-                let module = reader.next()
+                let module = reader.next(), let timeout = reader.nextNumber()
             else { return nil }
-            self = .planned(PlannedTest(typeName: typeName, testName: testName, testType: testType, module: module))
+            self = .planned(
+                PlannedTest(
+                    typeName: typeName, testName: testName, testType: testType, module: module,
+                    timeoutMilliseconds: timeout))
         case "issue":
             guard let issue = reader.nextIssue() else { return nil }
             self = .issue(issue)
@@ -275,10 +283,11 @@ extension TestEvent: SelfTesting {
 
     private static func testReadsWhatWorkersWrite() {
         let hostile = "a\tb\nc\\d\r\u{0}é"
-        let test = PlannedTest(typeName: hostile, testName: "t", testType: "unit", module: "")
+        let test = PlannedTest(
+            typeName: hostile, testName: "t", testType: "unit", module: "", timeoutMilliseconds: 50)
         let rows: [(TestEvent, (inout EventWriter) -> Void)] = [
             (.version(1), { $0.add("version", 1) }),
-            (.planned(test), { $0.add("planned", [hostile, "t", "unit", ""]) }),
+            (.planned(test), { $0.add("planned", [hostile, "t", "unit", "", "50"]) }),
             (.ready(count: 0), { $0.add("ready", 0) }),
             (.begin(index: 7, outputStart: 9), { $0.add("begin", 7, 9) }),
             (.end(index: 7, nanoseconds: .max, outputEnd: 12), { $0.add("end", 7, .max, 12) }),

@@ -95,6 +95,12 @@ final class Worker {
         return takePendingEvents()
     }
 
+    /// Waits until any of several workers has said something, at most so many milliseconds.
+    static func wait(for workers: [Worker], milliseconds: Int) {
+        var descriptors = workers.map { pollfd(fd: $0.events, events: Int16(POLLIN), revents: 0) }
+        _ = poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: milliseconds))
+    }
+
     /// Reads all whole lines.
     private func takePendingEvents() -> [TestEvent?] {
         var found: [TestEvent?] = []

@@ -172,7 +172,7 @@ struct TestLogger {
             paths: paths, verbosity: options.verbosity, isStable: options.isStable, isColoured: isTerminal)
         let isListing = options.isListing
         do throws(RunError) {
-            let run = try TestRun(module, options: runOptions) { event in
+            let run = TestRun(module, options: runOptions) { event in
                 if isListing, case .planned(_, let tests) = event {
                     for test in tests { print("\(test.module).\(test.name)") }
                 }

@@ -36,6 +36,9 @@ struct IssueLocator {
             issue.got = "no end after \(milliseconds) ms"
         case (.flood(let byteCount), _, _):
             issue.got = "\(byteCount >> 20) MB of output"
+        case (.interruption(let reason), _, _):
+            issue.kind = .timeout
+            issue.got = "end of the run by \(reason)"
         case (_, .crash(let signal, _), _):
             issue.got = "crash \(signalName(Int32(clamping: signal)))" + (fatal.map { " '\($0.text)'" } ?? "")
         case (_, _, .killed(let signal)):

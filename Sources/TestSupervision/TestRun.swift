@@ -112,6 +112,7 @@ package final class TestRun {
     private func runQueue() throws(RunError) {
         let start = ContinuousClock.now
         while true {
+            if let reason = Interruption.reason { interrupt(reason) }
             assign()
             sessions.removeAll { $0.state == .dead }
             if sessions.isEmpty {
@@ -124,6 +125,11 @@ package final class TestRun {
             Worker.wait(for: sessions.map(\.worker), milliseconds: min(patience, isLong ? 1000 : 10))
             for session in sessions { try serve(session) }
         }
+    }
+
+    private func interrupt(_ reason: String) {
+        isStopping = true
+        for session in sessions { session.interrupt(reason) }
     }
 
     private var patience: Int { sessions.map(\.patience).min() ?? 0 }
@@ -164,7 +170,8 @@ package final class TestRun {
         // What a dead worker had not begun is run by the next.
         let rest = session.assigned.filter { !done.contains($0) && $0 != death.test?.index }
         guard let (index, partial) = death.test else {
-            if session.state == .dead, session.wasStarting || !rest.isEmpty || death.end != .exited(0) {
+            if case .interruption? = death.verdict { return }
+            if session.wasStarting || !rest.isEmpty || death.end != .exited(0) {
                 reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
                 // A worker that dies between tests would do so for ever.
                 queue = []

@@ -33,8 +33,11 @@ package struct TestPattern: Sendable {
     }
 
     package func matches(_ test: PlannedTest) -> Bool {
-        regexec(expression, test.name, 0, nil, 0) == 0
-            || regexec(expression, "\(test.module).\(test.name)", 0, nil, 0) == 0
+        // Bazel and swift-testing write Type/test.
+        let names = [test.name, "\(test.module).\(test.name)", "\(test.typeName)/\(test.testName)"]
+        return names.contains {
+            regexec(expression, $0, 0, nil, 0) == 0
+        }
     }
 }
 
@@ -63,7 +66,7 @@ package struct SourceLine: Equatable, Sendable {
     }
 
     /// Whether a source's absolute path is meant.
-    func names(_ source: String) -> Bool { source == path || source.hasSuffix("/\(path)") }
+    package func names(_ source: String) -> Bool { source == path || source.hasSuffix("/\(path)") }
 }
 
 /// The tests to run: those of the given types that match a filter, if there are filters, and no exclusion.

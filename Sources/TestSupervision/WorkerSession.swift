@@ -26,6 +26,7 @@ struct WorkerDeath {
     enum Verdict: Equatable {
         case timeout(milliseconds: Int)
         case flood(byteCount: Int)
+        case interruption(reason: String)
     }
 }
 
@@ -180,6 +181,12 @@ final class WorkerSession {
         while lastWords == nil, ContinuousClock.now < patience, let events = worker.events(waiting: 50) {
             for case let event? in events { _ = take(event) }
         }
+        worker.send(signal: SIGKILL)
+    }
+
+    /// Ends the worker because the whole run is to end.
+    func interrupt(_ reason: String) {
+        if verdict == nil { verdict = .interruption(reason: reason) }
         worker.send(signal: SIGKILL)
     }
 

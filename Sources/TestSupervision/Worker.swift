@@ -50,7 +50,7 @@ final class Worker {
                 descriptors: [
                     (nothing, 0), (output, 1), (output, 2), (eventPipe.write, Self.eventDescriptor),
                     (commandPipe.read, Self.commandDescriptor),
-                ])
+                ], isGroup: true)
         } catch {
             close(eventPipe.read)
             close(commandPipe.write)
@@ -62,10 +62,10 @@ final class Worker {
         chunk.deallocate()
         closeCommands()
         close(events)
-        if end == nil {
-            kill(process, SIGKILL)
-            _ = ChildProcess.wait(for: process)
-        }
+        if end == nil { kill(process, SIGKILL) }
+        // What a test has started and left behind goes with the worker.
+        kill(-process, SIGKILL)
+        if end == nil { _ = ChildProcess.wait(for: process) }
     }
 
     /// Tells the worker to run a range of its plan.

@@ -35,7 +35,7 @@ struct TestLogger: CommandPlugin {
         let withValue: Set<String> = [
             "-tt", "--test-type", "--filter", "--skip", "--timeout", "--shard", "--partition", "--slow", "--slowest",
             "-j",
-            "--jobs", "--repeat",
+            "--jobs", "--repeat", "--debug",
         ]
         var names: [String] = []
         var options: [String] = []

@@ -18,6 +18,7 @@
 @_cdecl("inclass_main")
 public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
     let words = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
+    if words.count == 4, words[1] == "--in-class-debug" { TestWorker.startDebugging(module: words[2], test: words[3]) }
     guard words.count == 5, words[1] == "--in-class-worker", let events = Int32(words[3]),
         let commands = Int32(words[4])
     else {
@@ -49,10 +50,34 @@ enum TestWorker {
         Recorder.connect(EventWriter(descriptor: events))
         CrashReports.install(descriptor: events)
         let tests = announcePlan(module: module)
-        Task.detached {
+        drainMainQueue {
             await serve(CommandReader(descriptor: commands), tests)
+            return 0
+        }
+    }
+
+    /// Runs one test for a debugger: in this process with its own output, no limit and no handler; issues are printed.
+    static func startDebugging(module: String, test name: String) -> Never {
+        Recorder.connect(EventWriter(descriptor: -1))
+        Recorder.printsIssues = true
+        let tests = plannedTests(module: module).filter { "\($0.typeName).\($0.testName)" == name }
+        guard let test = tests.first else {
+            fputs("there is no test \(name)\n", stderr)
+            exit(4)
+        }
+        drainMainQueue {
+            do { try await test.body() } catch { try? recordThrown(error, from: "the test") }
+            fputs("\(name) is over\n", stderr)
+            return 0
+        }
+    }
+
+    /// Runs something in a task and ends the process with its status, while the main thread serves the main actor.
+    private static func drainMainQueue(_ body: @escaping @Sendable () async -> Int32) -> Never {
+        Task.detached {
+            let status = await body()
             fflush(nil)
-            exit(0)
+            exit(status)
         }
         typealias Drain = @convention(c) () -> Void
         guard let symbol = dlsym(nil, "swift_task_asyncMainDrainQueue") else {
@@ -61,15 +86,31 @@ enum TestWorker {
         }
         // SAFETY: takes nothing and returns nothing; the same in the Swift and the C convention.
         unsafeBitCast(symbol, to: Drain.self)()
+        _exit(70)  // the main queue is never done
+    }
+
+    private static func plannedTests(module: String) -> [Test] {
+        var tests: [Test] = []
+        for tested in ConformanceRecords.testedTypes().tested where isTested(tested.module, module) {
+            tests += list(of: tested)
+        }
+        return tests
+    }
+
+    private static func isTested(_ name: String, _ module: String) -> Bool {
+        module.isEmpty ? name != "InClassTesting" : name == module
     }
 
     private static func announcePlan(module: String) -> [Test] {
         let (types, untestable) = ConformanceRecords.testedTypes()
-        let isTested = { (name: String) in module.isEmpty ? name != "InClassTesting" : name == module }
         var tests: [Test] = []
         Recorder.send { $0.add("version", EventWriter.version) }
-        for tested in types where isTested(tested.module) { add(tested, to: &tests) }
-        for type in untestable where isTested(type.module) {
+        for tested in types where isTested(tested.module, module) {
+            let list = list(of: tested)
+            if list.isEmpty { Recorder.send { $0.add("warning", [tested.name, "its list of tests is empty"]) } }
+            tests += list
+        }
+        for type in untestable where isTested(type.module, module) {
             Recorder.send { $0.add("warning", [type.name, "its tests do not run: \(type.reason)"]) }
         }
         Recorder.send { writer in
@@ -83,7 +124,8 @@ enum TestWorker {
         return tests
     }
 
-    private static func add(_ tested: TestedType, to tests: inout [Test]) {
+    /// Reads the lists of a type.
+    private static func list(of tested: TestedType) -> [Test] {
         func selectors<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> [(TestType, TestSelectors)] {
             [(.unit, type.testSelectors)]
                 + type.testSelectorsByType.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) }
@@ -91,15 +133,11 @@ enum TestWorker {
         func timeout<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> Int? { type.testTimeoutMilliseconds }
         let lists = selectors(tested.type)
         let typeTimeout = timeout(tested.type)
-        if lists.allSatisfy({ $0.1.entries.isEmpty }) {
-            Recorder.send { $0.add("warning", [tested.name, "its list of tests is empty"]) }
-        }
-        for (testType, list) in lists {
-            for entry in list.entries {
-                tests.append(
-                    Test(
-                        typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
-                        timeoutMilliseconds: list.timeoutMilliseconds ?? typeTimeout ?? 0, body: entry.body))
+        return lists.flatMap { testType, list in
+            list.entries.map { entry in
+                Test(
+                    typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
+                    timeoutMilliseconds: list.timeoutMilliseconds ?? typeTimeout ?? 0, body: entry.body)
             }
         }
     }

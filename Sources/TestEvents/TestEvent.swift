@@ -61,6 +61,8 @@ package struct TestIssue: Equatable, Sendable {
     package var notes: [String]
     /// Where the code that failed was called from, innermost first; found by the supervisor, never on the wire.
     package var callers: [SourcePlace] = []
+    /// What to write in the source to make the expectation met; found by the supervisor, never on the wire.
+    package var fixIt: SourceFixIt?
     /// Not nil inside `withKnownIssue`, where an issue is what is expected.
     package var knownReason: String?
 

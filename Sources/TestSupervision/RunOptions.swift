@@ -18,6 +18,8 @@ package struct RunOptions: Sendable {
     package var outputByteCountMax = 16 << 10
     /// How much a worker's tests may write before the one that is running is ended.
     package var outputFileByteCountMax = 512 << 20
+    /// Have each worker leave a profile for `CoverageReport`.
+    package var leavesProfiles = false
     /// Only announce the plan.
     package var isListing = false
 

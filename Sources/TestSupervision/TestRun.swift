@@ -20,6 +20,8 @@ package final class TestRun {
     /// The module's tests, once a worker has announced them.
     package private(set) var plan: [PlannedTest] = []
     private var tally = RunTally()
+    /// The literals that `--accept` may replace.
+    package private(set) var fixes: [LiteralFix] = []
 
     /// The selected tests in the order their results are passed on, and those results that wait for an earlier one.
     private var selected: ArraySlice<Int> = []
@@ -227,6 +229,7 @@ package final class TestRun {
     private func pass(_ result: TestResult, _ index: Int) {
         var located = result
         located.issues = result.issues.map { locator.located($0, test: result.test) }
+        for index in located.issues.indices { located.issues[index].fixIt = fixIt(for: located.issues[index]) }
         if let seed = options.shuffleSeed {
             for issue in located.issues.indices {
                 located.issues[issue].notes.append("the order was shuffled with seed \(seed)")
@@ -239,6 +242,16 @@ package final class TestRun {
         }
         waiting[index] = located
         passOn()
+    }
+
+    /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
+    private func fixIt(for issue: TestIssue) -> SourceFixIt? {
+        guard let written = FileAccess.modificationTime(of: issue.path),
+            let linked = FileAccess.modificationTime(of: module.image), written < linked,
+            let fix = LiteralFix(for: issue)
+        else { return nil }
+        fixes.append(fix)
+        return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
     }
 
     private func passOn() {
@@ -270,6 +283,15 @@ package final class TestRun {
     private func reportModuleIssue(_ issue: TestIssue) {
         tally.moduleIssues += 1
         report(.moduleIssue(module: module.module, locator.located(issue, test: nil)))
+    }
+
+    /// The place of the test of this name, `Type.test`.
+    package static func place(ofTestNamed name: String, in module: ModuleDescription) -> SourcePlace? {
+        guard let dot = name.lastIndex(of: ".") else { return nil }
+        let test = PlannedTest(
+            typeName: String(name[..<dot]), testName: String(name[name.index(after: dot)...]), testType: "unit",
+            module: module.module)
+        return SourceScan(sources: module.sources, module: module.module).place(of: test)
     }
 
     // MARK: Lists

@@ -64,6 +64,10 @@ final class WorkerSession {
         var environment: [String: String] = [:]
         let resources = module.resources.filter(FileAccess.isDirectory)
         if !resources.isEmpty { environment["IN_CLASS_RESOURCES"] = resources.joined(separator: ":") }
+        // An instrumented image leaves a profile when it ends: where it is wanted, or nowhere.
+        environment.merge(
+            options.leavesProfiles ? CoverageReport.environment(module) : ["LLVM_PROFILE_FILE": "/dev/null"]
+        ) { $1 }
         worker = try Worker(image: module.image, module: module.module, output: outputFile, environment: environment)
         limitMilliseconds = max(options.timeoutMilliseconds, 10_000)
         deadline = ContinuousClock.now + .milliseconds(limitMilliseconds)

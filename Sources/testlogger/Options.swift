@@ -33,6 +33,11 @@ struct Options: Equatable {
     var isListing = false
     var isStable = false
     var wantsHelp = false
+    /// Write what was got in place of the literals that were expected.
+    var isAccepting = false
+    /// The test to start a debugger on.
+    var debuggedTest: String?
+    var wantsCoverage = false
     /// The file that a build waits for: created when the tests pass, so that the build goes on.
     var marker: String?
 
@@ -43,7 +48,7 @@ struct Options: Equatable {
         (["--changed"], nil), (["--shard"], "I/N"), (["--partition"], "PART"), (["--timeout"], "MS"),
         (["--slow"], "MS"), (["--slowest"], "N"), (["-j", "--jobs"], "N"), (["--repeat"], "N"),
         (["--until-failure"], nil), (["--shuffle"], "[SEED]"), (["--fail-fast"], nil), (["--stable-output"], nil),
-        (["--marker"], "FILE"),
+        (["--accept"], nil), (["--debug"], "TEST"), (["--coverage"], nil), (["--marker"], "FILE"),
     ]
 
     /// Reads the words after the program's name.
@@ -114,6 +119,9 @@ struct Options: Equatable {
                 throw UsageError(description: "option '--shuffle' expects a whole number as its seed, not '\(value)'")
             }
             seed = UInt64(value)
+        case "--accept": isAccepting = true
+        case "--debug": debuggedTest = value
+        case "--coverage": wantsCoverage = true
         case "--fail-fast": stopsAtFirstFailure = true
         case "--stable-output": isStable = true
         case "--marker":
@@ -157,11 +165,18 @@ struct Options: Equatable {
               --until-failure      run everything until a test fails, or --repeat N times at the most
               --shuffle [SEED]     in random order; each failure names the seed that repeats it
 
+        what is done about failures
+              --accept             write what was got in place of each literal that was expected; with file.swift:line,
+                                   only there
+              --debug Type.test    start gdb or lldb on one test, with nothing kept from the terminal
+
         what is printed
           -v, --verbose            every test with its outcome
           -vv                      every test when it begins, too
               --slow MS            a warning for each test that takes longer
               --slowest N          the N slowest tests
+              --coverage           the lines that the tests reach, of a build with --enable-code-coverage, as a summary
+                                   and in lcov's form beside the image
               --stable-output      no times, and paths relative to the package, so that output can be compared
               --marker FILE        as a build's step: failures only; and create FILE when all tests pass
           -h, --help               this

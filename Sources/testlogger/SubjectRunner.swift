@@ -21,6 +21,8 @@ final class SubjectRunner {
     private(set) var absences: [String] = []
     /// The slowest tests, slowest first, as many as asked for.
     private(set) var slowest: [TestResult] = []
+    /// The literals that could be accepted.
+    private(set) var fixes: [LiteralFix] = []
     /// Images that have been linked already, in an earlier repetition.
     private var linkedImages: Set<String> = []
 
@@ -43,6 +45,20 @@ final class SubjectRunner {
             }
         }
         run(module, runOptions)
+    }
+
+    /// Starts a debugger on a test of the first subject that has it.
+    func debug(_ test: String, _ subjects: [Subject]) -> ExitStatus {
+        for case .module(let module) in subjects where link(module) {
+            if TestRun.place(ofTestNamed: test, in: module) != nil { return Debugging.start(test, module) }
+        }
+        for case .image(let path) in subjects {
+            var module = ModuleDescription()
+            module.image = path
+            return Debugging.start(test, module)
+        }
+        TestLogger.complain("no source declares a test '\(test)'; it is written Type.test")
+        return .nothingToRun
     }
 
     private func add(_ new: ExitStatus) {
@@ -95,12 +111,30 @@ final class SubjectRunner {
             if case .ended(let result) = event, options.slowestCount > 0 { noteSlow(result) }
             for line in reporter.lines(for: event) { print(line) }
         }
+        if options.wantsCoverage { CoverageReport(module).begin() }
         do throws(RunError) {
             let result = try run.run()
             plan += run.plan
+            fixes += run.fixes
+            if options.wantsCoverage { printCoverage(module) }
             tally = tally + result
             if result.isRed { add(.failed) }
             if result.planned == 0 { noteAbsence(module, result, paths) }
+        } catch {
+            TestLogger.complain(error.description)
+            add(.notRun)
+        }
+    }
+
+    private func printCoverage(_ module: ModuleDescription) {
+        do throws(CoverageError) {
+            let (files, path) = try CoverageReport(module).finish()
+            let paths = PathStyle(root: module.root, isRelative: true)
+            for file in files where file.lineCount > 0 {
+                let percentage = file.reachedCount * 100 / file.lineCount
+                print("coverage: \(percentage) % of \(file.lineCount) lines of \(paths.text(file.path))")
+            }
+            print("coverage: by line in \(paths.text(path))")
         } catch {
             TestLogger.complain(error.description)
             add(.notRun)

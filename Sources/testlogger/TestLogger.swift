@@ -69,6 +69,7 @@ struct TestLogger {
             return .usage
         }
         let runner = SubjectRunner(options)
+        if let test = options.debuggedTest { return runner.debug(test, subjects) }
         let count = options.isUntilFailure && options.repetitionCount == 1 ? Int.max : options.repetitionCount
         var repetition = 0
         while repetition < count, Interruption.signal == nil {
@@ -81,6 +82,11 @@ struct TestLogger {
         if runner.status == .failed, repetition > 1 { print("failed in repetition \(repetition)") }
         printSlowest(runner)
         printSummary(runner, start)
+        if options.isAccepting {
+            let paths = PathStyle(
+                root: Subjects(directory: FileAccess.currentDirectory).root, isRelative: options.isStable)
+            if !Acceptance.apply(runner.fixes, lines: options.lines, paths: paths) { return .notRun }
+        }
         return status == .passed ? createMarker() : status
     }
 
@@ -99,6 +105,7 @@ struct TestLogger {
         run.shuffleSeed = options.isShuffled ? options.seed : nil
         run.stopsAtFirstFailure = options.stopsAtFirstFailure
         run.isListing = options.isListing
+        run.leavesProfiles = options.wantsCoverage
         return run
     }
 

@@ -75,7 +75,9 @@ package enum ChildProcess {
     }
 
     /// Runs a program to its end and returns what it wrote to both of its output streams.
-    static func run(_ words: [String], input: [UInt8] = []) throws(SystemError) -> (end: ProcessEnd, output: [UInt8]) {
+    package static func run(_ words: [String], input: [UInt8] = []) throws(SystemError) -> (
+        end: ProcessEnd, output: [UInt8]
+    ) {
         let outputPipe = try pipe()
         defer { close(outputPipe.read) }
         let inputFile = try temporaryFile(input)

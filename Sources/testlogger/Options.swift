@@ -28,6 +28,8 @@ struct Options: Equatable {
     /// Repeat until a test fails, or so often at the most.
     var isUntilFailure = false
     var isShuffled = false
+    /// Run again whenever a source is saved.
+    var isWatching = false
     var seed: UInt64?
     var stopsAtFirstFailure = false
     var isListing = false
@@ -48,7 +50,7 @@ struct Options: Equatable {
         (["--changed"], nil), (["--shard"], "I/N"), (["--partition"], "PART"), (["--timeout"], "MS"),
         (["--slow"], "MS"), (["--slowest"], "N"), (["-j", "--jobs"], "N"), (["--repeat"], "N"),
         (["--until-failure"], nil), (["--shuffle"], "[SEED]"), (["--fail-fast"], nil), (["--stable-output"], nil),
-        (["--accept"], nil), (["--debug"], "TEST"), (["--coverage"], nil), (["--marker"], "FILE"),
+        (["--accept"], nil), (["--debug"], "TEST"), (["--watch"], nil), (["--coverage"], nil), (["--marker"], "FILE"),
     ]
 
     /// Reads the words after the program's name.
@@ -119,6 +121,7 @@ struct Options: Equatable {
                 throw UsageError(description: "option '--shuffle' expects a whole number as its seed, not '\(value)'")
             }
             seed = UInt64(value)
+        case "--watch": isWatching = true
         case "--accept": isAccepting = true
         case "--debug": debuggedTest = value
         case "--coverage": wantsCoverage = true
@@ -163,6 +166,7 @@ struct Options: Equatable {
               --fail-fast          begin nothing after the first failure
               --repeat N           run everything N times
               --until-failure      run everything until a test fails, or --repeat N times at the most
+              --watch              build and run again whenever a source is saved
               --shuffle [SEED]     in random order; each failure names the seed that repeats it
 
         what is done about failures

@@ -59,7 +59,6 @@ struct TestLogger {
     private init(_ options: Options) { self.options = options }
 
     private func run() -> ExitStatus {
-        let start = ContinuousClock.now
         let runOptions: RunOptions
         let subjects: [Subject]
         do {
@@ -69,8 +68,21 @@ struct TestLogger {
             Self.complain("\(error)")
             return .usage
         }
+        if let test = options.debuggedTest { return SubjectRunner(options).debug(test, subjects) }
+        guard options.isWatching else { return runOnce(subjects, runOptions) }
+        let modules = subjects.compactMap { if case .module(let module) = $0 { module } else { nil } }
+        guard modules.count == subjects.count, modules.allSatisfy({ !$0.target.isEmpty }) else {
+            Self.complain("only modules that 'swift build' has built here can be watched")
+            return .usage
+        }
+        var status = ExitStatus.passed
+        Watching(modules: modules).loop { status = runOnce(subjects, runOptions) }
+        return status
+    }
+
+    private func runOnce(_ subjects: [Subject], _ runOptions: RunOptions) -> ExitStatus {
+        let start = ContinuousClock.now
         let runner = SubjectRunner(options)
-        if let test = options.debuggedTest { return runner.debug(test, subjects) }
         let count = options.isUntilFailure && options.repetitionCount == 1 ? Int.max : options.repetitionCount
         var repetition = 0
         while repetition < count, Interruption.signal == nil {

@@ -17,11 +17,13 @@ public struct Stack {
 import InClassTesting
 
 extension Stack: FixtureTesting {
-    public static var testSelectors: TestSelectors { [
-        "testStartsEmpty": testStartsEmpty,
-        "testPush": fixture { $0.testPush() },
-        "testPopsInReverseOrder": fixture { $0.testPopsInReverseOrder() },
-    ] }
+    public static var testSelectors: TestSelectors {
+        [
+            "testStartsEmpty": testStartsEmpty,
+            "testPush": fixture { $0.testPush() },
+            "testPopsInReverseOrder": fixture { $0.testPopsInReverseOrder() },
+        ]
+    }
 
     public static func testFixture() -> Stack { Stack() }
 

@@ -1,0 +1,133 @@
+// A package with the same library and the same tests, written for one of three test frameworks.
+
+import Foundation
+
+enum Framework: String, CaseIterable {
+    case inClass = "in-class"
+    case xcTest = "XCTest"
+    case swiftTesting = "swift-testing"
+
+    /// The command that goes from an edit to the result of all tests.
+    var command: [String] { self == .inClass ? ["swift", "build"] : ["swift", "test", "--disable-index-store"] }
+}
+
+struct GeneratedPackage {
+    let framework: Framework
+    let folder: URL
+    let fileCount: Int
+    let testCount: Int
+
+    /// Writes the package: `fileCount` types of 20 small methods, with `testCount` tests each.
+    init(_ framework: Framework, in parent: URL, root: URL, fileCount: Int, testCount: Int) throws {
+        self.framework = framework
+        self.fileCount = fileCount
+        self.testCount = testCount
+        folder = parent.appending(path: "\(framework.rawValue)-\(fileCount)x\(testCount)")
+        try write("Package.swift", manifest(root: root))
+        for number in 0..<fileCount {
+            try write("Sources/Lib/Type\(number).swift", source(number))
+            if framework != .inClass { try write("Tests/LibTests/Type\(number)Tests.swift", tests(number)) }
+        }
+        if framework == .inClass {
+            try write("Sources/app/main.swift", "import Lib\nprint(Type0(value: 1).method0(2))\n")
+        }
+    }
+
+    func write(_ path: String, _ text: String) throws {
+        let url = folder.appending(path: path)
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: url)
+    }
+
+    private func manifest(root: URL) -> String {
+        let dependency = framework == .inClass ? ".package(name: \"InClassTesting\", path: \"\(root.path)\")" : ""
+        let targets =
+            framework == .inClass
+            ? """
+            .target(name: "Lib", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
+            .executableTarget(name: "app", dependencies: ["Lib"],
+                plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]),
+            """
+            : """
+            .target(name: "Lib"),
+            .testTarget(name: "LibTests", dependencies: ["Lib"]),
+            """
+        return """
+            // swift-tools-version: 6.2
+            import PackageDescription
+            let package = Package(name: "Generated", dependencies: [\(dependency)], targets: [
+            \(targets)
+            ])
+
+            """
+    }
+
+    /// The library's type, with its tests where they are in-class; `edit` changes a body, an interface or a test.
+    func source(_ number: Int, edit: Edit? = nil, revision: Int = 0) -> String {
+        var text =
+            "public struct Type\(number) {\n    public var value: Int\n    public init(value: Int) { self.value = value }\n"
+        for method in 0..<20 {
+            let addend = edit == .body && method == 0 ? "&+ \(revision) &- \(revision)" : ""
+            text +=
+                "    public func method\(method)(_ argument: Int) -> Int { value &* argument &+ \(method) \(addend) }\n"
+        }
+        if edit == .interface { text += "    public func added\(revision)() -> Int { \(revision) }\n" }
+        text += "}\n"
+        guard framework == .inClass else { return text }
+        text += "\n#if DEBUG || IN_CLASS_TESTS\nimport InClassTesting\n\nextension Type\(number): SelfTesting {\n"
+        text += "    public static var testSelectors: TestSelectors { [\n"
+        for test in 0..<testCount { text += "        \"testMethod\(test)\": testMethod\(test),\n" }
+        text += "    ] }\n"
+        for test in 0..<testCount {
+            text += """
+                    private static func testMethod\(test)() {
+                        let subject = Type\(number)(value: \(test))
+                        expectEqual(subject.method\(test % 20)(3), \(test * 3 + test % 20), \(message(test, edit, revision)))
+                        expectTrue(subject.value == \(test), "value")
+                    }
+
+                """
+        }
+        return text + "}\n#endif\n"
+    }
+
+    /// The tests in a file of their own, for the frameworks that have them there.
+    func tests(_ number: Int, edit: Edit? = nil, revision: Int = 0) -> String {
+        let isXCTest = framework == .xcTest
+        var text = isXCTest ? "import XCTest\n@testable import Lib\n\n" : "import Testing\n@testable import Lib\n\n"
+        text += isXCTest ? "final class Type\(number)Tests: XCTestCase {\n" : "struct Type\(number)Tests {\n"
+        for test in 0..<testCount {
+            let value = "subject.method\(test % 20)(3)"
+            let expected = test * 3 + test % 20
+            text += """
+                    \(isXCTest ? "" : "@Test ")func testMethod\(test)() {
+                        let subject = Type\(number)(value: \(test))
+                        \(isXCTest ? "XCTAssertEqual(\(value), \(expected), \(message(test, edit, revision)))" : "#expect(\(value) == \(expected), \(message(test, edit, revision)))")
+                        \(isXCTest ? "XCTAssertTrue(subject.value == \(test), \"value\")" : "#expect(subject.value == \(test), \"value\")")
+                    }
+
+                """
+        }
+        return text + "}\n"
+    }
+
+    private func message(_ test: Int, _ edit: Edit?, _ revision: Int) -> String {
+        edit == .test && test == 0 ? "\"result \(revision)\"" : "\"result\""
+    }
+
+    /// What a programmer changes between two runs.
+    enum Edit: String, CaseIterable {
+        case body = "edit of a body"
+        case interface = "edit that adds a method"
+        case test = "edit of a test"
+    }
+
+    /// Makes an edit in the first file.
+    func apply(_ edit: Edit, revision: Int) throws {
+        if edit == .test, framework != .inClass {
+            try write("Tests/LibTests/Type0Tests.swift", tests(0, edit: edit, revision: revision))
+        } else {
+            try write("Sources/Lib/Type0.swift", source(0, edit: edit, revision: revision))
+        }
+    }
+}

@@ -8,7 +8,7 @@ enum Framework: String, CaseIterable {
     case swiftTesting = "swift-testing"
 
     /// The command that goes from an edit to the result of all tests.
-    var command: [String] { self == .inClass ? ["swift", "build"] : ["swift", "test", "--disable-index-store"] }
+    var command: [String] { self == .inClass ? ["swift", "build"] : ["swift", "test"] }
 }
 
 struct GeneratedPackage {

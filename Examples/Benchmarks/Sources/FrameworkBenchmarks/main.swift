@@ -27,8 +27,9 @@ func milliseconds(_ words: [String], in folder: URL) throws -> Double {
     process.waitUntilExit()
     let elapsed = (ContinuousClock.now - start).components
     guard process.terminationStatus == 0 else {
-        print(try String(contentsOf: log, encoding: .utf8))
-        fatalError("\(words.joined(separator: " ")) failed in \(folder.path)")
+        say(try String(contentsOf: log, encoding: .utf8))
+        say("\(words.joined(separator: " ")) failed in \(folder.path)")
+        exit(1)
     }
     return Double(elapsed.seconds) * 1000 + Double(elapsed.attoseconds) / 1e15
 }

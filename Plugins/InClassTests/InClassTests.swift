@@ -10,6 +10,7 @@ struct InClassTests: BuildToolPlugin {
         let tool = try context.tool(named: "testlogger").url
         let layout = BuildLayout(tool: tool)
         let clang = try? context.tool(named: "clang").url
+        let obstacle = CrossCompilation.obstacle(host: layout.triple)
         var commands: [Command] = []
         for case let tested as SwiftSourceModuleTarget in target.withLocalDependencies where tested.kind != .test {
             // The native build system cannot run a target's own tests while it builds that target.
@@ -17,7 +18,8 @@ struct InClassTests: BuildToolPlugin {
             if isOwn, !layout.isSwiftBuild { continue }
             let module = TestedModule(
                 target: tested, package: context.package, layout: layout,
-                folder: context.pluginWorkDirectoryURL.appending(path: layout.configuration), clang: clang)
+                folder: context.pluginWorkDirectoryURL.appending(path: layout.configuration), clang: clang,
+                obstacle: obstacle)
             guard module.canHaveTests else { continue }
             try module.writeDescription()
             // A source file that stays empty: the build must wait for something. A header when it is the target's own,
@@ -27,7 +29,8 @@ struct InClassTests: BuildToolPlugin {
                 .buildCommand(
                     displayName: "Testing \(tested.moduleName)", executable: tool,
                     arguments: ["--marker", marker.path, module.descriptionURL.path],
-                    inputFiles: [module.descriptionURL] + module.objects, outputFiles: isOwn ? [] : [marker]))
+                    inputFiles: [module.descriptionURL] + (obstacle == nil ? module.objects : []),
+                    outputFiles: isOwn ? [] : [marker]))
         }
         return commands
     }

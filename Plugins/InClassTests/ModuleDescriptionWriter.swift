@@ -19,6 +19,9 @@ struct BuildLayout {
     /// The name of the configuration's folder: `debug`, `release`, `Debug-linux` …
     var configuration: String { products.lastPathComponent }
 
+    /// The triple of the machine that the build runs on, where the layout names it.
+    var triple: String { isSwiftBuild ? "" : products.deletingLastPathComponent().lastPathComponent }
+
     /// The objects of a Clang target or the object of a Swift module, as far as their names are known.
     func objects(of target: any SourceModuleTarget) -> [URL] {
         if isSwiftBuild {
@@ -47,6 +50,8 @@ struct TestedModule {
     let folder: URL
     /// The toolchain's compiler, when it has one.
     let clang: URL?
+    /// Why the tests cannot run here, when that is known already.
+    var obstacle: String?
 
     var descriptionURL: URL { folder.appending(path: "\(target.moduleName).inclass") }
 
@@ -106,6 +111,7 @@ struct TestedModule {
         } else {
             lines.append(("obstacle", "the toolchain has no clang"))
         }
+        if let obstacle { lines.append(("obstacle", obstacle)) }
         lines += target.sourceFiles(withSuffix: ".swift").map { ("source", $0.url.path) }
         for part in closure {
             if let module = part as? SwiftSourceModuleTarget {

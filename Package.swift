@@ -1,16 +1,20 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let strict: [SwiftSetting] = [.strictMemorySafety()]
+
 let package = Package(
     name: "InClassTesting",
     platforms: [.macOS(.v14)],
     products: [
         .library(name: "InClassTesting", targets: ["InClassTesting"]),
+        .library(name: "PlistStreaming", targets: ["PlistStreaming"]),
         .library(name: "StringTables", targets: ["StringTables"]),
     ],
     targets: [
         .target(name: "InClassTesting"),
-        .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: [.strictMemorySafety()]),
+        .target(name: "PlistStreaming", swiftSettings: strict),
+        .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: strict),
         .target(name: "TestEvents"),
     ]
 )

@@ -7,9 +7,12 @@ let package = Package(
     name: "InClassTesting",
     platforms: [.macOS(.v14)],
     products: [
-        .library(name: "PlistStreaming", targets: ["PlistStreaming"])
+        .library(name: "InClassTesting", targets: ["InClassTesting"]),
+        .library(name: "PlistStreaming", targets: ["PlistStreaming"]),
     ],
     targets: [
-        .target(name: "PlistStreaming", swiftSettings: strict)
+        .target(name: "InClassTesting"),
+        .target(name: "TestEvents"),
+        .target(name: "PlistStreaming", dependencies: ["InClassTesting"], swiftSettings: strict),
     ]
 )

@@ -1,0 +1,95 @@
+// Writes the worker protocol: one line an event, fields separated by tabs. TestEvents reads it and says what each line
+// means. Lines go out whole: a line that is not written at once waits in the buffer for the next.
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The lines of one worker on their way to its supervisor.
+package struct EventWriter {
+    /// The version of the vocabulary, as TestEvents knows it.
+    static let version = 1
+
+    /// The lines that have not been sent.
+    package private(set) var buffer: [UInt8] = []
+    private let descriptor: Int32
+
+    /// Creates a writer to a file descriptor; a negative one keeps everything in the buffer.
+    package init(descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Appends an event of numbers.
+    package mutating func add(_ kind: StaticString, _ numbers: Int...) {
+        start(kind)
+        for number in numbers { append(number) }
+        endLine()
+    }
+
+    /// Appends an event of texts.
+    package mutating func add(_ kind: StaticString, _ texts: [String]) {
+        start(kind)
+        for text in texts { append(text) }
+        endLine()
+    }
+
+    package mutating func add(_ issue: RecordedIssue) {
+        start("issue")
+        append(issue.kind.rawValue)
+        append(issue.place.path)
+        append(issue.place.line)
+        append(issue.place.column)
+        append(issue.got)
+        append(issue.expected)
+        append(issue.message)
+        append(issue.knownReason == nil ? 0 : 1)
+        append(issue.knownReason ?? "")
+        for note in issue.notes { append(note) }
+        endLine()
+    }
+
+    private mutating func start(_ kind: StaticString) {
+        buffer.append(contentsOf: UnsafeBufferPointer(start: kind.utf8Start, count: kind.utf8CodeUnitCount))
+    }
+
+    private mutating func endLine() { buffer.append(UInt8(ascii: "\n")) }
+
+    private mutating func append(_ number: Int) {
+        buffer.append(UInt8(ascii: "\t"))
+        buffer.append(contentsOf: String(number).utf8)
+    }
+
+    private mutating func append(_ text: String) {
+        buffer.append(UInt8(ascii: "\t"))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\t"): buffer.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "t")])
+            case UInt8(ascii: "\n"): buffer.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "n")])
+            case UInt8(ascii: "\r"): buffer.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "r")])
+            case UInt8(ascii: "\\"): buffer.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "\\")])
+            default: buffer.append(byte)
+            }
+        }
+    }
+
+    /// Sends what has been added.
+    mutating func send() {
+        guard descriptor >= 0 else { return }
+        buffer.withUnsafeBytes { bytes in
+            var sent = 0
+            while sent < bytes.count {
+                let count = write(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
+                if count < 0, errno == EINTR { continue }
+                if count <= 0 { return }  // nobody reads any more; the supervisor is gone
+                sent += count
+            }
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+}
+
+#endif

@@ -1,0 +1,166 @@
+// Where an issue goes: to the test that is running, whichever thread or task finds it. A worker runs one test at a
+// time, so an issue recorded by a detached task belongs to that test. Passing expectations never come here.
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A place in a source file.
+package struct SourcePlace: Equatable, Sendable {
+    package var path: String
+    package var line: Int
+    package var column: Int
+
+    package init(_ file: StaticString, _ line: UInt, _ column: UInt) {
+        path = file.description
+        self.line = Int(line)
+        self.column = Int(column)
+    }
+
+    private init() {
+        path = ""
+        line = 0
+        column = 0
+    }
+
+    /// No place of its own: the supervisor reports the issue where the test is declared.
+    package static let test = SourcePlace()
+}
+
+/// What was expected and what was got instead.
+package struct RecordedIssue: Equatable, Sendable {
+    package enum Kind: String, Sendable { case expectation, thrownError, list }
+
+    package var kind = Kind.expectation
+    package var place: SourcePlace
+    package var got: String
+    package var expected: String
+    package var message = ""
+    package var notes: [String] = []
+    package var knownReason: String?
+}
+
+/// Ends a test whose requirement was not met; the issue has been recorded already.
+struct RequirementNotMet: Error {}
+
+/// Ends a test that does not apply here.
+struct TestSkipped: Error { var reason: String }
+
+/// The issues of the running test, most of the time none.
+package enum Recorder {
+    /// The most issues that one test sends on; further ones are counted.
+    static let issueCountMax = 100
+
+    private nonisolated(unsafe) static let mutex: UnsafeMutablePointer<pthread_mutex_t> = {
+        let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        return mutex
+    }()
+    // SAFETY: read and written under the mutex only.
+    private nonisolated(unsafe) static var writer = EventWriter(descriptor: -1)
+    private nonisolated(unsafe) static var issueCount = 0
+    private nonisolated(unsafe) static var scopes: [Scope] = []
+
+    /// An open `withKnownIssue`, or an open collection of a test of this module.
+    private struct Scope {
+        var knownReason: String?
+        var isCollecting: Bool
+        var issues: [RecordedIssue] = []
+        var count = 0
+    }
+
+    private static func locked<Value>(_ body: () -> Value) -> Value {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
+
+    /// Sends everything to this writer from now on.
+    static func connect(_ newWriter: EventWriter) { locked { writer = newWriter } }
+
+    /// Adds lines that concern no issue, and sends them.
+    static func send(_ add: (inout EventWriter) -> Void) {
+        locked {
+            add(&writer)
+            writer.send()
+        }
+    }
+
+    /// A test begins: the supervisor is told before anything of it runs.
+    static func begin(_ index: Int) {
+        locked {
+            issueCount = 0
+            scopes = []
+            writer.add("begin", index)
+            writer.send()
+        }
+    }
+
+    /// The test is over; the line goes out with the next one.
+    static func end(_ index: Int, nanoseconds: Int, outputStart: Int, outputEnd: Int) {
+        locked {
+            if issueCount > issueCountMax {
+                let rest = RecordedIssue(
+                    place: .test, got: "\(issueCount) issues", expected: "at most \(issueCountMax)",
+                    message: "one test; the rest is not shown")
+                writer.add(rest)
+            }
+            writer.add("end", index, nanoseconds, outputStart, outputEnd)
+        }
+    }
+
+    package static func record(_ issue: RecordedIssue) {
+        locked {
+            var issue = issue
+            for index in scopes.indices.reversed() {
+                scopes[index].count += 1
+                if scopes[index].isCollecting { return scopes[index].issues.append(issue) }
+                issue.knownReason = issue.knownReason ?? scopes[index].knownReason
+            }
+            issueCount += 1
+            guard issueCount <= issueCountMax else { return }
+            writer.add(issue)
+            writer.send()
+        }
+    }
+
+    static func openKnownIssue(_ reason: String) {
+        locked { scopes.append(Scope(knownReason: reason, isCollecting: false)) }
+    }
+
+    /// Opens a scope whose issues are collected instead of recorded, so that expectations can be tested themselves.
+    package static func openCollection() {
+        locked { scopes.append(Scope(knownReason: nil, isCollecting: true)) }
+    }
+
+    /// Closes the innermost scope and returns how many issues it saw, and those it collected.
+    @discardableResult
+    package static func closeScope() -> (count: Int, collected: [RecordedIssue]) {
+        locked {
+            let scope = scopes.popLast()
+            return (scope?.count ?? 0, scope?.issues ?? [])
+        }
+    }
+}
+
+/// Records an error thrown by a part of the running test, unless it is how a test ends itself.
+///
+/// - Throws: the error of `skip`, which ends the test as skipped.
+func recordThrown(_ error: any Error, from part: String) throws {
+    switch error {
+    case is RequirementNotMet: break
+    case is TestSkipped: throw error
+    default:
+        Recorder.record(
+            RecordedIssue(
+                kind: .thrownError, place: .test, got: "error \(errorText(error)) from \(part)", expected: "no error"))
+    }
+}
+
+#endif

@@ -1,0 +1,60 @@
+// The files that a target declares as resources, for its tests to read.
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A file of the tested module's resources.
+public struct TestResource: Sendable {
+    /// The absolute path, for code that reads files itself.
+    public let path: String
+    /// The contents.
+    public let bytes: [UInt8]
+
+    /// The contents as UTF-8 text, ill-formed sequences replaced.
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+/// Reads a resource of the tested module by name and extension.
+///
+/// The name may hold folders that the target copies (`"images/small"`). Works from any working directory.
+/// - Throws: what ends the test, after recording an issue that names the path that was searched.
+public func resource(
+    _ name: String, _ fileExtension: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+) throws -> TestResource {
+    let fileName = fileExtension.isEmpty ? name : "\(name).\(fileExtension)"
+    let folders = getenv("IN_CLASS_RESOURCES").map { String(cString: $0).split(separator: ":").map(String.init) } ?? []
+    for folder in folders {
+        let path = "\(folder)/\(fileName)"
+        if let bytes = contents(path) { return TestResource(path: path, bytes: bytes) }
+    }
+    recordIssue(
+        got: folders.isEmpty ? "a module without resources" : "no such file in \(folders.joined(separator: ", "))",
+        expected: "resource \(quoted(fileName))", { "" }, file, line, column)
+    throw RequirementNotMet()
+}
+
+private func contents(_ path: String) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+        let count = read(descriptor, &chunk, chunk.count)
+        if count < 0, errno == EINTR { continue }
+        guard count >= 0 else { return nil }
+        if count == 0 { return bytes }
+        bytes.append(contentsOf: chunk[..<count])
+    }
+}
+
+#endif

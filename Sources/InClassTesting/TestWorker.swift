@@ -1,0 +1,158 @@
+// The main function of a test image: announces the plan to the supervisor, then runs what it is told to. Its parts are
+// ConformanceRecords (which types), Recorder (issues), EventWriter (the wire) and CrashReports (last words).
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+
+/// The entry point that a test image is linked with.
+///
+/// The command line is `IMAGE --in-class-worker MODULE EVENTS COMMANDS`: the module to test, or an empty string for
+/// all but this one, and the numbers of the descriptors that events go to and commands come from.
+@_cdecl("inclass_main")
+public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
+    let words = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
+    guard words.count == 5, words[1] == "--in-class-worker", let events = Int32(words[3]), let commands = Int32(words[4])
+    else {
+        fputs("This is a test image; run it with: testlogger \(words.first ?? "IMAGE")\n", stderr)
+        return 2
+    }
+    TestWorker.start(module: words[2], events: events, commands: commands)
+    return 0
+}
+
+enum TestWorker {
+    struct Test {
+        var typeName: String
+        var testName: String
+        var testType: String
+        var module: String
+        var body: TestBody
+    }
+
+    /// Runs on the main thread and never returns: the tests run in a task, and the main queue goes on serving
+    /// whatever they need of the main actor.
+    static func start(module: String, events: Int32, commands: Int32) {
+        // Children that a test starts must not hold the supervisor's pipes open.
+        _ = fcntl(events, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(commands, F_SETFD, FD_CLOEXEC)
+        setvbuf(stdout, nil, _IOLBF, 0)
+        Recorder.connect(EventWriter(descriptor: events))
+        CrashReports.install(descriptor: events)
+        let tests = announcePlan(module: module)
+        Task.detached {
+            await serve(CommandReader(descriptor: commands), tests)
+            fflush(nil)
+            exit(0)
+        }
+        typealias Drain = @convention(c) () -> Void
+        guard let symbol = dlsym(nil, "swift_task_asyncMainDrainQueue") else {
+            fputs("this Swift runtime has no main queue to serve\n", stderr)
+            _exit(70)
+        }
+        // SAFETY: takes nothing and returns nothing; the same in the Swift and the C convention.
+        unsafeBitCast(symbol, to: Drain.self)()
+    }
+
+    private static func announcePlan(module: String) -> [Test] {
+        let (types, untestable) = ConformanceRecords.testedTypes()
+        let isTested = { (name: String) in module.isEmpty ? name != "InClassTesting" : name == module }
+        var tests: [Test] = []
+        Recorder.send { $0.add("version", EventWriter.version) }
+        for tested in types where isTested(tested.module) { add(tested, to: &tests) }
+        for type in untestable where isTested(type.module) {
+            Recorder.send { $0.add("warning", [type.name, "its tests do not run: \(type.reason)"]) }
+        }
+        Recorder.send { writer in
+            for test in tests {
+                writer.add("planned", [test.typeName, test.testName, test.testType, test.module])
+            }
+            writer.add("ready", tests.count)
+        }
+        return tests
+    }
+
+    private static func add(_ tested: TestedType, to tests: inout [Test]) {
+        func selectors<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> [(TestType, TestSelectors)] {
+            [(.unit, type.testSelectors)]
+                + type.testSelectorsByType.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) }
+        }
+        let lists = selectors(tested.type)
+        if lists.allSatisfy({ $0.1.entries.isEmpty }) {
+            Recorder.send { $0.add("warning", [tested.name, "its list of tests is empty"]) }
+        }
+        for (testType, list) in lists {
+            for entry in list.entries {
+                tests.append(
+                    Test(
+                        typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
+                        body: entry.body))
+            }
+        }
+    }
+
+    /// Runs ranges of the plan until the supervisor closes the commands.
+    private static func serve(_ commands: consuming CommandReader, _ tests: [Test]) async {
+        while let range = commands.next() {
+            for index in range where tests.indices.contains(index) { await run(tests[index], index) }
+            Recorder.send { $0.add("idle") }
+        }
+    }
+
+    private static func run(_ test: Test, _ index: Int) async {
+        let outputStart = outputOffset()
+        Recorder.begin(index)
+        CrashReports.testBegins()
+        let start = ContinuousClock.now
+        var skipReason: String?
+        do { try await test.body() } catch let skipped as TestSkipped {
+            skipReason = skipped.reason
+        } catch { try? recordThrown(error, from: "the test") }
+        let elapsed = (ContinuousClock.now - start).components
+        CrashReports.testEnds()
+        fflush(nil)
+        if let skipReason { Recorder.send { $0.add("skip", [skipReason]) } }
+        Recorder.end(
+            index, nanoseconds: Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000),
+            outputStart: outputStart, outputEnd: outputOffset())
+    }
+
+    /// How much has been written to the standard output, which the supervisor has made a file.
+    private static func outputOffset() -> Int {
+        var status = stat()
+        guard fstat(1, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return 0 }
+        return Int(status.st_size)
+    }
+}
+
+/// Reads commands, one a line: `run FIRST END`, a range of the plan.
+private struct CommandReader: ~Copyable {
+    let descriptor: Int32
+    private var line: [UInt8] = []
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    mutating func next() -> Range<Int>? {
+        line.removeAll(keepingCapacity: true)
+        while true {
+            var byte: UInt8 = 0
+            let count = read(descriptor, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count == 1 else { return nil }
+            if byte == UInt8(ascii: "\n") { break }
+            line.append(byte)
+        }
+        let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+        guard words.count == 3, words[0] == "run", let first = Int(words[1]), let end = Int(words[2]), first <= end
+        else { return nil }
+        return first..<end
+    }
+}
+
+#endif

@@ -1,0 +1,137 @@
+// Expectations about errors, and about issues that are known.
+
+#if DEBUG || IN_CLASS_TESTS
+
+/// Expects an expression to throw an error of a type.
+///
+/// ```swift
+/// let error = expectThrows(try parse("["), ParseError.self, "unclosed array")
+/// ```
+/// - Returns: the error, or nil when there was none of that type.
+@discardableResult
+public func expectThrows<Value, Failure>(
+    _ expression: @autoclosure () throws -> Value, _ type: Failure.Type, _ message: @autoclosure () -> String = "",
+    file: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+) -> Failure? {
+    expectThrows(type, message(), file: file, line: line, column: column) { _ = try expression() }
+}
+
+/// Expects a closure to throw an error of a type.
+///
+/// ```swift
+/// expectThrows(ParseError.self, "unclosed array") { try parse("[") }
+/// ```
+/// - Returns: the error, or nil when there was none of that type.
+@discardableResult
+public func expectThrows<Failure>(
+    _ type: Failure.Type, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column, _ body: () throws -> Void
+) -> Failure? {
+    let thrown: (any Error)?
+    do {
+        try body()
+        thrown = nil
+    } catch { thrown = error }
+    return checkedError(thrown, type, message, file, line, column)
+}
+
+/// Expects an asynchronous closure to throw an error of a type.
+///
+/// - Returns: the error, or nil when there was none of that type.
+@_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
+@discardableResult
+public func expectThrows<Failure>(
+    _ type: Failure.Type, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column, isolation: isolated (any Actor)? = #isolation,
+    _ body: () async throws -> Void
+) async -> Failure? {
+    let thrown: (any Error)?
+    do {
+        try await body()
+        thrown = nil
+    } catch { thrown = error }
+    return checkedError(thrown, type, message, file, line, column)
+}
+
+private func checkedError<Failure>(
+    _ thrown: (any Error)?, _ type: Failure.Type, _ message: () -> String, _ file: StaticString, _ line: UInt,
+    _ column: UInt
+) -> Failure? {
+    if let expected = thrown as? Failure { return expected }
+    let expected = type == (any Error).self ? "an error" : "an error of type \(type)"
+    recordIssue(
+        got: thrown.map { "error \(errorText($0))" } ?? "no error", expected: expected, message, file, line, column)
+    return nil
+}
+
+/// Expects a closure not to throw.
+///
+/// - Returns: what the closure returns, or nil after an error.
+@discardableResult
+public func expectNoThrow<Value>(
+    _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column, _ body: () throws -> Value
+) -> Value? {
+    do { return try body() } catch {
+        recordIssue(got: "error \(errorText(error))", expected: "no error", message, file, line, column)
+        return nil
+    }
+}
+
+/// Expects an asynchronous closure not to throw.
+///
+/// - Returns: what the closure returns, or nil after an error.
+@_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
+@discardableResult
+public func expectNoThrow<Value>(
+    _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Value
+) async -> Value? {
+    do { return try await body() } catch {
+        recordIssue(got: "error \(errorText(error))", expected: "no error", message, file, line, column)
+        return nil
+    }
+}
+
+// MARK: - Known issues
+
+/// Runs code that is known to fail: its issues and its error are counted as known and do not fail the test.
+///
+/// The test fails when the code no longer does, so that a mended issue does not stay marked.
+/// - Parameter reason: Why it fails and where that is tracked; the summary shows it.
+public func withKnownIssue(
+    _ reason: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+    _ body: () throws -> Void
+) {
+    Recorder.openKnownIssue(reason)
+    do { try body() } catch { recordKnownError(error, file, line, column) }
+    closeKnownIssue(reason, file, line, column)
+}
+
+/// Runs asynchronous code that is known to fail: its issues and its error are counted as known and do not fail the test.
+///
+/// - Parameter reason: Why it fails and where that is tracked; the summary shows it.
+@_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
+public func withKnownIssue(
+    _ reason: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Void
+) async {
+    Recorder.openKnownIssue(reason)
+    do { try await body() } catch { recordKnownError(error, file, line, column) }
+    closeKnownIssue(reason, file, line, column)
+}
+
+private func recordKnownError(_ error: any Error, _ file: StaticString, _ line: UInt, _ column: UInt) {
+    guard !(error is RequirementNotMet) else { return }
+    Recorder.record(
+        RecordedIssue(
+            kind: .thrownError, place: SourcePlace(file, line, column), got: "error \(errorText(error))",
+            expected: "no error"))
+}
+
+private func closeKnownIssue(_ reason: String, _ file: StaticString, _ line: UInt, _ column: UInt) {
+    guard Recorder.closeScope().count == 0 else { return }
+    recordIssue(got: "no issue", expected: "known issue \(quoted(reason))", { "" }, file, line, column)
+}
+
+#endif

@@ -1,0 +1,188 @@
+// How values become text in a failure: what the first line says of one value, and the notes on how two values differ.
+// Runs only when an expectation has failed.
+
+#if DEBUG || IN_CLASS_TESTS
+
+/// The longest text of one value on the first line of a failure, in characters.
+private let characterCountMax = 400
+/// The most notes on the difference of two values.
+private let noteCountMax = 8
+
+/// Describes a value as source would write it where that is possible: strings quoted and escaped, optionals unwrapped.
+package func valueText(_ value: Any) -> String {
+    let value = unwrapped(value)
+    let text: String
+    switch value {
+    case nil: text = "nil"
+    case let string as String: text = quoted(string)
+    case let substring as Substring: text = quoted(String(substring))
+    case let character as Character: text = quoted(String(character))
+    case let type as Any.Type: text = String(describing: type)
+    case let error as any Error: text = errorText(error)
+    case let value?:
+        // CustomDebugStringConvertible first: it is what says `3.0`, `0.1` and `"x"` exactly.
+        if let described = value as? any CustomStringConvertible, !(value is any CustomDebugStringConvertible) {
+            text = escaped(described.description)
+        } else if Mirror(reflecting: value).displayStyle == .struct, !(value is any CustomDebugStringConvertible) {
+            text = escaped(String(describing: value))
+        } else if value is any CustomDebugStringConvertible {
+            text = escaped(String(reflecting: value))
+        } else {
+            text = escaped(String(describing: value))
+        }
+    }
+    return abridged(text)
+}
+
+/// Describes an error: an enumeration's case or a structure's fields, with the type in front.
+package func errorText(_ error: any Error) -> String {
+    let type = "\(type(of: error))"
+    let text = escaped(String(describing: error))
+    if text.isEmpty || text == type { return type }
+    if Mirror(reflecting: error).displayStyle == .enum, !(error is any CustomStringConvertible) {
+        return abridged("\(type).\(text)")
+    }
+    return abridged(text.hasPrefix(type) ? text : "\(type) \(quoted(String(describing: error)))")
+}
+
+private func unwrapped(_ value: Any) -> Any? {
+    let mirror = Mirror(reflecting: value)
+    guard mirror.displayStyle == .optional else { return value }
+    return mirror.children.first?.value
+}
+
+/// Quotes a text as a string literal of one line.
+package func quoted(_ text: String) -> String { "\"\(escaped(text, quote: true))\"" }
+
+/// Makes a text fit on one line, with the escapes of a string literal.
+package func escaped(_ text: String, quote: Bool = false) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\n": result += "\\n"
+        case "\r": result += "\\r"
+        case "\t": result += "\\t"
+        case "\"" where quote: result += "\\\""
+        case "\\" where quote: result += "\\\\"
+        case _ where scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) || (0x2028...0x2029).contains(scalar.value):
+            result += "\\u{\(String(scalar.value, radix: 16))}"
+        default: result.unicodeScalars.append(scalar)
+        }
+    }
+    return result
+}
+
+private func abridged(_ text: String) -> String {
+    guard text.count > characterCountMax else { return text }
+    return "\(text.prefix(characterCountMax - 60))… (\(text.count) characters) …\(text.suffix(40))"
+}
+
+// MARK: - Differences
+
+/// Says where two unequal values differ, when their first lines may not show it.
+package func differenceNotes(got: Any, expected: Any) -> [String] {
+    guard let got = unwrapped(got), let expected = unwrapped(expected) else { return [] }
+    if let got = got as? String, let expected = expected as? String { return stringNotes(got, expected) }
+    let gotMirror = Mirror(reflecting: got)
+    let expectedMirror = Mirror(reflecting: expected)
+    var notes: [String] = []
+    switch (gotMirror.displayStyle, expectedMirror.displayStyle) {
+    case (.collection, .collection):
+        notes = sequenceNotes(gotMirror.children.map { valueText($0.value) }, expectedMirror.children.map { valueText($0.value) })
+    case (.set, .set):
+        notes = setNotes(gotMirror.children.map { valueText($0.value) }, expectedMirror.children.map { valueText($0.value) })
+    case (.dictionary, .dictionary):
+        notes = dictionaryNotes(gotMirror, expectedMirror)
+    case (.struct, .struct), (.class, .class):
+        notes = fieldNotes(gotMirror, expectedMirror)
+    default:
+        break
+    }
+    if notes.isEmpty, valueText(got) == valueText(expected) {
+        notes = ["the two values are unequal but are written alike; their types are \(type(of: got)) and \(type(of: expected))"]
+    }
+    return notes
+}
+
+private func limited(_ notes: [String]) -> [String] {
+    guard notes.count > noteCountMax else { return notes }
+    return notes.prefix(noteCountMax - 1) + ["and \(notes.count - noteCountMax + 1) more differences"]
+}
+
+/// Names the first differing character when the strings are too long to see it at once.
+private func stringNotes(_ got: String, _ expected: String) -> [String] {
+    if got.unicodeScalars.elementsEqual(expected.unicodeScalars) { return [] }
+    let gotLines = got.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    let expectedLines = expected.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    if gotLines.count > 1 || expectedLines.count > 1 {
+        return sequenceNotes(gotLines.map { quoted($0) }, expectedLines.map { quoted($0) }, unit: "line", base: 1)
+    }
+    guard max(got.count, expected.count) > 24 else { return [] }
+    let common = zip(got, expected).prefix { $0 == $1 }.count
+    let gotTail = got.dropFirst(max(0, common - 8)).prefix(24)
+    let expectedTail = expected.dropFirst(max(0, common - 8)).prefix(24)
+    return ["first difference at character \(common): got …\(quoted(String(gotTail))) instead of …\(quoted(String(expectedTail)))"]
+}
+
+/// Lists changed, missing and unexpected elements, after the common beginning and end are taken off.
+private func sequenceNotes(_ got: [String], _ expected: [String], unit: String = "element", base: Int = 0) -> [String] {
+    let head = zip(got, expected).prefix { $0 == $1 }.count
+    let gotRest = got.dropFirst(head)
+    let expectedRest = expected.dropFirst(head)
+    let tail = zip(gotRest.reversed(), expectedRest.reversed()).prefix { $0 == $1 }.count
+    let gotMiddle = gotRest.dropLast(tail)
+    let expectedMiddle = expectedRest.dropLast(tail)
+    var notes: [String] = []
+    for offset in 0..<max(gotMiddle.count, expectedMiddle.count) {
+        let number = base + head + offset
+        switch (offset < gotMiddle.count, offset < expectedMiddle.count) {
+        case (true, true):
+            let (one, other) = (gotMiddle[head + offset], expectedMiddle[head + offset])
+            if one != other { notes.append("\(unit) \(number): got \(one) instead of \(other)") }
+        case (true, false): notes.append("\(unit) \(number): unexpected \(gotMiddle[head + offset])")
+        default: notes.append("\(unit) \(number): missing \(expectedMiddle[head + offset])")
+        }
+    }
+    return limited(notes)
+}
+
+private func setNotes(_ got: [String], _ expected: [String]) -> [String] {
+    let missing = Set(expected).subtracting(got).sorted().map { "missing \($0)" }
+    let unexpected = Set(got).subtracting(expected).sorted().map { "unexpected \($0)" }
+    return limited(missing + unexpected)
+}
+
+private func dictionaryNotes(_ got: Mirror, _ expected: Mirror) -> [String] {
+    func values(_ mirror: Mirror) -> [String: String] {
+        var values: [String: String] = [:]
+        for child in mirror.children {
+            let pair = Mirror(reflecting: child.value).children.map { $0.value }
+            if pair.count == 2 { values[valueText(pair[0])] = valueText(pair[1]) }
+        }
+        return values
+    }
+    let gotValues = values(got)
+    let expectedValues = values(expected)
+    var notes: [String] = []
+    for key in Set(gotValues.keys).union(expectedValues.keys).sorted() {
+        switch (gotValues[key], expectedValues[key]) {
+        case (let value?, let other?) where value != other: notes.append("value of \(key): got \(value) instead of \(other)")
+        case (nil, let other?): notes.append("missing \(key): \(other)")
+        case (let value?, nil): notes.append("unexpected \(key): \(value)")
+        default: break
+        }
+    }
+    return limited(notes)
+}
+
+private func fieldNotes(_ got: Mirror, _ expected: Mirror) -> [String] {
+    guard got.children.count > 1 else { return [] }
+    var notes: [String] = []
+    for (one, other) in zip(got.children, expected.children) {
+        let (gotField, expectedField) = (valueText(one.value), valueText(other.value))
+        if gotField != expectedField { notes.append(".\(one.label ?? "?"): got \(gotField) instead of \(expectedField)") }
+    }
+    return limited(notes)
+}
+
+#endif

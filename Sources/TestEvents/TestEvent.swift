@@ -1,0 +1,243 @@
+// What a worker tells its supervisor, and how the supervisor reads it off the wire: one line an event, fields
+// separated by tabs. The writing half is InClassTesting's EventWriter, which disappears from release builds with the
+// tests; the in-class tests below run every event through both.
+
+/// A test as its list names it.
+package struct PlannedTest: Equatable, Hashable, Sendable {
+    /// The type's name as a reader of the source would say it, without its module: `Outer.Inner`, `Table<Int>`.
+    package var typeName: String
+    /// The entry in the list.
+    package var testName: String
+    /// The name of the list: `unit`, or a key of `testSelectorsByType`.
+    package var testType: String
+    /// The module that defines the type.
+    package var module: String
+
+    package init(typeName: String, testName: String, testType: String, module: String) {
+        self.typeName = typeName
+        self.testName = testName
+        self.testType = testType
+        self.module = module
+    }
+
+    /// `Type.test`, as diagnostics and selections write it.
+    package var name: String { "\(typeName).\(testName)" }
+}
+
+/// Something that a test did not do as expected.
+package struct TestIssue: Equatable, Sendable {
+    /// What made the issue.
+    package enum Kind: String, Sendable {
+        /// An expectation was not met.
+        case expectation
+        /// An error was thrown out of the test, its fixture, `setUp` or `tearDown`.
+        case thrownError
+        /// The process died while the test ran.
+        case crash
+        /// The test called `exit`.
+        case exit
+        /// The test did not end in time.
+        case timeout
+        /// The list itself is wrong.
+        case list
+    }
+
+    package var kind: Kind
+    /// An absolute path, or empty when only the test is known.
+    package var path: String
+    /// From 1, or 0 when only the test is known.
+    package var line: Int
+    /// In UTF-8 bytes from 1, or 0 when only the test is known.
+    package var column: Int
+    package var got: String
+    package var expected: String
+    package var message: String
+    /// Details that do not fit on the first line.
+    package var notes: [String]
+    /// Not nil inside `withKnownIssue`, where an issue is what is expected.
+    package var knownReason: String?
+
+    package init(
+        kind: Kind, path: String = "", line: Int = 0, column: Int = 0, got: String, expected: String,
+        message: String = "", notes: [String] = [], knownReason: String? = nil
+    ) {
+        self.kind = kind
+        self.path = path
+        self.line = line
+        self.column = column
+        self.got = got
+        self.expected = expected
+        self.message = message
+        self.notes = notes
+        self.knownReason = knownReason
+    }
+}
+
+/// One line of the worker protocol.
+///
+/// A worker sends `version`, then `planned` for each test in order, `warning` for each type it cannot test, and `ready`.
+/// For each run of tests it is then told to run it sends `begin`, any number of `issue` and at most one `skip`, and
+/// `end` for each test, and after the last one `idle`. A worker that dies sends `crash` or `exit` first when it can.
+package enum TestEvent: Equatable, Sendable {
+    /// The version of this vocabulary; a reader refuses any other.
+    case version(Int)
+    case planned(PlannedTest)
+    /// The end of the plan, with the number of `planned` lines before it.
+    case ready(count: Int)
+    case begin(index: Int)
+    case issue(TestIssue)
+    case skip(reason: String)
+    /// Offsets of the test's captured output in the worker's output file.
+    case end(index: Int, nanoseconds: Int, outputStart: Int, outputEnd: Int)
+    case idle
+    /// Return addresses relative to the start of the image, innermost first.
+    case crash(signal: Int, frames: [Int])
+    case exit(frames: [Int])
+    /// Something about a type's list that the reader of the list should know.
+    case warning(typeName: String, text: String)
+
+    package static let currentVersion = 1
+}
+
+// MARK: - Reading
+
+extension TestEvent {
+    /// Creates an event from one line without its newline, or nil when the line is not an event of this version.
+    ///
+    /// - Complexity: O(length of the line).
+    package init?(line: some Collection<UInt8>) {
+        self.init(reader: FieldReader(line: Array(line)))
+    }
+
+    private init?(reader start: FieldReader) {
+        var reader = start
+        guard let kind = reader.next() else { return nil }
+        switch kind {
+        case "begin":
+            guard let index = reader.nextNumber() else { return nil }
+            self = .begin(index: index)
+        case "end":
+            guard let index = reader.nextNumber(), let nanoseconds = reader.nextNumber(),
+                let outputStart = reader.nextNumber(), let outputEnd = reader.nextNumber()
+            else { return nil }
+            self = .end(index: index, nanoseconds: nanoseconds, outputStart: outputStart, outputEnd: outputEnd)
+        case "planned":
+            guard let typeName = reader.next(), let testName = reader.next(), let testType = reader.next(),
+                let module = reader.next()
+            else { return nil }
+            self = .planned(PlannedTest(typeName: typeName, testName: testName, testType: testType, module: module))
+        case "issue":
+            guard let issue = reader.nextIssue() else { return nil }
+            self = .issue(issue)
+        case "version":
+            guard let number = reader.nextNumber() else { return nil }
+            self = .version(number)
+        case "ready":
+            guard let count = reader.nextNumber() else { return nil }
+            self = .ready(count: count)
+        case "skip":
+            guard let reason = reader.next() else { return nil }
+            self = .skip(reason: reason)
+        case "idle":
+            self = .idle
+        case "crash":
+            guard let signal = reader.nextNumber(), let frames = reader.remainingNumbers() else { return nil }
+            self = .crash(signal: signal, frames: frames)
+        case "exit":
+            guard let frames = reader.remainingNumbers() else { return nil }
+            self = .exit(frames: frames)
+        case "warning":
+            guard let typeName = reader.next(), let text = reader.next() else { return nil }
+            self = .warning(typeName: typeName, text: text)
+        default:
+            return nil
+        }
+        guard reader.isAtEnd else { return nil }
+    }
+}
+
+private struct FieldReader {
+    let line: [UInt8]
+    var index = 0
+
+    init(line: [UInt8]) { self.line = line }
+
+    var isAtEnd: Bool { index > line.count }
+
+    mutating func next() -> String? {
+        guard index <= line.count else { return nil }
+        var end = index
+        var hasEscape = false
+        while end < line.count, line[end] != UInt8(ascii: "\t") {
+            if line[end] == UInt8(ascii: "\\") { hasEscape = true }
+            end += 1
+        }
+        let field = line[index..<end]
+        index = end + 1
+        return hasEscape ? Self.unescaped(field) : String(decoding: field, as: UTF8.self)
+    }
+
+    private static func unescaped(_ field: ArraySlice<UInt8>) -> String? {
+        var bytes: [UInt8] = []
+        var isEscaped = false
+        for byte in field {
+            if isEscaped {
+                switch byte {
+                case UInt8(ascii: "t"): bytes.append(UInt8(ascii: "\t"))
+                case UInt8(ascii: "n"): bytes.append(UInt8(ascii: "\n"))
+                case UInt8(ascii: "r"): bytes.append(UInt8(ascii: "\r"))
+                case UInt8(ascii: "\\"): bytes.append(UInt8(ascii: "\\"))
+                default: return nil
+                }
+                isEscaped = false
+            } else if byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return isEscaped ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
+    mutating func nextNumber() -> Int? {
+        guard index < line.count else { return nil }
+        var end = index
+        var number = 0
+        let isNegative = line[end] == UInt8(ascii: "-")
+        if isNegative { end += 1 }
+        let digits = end
+        while end < line.count, line[end] != UInt8(ascii: "\t") {
+            let digit = line[end] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = tens.addingReportingOverflow(Int(digit))
+            guard !overflow, !carry else { return nil }
+            number = sum
+            end += 1
+        }
+        guard end > digits else { return nil }
+        index = end + 1
+        return isNegative ? -number : number
+    }
+
+    mutating func remainingNumbers() -> [Int]? {
+        var numbers: [Int] = []
+        while !isAtEnd {
+            guard let number = nextNumber() else { return nil }
+            numbers.append(number)
+        }
+        return numbers
+    }
+
+    mutating func nextIssue() -> TestIssue? {
+        guard let kindName = next(), let kind = TestIssue.Kind(rawValue: kindName), let path = next(),
+            let line = nextNumber(), let column = nextNumber(), let got = next(), let expected = next(),
+            let message = next(), let isKnown = nextNumber(), let knownReason = next()
+        else { return nil }
+        var notes: [String] = []
+        while let note = next() { notes.append(note) }
+        return TestIssue(
+            kind: kind, path: path, line: line, column: column, got: got, expected: expected, message: message,
+            notes: notes, knownReason: isKnown == 1 ? knownReason : nil)
+    }
+}

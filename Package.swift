@@ -9,10 +9,12 @@ let package = Package(
     products: [
         .library(name: "InClassTesting", targets: ["InClassTesting"]),
         .library(name: "PlistStreaming", targets: ["PlistStreaming"]),
+        .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
     ],
     targets: [
         .target(name: "InClassTesting"),
         .target(name: "TestEvents"),
         .target(name: "PlistStreaming", dependencies: ["InClassTesting"], swiftSettings: strict),
+        .target(name: "JSONStreaming", dependencies: ["InClassTesting", "PlistStreaming"], swiftSettings: strict),
     ]
 )

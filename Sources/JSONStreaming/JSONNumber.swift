@@ -24,10 +24,13 @@ enum JSONNumber: Equatable, Sendable {
                 return .unsigned(digits.mantissa)
             }
             if digits.mantissa == 0 { return .real(-0.0) }
-            if digits.mantissa <= Int64.min.magnitude { return .integer(Int64(truncatingIfNeeded: 0 &- digits.mantissa)) }
+            if digits.mantissa <= Int64.min.magnitude {
+                return .integer(Int64(truncatingIfNeeded: 0 &- digits.mantissa))
+            }
             return .text
         }
-        let magnitude = digits.isTruncated
+        let magnitude =
+            digits.isTruncated
             ? DecimalRounding.nearest(to: digits, text: text) : DecimalRounding.nearest(to: digits)
         guard magnitude.isFinite else { return .text }
         return .real(digits.isNegative ? -magnitude : magnitude)
@@ -93,7 +96,8 @@ enum JSONNumber: Equatable, Sendable {
         return offset
     }
 
-    private static func scanExponent(_ bytes: RawSpan, from start: Int, to end: Int, adding exponent: inout Int) -> Int {
+    private static func scanExponent(_ bytes: RawSpan, from start: Int, to end: Int, adding exponent: inout Int) -> Int
+    {
         var offset = start
         guard offset < end else { return StringRuns.notFound }
         let sign = bytes.uncheckedByte(offset)

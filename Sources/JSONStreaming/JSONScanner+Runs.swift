@@ -82,7 +82,8 @@ extension JSONScanner {
                             try sink.writeString(unsafe bytes.extracting(unchecked: offset &+ 1..<end))
                             offset = end &+ 1
                         } else {
-                            let end = StringEscapes.unescape(bytes, from: offset &+ 1, into: &scratch, limit: stringLimit)
+                            let end = StringEscapes.unescape(
+                                bytes, from: offset &+ 1, into: &scratch, limit: stringLimit)
                             guard end >= 0 else { break scan }
                             try sendText(isKey: false, to: &sink)
                             offset = end
@@ -100,7 +101,8 @@ extension JSONScanner {
                             end &+= 1
                         }
                         let follower = bytes.uncheckedByte(end)
-                        let isPlain = follower == UInt8(ascii: ",") || follower == UInt8(ascii: "}")
+                        let isPlain =
+                            follower == UInt8(ascii: ",") || follower == UInt8(ascii: "}")
                             || follower <= 0x20 || follower == UInt8(ascii: "]")
                         let hasLeadingZero = end &- first != 1 && bytes.uncheckedByte(first) == UInt8(ascii: "0")
                         if isPlain, !hasLeadingZero, end != first, magnitude <= UInt64(Int64.max),

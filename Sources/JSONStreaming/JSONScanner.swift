@@ -62,7 +62,8 @@ public struct JSONScanner: Sendable {
     public init(options: JSONReaderOptions = JSONReaderOptions()) {
         self.options = options
         // Tiny limits are the plain machine's: the fast loop compares only what is longer than a word.
-        allowsRuns = options.limits.stringByteCount >= 64 && options.limits.numberByteCount >= 64 && !options.usesPlainScan
+        allowsRuns =
+            options.limits.stringByteCount >= 64 && options.limits.numberByteCount >= 64 && !options.usesPlainScan
     }
 
     // PERF: inlinable, so that the loops below specialise for sinks of other packages.
@@ -119,7 +120,9 @@ public struct JSONScanner: Sendable {
             }
             offset = try scanPlainToken(chunk, from: offset, into: &sink)
         }
-        if allowed < count { throw fail(limit: "bytes of input", options.limits.totalByteCount, in: bytes, at: allowed) }
+        if allowed < count {
+            throw fail(limit: "bytes of input", options.limits.totalByteCount, in: bytes, at: allowed)
+        }
     }
 
     @inlinable

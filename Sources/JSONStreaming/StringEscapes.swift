@@ -82,7 +82,8 @@ enum StringEscapes {
     private static func scalar(in bytes: RawSpan, at offset: Int) -> Unicode.Scalar? {
         guard let first = codeUnit(in: bytes, at: offset + 2) else { return nil }
         guard first & 0xFC00 == 0xD800 else { return Unicode.Scalar(first) }
-        guard bytes.uncheckedByte(offset + 6) == UInt8(ascii: "\\"), bytes.uncheckedByte(offset + 7) == UInt8(ascii: "u"),
+        guard bytes.uncheckedByte(offset + 6) == UInt8(ascii: "\\"),
+            bytes.uncheckedByte(offset + 7) == UInt8(ascii: "u"),
             let second = codeUnit(in: bytes, at: offset + 8), second & 0xFC00 == 0xDC00
         else { return nil }
         return Unicode.Scalar(0x10000 + (first & 0x3FF) << 10 + second & 0x3FF)

@@ -8,17 +8,31 @@ let package = Package(
     platforms: [.macOS(.v14)],
     products: [
         .library(name: "InClassTesting", targets: ["InClassTesting"]),
-        .library(name: "PlistBuilding", targets: ["PlistBuilding"]),
+        .executable(name: "testlogger", targets: ["testlogger"]),
+        .plugin(name: "InClassTests", targets: ["InClassTests"]),
+        .plugin(name: "TestLogger", targets: ["TestLogger"]),
         .library(name: "PlistStreaming", targets: ["PlistStreaming"]),
         .library(name: "StringTables", targets: ["StringTables"]),
+        .library(name: "PlistBuilding", targets: ["PlistBuilding"]),
+        .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
     ],
     targets: [
         .target(name: "InClassTesting"),
+        .target(name: "TestEvents"),
+        .target(name: "TestSupervision", dependencies: ["TestEvents"]),
+        .target(name: "TestReporting", dependencies: ["TestEvents"]),
+        .executableTarget(name: "testlogger", dependencies: ["TestEvents", "TestSupervision", "TestReporting"]),
+        .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
+        .plugin(
+            name: "TestLogger",
+            capability: .command(
+                intent: .custom(verb: "testlogger", description: "Run in-class tests, or 'init' a package for them")),
+            dependencies: ["testlogger"]),
+        .target(name: "PlistStreaming", dependencies: ["InClassTesting"], swiftSettings: strict),
+        .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: strict),
         .target(
             name: "PlistBuilding", dependencies: ["InClassTesting", "PlistStreaming", "StringTables"],
             swiftSettings: strict),
-        .target(name: "PlistStreaming", swiftSettings: strict),
-        .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: strict),
-        .target(name: "TestEvents"),
+        .target(name: "JSONStreaming", dependencies: ["InClassTesting", "PlistStreaming"], swiftSettings: strict),
     ]
 )

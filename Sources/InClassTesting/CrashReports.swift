@@ -33,8 +33,11 @@ enum CrashReports {
         self.descriptor = descriptor
         frames = .allocate(capacity: frameCountMax)
         line = .allocate(capacity: 64 + frameCountMax * 20)
-        // SAFETY: #dsohandle is the start of the image it is written in.
-        imageStart = UInt(bitPattern: #dsohandle)
+        // SAFETY: dladdr's signature; its result is four words, of which the second is where the image starts.
+        typealias AddressOwner = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt>) -> Int32
+        var owner: [UInt] = [0, 0, 0, 0]
+        if let symbol = dlsym(nil, "dladdr"),
+            unsafeBitCast(symbol, to: AddressOwner.self)(#dsohandle, &owner) != 0 { imageStart = owner[1] }
         backtrace = dlsym(nil, "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
         _ = backtraceFrames()  // loads what the unwinder needs while that is still allowed
         var action = sigaction()

@@ -93,17 +93,17 @@ package enum Recorder {
     }
 
     /// A test begins: the supervisor is told before anything of it runs.
-    static func begin(_ index: Int) {
+    static func begin(_ index: Int, outputStart: Int) {
         locked {
             issueCount = 0
             scopes = []
-            writer.add("begin", index)
+            writer.add("begin", index, outputStart)
             writer.send()
         }
     }
 
     /// The test is over; the line goes out with the next one.
-    static func end(_ index: Int, nanoseconds: Int, outputStart: Int, outputEnd: Int) {
+    static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) {
         locked {
             if issueCount > issueCountMax {
                 let rest = RecordedIssue(
@@ -111,7 +111,7 @@ package enum Recorder {
                     message: "one test; the rest is not shown")
                 writer.add(rest)
             }
-            writer.add("end", index, nanoseconds, outputStart, outputEnd)
+            writer.add("end", index, nanoseconds, outputEnd)
         }
     }
 

@@ -106,8 +106,7 @@ enum TestWorker {
     }
 
     private static func run(_ test: Test, _ index: Int) async {
-        let outputStart = outputOffset()
-        Recorder.begin(index)
+        Recorder.begin(index, outputStart: outputOffset())
         CrashReports.testBegins()
         let start = ContinuousClock.now
         var skipReason: String?
@@ -120,7 +119,7 @@ enum TestWorker {
         if let skipReason { Recorder.send { $0.add("skip", [skipReason]) } }
         Recorder.end(
             index, nanoseconds: Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000),
-            outputStart: outputStart, outputEnd: outputOffset())
+            outputEnd: outputOffset())
     }
 
     /// How much has been written to the standard output, which the supervisor has made a file.

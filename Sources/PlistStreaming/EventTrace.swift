@@ -112,3 +112,69 @@ public struct EventTrace: PlistSink, Sendable {
         return text + "\""
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension EventTrace: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testRecordsEveryMessage": testRecordsEveryMessage,
+            "testQuotesText": testQuotesText,
+            "testRefusesMisuse": testRefusesMisuse,
+            "testRefusesInvalidText": testRefusesInvalidText,
+        ]
+    }
+
+    private static func testRecordsEveryMessage() throws {
+        var trace = EventTrace()
+        try trace.beginDictionary()
+        try "a".withUTF8Span { try trace.writeKey($0) }
+        try trace.beginArray()
+        try trace.writeNull()
+        try trace.writeBool(true)
+        try trace.writeBool(false)
+        try trace.writeInteger(.min)
+        try trace.writeUnsigned(.max)
+        try trace.writeReal(-0.0)
+        try "1e400".withUTF8Span { try trace.writeNumber(text: $0) }
+        try "x".withUTF8Span { try trace.writeString($0) }
+        try "\0z".withUTF8Span { try trace.writeData($0) }
+        try trace.writeDate(secondsSince2001: 0.5)
+        try trace.endArray()
+        try trace.endDictionary()
+        expectEqual(
+            trace.text,
+            """
+            { key "a" [ null true false integer -9223372036854775808 unsigned 18446744073709551615 real -0.0 \
+            number 1e400 string "x" data 007a date 0.5 ] }
+            """, "trace")
+    }
+
+    private static func testQuotesText() throws {
+        var trace = EventTrace()
+        try "a\"b\\c\n\0ü".withUTF8Span { try trace.writeString($0) }
+        expectEqual(trace.text, #"string "a\u{22}b\u{5c}c\u{a}\u{0}ü""#, "trace")
+    }
+
+    private static func testRefusesMisuse() {
+        var trace = EventTrace()
+        let error = expectThrows(StreamError.self, "endArray") { try trace.endArray() }
+        expectEqual(error?.kind, .misuse, "kind")
+        expectEqual(trace.text, "", "nothing is recorded")
+    }
+
+    private static func testRefusesInvalidText() {
+        var trace = EventTrace()
+        let bytes: [UInt8] = [0xC0, 0x80]
+        let error = expectThrows(StreamError.self, "writeString") {
+            // SAFETY: the span does not leave the closure.
+            try unsafe bytes.withUnsafeBytes { try trace.writeString(unsafe $0.bytes) }
+        }
+        expectEqual(error?.kind, .misuse, "kind")
+    }
+}
+#endif

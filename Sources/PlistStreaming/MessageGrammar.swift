@@ -82,3 +82,52 @@ public struct MessageGrammar: Sendable {
         nesting.pop()
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension MessageGrammar: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testAcceptsTheGrammar": testAcceptsTheGrammar,
+            "testRefusesWhatIsOutside": testRefusesWhatIsOutside,
+        ]
+    }
+
+    /// Sends messages by their first letters: `[`, `]`, `{`, `}`, `k` for a key, `v` for a value.
+    private static func send(_ messages: String) throws(StreamError) -> MessageGrammar {
+        var grammar = MessageGrammar()
+        for message in messages {
+            switch message {
+            case "[": try grammar.beginArray()
+            case "]": try grammar.endArray()
+            case "{": try grammar.beginDictionary()
+            case "}": try grammar.endDictionary()
+            case "k": try grammar.key()
+            default: try grammar.value()
+            }
+        }
+        return grammar
+    }
+
+    private static func testAcceptsTheGrammar() throws {
+        for messages in ["", "v", "vv", "[]", "{}", "{kv}", "[v[v]{kvk[v]k{}}v]"] {
+            expectTrue(try send(messages).isComplete, "complete after \(messages)")
+        }
+        for messages in ["[", "{", "{k", "[{kv"] {
+            expectFalse(try send(messages).isComplete, "complete after \(messages)")
+        }
+        expectEqual(try send("v[v]{}").rootCount, 3, "roots")
+    }
+
+    private static func testRefusesWhatIsOutside() {
+        for messages in ["]", "}", "k", "[}", "{]", "[k", "{v", "{kk", "{k}", "{kvv", "{[", "[]]", "{kv]"] {
+            let error = expectThrows(StreamError.self, messages) { _ = try send(messages) }
+            expectEqual(error?.kind, .misuse, "kind for \(messages)")
+        }
+    }
+}
+#endif

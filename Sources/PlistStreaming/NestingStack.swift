@@ -50,3 +50,43 @@ public struct NestingStack: Sendable, Equatable {
         word = outerWords.popLast() ?? 0
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension NestingStack: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testRemembersEveryLevel": testRemembersEveryLevel,
+            "testIsInNothingWhenEmpty": testIsInNothingWhenEmpty,
+        ]
+    }
+
+    private static func testRemembersEveryLevel() {
+        // Past the boundaries of the first three words, in a pattern that no period of 64 fits.
+        let levels = (0..<200).map { $0 % 3 == 0 || $0 % 7 == 2 }
+        var stack = NestingStack()
+        for (depth, level) in levels.enumerated() {
+            stack.push(isDictionary: level)
+            expectEqual(stack.depth, depth + 1, "depth after push \(depth)")
+        }
+        for (depth, level) in levels.enumerated().reversed() {
+            expectEqual(stack.isInDictionary, level, "level \(depth)")
+            stack.pop()
+        }
+        expectEqual(stack.depth, 0, "depth at the end")
+    }
+
+    private static func testIsInNothingWhenEmpty() {
+        var stack = NestingStack()
+        expectFalse(stack.isInDictionary, "before the first push")
+        stack.push(isDictionary: true)
+        expectTrue(stack.isInDictionary, "after a push")
+        stack.pop()
+        expectFalse(stack.isInDictionary, "after the pop")
+    }
+}
+#endif

@@ -60,3 +60,46 @@ extension Array where Element == UInt8 {
         self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum RawSpanTextTests {}
+
+extension RawSpanTextTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testRoundTripsText": testRoundTripsText,
+            "testRefusesInvalidText": testRefusesInvalidText,
+            "testComparesWithText": testComparesWithText,
+        ]
+    }
+
+    private static func testRoundTripsText() {
+        for text in ["", "a", "größer", "a\0b", "🙂 with a tail beyond fifteen bytes"] {
+            expectEqual(text.withUTF8Span { String(validating: $0) }, text, "text")
+            expectEqual(text.withUTF8Span { Array(copying: $0) }, Array(text.utf8), "bytes")
+        }
+    }
+
+    private static func testRefusesInvalidText() {
+        for bytes: [UInt8] in [
+            [0x80], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x61, 0xC3],
+        ] {
+            // SAFETY: the span does not leave the closure.
+            expectNil(unsafe bytes.withUnsafeBytes { String(validating: unsafe $0.bytes) }, "text of \(bytes)")
+        }
+    }
+
+    private static func testComparesWithText() {
+        "name".withUTF8Span { span in
+            expectTrue(span.equals("name"), "the same text")
+            expectFalse(span.equals("nam"), "a prefix")
+            expectFalse(span.equals("namf"), "another text")
+            expectEqual(span.byte(at: 3), 0x65, "the last byte")
+        }
+    }
+}
+#endif

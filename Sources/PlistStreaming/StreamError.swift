@@ -107,3 +107,54 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
             && left.path == right.path
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension StreamError: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testDescribesPathMessageAndPosition": testDescribesPathMessageAndPosition,
+            "testKeepsItsFirstPlace": testKeepsItsFirstPlace,
+            "testDescribesItselfLikeACompiler": testDescribesItselfLikeACompiler,
+            "testTellsStopRequestsApart": testTellsStopRequestsApart,
+        ]
+    }
+
+    private static let place = StreamPosition(byteOffset: 52, line: 3, column: 7)
+    private static let path = StreamPath([.index(3), .key("title")])
+
+    private static func testDescribesPathMessageAndPosition() {
+        let error = StreamError(.typeMismatch, "expected a string, found null")
+        expectEqual(error.description, "expected a string, found null", "without places")
+        expectEqual(
+            error.located(at: path).located(at: place).description,
+            "$[3].title: expected a string, found null at line 3, column 7 (byte 52)", "with places")
+    }
+
+    private static func testKeepsItsFirstPlace() {
+        let error = StreamError(.typeMismatch, "m", position: place, path: path)
+        expectEqual(error.located(at: .start), error, "another position")
+        expectEqual(error.located(at: StreamPath()), error, "another path")
+    }
+
+    private static func testDescribesItselfLikeACompiler() {
+        let error = StreamError(.invalidSyntax, "expected a value, found ']'", position: place)
+        expectEqual(
+            error.compilerDescription(file: "a.json"), "a.json:3:7: error: expected a value, found ']'",
+            "with position")
+        expectEqual(
+            StreamError(.inputOutput, "m").compilerDescription(file: "a.json"), "a.json: error: m",
+            "without position")
+    }
+
+    private static func testTellsStopRequestsApart() {
+        expectTrue(StreamError.stopRequest().isStopRequest, "a stop request")
+        expectFalse(StreamError(.misuse, "m").isStopRequest, "another error")
+        expectTrue(StreamError(.unexpectedEnd, "m").isUnexpectedEnd, "an unexpected end")
+    }
+}
+#endif

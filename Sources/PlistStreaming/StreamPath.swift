@@ -46,3 +46,32 @@ public struct StreamPath: Sendable, Hashable, CustomStringConvertible {
         }
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension StreamPath: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testWritesPlainNamesAfterPoints": testWritesPlainNamesAfterPoints,
+            "testQuotesOtherNames": testQuotesOtherNames,
+        ]
+    }
+
+    private static func testWritesPlainNamesAfterPoints() {
+        expectEqual(StreamPath().description, "$", "the root")
+        expectEqual(StreamPath().element(3).member("title").description, "$[3].title", "an element's member")
+        expectEqual(StreamPath().member("größe_2").description, "$.größe_2", "a name beyond ASCII")
+    }
+
+    private static func testQuotesOtherNames() {
+        expectEqual(StreamPath().member("").description, "$[\"\"]", "the empty name")
+        expectEqual(StreamPath().member("a b").description, "$[\"a b\"]", "a name with a space")
+        expectEqual(StreamPath().member("1a").description, "$[\"1a\"]", "a name that begins with a digit")
+        expectEqual(StreamPath().member("a\"b").description, #"$["a\"b"]"#, "a name with a quote")
+    }
+}
+#endif

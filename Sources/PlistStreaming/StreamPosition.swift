@@ -24,3 +24,21 @@ public struct StreamPosition: Sendable, Hashable, CustomStringConvertible {
     /// The position in words, such as `line 3, column 7 (byte 52)`.
     public var description: String { "line \(line), column \(column) (byte \(byteOffset))" }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension StreamPosition: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors { ["testDescribesItself": testDescribesItself] }
+
+    private static func testDescribesItself() {
+        expectEqual(start.description, "line 1, column 1 (byte 0)", "the first position")
+        expectEqual(
+            StreamPosition(byteOffset: 52, line: 3, column: 7).description, "line 3, column 7 (byte 52)",
+            "a position")
+    }
+}
+#endif

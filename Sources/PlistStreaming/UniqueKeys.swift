@@ -68,3 +68,56 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
         try target.writeDate(secondsSince2001: seconds)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum UniqueKeysTests {}
+
+extension UniqueKeysTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testRefusesARepeatedKey": testRefusesARepeatedKey,
+            "testAllowsTheSameKeyElsewhere": testAllowsTheSameKeyElsewhere,
+        ]
+    }
+
+    /// Sends `{`, `}` and letters, each a key with null as its value unless a `{` follows.
+    private static func send(_ messages: String) throws(StreamError) -> String {
+        var sink = UniqueKeys(EventTrace())
+        var isAfterKey = false
+        for message in messages {
+            switch message {
+            case "{":
+                isAfterKey = false
+                try sink.beginDictionary()
+            case "}":
+                if isAfterKey { try sink.writeNull() }
+                isAfterKey = false
+                try sink.endDictionary()
+            default:
+                if isAfterKey { try sink.writeNull() }
+                isAfterKey = true
+                try String(message).withUTF8Span { key throws(StreamError) in try sink.writeKey(key) }
+            }
+        }
+        return sink.target.text
+    }
+
+    private static func testRefusesARepeatedKey() {
+        for messages in ["{aa", "{aba", "{a{b}a"] {
+            let error = expectThrows(StreamError.self, messages) { _ = try send(messages) }
+            expectEqual(error?.kind, .duplicateKey, "kind for \(messages)")
+            expectEqual(error?.message, "duplicate key \"a\"", "message for \(messages)")
+        }
+    }
+
+    private static func testAllowsTheSameKeyElsewhere() throws {
+        expectEqual(
+            try send("{a{ab}b{a}}"), "{ key \"a\" { key \"a\" null key \"b\" null } key \"b\" { key \"a\" null } }",
+            "trace")
+    }
+}
+#endif

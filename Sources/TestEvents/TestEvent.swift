@@ -54,6 +54,8 @@ package struct TestIssue: Equatable, Sendable {
     package var message: String
     /// Details that do not fit on the first line.
     package var notes: [String]
+    /// Where the code that failed was called from, innermost first; found by the supervisor, never on the wire.
+    package var callers: [SourcePlace] = []
     /// Not nil inside `withKnownIssue`, where an issue is what is expected.
     package var knownReason: String?
 
@@ -84,11 +86,11 @@ package enum TestEvent: Equatable, Sendable {
     case planned(PlannedTest)
     /// The end of the plan, with the number of `planned` lines before it.
     case ready(count: Int)
-    case begin(index: Int)
+    /// A test begins; what it writes goes behind this offset of the worker's output file.
+    case begin(index: Int, outputStart: Int)
     case issue(TestIssue)
     case skip(reason: String)
-    /// Offsets of the test's captured output in the worker's output file.
-    case end(index: Int, nanoseconds: Int, outputStart: Int, outputEnd: Int)
+    case end(index: Int, nanoseconds: Int, outputEnd: Int)
     case idle
     /// Return addresses relative to the start of the image, innermost first.
     case crash(signal: Int, frames: [Int])
@@ -114,13 +116,13 @@ extension TestEvent {
         guard let kind = reader.next() else { return nil }
         switch kind {
         case "begin":
-            guard let index = reader.nextNumber() else { return nil }
-            self = .begin(index: index)
+            guard let index = reader.nextNumber(), let outputStart = reader.nextNumber() else { return nil }
+            self = .begin(index: index, outputStart: outputStart)
         case "end":
             guard let index = reader.nextNumber(), let nanoseconds = reader.nextNumber(),
-                let outputStart = reader.nextNumber(), let outputEnd = reader.nextNumber()
+                let outputEnd = reader.nextNumber()
             else { return nil }
-            self = .end(index: index, nanoseconds: nanoseconds, outputStart: outputStart, outputEnd: outputEnd)
+            self = .end(index: index, nanoseconds: nanoseconds, outputEnd: outputEnd)
         case "planned":
             guard let typeName = reader.next(), let testName = reader.next(), let testType = reader.next(),
                 let module = reader.next()

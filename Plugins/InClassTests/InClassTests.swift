@@ -1,0 +1,34 @@
+// The build tool plugin: makes running a module's tests a step of the build that whatever uses the module waits for.
+
+import Foundation
+import PackagePlugin
+
+@main
+struct InClassTests: BuildToolPlugin {
+    func createBuildCommands(context: PluginContext, target: any Target) async throws -> [Command] {
+        if ProcessInfo.processInfo.environment["IN_CLASS_TESTS_OFF"] != nil { return [] }
+        let tool = try context.tool(named: "testlogger").url
+        let layout = BuildLayout(tool: tool)
+        let clang = try? context.tool(named: "clang").url
+        var commands: [Command] = []
+        for case let tested as SwiftSourceModuleTarget in target.withLocalDependencies where tested.kind != .test {
+            // The native build system cannot run a target's own tests while it builds that target.
+            let isOwn = tested.id == target.id
+            if isOwn, !layout.isSwiftBuild { continue }
+            let module = TestedModule(
+                target: tested, package: context.package, layout: layout,
+                folder: context.pluginWorkDirectoryURL.appending(path: layout.configuration), clang: clang)
+            guard module.canHaveTests else { continue }
+            try module.writeDescription()
+            // A source file that stays empty: the build must wait for something. A header when it is the target's own,
+            // which would otherwise have to be compiled before it is tested.
+            let marker = module.folder.appending(path: "\(tested.moduleName)Tested.\(isOwn ? "h" : "swift")")
+            commands.append(
+                .buildCommand(
+                    displayName: "Testing \(tested.moduleName)", executable: tool,
+                    arguments: ["--marker", marker.path, module.descriptionURL.path],
+                    inputFiles: [module.descriptionURL] + module.objects, outputFiles: [marker]))
+        }
+        return commands
+    }
+}

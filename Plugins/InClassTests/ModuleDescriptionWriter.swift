@@ -1,0 +1,151 @@
+// Writes what testlogger must know of a module, from what SwiftPM tells a plugin: the counterpart of
+// ModuleDescription in TestSupervision, which reads it. Both plugins compile this one file.
+
+import Foundation
+import PackagePlugin
+
+/// Where a build puts things, told from where it has put testlogger.
+struct BuildLayout {
+    /// The folder of products, such as `.build/x86_64-unknown-linux-gnu/debug`.
+    let products: URL
+    /// Whether this is Swift Build's layout, one object a module, or the native one's, one object a source.
+    let isSwiftBuild: Bool
+
+    init(tool: URL) {
+        products = tool.deletingLastPathComponent()
+        isSwiftBuild = products.deletingLastPathComponent().lastPathComponent == "Products"
+    }
+
+    /// The name of the configuration's folder: `debug`, `release`, `Debug-linux` …
+    var configuration: String { products.lastPathComponent }
+
+    /// The objects of a Clang target or the object of a Swift module, as far as their names are known.
+    func objects(of target: any SourceModuleTarget) -> [URL] {
+        if isSwiftBuild {
+            return target.kind == .executable || target.kind == .snippet ? [] : [products.appending(path: "\(target.moduleName).o")]
+        }
+        let folder = products.appending(path: "\(target.name).build")
+        if target is SwiftSourceModuleTarget {
+            return target.sourceFiles(withSuffix: ".swift").map {
+                folder.appending(path: "\($0.url.lastPathComponent).o")
+            }
+        }
+        let root = target.directoryURL.path
+        return target.sourceFiles.filter { $0.type == .source }.map { file in
+            folder.appending(path: "\(file.url.path.dropFirst(root.count + 1)).o")
+        }
+    }
+}
+
+/// A module that has tests, or may have.
+struct TestedModule {
+    let target: SwiftSourceModuleTarget
+    let package: Package
+    let layout: BuildLayout
+    /// Where to put the description, the image and the marker.
+    let folder: URL
+    /// The toolchain's compiler, when it has one.
+    let clang: URL?
+
+    var descriptionURL: URL { folder.appending(path: "\(target.moduleName).inclass") }
+
+    /// All targets whose objects make the image: the module's own and those it depends on, but for macros, which run
+    /// in the compiler.
+    private var closure: [any Target] {
+        var found: [any Target] = []
+        var seen: Set<String> = []
+        func visit(_ target: any Target) {
+            guard seen.insert(target.id).inserted else { return }
+            if (target as? any SourceModuleTarget)?.kind == .macro { return }
+            found.append(target)
+            for dependency in target.dependencies {
+                switch dependency {
+                case .target(let target): visit(target)
+                case .product(let product): product.targets.forEach(visit)
+                @unknown default: break
+                }
+            }
+        }
+        visit(target)
+        return found
+    }
+
+    /// Whether the module can have tests at all: InClassTesting is among what it is made of.
+    var canHaveTests: Bool {
+        closure.contains { ($0 as? any SourceModuleTarget)?.moduleName == "InClassTesting" }
+    }
+
+    /// The files that the build must have made before the tests can be linked.
+    var objects: [URL] {
+        closure.compactMap { $0 as? any SourceModuleTarget }.flatMap { target in
+            // Swift Build's object of an executable has a name that is not known before; its product has.
+            layout.isSwiftBuild && target.kind == .executable
+                ? [layout.products.appending(path: target.name)] : layout.objects(of: target)
+        }
+    }
+
+    private var text: String {
+        var lines: [(String, String)] = [
+            ("module", target.moduleName), ("root", package.directoryURL.path),
+            ("image", folder.appending(path: "\(target.moduleName).img").path),
+            ("search", layout.products.path), ("bundles", layout.products.path),
+        ]
+        if let clang { lines.append(("clang", clang.path)) } else { lines.append(("obstacle", "the toolchain has no clang")) }
+        lines += target.sourceFiles(withSuffix: ".swift").map { ("source", $0.url.path) }
+        for part in closure {
+            if let module = part as? SwiftSourceModuleTarget {
+                lines += linkedLibraries(module.linkedLibraries)
+                if !layout.isSwiftBuild {
+                    let map = layout.products.appending(path: "\(module.name).build/output-file-map.json")
+                    lines.append(("file-map", map.path))
+                } else if module.kind == .executable {
+                    lines.append(("executable", layout.products.appending(path: "ExecutableModules/\(module.name)-").path))
+                } else {
+                    lines += layout.objects(of: module).map { ("object", $0.path) }
+                }
+            } else if let module = part as? ClangSourceModuleTarget {
+                lines += linkedLibraries(module.linkedLibraries)
+                lines += layout.objects(of: module).map { ("object", $0.path) }
+                let endings: Set<String> = ["cpp", "cc", "cxx", "c++", "mm"]
+                if module.sourceFiles.contains(where: { endings.contains($0.url.pathExtension) }) {
+                    lines.append(("c++", "yes"))
+                }
+            } else if let library = part as? SystemLibraryTarget {
+                lines += library.linkerFlags.map { ("linker", $0) }
+            } else if part is BinaryArtifactTarget {
+                lines.append(("obstacle", "it depends on the binary target '\(part.name)', which is not supported"))
+            }
+        }
+        // Accessors are named after the package and the target.
+        for ending in ["resources", "bundle"] {
+            lines.append(("resources", layout.products.appending(path: "\(package.displayName)_\(target.name).\(ending)").path))
+        }
+        return lines.map { "\($0.0)\t\($0.1)\n" }.joined()
+    }
+
+    private func linkedLibraries(_ names: [String]) -> [(String, String)] { names.map { ("library", $0) } }
+
+    /// Writes the description if it has changed, so that an unchanged one does not run the tests again.
+    func writeDescription() throws {
+        let new = Data(text.utf8)
+        if let old = try? Data(contentsOf: descriptionURL), old == new { return }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try new.write(to: descriptionURL, options: .atomic)
+    }
+}
+
+extension Target {
+    /// This target and all it depends on in the same package, in an order that is always the same.
+    var withLocalDependencies: [any Target] {
+        var found: [any Target] = []
+        var seen: Set<String> = []
+        func visit(_ target: any Target) {
+            guard seen.insert(target.id).inserted else { return }
+            if (target as? any SourceModuleTarget)?.kind == .macro { return }
+            for case .target(let dependency) in target.dependencies { visit(dependency) }
+            found.append(target)
+        }
+        visit(self)
+        return found
+    }
+}

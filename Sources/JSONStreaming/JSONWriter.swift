@@ -1,0 +1,183 @@
+// The sink that writes JSON text: separators, layout, order of messages. The values are in JSONWriter+Values.
+
+public import PlistStreaming
+
+/// A sink that writes JSON text to memory or to a file descriptor.
+///
+/// The text is always valid: RFC 8259, UTF-8, one root value (or one a line). Doubles are written with the fewest
+/// digits that read back as the same double, and always look like reals, so that reading what was written gives the
+/// same messages. Data becomes a string in Base64, a date what the options say.
+///
+/// ```swift
+/// var writer = JSONWriter()
+/// try writer.readJSON("{\"a\" : [1, 2.50]}")
+/// try writer.finish()
+/// writer.text  // {"a":[1,2.5]}
+/// ```
+///
+/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything.
+public struct JSONWriter: PlistSink, ~Copyable {
+    private let options: JSONWriterOptions
+    var output: ByteOutput
+    private var nesting: NestingStack = NestingStack()
+    private var hasElements: Bool = false
+    private var isAfterKey: Bool = false
+    private var rootCount: Int = 0
+    private let indent: Int
+    /// The dictionaries whose members are to be sorted.
+    private var sorting: [MemberOrder] = []
+
+    /// Creates a writer to memory.
+    public init(options: JSONWriterOptions = JSONWriterOptions()) {
+        self.init(options: options, output: ByteOutput())
+    }
+
+    /// Creates a writer to a file descriptor, which stays the caller's to close.
+    ///
+    /// - Parameter bufferByteCount: The memory used; a longer string is held whole before it is written.
+    public init(descriptor: Int32, bufferByteCount: Int = 1 << 16, options: JSONWriterOptions = JSONWriterOptions()) {
+        self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
+    }
+
+    private init(options: JSONWriterOptions, output: consuming ByteOutput) {
+        self.options = options
+        self.output = output
+        indent = if case .pretty(let indent) = options.layout { max(0, indent) } else { -1 }
+    }
+
+    /// Ends the text: checks that it is complete, and writes out what is in the buffer.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or a missing value,
+    ///   ``PlistStreaming/StreamError/Kind/inputOutput`` when the descriptor refuses.
+    public mutating func finish() throws(StreamError) {
+        guard nesting.depth == 0 else { throw StreamError(.misuse, "finished with \(nesting.depth) open containers") }
+        guard rootCount > 0 || options.isSequence else { throw StreamError(.misuse, "finished without a value") }
+        try output.flush()
+    }
+
+    /// Forgets what was written, so that the writer's memory serves the next text.
+    public mutating func reset() {
+        output.removeAll()
+        output.isHolding = false
+        nesting = NestingStack()
+        hasElements = false
+        isAfterKey = false
+        rootCount = 0
+        sorting = []
+    }
+
+    /// The text in memory so far.
+    public var text: String { withBytes { bytes in String(validating: bytes) ?? "" } }
+
+    /// A copy of the bytes in memory so far.
+    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+
+    /// Calls a closure with the bytes in memory so far.
+    public func withBytes<Value, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try output.withBytes(body)
+    }
+
+    /// Writes `[`.
+    public mutating func beginArray() throws(StreamError) { try begin(isDictionary: false) }
+
+    /// Writes `]`.
+    public mutating func endArray() throws(StreamError) {
+        guard nesting.depth > 0, !nesting.isInDictionary else {
+            throw StreamError(.misuse, "got endArray without an open array")
+        }
+        try end(UInt8(ascii: "]"))
+    }
+
+    /// Writes `{`.
+    public mutating func beginDictionary() throws(StreamError) {
+        try begin(isDictionary: true)
+        if options.sortsKeys {
+            output.isHolding = true
+            sorting.append(MemberOrder())
+        }
+    }
+
+    /// Writes `}`.
+    public mutating func endDictionary() throws(StreamError) {
+        guard nesting.isInDictionary else {
+            throw StreamError(.misuse, "got endDictionary without an open dictionary")
+        }
+        guard !isAfterKey else { throw StreamError(.misuse, "expected the value of a key, got endDictionary") }
+        if options.sortsKeys, let order = sorting.popLast() {
+            try order.apply(to: &output)
+            output.isHolding = !sorting.isEmpty
+        }
+        try end(UInt8(ascii: "}"))
+    }
+
+    /// Writes a member's name, escaped, and `:`.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for a name that is not valid UTF-8.
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        guard nesting.isInDictionary else { throw StreamError(.misuse, "got writeKey outside a dictionary") }
+        guard !isAfterKey else { throw StreamError(.misuse, "expected the value of a key, got writeKey") }
+        try JSONText.check(utf8)
+        if options.sortsKeys {
+            sorting[sorting.count - 1].add(utf8, at: output.count)
+        } else if hasElements {
+            try output.append(UInt8(ascii: ","))
+        }
+        if indent >= 0 { try beginLine() }
+        try JSONText.writeQuoted(utf8, to: &output)
+        try output.append(UInt8(ascii: ":"))
+        if indent >= 0 { try output.append(0x20) }
+        isAfterKey = true
+        hasElements = true
+    }
+
+    private mutating func begin(isDictionary: Bool) throws(StreamError) {
+        guard nesting.depth < options.depthLimit else {
+            throw StreamError(.limitExceeded, "more than \(options.depthLimit) levels of nesting")
+        }
+        try beginValue()
+        try output.append(isDictionary ? UInt8(ascii: "{") : UInt8(ascii: "["))
+        nesting.push(isDictionary: isDictionary)
+        hasElements = false
+    }
+
+    private mutating func end(_ bracket: UInt8) throws(StreamError) {
+        nesting.pop()
+        if hasElements && indent >= 0 { try beginLine() }
+        hasElements = true
+        try output.append(bracket)
+        try endValue()
+    }
+
+    /// Writes what comes before a value, and refuses one that the grammar does not allow here.
+    mutating func beginValue() throws(StreamError) {
+        if nesting.isInDictionary {
+            guard isAfterKey else { throw StreamError(.misuse, "expected writeKey or endDictionary, got a value") }
+            isAfterKey = false
+        } else if nesting.depth > 0 {
+            if hasElements { try output.append(UInt8(ascii: ",")) }
+            if indent >= 0 { try beginLine() }
+            hasElements = true
+        } else {
+            guard rootCount == 0 || options.isSequence else { throw StreamError(.misuse, "got a second root value") }
+            rootCount += 1
+        }
+    }
+
+    /// Writes what comes after a value at the root.
+    mutating func endValue() throws(StreamError) {
+        guard nesting.depth == 0 else { return }
+        if options.isSequence || indent >= 0 { try output.append(0x0A) }
+    }
+
+    private mutating func beginLine() throws(StreamError) {
+        let count = indent * nesting.depth
+        try output.reserve(count + 1)
+        output.appendReserved(0x0A)
+        for _ in 0..<count { output.appendReserved(0x20) }
+    }
+
+    var nonFinitePolicy: JSONWriterOptions.NonFinite { options.nonFinite }
+    var datePolicy: JSONWriterOptions.Dates { options.dates }
+}

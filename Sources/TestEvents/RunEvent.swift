@@ -1,0 +1,69 @@
+// What a supervisor tells its reporters: the worker's events with the test they belong to, a place in the sources for
+// every issue, and the output a test left behind. Reporters are folds over these.
+
+/// A place in a source file.
+package struct SourcePlace: Equatable, Hashable, Sendable {
+    /// An absolute path.
+    package var path: String
+    /// From 1.
+    package var line: Int
+    /// In UTF-8 bytes, from 1.
+    package var column: Int
+
+    package init(path: String, line: Int, column: Int) {
+        self.path = path
+        self.line = line
+        self.column = column
+    }
+}
+
+/// How a test ended.
+package struct TestResult: Equatable, Sendable {
+    package enum Outcome: String, Sendable { case passed, failed, skipped }
+
+    package var test: PlannedTest
+    package var outcome: Outcome
+    /// Issues in the order they were recorded, known ones included.
+    package var issues: [TestIssue] = []
+    package var skipReason: String?
+    package var nanoseconds = 0
+    /// What the test and its children wrote, when the test failed.
+    package var output: [UInt8] = []
+    /// How many bytes of output were left out before `output`.
+    package var omittedOutputCount = 0
+
+    package init(test: PlannedTest, outcome: Outcome) {
+        self.test = test
+        self.outcome = outcome
+    }
+}
+
+/// Something a person should mend that does not fail a test.
+package struct SourceWarning: Equatable, Sendable {
+    package var place: SourcePlace
+    package var text: String
+    /// What to insert at a place to mend it.
+    package var fixIt: (place: SourcePlace, text: String)?
+
+    package init(place: SourcePlace, text: String, fixIt: (place: SourcePlace, text: String)? = nil) {
+        self.place = place
+        self.text = text
+        self.fixIt = fixIt
+    }
+
+    package static func == (one: Self, other: Self) -> Bool {
+        one.place == other.place && one.text == other.text && one.fixIt?.place == other.fixIt?.place
+            && one.fixIt?.text == other.fixIt?.text
+    }
+}
+
+/// One event of a run, in the order reporters see them.
+package enum RunEvent: Sendable {
+    /// The selected tests of a module, in the order they run.
+    case planned(module: String, tests: [PlannedTest])
+    case began(PlannedTest)
+    case ended(TestResult)
+    /// A failure that belongs to no test: of a list, or of the module as a whole.
+    case moduleIssue(module: String, TestIssue)
+    case warning(SourceWarning)
+}

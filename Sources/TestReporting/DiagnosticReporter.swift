@@ -1,0 +1,108 @@
+// What a build and a terminal show of a run: failures as diagnostics when they happen, successes only when asked for.
+
+import TestEvents
+
+/// How much is shown beside failures.
+package enum Verbosity: Int, Comparable, Sendable {
+    /// Failures and warnings.
+    case quiet
+    /// A summary too.
+    case summary
+    /// Every test with its outcome too.
+    case tests
+    /// Every test as it begins too.
+    case progress
+
+    package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+}
+
+package struct DiagnosticReporter: Sendable {
+    private let text: DiagnosticText
+    private let verbosity: Verbosity
+    /// Leave out times, so that two runs print the same.
+    private let isStable: Bool
+    /// Use a terminal's colours.
+    private let isColoured: Bool
+
+    package init(paths: PathStyle, verbosity: Verbosity, isStable: Bool = false, isColoured: Bool = false) {
+        text = DiagnosticText(paths: paths)
+        self.verbosity = verbosity
+        self.isStable = isStable
+        self.isColoured = isColoured
+    }
+
+    /// The lines to print for an event.
+    package func lines(for event: RunEvent) -> [String] {
+        switch event {
+        case .planned:
+            return []
+        case .began(let test):
+            return verbosity >= .progress ? ["begin \(test.name)"] : []
+        case .ended(let result):
+            return lines(for: result)
+        case .moduleIssue(let module, let issue):
+            return text.lines(for: issue, of: nil, module: module).map { coloured($0) }
+        case .warning(let warning):
+            return text.lines(for: warning).map { coloured($0) }
+        }
+    }
+
+    private func lines(for result: TestResult) -> [String] {
+        var lines: [String] = []
+        for issue in result.issues where issue.knownReason == nil {
+            lines += text.lines(for: issue, of: result.test).map { coloured($0) }
+        }
+        if result.outcome == .failed {
+            lines += DiagnosticText.captured(result.output, omittedCount: result.omittedOutputCount)
+        }
+        let isNews = result.outcome == .skipped || result.issues.contains { $0.knownReason != nil }
+        if verbosity >= .tests || verbosity == .summary && isNews { lines.append(outcomeLine(for: result)) }
+        return lines
+    }
+
+    private func outcomeLine(for result: TestResult) -> String {
+        var line = "\(result.outcome.rawValue) \(result.test.name)"
+        if !isStable, result.outcome != .skipped { line += " (\(Self.duration(result.nanoseconds)))" }
+        if let reason = result.skipReason { line += " because \(DiagnosticText.harmless(reason))" }
+        for issue in result.issues {
+            if let reason = issue.knownReason {
+                line += ", known issue '\(DiagnosticText.escaped(reason))' (\(DiagnosticText.message(for: issue, of: nil)))"
+            }
+        }
+        return line
+    }
+
+    /// A time with three significant digits and a unit.
+    package static func duration(_ nanoseconds: Int) -> String {
+        let units: [(name: String, size: Int)] = [("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1)]
+        let unit = units.first { nanoseconds >= $0.size } ?? ("ns", 1)
+        let whole = nanoseconds / unit.size
+        let thousandths = nanoseconds % unit.size * 1000 / unit.size
+        let digits = whole >= 100 || unit.size == 1 ? 0 : whole >= 10 ? 1 : 2
+        guard digits > 0 else { return "\(whole) \(unit.name)" }
+        let fraction = String(thousandths + 1000).dropFirst().prefix(digits)
+        return "\(whole).\(fraction) \(unit.name)"
+    }
+
+    private func coloured(_ line: String) -> String {
+        guard isColoured else { return line }
+        for (severity, colour) in [(": error: ", "31"), (": warning: ", "35"), (": note: ", "90")] {
+            if let start = line.firstRange(of: severity) {
+                let word = line[start].dropFirst(2).dropLast(1)
+                return "\(line[..<start.lowerBound]): \u{1B}[1;\(colour)m\(word)\u{1B}[0m \(line[start.upperBound...])"
+            }
+        }
+        return line
+    }
+}
+
+extension String {
+    fileprivate func firstRange(of text: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            formIndex(after: &start)
+        }
+        return nil
+    }
+}

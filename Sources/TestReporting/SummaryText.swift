@@ -1,0 +1,39 @@
+// The one line that says what a run came to.
+
+/// The counts of a run, as people and CI read them.
+package struct SummaryText: Equatable, Sendable {
+    package var passed: Int
+    package var failed: Int
+    package var skipped: Int
+    package var knownIssues: Int
+    package var moduleIssues: Int
+    package var warnings: Int
+    package var nanoseconds: Int
+
+    package init(
+        passed: Int, failed: Int, skipped: Int, knownIssues: Int, moduleIssues: Int, warnings: Int, nanoseconds: Int
+    ) {
+        self.passed = passed
+        self.failed = failed
+        self.skipped = skipped
+        self.knownIssues = knownIssues
+        self.moduleIssues = moduleIssues
+        self.warnings = warnings
+        self.nanoseconds = nanoseconds
+    }
+
+    /// `12 tests, 11 passed, 1 failed, 2 known issues (3.10 ms)`: what is zero and no news is left out.
+    ///
+    /// - Parameter isStable: leave out the time.
+    package func line(isStable: Bool) -> String {
+        let count = passed + failed + skipped
+        var parts = [count == 1 ? "1 test" : "\(count) tests", "\(passed) passed"]
+        if failed > 0 { parts.append("\(failed) failed") }
+        if skipped > 0 { parts.append("\(skipped) skipped") }
+        if knownIssues > 0 { parts.append(knownIssues == 1 ? "1 known issue" : "\(knownIssues) known issues") }
+        if moduleIssues > 0 { parts.append(moduleIssues == 1 ? "1 failure outside tests" : "\(moduleIssues) failures outside tests") }
+        if warnings > 0 { parts.append(warnings == 1 ? "1 warning" : "\(warnings) warnings") }
+        let line = parts.joined(separator: ", ")
+        return isStable ? line : "\(line) (\(DiagnosticReporter.duration(nanoseconds)))"
+    }
+}

@@ -1,0 +1,121 @@
+// Starts programs and waits for them. What a test image says while it runs is Worker's business.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// How a process ended.
+package enum ProcessEnd: Equatable, Sendable {
+    case exited(Int32)
+    case killed(signal: Int32)
+
+    /// Reads what `waitpid` reports.
+    init(status: Int32) {
+        self = status & 0x7F == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal: status & 0x7F)
+    }
+}
+
+package enum ChildProcess {
+    /// Starts a program with descriptors of ours under the numbers it expects.
+    ///
+    /// - Parameter descriptors: ours, and the number each has in the child; all others are closed there.
+    static func start(
+        _ words: [String], environment: [String: String] = [:], descriptors: [(ours: Int32, theirs: Int32)]
+    ) throws(SystemError) -> pid_t {
+        #if canImport(Darwin)
+        var actions: posix_spawn_file_actions_t?
+        #else
+        var actions = posix_spawn_file_actions_t()
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (ours, theirs) in descriptors { posix_spawn_file_actions_adddup2(&actions, ours, theirs) }
+        var arguments = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var variables = Self.environment(adding: environment).map { strdup($0) } + [nil]
+        defer { for variable in variables { free(variable) } }
+        var process: pid_t = 0
+        let code = posix_spawnp(&process, words[0], &actions, nil, &arguments, &variables)
+        guard code == 0 else { throw SystemError("start \(words[0])", code: code) }
+        return process
+    }
+
+    private static func environment(adding changes: [String: String]) -> [String] {
+        var result: [String] = []
+        var next = environ
+        while let variable = next.pointee {
+            let text = String(cString: variable)
+            let name = text.prefix { $0 != "=" }
+            if changes[String(name)] == nil { result.append(text) }
+            next += 1
+        }
+        return result + changes.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    }
+
+    /// Waits until a process ends.
+    static func wait(for process: pid_t) -> ProcessEnd {
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        return ProcessEnd(status: status)
+    }
+
+    /// Runs a program to its end and returns what it wrote to both of its output streams.
+    static func run(_ words: [String], input: [UInt8] = []) throws(SystemError) -> (end: ProcessEnd, output: [UInt8]) {
+        let outputPipe = try pipe()
+        defer { close(outputPipe.read) }
+        let inputFile = try temporaryFile(input)
+        defer { close(inputFile) }
+        let process: pid_t
+        do throws(SystemError) {
+            process = try start(
+                words, environment: ["LLVM_PROFILE_FILE": "/dev/null"],
+                descriptors: [(inputFile, 0), (outputPipe.write, 1), (outputPipe.write, 2)])
+        } catch {
+            close(outputPipe.write)
+            throw error
+        }
+        close(outputPipe.write)
+        var output: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(outputPipe.read, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            output += chunk[..<count]
+        }
+        return (wait(for: process), output)
+    }
+
+    /// Makes a pipe that no child inherits unless it is given to it.
+    static func pipe() throws(SystemError) -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [0, 0]
+        guard systemPipe(&ends) == 0 else { throw SystemError("make a pipe") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    /// Makes a file without a name, with its offset at the start of the given contents.
+    static func temporaryFile(_ contents: [UInt8] = []) throws(SystemError) -> Int32 {
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array("\(folder)/testlogger-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        guard descriptor >= 0 else { throw SystemError("create a file in \(folder)") }
+        unlink(template)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        if !contents.isEmpty {
+            guard pwrite(descriptor, contents, contents.count, 0) == contents.count else {
+                let error = SystemError("write a file in \(folder)")
+                close(descriptor)
+                throw error
+            }
+        }
+        return descriptor
+    }
+}
+
+/// The system's `pipe`, whose name is taken inside the type.
+private func systemPipe(_ ends: UnsafeMutablePointer<Int32>) -> Int32 { pipe(ends) }

@@ -1,0 +1,163 @@
+// The few things asked of the file system, straight from the C library: this module must start in no time, so there is
+// no Foundation under it.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A call to the operating system that failed.
+package struct SystemError: Error, Equatable, CustomStringConvertible {
+    /// What was to be done, such as `open /a/b`.
+    package var operation: String
+    /// The error number.
+    package var code: Int32
+
+    package init(_ operation: String, code: Int32 = errno) {
+        self.operation = operation
+        self.code = code
+    }
+
+    package var description: String { "cannot \(operation): \(String(cString: strerror(code)))" }
+}
+
+package enum FileAccess {
+    /// Reads a whole file, or a part of it.
+    package static func contents(of path: String, from start: Int = 0, to end: Int = .max) throws(SystemError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError("open \(path)") }
+        defer { close(descriptor) }
+        return try contents(of: descriptor, from: start, to: end, name: path)
+    }
+
+    /// Reads a part of an open file without moving its offset.
+    package static func contents(
+        of descriptor: Int32, from start: Int, to end: Int, name: String
+    ) throws(SystemError) -> [UInt8] {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw SystemError("read \(name)") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw SystemError("read \(name)", code: EISDIR) }
+        let count = max(0, min(end, Int(status.st_size)) - start)
+        var failure: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            while initialized < count {
+                let got = pread(
+                    descriptor, buffer.baseAddress.map { $0 + initialized }, count - initialized, start + initialized)
+                if got < 0, errno == EINTR { continue }
+                if got < 0 { failure = errno }
+                if got <= 0 { return }
+                initialized += got
+            }
+        }
+        guard failure == 0 else { throw SystemError("read \(name)", code: failure) }
+        return bytes
+    }
+
+    /// Writes a file so that a reader sees the old contents or the new ones, never a part.
+    package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
+        let temporary = "\(path).\(getpid())"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw SystemError("create \(temporary)") }
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes { Self.write(descriptor, $0, from: sent) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                let error = SystemError("write \(temporary)")
+                close(descriptor)
+                unlink(temporary)
+                throw error
+            }
+            sent += count
+        }
+        close(descriptor)
+        guard rename(temporary, path) == 0 else {
+            let error = SystemError("rename \(temporary) to \(path)")
+            unlink(temporary)
+            throw error
+        }
+    }
+
+    private static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        #if canImport(Darwin)
+        Darwin.write(descriptor, bytes.baseAddress.map { $0 + start }, bytes.count - start)
+        #elseif canImport(Musl)
+        Musl.write(descriptor, bytes.baseAddress.map { $0 + start }, bytes.count - start)
+        #else
+        Glibc.write(descriptor, bytes.baseAddress.map { $0 + start }, bytes.count - start)
+        #endif
+    }
+
+    /// When the file was last written, in nanoseconds, or nil when there is none.
+    package static func modificationTime(of path: String) -> Int? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        #if canImport(Darwin)
+        return status.st_mtimespec.tv_sec * 1_000_000_000 + status.st_mtimespec.tv_nsec
+        #else
+        return status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec
+        #endif
+    }
+
+    /// The length of a file in bytes, or nil when there is none.
+    package static func size(of path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : nil
+    }
+
+    package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    package static func isExecutable(_ path: String) -> Bool {
+        var status = stat()
+        return access(path, X_OK) == 0 && stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    package static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// The names in a directory, sorted, or none when it cannot be read.
+    package static func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// The path without `.`, `..` and symbolic links, or nil when there is no such file.
+    package static func realPath(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    package static var currentDirectory: String { realPath(".") ?? "/" }
+
+    /// The last component of a path.
+    package static func name(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+    }
+
+    /// The path without its last component.
+    package static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Finds a program in the folders of `PATH`.
+    package static func program(named name: String) -> String? {
+        let folders = getenv("PATH").map { String(cString: $0) } ?? ""
+        for folder in folders.split(separator: ":") where isExecutable("\(folder)/\(name)") { return "\(folder)/\(name)" }
+        return nil
+    }
+}

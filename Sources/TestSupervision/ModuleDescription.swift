@@ -1,0 +1,128 @@
+// What is known of a module that is to be tested: its sources, the objects its image is linked from, its resources.
+// The plugin writes this as a file of lines, `key<TAB>value`; a person who builds by other means may write one too.
+
+/// A module to be tested and everything its image is made of.
+package struct ModuleDescription: Equatable, Sendable {
+    /// The module's name.
+    package var module = ""
+    /// The folder of the package, which relative paths are relative to.
+    package var root = ""
+    /// Absolute paths of the module's Swift sources.
+    package var sources: [String] = []
+    /// SwiftPM's maps from sources to objects, each of one Swift module; the map knows generated sources too.
+    package var fileMaps: [String] = []
+    /// Objects to link.
+    package var objects: [String] = []
+    /// Objects of executable modules whose names are only known once they are built: a folder and the start of the name.
+    package var executables: [String] = []
+    /// Names of libraries, as after `-l`.
+    package var libraries: [String] = []
+    /// Further words for the linker, such as those of pkg-config.
+    package var linkerOptions: [String] = []
+    /// Folders with libraries, as after `-L`.
+    package var searchPaths: [String] = []
+    /// Folders that may hold the module's resources, for `resource(_:_:)`.
+    package var resources: [String] = []
+    /// Where the built resource bundles are, which code under test looks for beside its executable.
+    package var bundleFolder = ""
+    /// Where to put the image.
+    package var image = ""
+    /// The C compiler of the toolchain that compiled the objects.
+    package var clang = ""
+    /// Whether C++ is among the objects.
+    package var usesCPlusPlus = false
+    /// Why the tests cannot be run here, when the writer of the file already knows.
+    package var obstacle = ""
+
+    package init() {}
+}
+
+/// A line of a module description that is not understood.
+package struct DescriptionError: Error, Equatable, CustomStringConvertible {
+    package var path: String
+    package var line: Int
+    package var text: String
+
+    package var description: String { "\(path):\(line):1: error: expected 'key<TAB>value' but found '\(text)'" }
+}
+
+extension ModuleDescription {
+    /// Reads a description.
+    ///
+    /// - Throws: `DescriptionError` for the first line that is not understood.
+    package init(lines text: String, path: String) throws(DescriptionError) {
+        var number = 0
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            number += 1
+            if line.isEmpty { continue }
+            let parts = line.split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, add(key: parts[0], parts[1]) else {
+                throw DescriptionError(path: path, line: number, text: String(line))
+            }
+        }
+    }
+
+    private mutating func add(key: String, _ value: String) -> Bool {
+        switch key {
+        case "module": module = value
+        case "root": root = value
+        case "source": sources.append(value)
+        case "file-map": fileMaps.append(value)
+        case "object": objects.append(value)
+        case "executable": executables.append(value)
+        case "library": libraries.append(value)
+        case "linker": linkerOptions.append(value)
+        case "search": searchPaths.append(value)
+        case "resources": resources.append(value)
+        case "bundles": bundleFolder = value
+        case "image": image = value
+        case "clang": clang = value
+        case "c++": usesCPlusPlus = value == "yes"
+        case "obstacle": obstacle = value
+        default: return false
+        }
+        return true
+    }
+
+    /// Finds the objects to link: those named, those of the file maps that exist, those of executables.
+    ///
+    /// A map also names objects that a whole-module build does not write, hence "that exist"; it does not name those of
+    /// deleted sources, which may still lie in the folder.
+    package func resolvedObjects() throws(SystemError) -> [String] {
+        var found = objects
+        for map in fileMaps {
+            let text = String(decoding: try FileAccess.contents(of: map), as: UTF8.self)
+            found += Self.objectPaths(inFileMap: text).filter(FileAccess.exists)
+        }
+        for start in executables {
+            let prefix = FileAccess.name(of: start)
+            let folder = FileAccess.directory(of: start)
+            let newest = FileAccess.names(in: folder)
+                .filter { $0.hasPrefix(prefix) && $0.hasSuffix("-testable.o") }
+                .map { "\(folder)/\($0)" }
+                .max { FileAccess.modificationTime(of: $0) ?? 0 < FileAccess.modificationTime(of: $1) ?? 0 }
+            if let newest { found.append(newest) }
+        }
+        var seen: Set<String> = []
+        return found.filter { seen.insert($0).inserted }
+    }
+
+    /// The values of all `"object"` keys of a JSON text, in order of appearance.
+    static func objectPaths(inFileMap text: String) -> [String] {
+        var paths: [String] = []
+        var isValueNext = false
+        var rest = text.utf8[...]
+        while let quote = rest.firstIndex(of: UInt8(ascii: "\"")) {
+            rest = rest[rest.index(after: quote)...]
+            var bytes: [UInt8] = []
+            while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+                // Paths are written with no escapes but `\/`, `\"` and `\\`.
+                bytes.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
+            }
+            let string = String(decoding: bytes, as: UTF8.self)
+            if isValueNext { paths.append(string) }
+            isValueNext = string == "object" && rest.first { $0 > 0x20 } == UInt8(ascii: ":")
+        }
+        return paths.sorted()
+    }
+}

@@ -1,0 +1,101 @@
+// Which tests of a plan are to run.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import TestEvents
+
+/// A pattern that names tests: a POSIX extended regular expression, found anywhere in `Type.test`.
+package struct TestPattern: Sendable {
+    /// The pattern as it was given.
+    package let text: String
+    // SAFETY: compiled once and only read afterwards; lives as long as the process.
+    private nonisolated(unsafe) let expression: UnsafeMutablePointer<regex_t>
+
+    /// Compiles a pattern.
+    ///
+    /// - Throws: `PatternError`, in the words of the C library.
+    package init(_ text: String) throws(PatternError) {
+        self.text = text
+        expression = .allocate(capacity: 1)
+        let code = regcomp(expression, text, REG_EXTENDED | REG_NOSUB)
+        guard code == 0 else {
+            var message = [CChar](repeating: 0, count: 256)
+            regerror(code, expression, &message, message.count)
+            throw PatternError(
+                pattern: text, reason: String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+        }
+    }
+
+    package func matches(_ test: PlannedTest) -> Bool {
+        regexec(expression, test.name, 0, nil, 0) == 0 || regexec(expression, "\(test.module).\(test.name)", 0, nil, 0) == 0
+    }
+}
+
+/// A pattern that is not a regular expression.
+package struct PatternError: Error, Equatable, CustomStringConvertible {
+    package var pattern: String
+    package var reason: String
+
+    package var description: String { "'\(pattern)' is not a regular expression: \(reason)" }
+}
+
+/// The tests to run: those of the given types that match a filter, if there are filters, and no exclusion.
+package struct TestSelection: Sendable {
+    package var testTypes: [String] = []
+    package var filters: [TestPattern] = []
+    package var exclusions: [TestPattern] = []
+
+    package init() {}
+
+    /// Whether the selection is more than the default, every unit test.
+    package var isRestricted: Bool { !testTypes.isEmpty || !filters.isEmpty || !exclusions.isEmpty }
+
+    package func includes(_ test: PlannedTest) -> Bool {
+        let isOfType = testTypes.isEmpty ? test.testType == "unit" : testTypes.contains(test.testType)
+        return isOfType && (filters.isEmpty || filters.contains { $0.matches(test) })
+            && !exclusions.contains { $0.matches(test) }
+    }
+
+    /// Finds what is named and not there: test types of no test, filters that match none.
+    ///
+    /// - Returns: a sentence for each, with the nearest name there is.
+    package func mistakes(in tests: [PlannedTest]) -> [String] {
+        let types = Set(tests.map(\.testType)).union(["unit"])
+        var mistakes: [String] = []
+        for type in testTypes where !types.contains(type) {
+            mistakes.append("there is no test type '\(type)'" + suggestion(for: type, among: types.sorted()))
+        }
+        for filter in filters where !tests.contains(where: filter.matches) {
+            mistakes.append("no test matches '\(filter.text)'" + suggestion(for: filter.text, among: tests.map(\.name)))
+        }
+        return mistakes
+    }
+}
+
+/// Says which known name is nearest to an unknown one, as `; did you mean 'x'?`, or nothing when none is near.
+package func suggestion(for name: String, among known: [String]) -> String {
+    let scored = known.map { (name: $0, distance: editDistance(Array(name.utf8), Array($0.utf8))) }
+    guard let nearest = scored.min(by: { $0.distance < $1.distance }), nearest.distance <= max(2, name.utf8.count / 2)
+    else { return "" }
+    return "; did you mean '\(nearest.name)'?"
+}
+
+/// The Levenshtein distance.
+func editDistance(_ one: [UInt8], _ other: [UInt8]) -> Int {
+    var row = Array(0...other.count)
+    for (index, byte) in one.enumerated() {
+        var diagonal = row[0]
+        row[0] = index + 1
+        for (column, otherByte) in other.enumerated() {
+            let substituted = diagonal + (byte == otherByte ? 0 : 1)
+            diagonal = row[column + 1]
+            row[column + 1] = min(substituted, row[column] + 1, diagonal + 1)
+        }
+    }
+    return row[other.count]
+}

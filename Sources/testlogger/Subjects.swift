@@ -1,0 +1,95 @@
+// Finds what a word of the command line names: a module that was built here, an image, or objects.
+
+import TestSupervision
+
+/// What is to be tested.
+enum Subject: Equatable {
+    /// A module whose image is linked first.
+    case module(ModuleDescription)
+    /// An image that somebody else linked.
+    case image(String)
+}
+
+/// Why there is nothing to test.
+struct SubjectError: Error, Equatable, CustomStringConvertible {
+    var description: String
+}
+
+struct Subjects {
+    /// The folder of the package that the current directory is in, or the current directory.
+    let root: String
+
+    init(directory: String) {
+        var folder = directory
+        while folder != "/", !FileAccess.exists("\(folder)/Package.swift") { folder = FileAccess.directory(of: folder) }
+        root = folder == "/" ? directory : folder
+    }
+
+    /// Finds what all words name; objects make one module together.
+    func find(_ words: [String]) throws(SubjectError) -> [Subject] {
+        var subjects: [Subject] = []
+        let objects = words.filter { $0.hasSuffix(".o") }
+        for object in objects where !FileAccess.exists(object) { throw SubjectError(description: "there is no object \(object)") }
+        if !objects.isEmpty {
+            var module = ModuleDescription()
+            module.root = root
+            module.objects = objects.compactMap(FileAccess.realPath)
+            module.image = "\(FileAccess.directory(of: module.objects.first ?? root))/inclass.img"
+            subjects.append(.module(module))
+        }
+        for word in words where !word.hasSuffix(".o") { subjects += try find(word) }
+        return subjects
+    }
+
+    private func find(_ word: String) throws(SubjectError) -> [Subject] {
+        if word.hasSuffix(".inclass") { return [.module(try description(at: word))] }
+        if word.contains("/") || FileAccess.isExecutable(word) && !FileAccess.isDirectory(word) {
+            guard let path = FileAccess.realPath(word) else { throw SubjectError(description: "there is no file \(word)") }
+            guard FileAccess.isExecutable(path), ImageCheck.isTestImage(path) else {
+                throw SubjectError(description: "\(word) is not a test image: it has no function inclass_main")
+            }
+            return [.image(path)]
+        }
+        let built = builtModules()
+        guard let path = built[word] else {
+            let known = built.keys.sorted()
+            let advice = known.isEmpty
+                ? "; no module has been built with the plugin InClassTests in \(root) (try 'swift build')"
+                : suggestion(for: word, among: known) + " (known are \(known.joined(separator: ", ")))"
+            throw SubjectError(description: "there is no module '\(word)'" + advice)
+        }
+        return [.module(try description(at: path))]
+    }
+
+    private func description(at path: String) throws(SubjectError) -> ModuleDescription {
+        do {
+            let text = String(decoding: try FileAccess.contents(of: path), as: UTF8.self)
+            return try ModuleDescription(lines: text, path: path)
+        } catch { throw SubjectError(description: "\(error)") }
+    }
+
+    /// The newest description of each module that the plugins have left below the package.
+    private func builtModules() -> [String: String] {
+        var newest: [String: (path: String, time: Int)] = [:]
+        for path in descriptions(below: "\(root)/.build/plugins", depth: 7) {
+            let module = String(FileAccess.name(of: path).dropLast(".inclass".count))
+            let time = FileAccess.modificationTime(of: path) ?? 0
+            if time >= newest[module]?.time ?? 0 { newest[module] = (path, time) }
+        }
+        return newest.mapValues(\.path)
+    }
+
+    private func descriptions(below folder: String, depth: Int) -> [String] {
+        guard depth > 0 else { return [] }
+        var found: [String] = []
+        for name in FileAccess.names(in: folder) {
+            let path = "\(folder)/\(name)"
+            if name.hasSuffix(".inclass") {
+                found.append(path)
+            } else if FileAccess.isDirectory(path) {
+                found += descriptions(below: path, depth: depth - 1)
+            }
+        }
+        return found
+    }
+}

@@ -3,6 +3,12 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.strictMemorySafety()]
 
+/// The tester's own tests are compiled in a checkout of its own, but not where it is somebody's dependency: nobody else
+/// waits for them, and nobody else's testlogger holds InClassTesting.
+let hasSelfTests = !Context.packageDirectory.contains("/checkouts/")
+let selfTests: [SwiftSetting] = hasSelfTests ? [.define("SELF_TESTS")] : []
+let selfTestDependencies: [Target.Dependency] = hasSelfTests ? ["InClassTesting"] : []
+
 let package = Package(
     name: "InClassTesting",
     platforms: [.macOS(.v14)],
@@ -17,11 +23,17 @@ let package = Package(
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
     ],
     targets: [
-        .target(name: "InClassTesting"),
-        .target(name: "TestEvents"),
-        .target(name: "TestSupervision", dependencies: ["TestEvents"]),
-        .target(name: "TestReporting", dependencies: ["TestEvents"]),
-        .executableTarget(name: "testlogger", dependencies: ["TestEvents", "TestSupervision", "TestReporting"]),
+        .target(name: "InClassTesting", swiftSettings: selfTests),
+        .target(name: "TestEvents", dependencies: selfTestDependencies, swiftSettings: selfTests),
+        .target(name: "TestSupervision", dependencies: ["TestEvents"] + selfTestDependencies, swiftSettings: selfTests),
+        .target(name: "TestReporting", dependencies: ["TestEvents"] + selfTestDependencies, swiftSettings: selfTests),
+        .executableTarget(
+            name: "testlogger", dependencies: ["TestEvents", "TestSupervision", "TestReporting"] + selfTestDependencies,
+            swiftSettings: selfTests),
+        .target(
+            name: "SelfTests",
+            dependencies: ["InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger"],
+            plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
         .plugin(
             name: "TestLogger",

@@ -20,7 +20,8 @@ struct Initialization {
         let before = try String(contentsOf: manifest, encoding: .utf8)
         let addition = manifestText(for: target)
         // The manifest last: until then the package builds as before.
-        try FileManager.default.createDirectory(at: targetFile.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            at: targetFile.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data(targetText.utf8).write(to: targetFile, options: .atomic)
         try Data(testText.utf8).write(to: testFile, options: .atomic)
         try Data((before + (before.hasSuffix("\n") ? "" : "\n") + addition).utf8).write(to: manifest, options: .atomic)
@@ -43,7 +44,8 @@ struct Initialization {
             return target
         }
         guard candidates.count == 1, let target = candidates.first else {
-            throw Failure(description: "say which target is to be tested: swift package testlogger init TARGET (\(names))")
+            throw Failure(
+                description: "say which target is to be tested: swift package testlogger init TARGET (\(names))")
         }
         return target
     }

@@ -12,6 +12,9 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "CAllocations",
+                .product(name: "JSONStreaming", package: "InClassTesting"),
+                .product(name: "PlistBuilding", package: "InClassTesting"),
+                .product(name: "PlistStreaming", package: "InClassTesting"),
                 .product(name: "StringTables", package: "InClassTesting"),
             ]
         ),

@@ -67,3 +67,18 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
         try machine.writeDate(secondsSince2001: seconds)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+// The types and rows are in `ObjectBuilder+Tests`, which also has the tests of binding.
+extension ObjectBuilder {
+    static func build(_ script: String, _ options: BuilderOptions = BuilderOptions()) throws -> Value {
+        var builder = try ObjectBuilder(options: options)
+        try EventScript.send(script, to: &builder)
+        return try builder.takeResult()
+    }
+}
+#endif

@@ -165,7 +165,7 @@ extension PlanBinder {
             guard names.insert(keyMapping.name(for: property.name)).inserted else {
                 throw reject("is mapped to the name of another property")
             }
-            plans.append(try plan(for: valueType))
+            plans.append(try openedPlan(valueType))
         }
         return unsafe ObjectLayout(
             typeName: "\(type)", operations: operations, isClass: isClass, make: make, names: names, plans: plans,
@@ -223,7 +223,7 @@ extension PlanBinder {
         return false
     }
 
-    private func plan(for type: any StreamValue.Type) throws(StreamError) -> StreamPlan {
+    private func openedPlan(_ type: any StreamValue.Type) throws(StreamError) -> StreamPlan {
         func open<Value: StreamValue>(_ type: Value.Type) throws(StreamError) -> StreamPlan { try plan(for: type) }
         return try open(type)
     }

@@ -56,7 +56,7 @@ public final class PlanBinder {
         let plan = unsafe StreamPlan(
             ValueOperations(of: type), expectation: formPlan.expectation,
             shape: .converted(from: formPlan, convertMemory, revertMemory))
-        plan.isValueLike = unsafe plan.operations.isTrivial
+        plan.isValueLike = unsafe plan.operations.pointee.isTrivial
         return plan
     }
 

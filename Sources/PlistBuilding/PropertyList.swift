@@ -192,3 +192,72 @@ extension PropertyList: StreamValue {
         unsafe StreamPlan(ValueOperations(of: PropertyList.self), expectation: "any value", shape: .propertyList)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension PropertyList: SelfTesting {
+    /// The in-class tests of the tree.
+    public static var testSelectors: TestSelectors {
+        [
+            "testGivesEachTypeOnlyAsItself": testGivesEachTypeOnlyAsItself,
+            "testConvertsNumbersOnlyExactly": testConvertsNumbersOnlyExactly,
+            "testTellsNullFromMissing": testTellsNullFromMissing,
+            "testComparesWithoutOrderOfMembers": testComparesWithoutOrderOfMembers,
+            "testListsElementsAndMembersInOrder": testListsElementsAndMembersInOrder,
+        ]
+    }
+
+    private static func list(_ script: String) throws -> PropertyList { try PropertyListBuilder.list(script) }
+
+    private static func testGivesEachTypeOnlyAsItself() throws {
+        let list = try list("[ null true integer 7 real 1.5 string \"7\" data 07 date 7.0 [ ] { } ]")
+        expectEqual(list.elements.map(\.isNull), [true] + Array(repeating: false, count: 8), "null")
+        expectEqual(list.elements.compactMap(\.boolValue), [true], "Booleans")
+        expectEqual(list.elements.compactMap(\.integerValue), [7], "integers")
+        expectEqual(list.elements.compactMap(\.realValue), [7, 1.5], "reals")
+        expectEqual(list.elements.compactMap(\.stringValue), ["7"], "strings")
+        expectEqual(list.elements.compactMap(\.dataValue), [[7]], "data")
+        expectEqual(list.elements.compactMap(\.dateValue), [7], "dates")
+        expectEqual(list.elements.map(\.kind).suffix(2), [.array, .dictionary], "containers")
+        expectNil(list["a"], "a member of an array")
+        expectNil(list[0]?[0], "an element of null")
+    }
+
+    private static func testConvertsNumbersOnlyExactly() throws {
+        let list = try list("[ unsigned 18446744073709551615 real 2.0 real 2.5 integer -1 number 1e3 real 1e300 ]")
+        expectEqual(list.elements.map(\.integerValue), [nil, 2, nil, -1, nil, nil], "integers")
+        expectEqual(list.elements.map(\.unsignedValue), [.max, 2, nil, nil, nil, nil], "unsigned integers")
+        expectEqual(list[4]?.realValue, 1_000, "real of a number's text")
+        expectEqual(list[4]?.numberText, "1e3", "text of a number")
+    }
+
+    private static func testTellsNullFromMissing() throws {
+        let list = try list("{ key \"a\" null }")
+        expectEqual(list["a"]?.isNull, true, "a")
+        expectNil(list["b"], "b")
+    }
+
+    private static func testComparesWithoutOrderOfMembers() throws {
+        let one = try list("{ key \"a\" integer 1 key \"b\" [ string \"a longer string\" ] }")
+        let other = try list("{ key \"b\" [ string \"a longer string\" ] key \"a\" integer 1 }")
+        expectEqual(one, other, "another order of members")
+        for script in [
+            "{ key \"a\" integer 1 }", "{ key \"a\" real 1.0 key \"b\" [ string \"a longer string\" ] }", "[ ]",
+        ] {
+            expectFalse(one == (try list(script)), script)
+        }
+        expectFalse(try list("[ integer 1 integer 2 ]") == list("[ integer 2 integer 1 ]"), "another order of elements")
+    }
+
+    private static func testListsElementsAndMembersInOrder() throws {
+        let list = try list("{ key \"z\" integer 1 key \"a\" [ integer 2 integer 3 ] }")
+        expectEqual(list.members.map(\.key), ["z", "a"], "keys")
+        expectEqual(list["a"]?.elements.compactMap(\.integerValue), [2, 3], "elements")
+        expectNil(list["a"]?[2], "an element beyond the end")
+        expectNil(list["a"]?[-1], "an element before the start")
+    }
+}
+#endif

@@ -59,7 +59,8 @@ public final class StreamPlan {
         case propertyList
     }
 
-    @usableFromInline let operations: ValueOperations
+    // PERF: JSONRecords/structures; by address, since a copy would count the references of twelve closures.
+    @usableFromInline let operations: UnsafePointer<ValueOperations>
     @usableFromInline let fast: FastKind
     /// What the type is called in an error, such as `an integer`.
     let expectation: String
@@ -71,10 +72,19 @@ public final class StreamPlan {
     var isValueLike = true
 
     init(_ operations: ValueOperations, fast: FastKind = .none, expectation: String, shape: Shape) {
-        unsafe self.operations = operations
+        // SAFETY: freed with this plan, which is the only owner.
+        let memory = UnsafeMutablePointer<ValueOperations>.allocate(capacity: 1)
+        unsafe memory.initialize(to: operations)
+        unsafe self.operations = UnsafePointer(memory)
         self.fast = fast
         self.expectation = expectation
         self.shape = shape
+    }
+
+    deinit {
+        let memory = unsafe UnsafeMutablePointer(mutating: operations)
+        unsafe memory.deinitialize(count: 1)
+        unsafe memory.deallocate()
     }
 
     /// The error that a value of another type was found.

@@ -144,7 +144,7 @@ extension Optional: StreamValue where Wrapped: StreamValue {
             default: .none
             }
         let plan = unsafe StreamPlan(
-            ValueOperations(of: Self.self), fast: fast, expectation: "\(wrapped.expectation) or null",
+            ValueOperations(of: Self.self), fast: fast, expectation: wrapped.expectation,
             shape: .optional(wrapped))
         plan.isValueLike = wrapped.isValueLike
         return plan

@@ -54,9 +54,15 @@ struct ValueFrame {
     var value: UnsafeMutableRawPointer
     var members: UnsafeMutableBufferPointer<BoundMember>
     unowned(unsafe) var plan: StreamPlan
-    unowned(unsafe) var layout: ObjectLayout?
+    var layout: Unmanaged<ObjectLayout>?
     unowned(unsafe) var elementPlan: StreamPlan
+    /// The members that must be initialized before an object built member by member is whole.
+    var full: UInt64 = 0
+    /// The members that must come.
+    var required: UInt64 = 0
     var slot: ValueSlot
+    /// What `beginDictionary` needs for an element that is an object, in an array of such.
+    var elementObject: ElementObject?
     /// The key of a dictionary, or of an unknown or passed member.
     var key = ""
     /// Memory for the container, when it is not built where it goes.
@@ -75,6 +81,18 @@ struct ValueFrame {
     }
 }
 
+/// What begins and ends one element after another in an array of objects, found once for the array.
+@unsafe
+struct ElementObject {
+    let layout: Unmanaged<ObjectLayout>
+    let members: UnsafeMutableBufferPointer<BoundMember>
+    let operations: UnsafePointer<ValueOperations>
+    let address: UnsafeMutableRawPointer
+    let full: UInt64
+    let required: UInt64
+    let isFilledMemberwise: Bool
+}
+
 /// Memory that grows to what is asked of it and is kept.
 @unsafe
 struct ScratchMemory {
@@ -83,13 +101,15 @@ struct ScratchMemory {
     private var alignment = 1
 
     /// Returns room for a value. What was in it must have been moved away.
-    mutating func room(for operations: ValueOperations) -> UnsafeMutableRawPointer {
-        if let memory = unsafe memory, unsafe operations.size <= capacity, unsafe operations.alignment <= alignment {
+    mutating func room(for operations: UnsafePointer<ValueOperations>) -> UnsafeMutableRawPointer {
+        if let memory = unsafe memory, unsafe operations.pointee.size <= capacity,
+            unsafe operations.pointee.alignment <= alignment
+        {
             return unsafe memory
         }
         unsafe memory?.deallocate()
-        unsafe capacity = max(operations.size, 32)
-        unsafe alignment = max(operations.alignment, 16)
+        unsafe capacity = max(operations.pointee.size, 32)
+        unsafe alignment = max(operations.pointee.alignment, 16)
         let fresh = unsafe UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: alignment)
         unsafe memory = fresh
         return unsafe fresh

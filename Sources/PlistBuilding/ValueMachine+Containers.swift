@@ -4,7 +4,46 @@ import PlistStreaming
 
 extension ValueMachine {
     mutating func beginArray() throws(StreamError) { try begin(isArray: true) }
-    mutating func beginDictionary() throws(StreamError) { try begin(isArray: false) }
+
+    mutating func beginDictionary() throws(StreamError) {
+        // PERF: JSONRecords/structures; an element of an array of objects, on a level that was used before.
+        if unsafe top.pointee.kind == .array, let element = unsafe top.pointee.elementObject, depth &+ 1 < levelCount,
+            depth < options.depthLimit
+        {
+            let plan = unsafe top.pointee.elementPlan
+            unsafe top += 1
+            unsafe top.pointee.kind = .object
+            unsafe top.pointee.isInPlace = true
+            unsafe top.pointee.plan = plan
+            unsafe top.pointee.layout = element.layout
+            unsafe top.pointee.members = element.members
+            unsafe top.pointee.full = element.full
+            unsafe top.pointee.required = element.required
+            unsafe top.pointee.value = element.address
+            unsafe prepareMembers(isFilledMemberwise: element.isFilledMemberwise)
+            if unsafe element.isFilledMemberwise {
+                unsafe top.pointee.base = element.address
+            } else {
+                unsafe element.layout._withUnsafeGuaranteedRef { layout in
+                    unsafe layout.make(element.address)
+                    unsafe top.pointee.base = layout.members(ofValueAt: element.address)
+                }
+            }
+            return
+        }
+        try begin(isArray: false)
+    }
+
+    /// Sets the innermost level to an object of which no member has come.
+    @inline(__always)  // PERF: JSONRecords/structures; once an object.
+    private mutating func prepareMembers(isFilledMemberwise: Bool) {
+        unsafe top.pointee.fast = .none
+        unsafe top.pointee.member = -1
+        unsafe top.pointee.next = 0
+        unsafe top.pointee.bit = 0
+        unsafe top.pointee.seen = 0
+        unsafe top.pointee.initialized = isFilledMemberwise ? 0 : .max
+    }
 
     private mutating func begin(isArray: Bool) throws(StreamError) {
         switch unsafe top.pointee.kind {
@@ -77,12 +116,11 @@ extension ValueMachine {
     ) throws(StreamError) {
         let isReused = isRecycling && depth == streamingDepth
         let frame = try unsafe push(.object, built, slot)
-        unsafe frame.pointee.layout = layout
+        unsafe frame.pointee.layout = Unmanaged.passUnretained(layout)
         unsafe frame.pointee.members = layout.members
-        unsafe frame.pointee.next = 0
-        unsafe frame.pointee.bit = 0
-        unsafe frame.pointee.seen = 0
-        unsafe frame.pointee.initialized = layout.isFilledMemberwise ? 0 : .max
+        unsafe frame.pointee.full = layout.isFilledMemberwise ? layout.allMembers : 0
+        unsafe frame.pointee.required = layout.required(options)
+        prepareMembers(isFilledMemberwise: layout.isFilledMemberwise)
         if isReused {
             isRecycling = false
             unsafe layout.reset(frame.pointee.value)
@@ -90,7 +128,6 @@ extension ValueMachine {
             unsafe layout.make(frame.pointee.value)
         }
         unsafe frame.pointee.base = layout.members(ofValueAt: frame.pointee.value)
-        unsafe frame.pointee.address = frame.pointee.base
     }
 
     private mutating func beginCollection(
@@ -100,15 +137,36 @@ extension ValueMachine {
         unsafe frame.pointee.elementPlan = element
         if kind == .array {
             unsafe frame.pointee.fast = element.fast
-            unsafe element.operations.makeArray(frame.pointee.value)
+            unsafe element.operations.pointee.makeArray(frame.pointee.value)
+            unsafe frame.pointee.elementObject = nil
+            if case .object(let layout) = element.shape {
+                unsafe frame.pointee.elementObject = ElementObject(
+                    layout: Unmanaged.passUnretained(layout), members: layout.members, operations: element.operations,
+                    address: frame.pointee.element.room(for: element.operations),
+                    full: layout.isFilledMemberwise ? layout.allMembers : 0, required: layout.required(options),
+                    isFilledMemberwise: layout.isFilledMemberwise)
+            }
         } else {
-            unsafe element.operations.makeDictionary(frame.pointee.value)
+            unsafe element.operations.pointee.makeDictionary(frame.pointee.value)
         }
     }
 
     // MARK: Ends
 
     mutating func endDictionary() throws(StreamError) {
+        // PERF: JSONRecords/structures; a whole element of an array of objects.
+        if unsafe top.pointee.kind == .object && top.pointee.isInPlace
+            && top.pointee.initialized & top.pointee.full == top.pointee.full
+            && top.pointee.seen & top.pointee.required == top.pointee.required
+        {
+            let array = unsafe top - 1
+            if unsafe array.pointee.kind == .array, let element = unsafe array.pointee.elementObject {
+                unsafe top = array
+                unsafe element.operations.pointee.append(element.address, array.pointee.value)
+                unsafe array.pointee.index &+= 1
+                return
+            }
+        }
         switch unsafe top.pointee.kind {
         case .object:
             try fillMissingMembers()
@@ -146,12 +204,10 @@ extension ValueMachine {
 
     /// Checks that the required members came, and gives the others their defaults.
     private mutating func fillMissingMembers() throws(StreamError) {
-        guard let layout = unsafe top.pointee.layout else { return }
-        let required =
-            layout.requiredMembers | (options.missingMembers == .reject ? layout.nonOptionalMembers : 0)
-        if unsafe required & ~top.pointee.seen != 0 {
-            let index = unsafe (required & ~top.pointee.seen).trailingZeroBitCount
-            let name = layout.keys[index].debugDescription
+        guard let layout = unsafe top.pointee.layout?.takeUnretainedValue() else { return }
+        let missingRequired = unsafe top.pointee.required & ~top.pointee.seen
+        if missingRequired != 0 {
+            let name = layout.keys[missingRequired.trailingZeroBitCount].debugDescription
             throw located(
                 StreamError(.missingMember, "expected a member \(name) of \(layout.typeName)"), isContainer: true)
         }
@@ -161,7 +217,7 @@ extension ValueMachine {
             let index = missing.trailingZeroBitCount
             let member = unsafe layout.members[index]
             if let value = unsafe layout.defaultAddress(of: member) {
-                unsafe member.plan.operations.copy(value, top.pointee.base + member.offset)
+                unsafe member.plan.operations.pointee.copy(value, top.pointee.base + member.offset)
                 unsafe top.pointee.initialized |= 1 << UInt64(index)
             }
             missing &= missing &- 1
@@ -178,8 +234,8 @@ extension ValueMachine {
                 if unsafe slot.isInitialized {
                     try unsafe Self.withTemporary(slot.plan.operations) { (memory) throws(StreamError) in
                         try unsafe slot.plan.take(value, of: built, into: memory)
-                        unsafe slot.plan.operations.deinitialize(slot.address)
-                        unsafe slot.plan.operations.move(memory, slot.address)
+                        unsafe slot.plan.operations.pointee.deinitialize(slot.address)
+                        unsafe slot.plan.operations.pointee.move(memory, slot.address)
                     }
                 } else {
                     try unsafe slot.plan.take(value, of: built, into: slot.address)
@@ -207,6 +263,11 @@ extension StreamPlan {
 }
 
 extension ObjectLayout {
+    /// The members that must come.
+    func required(_ options: BuilderOptions) -> UInt64 {
+        requiredMembers | (options.missingMembers == .reject ? nonOptionalMembers : 0)
+    }
+
     /// Sets the members of an object back to their defaults.
     func reset(_ value: UnsafeMutableRawPointer) {
         let base = unsafe members(ofValueAt: value)
@@ -214,8 +275,8 @@ extension ObjectLayout {
             let member = unsafe members[index]
             guard let source = unsafe defaultAddress(of: member) else { continue }
             // SAFETY: a default is a value of the member's type; the object is used by no one else.
-            unsafe member.plan.operations.deinitialize(base + member.offset)
-            unsafe member.plan.operations.copy(source, base + member.offset)
+            unsafe member.plan.operations.pointee.deinitialize(base + member.offset)
+            unsafe member.plan.operations.pointee.copy(source, base + member.offset)
         }
     }
 }

@@ -21,7 +21,7 @@ extension ValueMachine {
                     unsafe frame.pointee.isPassingArray ? .index(frame.pointee.index) : .key(frame.pointee.key))
             case .object:
                 let index = unsafe frame.pointee.member
-                if index >= 0, let name = unsafe frame.pointee.layout?.keys[index] {
+                if index >= 0, let name = unsafe frame.pointee.layout?.takeUnretainedValue().keys[index] {
                     steps.append(.key(name))
                 } else if index == -2 {
                     steps.append(.key(unsafe frame.pointee.key))
@@ -55,22 +55,22 @@ extension ValueMachine {
         while unsafe frame > levels {
             switch unsafe frame.pointee.kind {
             case .array, .dictionary:
-                unsafe frame.pointee.plan.operations.deinitialize(frame.pointee.value)
+                unsafe frame.pointee.plan.operations.pointee.deinitialize(frame.pointee.value)
             case .object:
-                if let layout = unsafe frame.pointee.layout, layout.isFilledMemberwise {
+                if let layout = unsafe frame.pointee.layout?.takeUnretainedValue(), layout.isFilledMemberwise {
                     for index in unsafe layout.members.indices
                     where unsafe frame.pointee.initialized & (1 << UInt64(index)) != 0 {
                         let member = unsafe layout.members[index]
-                        unsafe member.plan.operations.deinitialize(frame.pointee.base + member.offset)
+                        unsafe member.plan.operations.pointee.deinitialize(frame.pointee.base + member.offset)
                     }
                 } else {
-                    unsafe frame.pointee.plan.operations.deinitialize(frame.pointee.value)
+                    unsafe frame.pointee.plan.operations.pointee.deinitialize(frame.pointee.value)
                 }
             case .root, .passing, .skipped, .propertyList:
                 break
             }
             unsafe frame -= 1
         }
-        if isRootFilled { unsafe plan.operations.deinitialize(levels.pointee.value) }
+        if isRootFilled { unsafe plan.operations.pointee.deinitialize(levels.pointee.value) }
     }
 }

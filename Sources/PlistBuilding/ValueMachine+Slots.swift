@@ -61,8 +61,8 @@ extension ValueMachine {
             if unsafe slot.isInitialized {
                 try unsafe Self.withTemporary(slot.plan.operations) { (memory) throws(StreamError) in
                     try unsafe slot.plan.read(message, into: memory)
-                    unsafe slot.plan.operations.deinitialize(slot.address)
-                    unsafe slot.plan.operations.move(memory, slot.address)
+                    unsafe slot.plan.operations.pointee.deinitialize(slot.address)
+                    unsafe slot.plan.operations.pointee.move(memory, slot.address)
                 }
             } else {
                 try unsafe slot.plan.read(message, into: slot.address)
@@ -80,7 +80,9 @@ extension ValueMachine {
             isFilled = true
         case .object:
             let index = unsafe top.pointee.member
-            if unsafe top.pointee.members[index].offset < 0, let layout = unsafe top.pointee.layout {
+            if unsafe top.pointee.members[index].offset < 0,
+                let layout = unsafe top.pointee.layout?.takeUnretainedValue()
+            {
                 let plan = unsafe top.pointee.members[index].plan
                 unsafe layout.declared?[index].set(top.pointee.element.room(for: plan.operations), top.pointee.value)
                 unsafe top.pointee.seen |= top.pointee.bit
@@ -90,11 +92,11 @@ extension ValueMachine {
             }
         case .array:
             let operations = unsafe top.pointee.elementPlan.operations
-            unsafe operations.append(top.pointee.element.room(for: operations), top.pointee.value)
+            unsafe operations.pointee.append(top.pointee.element.room(for: operations), top.pointee.value)
             unsafe top.pointee.index += 1
         case .dictionary:
             let operations = unsafe top.pointee.elementPlan.operations
-            unsafe operations.insert(
+            unsafe operations.pointee.insert(
                 top.pointee.element.room(for: operations), top.pointee.key, top.pointee.value)
             unsafe top.pointee.member = -1
         case .skipped, .propertyList:
@@ -106,16 +108,16 @@ extension ValueMachine {
     mutating func discardRecycled() {
         guard isRecycling, depth == streamingDepth else { return }
         isRecycling = false
-        unsafe plan.operations.deinitialize(root)
+        unsafe plan.operations.pointee.deinitialize(root)
     }
 
     /// Calls a closure with uninitialized memory for a value.
     static func withTemporary(
-        _ operations: ValueOperations, _ body: (UnsafeMutableRawPointer) throws(StreamError) -> Void
+        _ operations: UnsafePointer<ValueOperations>, _ body: (UnsafeMutableRawPointer) throws(StreamError) -> Void
     ) throws(StreamError) {
         var thrown: StreamError?
         unsafe withUnsafeTemporaryAllocation(
-            byteCount: max(operations.size, 1), alignment: operations.alignment
+            byteCount: max(operations.pointee.size, 1), alignment: operations.pointee.alignment
         ) { buffer in
             guard let memory = buffer.baseAddress else { return }
             do throws(StreamError) { try unsafe body(memory) } catch { thrown = error }
@@ -140,10 +142,10 @@ extension StreamPlan {
         case .scalar(let read, _):
             try unsafe read(message, address)
         case .optional(let wrapped):
-            if case .null = unsafe message { return unsafe wrapped.operations.makeNil(address) }
+            if case .null = unsafe message { return unsafe wrapped.operations.pointee.makeNil(address) }
             try unsafe ValueMachine.withTemporary(wrapped.operations) { (memory) throws(StreamError) in
                 try unsafe wrapped.read(message, into: memory)
-                unsafe wrapped.operations.wrap(memory, address)
+                unsafe wrapped.operations.pointee.wrap(memory, address)
             }
         case .converted(let form, let convert, _):
             try unsafe ValueMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
@@ -165,12 +167,12 @@ extension StreamPlan {
     func take(
         _ value: UnsafeMutableRawPointer, of built: StreamPlan, into address: UnsafeMutableRawPointer
     ) throws(StreamError) {
-        if self === built { return unsafe operations.move(value, address) }
+        if self === built { return unsafe operations.pointee.move(value, address) }
         switch shape {
         case .optional(let wrapped):
             try unsafe ValueMachine.withTemporary(wrapped.operations) { (memory) throws(StreamError) in
                 try unsafe wrapped.take(value, of: built, into: memory)
-                unsafe wrapped.operations.wrap(memory, address)
+                unsafe wrapped.operations.pointee.wrap(memory, address)
             }
         case .converted(let form, let convert, _):
             try unsafe ValueMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
@@ -178,7 +180,7 @@ extension StreamPlan {
                 try unsafe convert(memory, address)
             }
         default:
-            unsafe built.operations.deinitialize(value)
+            unsafe built.operations.pointee.deinitialize(value)
             throw StreamError(.misuse, "a container of another type was built than \(expectation)")
         }
     }

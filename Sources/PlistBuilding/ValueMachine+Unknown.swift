@@ -31,7 +31,7 @@ extension ValueMachine {
             unsafe top.pointee.key = SmallText.string(key)
         case .reject:
             unsafe top.pointee.key = SmallText.string(key)
-            let type = unsafe top.pointee.layout?.typeName ?? ""
+            let type = unsafe top.pointee.layout?.takeUnretainedValue().typeName ?? ""
             throw located(StreamError(.unknownMember, "\(type) has no such member"))
         }
     }
@@ -95,8 +95,8 @@ extension ValueMachine {
                 unsafe memory.initializeMemory(as: PropertyList.self, to: value)
                 try unsafe Self.withTemporary(slot.plan.operations) { (whole) throws(StreamError) in
                     try unsafe slot.plan.take(memory, of: built, into: whole)
-                    if unsafe slot.isInitialized { unsafe slot.plan.operations.deinitialize(slot.address) }
-                    unsafe slot.plan.operations.move(whole, slot.address)
+                    if unsafe slot.isInitialized { unsafe slot.plan.operations.pointee.deinitialize(slot.address) }
+                    unsafe slot.plan.operations.pointee.move(whole, slot.address)
                 }
             }
         } catch {

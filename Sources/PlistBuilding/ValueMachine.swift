@@ -76,7 +76,7 @@ struct ValueMachine: ~Copyable {
         let next = unsafe top.pointee.next
         if unsafe next < top.pointee.members.count, unsafe Self.isEqual(top.pointee.members[next].name, key) {
             select(next)
-        } else if let index = unsafe top.pointee.layout?.keys.index(of: key) {
+        } else if let index = unsafe top.pointee.layout?._withUnsafeGuaranteedRef({ $0.keys.index(of: key) }) {
             select(index)
         } else {
             try selectUnknown(key)

@@ -8,7 +8,8 @@ import Darwin
 #endif
 
 let suites = [
-    stringTableSuite
+    jsonRecordsSuite,
+    stringTableSuite,
 ]
 
 var filter = ""

@@ -7,9 +7,7 @@ extension ValueMachine {
 
     mutating func beginDictionary() throws(StreamError) {
         // PERF: JSONRecords/structures; an element of an array of objects, on a level that was used before.
-        if unsafe top.pointee.kind == .array, let element = unsafe top.pointee.elementObject, depth &+ 1 < levelCount,
-            depth < options.depthLimit
-        {
+        if let element = unsafe top.pointee.elementObject, canBeginElement {
             let plan = unsafe top.pointee.elementPlan
             unsafe top += 1
             unsafe top.pointee.kind = .object
@@ -24,14 +22,31 @@ extension ValueMachine {
             if unsafe element.isFilledMemberwise {
                 unsafe top.pointee.base = element.address
             } else {
-                unsafe element.layout._withUnsafeGuaranteedRef { layout in
-                    unsafe layout.make(element.address)
-                    unsafe top.pointee.base = layout.members(ofValueAt: element.address)
-                }
+                unsafe makeElement(element.layout, element.address)
             }
             return
         }
         try begin(isArray: false)
+    }
+
+    /// Whether the container is one of objects, on the level above one that was used before.
+    @inline(__always)  // PERF: JSONRecords/structures; once an object.
+    private var canBeginElement: Bool {
+        guard depth &+ 1 < levelCount, depth < options.depthLimit else { return false }
+        return unsafe top.pointee.kind == .array || top.pointee.kind == .passing && !isFilled
+    }
+
+    /// Makes the object of an element, or uses the last one again.
+    private mutating func makeElement(_ layout: Unmanaged<ObjectLayout>, _ address: UnsafeMutableRawPointer) {
+        unsafe layout._withUnsafeGuaranteedRef { layout in
+            if isRecycling {
+                isRecycling = false
+                unsafe layout.reset(address)
+            } else {
+                unsafe layout.make(address)
+            }
+            unsafe top.pointee.base = layout.members(ofValueAt: address)
+        }
     }
 
     /// Sets the innermost level to an object of which no member has come.
@@ -90,6 +105,8 @@ extension ValueMachine {
         let frame = try unsafe pushLevel()
         unsafe frame.pointee.kind = .passing
         unsafe frame.pointee.isPassingArray = isArray
+        unsafe frame.pointee.elementPlan = plan
+        unsafe frame.pointee.elementObject = depth == streamingDepth ? elementObject(plan, at: root) : nil
         unsafe frame.pointee.fast = .none
         unsafe frame.pointee.index = 0
     }
@@ -138,17 +155,20 @@ extension ValueMachine {
         if kind == .array {
             unsafe frame.pointee.fast = element.fast
             unsafe element.operations.pointee.makeArray(frame.pointee.value)
-            unsafe frame.pointee.elementObject = nil
-            if case .object(let layout) = element.shape {
-                unsafe frame.pointee.elementObject = ElementObject(
-                    layout: Unmanaged.passUnretained(layout), members: layout.members, operations: element.operations,
-                    address: frame.pointee.element.room(for: element.operations),
-                    full: layout.isFilledMemberwise ? layout.allMembers : 0, required: layout.required(options),
-                    isFilledMemberwise: layout.isFilledMemberwise)
-            }
+            let address = unsafe frame.pointee.element.room(for: element.operations)
+            unsafe frame.pointee.elementObject = elementObject(element, at: address)
         } else {
             unsafe element.operations.pointee.makeDictionary(frame.pointee.value)
         }
+    }
+
+    /// What begins one object after another at an address; nil for plans of other types.
+    private func elementObject(_ plan: StreamPlan, at address: UnsafeMutableRawPointer) -> ElementObject? {
+        guard case .object(let layout) = plan.shape else { return nil }
+        return unsafe ElementObject(
+            layout: Unmanaged.passUnretained(layout), members: layout.members, operations: plan.operations,
+            address: address, full: layout.isFilledMemberwise ? layout.allMembers : 0,
+            required: layout.required(options), isFilledMemberwise: layout.isFilledMemberwise)
     }
 
     // MARK: Ends
@@ -164,6 +184,11 @@ extension ValueMachine {
                 unsafe top = array
                 unsafe element.operations.pointee.append(element.address, array.pointee.value)
                 unsafe array.pointee.index &+= 1
+                return
+            } else if unsafe array.pointee.kind == .passing {
+                unsafe top = array
+                unsafe top.pointee.index &+= 1
+                isFilled = true
                 return
             }
         }

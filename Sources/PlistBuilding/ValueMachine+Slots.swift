@@ -78,6 +78,7 @@ extension ValueMachine {
         switch unsafe top.pointee.kind {
         case .root, .passing:
             isFilled = true
+            unsafe top.pointee.index += 1
         case .object:
             let index = unsafe top.pointee.member
             if unsafe top.pointee.members[index].offset < 0,
@@ -108,6 +109,20 @@ extension ValueMachine {
     mutating func discardRecycled() {
         guard isRecycling, depth == streamingDepth else { return }
         isRecycling = false
+        unsafe plan.operations.pointee.deinitialize(root)
+    }
+
+    /// Ends the life of the value at the root, or keeps its object for the next one when nobody else has it.
+    mutating func release() {
+        isFilled = false
+        if case .object(let layout) = plan.shape, layout.isResettable {
+            // SAFETY: an object of a Swift class is a native object; the memory holds one reference to it.
+            let object = unsafe root.assumingMemoryBound(to: AnyObject.self)
+            if unsafe isKnownUniquelyReferenced(&object.pointee) {
+                isRecycling = true
+                return
+            }
+        }
         unsafe plan.operations.pointee.deinitialize(root)
     }
 

@@ -18,8 +18,9 @@ struct BoundMember {
 /// The members of a structure or class, and how one is made.
 @safe
 final class ObjectLayout {
-    let typeName: String
+    let type: any StreamObject.Type
     let isClass: Bool
+    var typeName: String { "\(type)" }
     /// Makes a value with its defaults in uninitialized memory.
     let make: (UnsafeMutableRawPointer) -> Void
     let keys: KeySet
@@ -43,12 +44,12 @@ final class ObjectLayout {
     private let operations: ValueOperations
 
     init(
-        typeName: String, operations: ValueOperations, isClass: Bool,
+        type: any StreamObject.Type, operations: ValueOperations, isClass: Bool,
         make: @escaping (UnsafeMutableRawPointer) -> Void,
         names: KeySet, plans: [StreamPlan], offsets: [Int], required: UInt64, declared: [StreamMember]?,
         isCovered: Bool
     ) {
-        self.typeName = typeName
+        self.type = type
         self.isClass = isClass
         unsafe self.make = unsafe make
         self.plans = plans
@@ -168,7 +169,7 @@ extension PlanBinder {
             plans.append(try openedPlan(valueType))
         }
         return unsafe ObjectLayout(
-            typeName: "\(type)", operations: operations, isClass: isClass, make: make, names: names, plans: plans,
+            type: type, operations: operations, isClass: isClass, make: make, names: names, plans: plans,
             offsets: stored.map(\.offset), required: 0, declared: nil, isCovered: true)
     }
 
@@ -201,7 +202,7 @@ extension PlanBinder {
             stored.allSatisfy { property in property.isStrong && offsets.contains(property.offset) }
         }
         return unsafe ObjectLayout(
-            typeName: "\(type)", operations: operations, isClass: isClass, make: make, names: names, plans: plans,
+            type: type, operations: operations, isClass: isClass, make: make, names: names, plans: plans,
             offsets: offsets, required: required, declared: declared, isCovered: isCovered ?? false)
     }
 

@@ -27,6 +27,12 @@ public final class PlanBinder {
         depth += 1
         defer { depth -= 1 }
         let plan = try Value.makeStreamPlan(self)
+        if type is any StreamWritable.Type {
+            // SAFETY: a plan is used for values of its type only.
+            unsafe plan.writable = { address in
+                unsafe address.assumingMemoryBound(to: Value.self).pointee as? any StreamWritable
+            }
+        }
         // A type that contains itself has registered its plan while it was made.
         if let registered = plans[ObjectIdentifier(type)] { return registered }
         plans[ObjectIdentifier(type)] = plan

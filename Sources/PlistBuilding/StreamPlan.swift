@@ -66,6 +66,8 @@ public final class StreamPlan {
     let expectation: String
     /// Set once, right after making: a type may contain arrays of itself.
     var shape: Shape
+    /// Makes the value at an address one that writes itself, when its type does.
+    var writable: ((UnsafeRawPointer) -> (any StreamWritable)?)?
     /// Whether this is the plan of an array of bytes, which a data message fills.
     var isBytes = false
     /// Whether values hold no references to objects, so that two copies of one are independent.

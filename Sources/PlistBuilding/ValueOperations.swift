@@ -33,7 +33,7 @@ public struct ValueOperations {
     @usableFromInline let makeDictionary: (UnsafeMutableRawPointer) -> Void
     /// Moves the value at the first address into the dictionary at the second.
     @usableFromInline let insert: (UnsafeMutableRawPointer, String, UnsafeMutableRawPointer) -> Void
-    /// Calls a closure with each key and the address of its value, in the dictionary at an address.
+    /// Calls a closure with each key, in order, and the address of its value, in the dictionary at an address.
     @usableFromInline let members: (UnsafeRawPointer, (String, UnsafeRawPointer) -> Void) -> Void
 
     // PERF: StructBuilder/records; inlinable, so that the closures are specialised where the type is declared.
@@ -79,7 +79,8 @@ public struct ValueOperations {
                 from.assumingMemoryBound(to: Value.self).move()
         }
         unsafe members = { dictionary, body in
-            for (key, value) in unsafe dictionary.assumingMemoryBound(to: [String: Value].self).pointee {
+            let members = unsafe dictionary.assumingMemoryBound(to: [String: Value].self).pointee
+            for (key, value) in members.sorted(by: { $0.key < $1.key }) {
                 unsafe withUnsafePointer(to: value) { unsafe body(key, UnsafeRawPointer($0)) }
             }
         }

@@ -13,6 +13,7 @@ let package = Package(
         .plugin(name: "TestLogger", targets: ["TestLogger"]),
         .library(name: "PlistStreaming", targets: ["PlistStreaming"]),
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
+        .executable(name: "convert", targets: ["convert"]),
     ],
     targets: [
         .target(name: "InClassTesting"),
@@ -28,5 +29,12 @@ let package = Package(
             dependencies: ["testlogger"]),
         .target(name: "PlistStreaming", dependencies: ["InClassTesting"], swiftSettings: strict),
         .target(name: "JSONStreaming", dependencies: ["InClassTesting", "PlistStreaming"], swiftSettings: strict),
+        .executableTarget(
+            name: "convert",
+            dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming"],
+            path: "Examples/Convert",
+            plugins: ["InClassTests"]),
+        .testTarget(name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistStreaming"]),
+        .testTarget(name: "ConvertTests", dependencies: ["convert"]),
     ]
 )

@@ -91,6 +91,33 @@ extension PlistSink where Self: ~Copyable {
     ) throws(StreamError) {
         try text.withUTF8Span { bytes throws(StreamError) in try readJSON(bytes, options: options) }
     }
+
+    /// Receives a whole JSON document from a file, in chunks and constant memory.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/inputOutput`` when the file cannot be read.
+    @inlinable
+    public mutating func readJSON(
+        contentsOfFile path: String,
+        options: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) {
+        let file = try InputFile(path: path)
+        try readJSON(file, options: options)
+    }
+
+    /// Receives a whole JSON document from an open file or another descriptor, in chunks and constant memory.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/inputOutput`` when the descriptor cannot be read.
+    @inlinable
+    public mutating func readJSON(
+        _ file: borrowing InputFile,
+        options: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) {
+        var scanner = JSONScanner(options: options)
+        try file.readChunks { chunk throws(StreamError) in try scanner.scan(chunk, into: &self) }
+        try scanner.finish(into: &self)
+    }
 }
 
 // MARK: - In-class tests

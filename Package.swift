@@ -1,7 +1,13 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// The streaming modules are built with strict memory safety: each unsafe expression is marked and explained.
 let strict: [SwiftSetting] = [.strictMemorySafety()]
+/// The tester's own tests are compiled in a checkout of its own, but not where it is somebody's dependency: nobody else
+/// waits for them, and nobody else's testlogger holds InClassTesting.
+let hasSelfTests = !Context.packageDirectory.contains("/checkouts/")
+let selfTests: [SwiftSetting] = hasSelfTests ? [.define("SELF_TESTS")] : []
+let selfTestDependencies: [Target.Dependency] = hasSelfTests ? ["InClassTesting"] : []
 
 let package = Package(
     name: "InClassTesting",
@@ -16,11 +22,17 @@ let package = Package(
         .executable(name: "convert", targets: ["convert"]),
     ],
     targets: [
-        .target(name: "InClassTesting"),
-        .target(name: "TestEvents"),
-        .target(name: "TestSupervision", dependencies: ["TestEvents"]),
-        .target(name: "TestReporting", dependencies: ["TestEvents"]),
-        .executableTarget(name: "testlogger", dependencies: ["TestEvents", "TestSupervision", "TestReporting"]),
+        .target(name: "InClassTesting", swiftSettings: selfTests),
+        .target(name: "TestEvents", dependencies: selfTestDependencies, swiftSettings: selfTests),
+        .target(name: "TestSupervision", dependencies: ["TestEvents"] + selfTestDependencies, swiftSettings: selfTests),
+        .target(name: "TestReporting", dependencies: ["TestEvents"] + selfTestDependencies, swiftSettings: selfTests),
+        .executableTarget(
+            name: "testlogger", dependencies: ["TestEvents", "TestSupervision", "TestReporting"] + selfTestDependencies,
+            swiftSettings: selfTests),
+        .target(
+            name: "SelfTests",
+            dependencies: ["InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger"],
+            plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
         .plugin(
             name: "TestLogger",

@@ -51,7 +51,7 @@ enum Convert {
     ///
     /// A writer that cannot write throws through the reader, which adds the place in the input; there is nothing there.
     private static func describe(_ error: StreamError, input: String, output: String) -> String {
-        if error.kind == .inputOutput && error.position != nil {
+        if error.kind == .cannotWrite {
             return "\(output == "-" ? "<stdout>" : output): error: \(error.message)"
         }
         return error.compilerDescription(file: input == "-" ? "<stdin>" : input)

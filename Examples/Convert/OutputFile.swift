@@ -65,8 +65,7 @@ struct OutputFile: ~Copyable {
     }
 
     private static func error(_ what: String, _ path: String) -> StreamError {
-        // Without a position, `Convert` would blame the input; the output has no better place than its beginning.
-        StreamError(.inputOutput, "cannot \(what): \(ByteOutput.systemMessage(errno))", position: .start)
+        StreamError(.cannotWrite, "cannot \(what): \(ByteOutput.systemMessage(errno))")
     }
 
     private static func resolved(_ path: String) -> String {

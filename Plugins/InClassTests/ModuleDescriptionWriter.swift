@@ -22,7 +22,8 @@ struct BuildLayout {
     /// The objects of a Clang target or the object of a Swift module, as far as their names are known.
     func objects(of target: any SourceModuleTarget) -> [URL] {
         if isSwiftBuild {
-            return target.kind == .executable || target.kind == .snippet ? [] : [products.appending(path: "\(target.moduleName).o")]
+            return target.kind == .executable || target.kind == .snippet
+                ? [] : [products.appending(path: "\(target.moduleName).o")]
         }
         let folder = products.appending(path: "\(target.name).build")
         if target is SwiftSourceModuleTarget {
@@ -70,9 +71,19 @@ struct TestedModule {
         return found
     }
 
-    /// Whether the module can have tests at all: InClassTesting is among what it is made of.
+    /// Whether the module can have tests at all: it depends on InClassTesting itself, or is it.
     var canHaveTests: Bool {
-        closure.contains { ($0 as? any SourceModuleTarget)?.moduleName == "InClassTesting" }
+        func isLibrary(_ target: any Target) -> Bool {
+            (target as? any SourceModuleTarget)?.moduleName == "InClassTesting"
+        }
+        return isLibrary(target)
+            || target.dependencies.contains { dependency in
+                switch dependency {
+                case .target(let target): isLibrary(target)
+                case .product(let product): product.targets.contains(where: isLibrary)
+                @unknown default: false
+                }
+            }
     }
 
     /// The files that the build must have made before the tests can be linked.
@@ -90,7 +101,11 @@ struct TestedModule {
             ("image", folder.appending(path: "\(target.moduleName).img").path),
             ("search", layout.products.path), ("bundles", layout.products.path),
         ]
-        if let clang { lines.append(("clang", clang.path)) } else { lines.append(("obstacle", "the toolchain has no clang")) }
+        if let clang {
+            lines.append(("clang", clang.path))
+        } else {
+            lines.append(("obstacle", "the toolchain has no clang"))
+        }
         lines += target.sourceFiles(withSuffix: ".swift").map { ("source", $0.url.path) }
         for part in closure {
             if let module = part as? SwiftSourceModuleTarget {
@@ -99,7 +114,8 @@ struct TestedModule {
                     let map = layout.products.appending(path: "\(module.name).build/output-file-map.json")
                     lines.append(("file-map", map.path))
                 } else if module.kind == .executable {
-                    lines.append(("executable", layout.products.appending(path: "ExecutableModules/\(module.name)-").path))
+                    lines.append(
+                        ("executable", layout.products.appending(path: "ExecutableModules/\(module.name)-").path))
                 } else {
                     lines += layout.objects(of: module).map { ("object", $0.path) }
                 }
@@ -118,7 +134,8 @@ struct TestedModule {
         }
         // Accessors are named after the package and the target.
         for ending in ["resources", "bundle"] {
-            lines.append(("resources", layout.products.appending(path: "\(package.displayName)_\(target.name).\(ending)").path))
+            lines.append(
+                ("resources", layout.products.appending(path: "\(package.displayName)_\(target.name).\(ending)").path))
         }
         return lines.map { "\($0.0)\t\($0.1)\n" }.joined()
     }

@@ -7,10 +7,10 @@ struct Initialization {
     let package: Package
 
     func run(_ arguments: [String]) throws {
-        let target = try chosenTarget(arguments)
         guard !package.targets.contains(where: { $0.name == "Tested" }) else {
             throw Failure(description: "the package has a target 'Tested' already; nothing was changed")
         }
+        let target = try chosenTarget(arguments)
         let manifest = package.directoryURL.appending(path: "Package.swift")
         let testFile = target.directoryURL.appending(path: "FirstTests.swift")
         let targetFile = package.directoryURL.appending(path: "Sources/Tested/Tested.swift")
@@ -20,7 +20,8 @@ struct Initialization {
         let before = try String(contentsOf: manifest, encoding: .utf8)
         let addition = manifestText(for: target)
         // The manifest last: until then the package builds as before.
-        try FileManager.default.createDirectory(at: targetFile.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            at: targetFile.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data(targetText.utf8).write(to: targetFile, options: .atomic)
         try Data(testText.utf8).write(to: testFile, options: .atomic)
         try Data((before + (before.hasSuffix("\n") ? "" : "\n") + addition).utf8).write(to: manifest, options: .atomic)
@@ -43,7 +44,8 @@ struct Initialization {
             return target
         }
         guard candidates.count == 1, let target = candidates.first else {
-            throw Failure(description: "say which target is to be tested: swift package testlogger init TARGET (\(names))")
+            throw Failure(
+                description: "say which target is to be tested: swift package testlogger init TARGET (\(names))")
         }
         return target
     }

@@ -19,7 +19,8 @@ struct TestLogger: CommandPlugin {
         }
         let modules = try selectedModules(context, names, BuildLayout(tool: tool))
         for module in modules {
-            let result = try packageManager.build(.target(module.target.name), parameters: .init(configuration: .inherit))
+            let result = try packageManager.build(
+                .target(module.target.name), parameters: .init(configuration: .inherit))
             guard result.succeeded else {
                 print(result.logText, terminator: "")
                 throw Failure(description: "module '\(module.target.moduleName)' does not build")
@@ -42,7 +43,9 @@ struct TestLogger: CommandPlugin {
         return (names, options)
     }
 
-    private func selectedModules(_ context: PluginContext, _ names: [String], _ layout: BuildLayout) throws -> [TestedModule] {
+    private func selectedModules(_ context: PluginContext, _ names: [String], _ layout: BuildLayout) throws
+        -> [TestedModule]
+    {
         let clang = try? context.tool(named: "clang").url
         let testable = context.package.targets.compactMap { $0 as? SwiftSourceModuleTarget }
             .filter { $0.kind != .test && $0.kind != .macro }
@@ -54,10 +57,14 @@ struct TestLogger: CommandPlugin {
             .filter(\.canHaveTests)
         let known = testable.map(\.target.name)
         for name in names where !known.contains(name) {
-            throw Failure(description: "there is no target '\(name)' with InClassTesting; known are \(known.joined(separator: ", "))")
+            throw Failure(
+                description:
+                    "there is no target '\(name)' with InClassTesting; known are \(known.joined(separator: ", "))")
         }
         if testable.isEmpty {
-            throw Failure(description: "no target depends on InClassTesting; 'swift package testlogger init TARGET' adds what is missing")
+            throw Failure(
+                description:
+                    "no target depends on InClassTesting; 'swift package testlogger init TARGET' adds what is missing")
         }
         return names.isEmpty ? testable : testable.filter { names.contains($0.target.name) }
     }
@@ -69,7 +76,9 @@ struct TestLogger: CommandPlugin {
         try process.run()
         process.waitUntilExit()
         // The tool has said why; SwiftPM's own line about a failed plugin would only follow it.
-        guard process.terminationReason == .exit, process.terminationStatus == 0 else { exit(process.terminationStatus) }
+        guard process.terminationReason == .exit, process.terminationStatus == 0 else {
+            exit(process.terminationStatus)
+        }
     }
 }
 

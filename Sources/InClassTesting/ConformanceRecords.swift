@@ -47,7 +47,9 @@ enum ConformanceRecords {
             // SAFETY: the section is an array of 32-bit offsets, each relative to its own address.
             for address in stride(from: section.lowerBound, to: section.upperBound, by: 4) {
                 let record = ConformanceRecord(address: address.followed())
-                guard record.protocolDescriptor == ownDescriptor, let descriptor = record.typeDescriptor else { continue }
+                guard record.protocolDescriptor == ownDescriptor, let descriptor = record.typeDescriptor else {
+                    continue
+                }
                 switch record.metatype(of: descriptor) {
                 case .success(let metatype):
                     guard let type = cast(metatype, to: SelfTestingType.self),
@@ -216,7 +218,9 @@ private struct ConformanceRecord {
             guard let metadata = resolvedType(requirement.followed(8)) else { return .failure(.unresolvable) }
             arguments[parameter] = metadata
         }
-        guard let generics = type.generics, arguments.count == generics.parameterCount else { return .failure(.unpinned) }
+        guard let generics = type.generics, arguments.count == generics.parameterCount else {
+            return .failure(.unpinned)
+        }
         let metadata = arguments.sorted { $0.key < $1.key }.map(\.value)
         guard let complete = generics.withWitnessTables(metadata, of: type) else { return .failure(.unresolvable) }
         return type.metatype(complete)
@@ -372,5 +376,60 @@ private struct GenericSignature {
         return next == keyArgumentCount ? arguments : nil
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+/// A generic type with a constrained parameter, to be found with both pinned.
+private struct PinnedTable<Key: Hashable, Value> { struct Row<Element: Collection> where Element.Element: Equatable {} }
+
+extension PinnedTable: SelfTesting where Key == Int, Value == [String] {
+    static var testSelectors: TestSelectors {
+        ["testIsFound": { expectEqual("\(Self.self)", "PinnedTable<Int, Array<String>>") }]
+    }
+}
+
+extension PinnedTable.Row: SelfTesting where Key == Int, Value == String, Element == [Int] {
+    static var testSelectors: TestSelectors {
+        [
+            "testIsFound": {
+                expectEqual(ConformanceRecords.displayName(Self.self), "PinnedTable<Int, String>.Row<Array<Int>>")
+            }
+        ]
+    }
+}
+
+extension ConformanceRecords: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFindsTypesOfEveryKind": testFindsTypesOfEveryKind,
+            "testNamesTypesAsTheirSourceDoes": testNamesTypesAsTheirSourceDoes,
+            "testSortsByName": testSortsByName,
+        ]
+    }
+
+    private static func testFindsTypesOfEveryKind() async {
+        let names = await MainActor.run { testedTypes().tested.filter { $0.module == "InClassTesting" }.map(\.name) }
+        for name in ["ConformanceRecords", "FixtureTests", "PinnedTable<Int, Array<String>>", "Recorder"] {
+            expectTrue(names.contains(name), name)
+        }
+    }
+
+    private static func testNamesTypesAsTheirSourceDoes() {
+        enum Local {}
+        let rows: [(Any.Type, String)] = [
+            (Int.self, "Int"), ([Int].self, "Array<Int>"), (PinnedTable<Int, String>.self, "PinnedTable<Int, String>"),
+            ([String: [Int]].self, "Dictionary<String, Array<Int>>"), (Unicode.Scalar.self, "Unicode.Scalar"),
+            (Local.self, "ConformanceRecords.Local"),
+        ]
+        for (type, name) in rows { expectEqual(displayName(type), name) }
+    }
+
+    private static func testSortsByName() async {
+        let names = await MainActor.run { testedTypes().tested.map(\.name) }
+        expectEqual(names, names.sorted())
+    }
+}
+#endif
 
 #endif

@@ -37,7 +37,10 @@ enum CrashReports {
         typealias AddressOwner = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt>) -> Int32
         var owner: [UInt] = [0, 0, 0, 0]
         if let symbol = dlsym(nil, "dladdr"),
-            unsafeBitCast(symbol, to: AddressOwner.self)(#dsohandle, &owner) != 0 { imageStart = owner[1] }
+            unsafeBitCast(symbol, to: AddressOwner.self)(#dsohandle, &owner) != 0
+        {
+            imageStart = owner[1]
+        }
         backtrace = dlsym(nil, "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
         _ = backtraceFrames()  // loads what the unwinder needs while that is still allowed
         var action = sigaction()

@@ -13,7 +13,7 @@ func recordIssue(
 ) {
     Recorder.record(
         RecordedIssue(
-            place: SourcePlace(file, line, column), got: got, expected: expected, message: message(), notes: notes))
+            place: CallPlace(file, line, column), got: got, expected: expected, message: message(), notes: notes))
 }
 
 @inline(never)
@@ -117,7 +117,8 @@ public func expectIdentical(
         object.map { "\(kind) \(type(of: $0)) (\(valueText($0)))" } ?? "nil"
     }
     recordIssue(
-        got: text(got, got != nil && expected != nil ? "another" : "a"), expected: text(expected, "the object"), message,
+        got: text(got, got != nil && expected != nil ? "another" : "a"), expected: text(expected, "the object"),
+        message,
         file, line, column)
 }
 
@@ -207,5 +208,116 @@ public func fail(
 ) {
     recordIssue(got: "failure", expected: "success", message, file, line, column)
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+enum ExpectationTests {}
+
+extension ExpectationTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testMetExpectationsRecordNothing": testMetExpectationsRecordNothing,
+            "testUnmetExpectationsSayWhatWasGot": testUnmetExpectationsSayWhatWasGot,
+            "testToleranceIsStrict": testToleranceIsStrict,
+            "testOperandsAreEvaluatedOnce": testOperandsAreEvaluatedOnce,
+            "testMessageIsEvaluatedOnFailureOnly": testMessageIsEvaluatedOnFailureOnly,
+            "testIssueIsAtTheCall": testIssueIsAtTheCall,
+        ]
+    }
+
+    private final class Thing {}
+
+    private static func testMetExpectationsRecordNothing() {
+        let thing = Thing()
+        let issues = Recorder.issues {
+            expectEqual(4, 4)
+            expectEqual("a", "a")
+            expectEqual(true, true)
+            expectEqual([1, 2], [1, 2])
+            expectEqual(Optional(4), 4)
+            expectEqual(nil as Int?, nil)
+            expectEqual(0.1 + 0.2, 0.3, within: 1e-9)
+            expectEqual(Double.infinity, .infinity, within: 1)
+            expectNotEqual(1, 2)
+            expectIdentical(thing, thing)
+            expectIdentical(nil, nil)
+            expectTrue(true)
+            expectFalse(false)
+            expectNil(nil as Int?)
+            expectNotNil(4)
+            expectLess(1, 2)
+            expectLessOrEqual(2, 2)
+            expectGreater(2, 1)
+            expectGreaterOrEqual(2, 2)
+        }
+        expectEqual(issues, [])
+    }
+
+    private static func testUnmetExpectationsSayWhatWasGot() {
+        let rows: [(expectation: () -> Void, got: String, expected: String)] = [
+            ({ expectEqual(4, 5) }, "4", "5"),
+            ({ expectEqual("a", "b") }, "\"a\"", "\"b\""),
+            ({ expectEqual(true, false) }, "true", "false"),
+            ({ expectEqual(Optional(4), nil) }, "4", "nil"),
+            ({ expectEqual(nil, [1]) }, "nil", "[1]"),
+            ({ expectEqual(1.5, 2, within: 0.5) }, "1.5", "2.0 within 0.5"),
+            ({ expectNotEqual(4, 4) }, "4", "a different value"),
+            ({ expectTrue(false) }, "false", "true"),
+            ({ expectFalse(true) }, "true", "false"),
+            ({ expectNil(Optional("x")) }, "\"x\"", "nil"),
+            ({ expectNotNil(nil as Int?) }, "nil", "a value"),
+            ({ expectLess(2, 2) }, "2", "less than 2"),
+            ({ expectLessOrEqual(3, 2) }, "3", "at most 2"),
+            ({ expectGreater(2, 2) }, "2", "greater than 2"),
+            ({ expectGreaterOrEqual(1, 2) }, "1", "at least 2"),
+            ({ fail("why") }, "failure", "success"),
+        ]
+        for row in rows {
+            let issues = Recorder.issues { row.expectation() }
+            expectEqual(issues.map(\.got), [row.got])
+            expectEqual(issues.map(\.expected), [row.expected])
+        }
+    }
+
+    private static func testToleranceIsStrict() {
+        let rows: [(got: Double, expected: Double, tolerance: Double, isMet: Bool)] = [
+            (1, 2, 1, false), (1, 2, 1.5, true), (.nan, .nan, 1, false), (.nan, 1, .infinity, false),
+            (1, 1, .nan, false), (1, 1, 0, false), (.infinity, .infinity, 0, true), (.infinity, -.infinity, 1, false),
+        ]
+        for row in rows {
+            let issues = Recorder.issues { expectEqual(row.got, row.expected, within: row.tolerance) }
+            expectEqual(issues.isEmpty, row.isMet, "\(row)")
+        }
+    }
+
+    private static func testOperandsAreEvaluatedOnce() {
+        var count = 0
+        func next() -> Int {
+            count += 1
+            return count
+        }
+        _ = Recorder.issues { expectEqual(next(), 7) }
+        expectEqual(count, 1)
+    }
+
+    private static func testMessageIsEvaluatedOnFailureOnly() {
+        var count = 0
+        func message() -> String {
+            count += 1
+            return "100% %s"
+        }
+        expectEqual(1, 1, message())
+        expectEqual(count, 0, "evaluations after success")
+        let issues = Recorder.issues { expectEqual(1, 2, message()) }
+        expectEqual(issues.map(\.message), ["100% %s"])
+    }
+
+    private static func testIssueIsAtTheCall() {
+        let issues = Recorder.issues { fail("here") }
+        expectEqual(issues.map(\.place), [CallPlace(#filePath, #line - 1, 44)])
+    }
+}
+#endif
 
 #endif

@@ -11,8 +11,8 @@ import Musl
 import Glibc
 #endif
 
-/// A place in a source file.
-package struct SourcePlace: Equatable, Sendable {
+/// The place of a call in a source file.
+package struct CallPlace: Equatable, Sendable {
     package var path: String
     package var line: Int
     package var column: Int
@@ -30,20 +30,33 @@ package struct SourcePlace: Equatable, Sendable {
     }
 
     /// No place of its own: the supervisor reports the issue where the test is declared.
-    package static let test = SourcePlace()
+    package static let test = CallPlace()
 }
 
 /// What was expected and what was got instead.
 package struct RecordedIssue: Equatable, Sendable {
     package enum Kind: String, Sendable { case expectation, thrownError, list }
 
-    package var kind = Kind.expectation
-    package var place: SourcePlace
+    package var kind: Kind
+    package var place: CallPlace
     package var got: String
     package var expected: String
-    package var message = ""
-    package var notes: [String] = []
+    package var message: String
+    package var notes: [String]
     package var knownReason: String?
+
+    package init(
+        kind: Kind = .expectation, place: CallPlace, got: String, expected: String, message: String = "",
+        notes: [String] = [], knownReason: String? = nil
+    ) {
+        self.kind = kind
+        self.place = place
+        self.got = got
+        self.expected = expected
+        self.message = message
+        self.notes = notes
+        self.knownReason = knownReason
+    }
 }
 
 /// Ends a test whose requirement was not met; the issue has been recorded already.
@@ -162,5 +175,66 @@ func recordThrown(_ error: any Error, from part: String) throws {
                 kind: .thrownError, place: .test, got: "error \(errorText(error)) from \(part)", expected: "no error"))
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+extension Recorder: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testCollectsInsteadOfRecording": testCollectsInsteadOfRecording,
+            "testMarksWhatIsKnown": testMarksWhatIsKnown,
+            "testCountsOnlyInsideItsScope": testCountsOnlyInsideItsScope,
+            "testAnyThreadRecordsForTheRunningTest": testAnyThreadRecordsForTheRunningTest,
+        ]
+    }
+
+    /// Runs code and returns the issues it recorded, which are then no issues of the running test.
+    static func issues(of body: () throws -> Void) rethrows -> [RecordedIssue] {
+        openCollection()
+        defer { closeScope() }
+        try body()
+        return closeScopeAndReopen()
+    }
+
+    private static func closeScopeAndReopen() -> [RecordedIssue] {
+        let collected = closeScope().collected
+        openCollection()
+        return collected
+    }
+
+    private static func testCollectsInsteadOfRecording() {
+        let issues = issues { fail("collected") }
+        expectEqual(issues.map(\.message), ["collected"])
+    }
+
+    private static func testMarksWhatIsKnown() {
+        let issues = issues {
+            openKnownIssue("why")
+            fail("known")
+            expectEqual(closeScope().count, 1, "issues seen by the scope")
+        }
+        expectEqual(issues.map(\.knownReason), ["why"])
+    }
+
+    private static func testCountsOnlyInsideItsScope() {
+        let issues = issues {
+            fail("before")
+            openKnownIssue("why")
+            expectEqual(closeScope().count, 0, "issues seen by the scope")
+        }
+        expectEqual(issues.count, 1)
+    }
+
+    private static func testAnyThreadRecordsForTheRunningTest() async {
+        openCollection()
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<20 { group.addTask { fail("\(number)") } }
+        }
+        let messages = closeScope().collected.map(\.message)
+        expectEqual(Set(messages), Set((0..<20).map(String.init)))
+    }
+}
+#endif
 
 #endif

@@ -87,4 +87,56 @@ public func requireNoThrow<Value>(
     }
 }
 
+// MARK: - In-class tests
+
+#if SELF_TESTS
+enum RequirementTests {}
+
+extension RequirementTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testMetRequirementsReturnTheValue": testMetRequirementsReturnTheValue,
+            "testUnmetRequirementsEndTheTest": testUnmetRequirementsEndTheTest,
+            "testSkipEndsTheTest": testSkipEndsTheTest,
+        ]
+    }
+
+    private struct Trouble: Error, Equatable {}
+
+    private static func testMetRequirementsReturnTheValue() throws {
+        expectEqual(try requireNotNil(Int("4")), 4)
+        expectEqual(try requireEqual(4, 4), 4)
+        try requireTrue(true)
+        try requireFalse(false)
+        expectEqual(try requireThrows(Trouble.self) { throw Trouble() }, Trouble())
+        expectEqual(try requireNoThrow { 4 }, 4)
+    }
+
+    private static func testUnmetRequirementsEndTheTest() {
+        let rows: [() throws -> Void] = [
+            { try requireNotNil(Int("x")) }, { try requireEqual(4, 5) }, { try requireTrue(false) },
+            { try requireFalse(true) }, { try requireThrows(Trouble.self) {} },
+            { try requireNoThrow { throw Trouble() } },
+        ]
+        for (index, row) in rows.enumerated() {
+            let issues = Recorder.issues { expectThrowsWithoutRecording(row, index) }
+            expectEqual(issues.count, 1, "issues of row \(index)")
+        }
+    }
+
+    /// Checks what `expectThrows` would, which must not record here.
+    private static func expectThrowsWithoutRecording(_ body: () throws -> Void, _ index: Int) {
+        do {
+            try body()
+            fail("row \(index) went on")
+        } catch is RequirementNotMet {} catch { fail("row \(index) threw \(error)") }
+    }
+
+    private static func testSkipEndsTheTest() {
+        let skipped = expectThrows(TestSkipped.self) { try skip("no network") }
+        expectEqual(skipped?.reason, "no network")
+    }
+}
+#endif
+
 #endif

@@ -51,14 +51,16 @@ extension FixtureTesting where Self: ~Copyable {
             do { instance = try await testFixture() } catch {
                 return try recordThrown(error, from: "testFixture()")
             }
+            // Whatever is thrown, the fixture is torn down before it goes on.
+            var thrown: (any Error)?
             do {
                 try await instance.setUp()
-                try await test(&instance)
+                do { try await test(&instance) } catch { thrown = error }
             } catch {
-                await tearDown(&instance)
-                throw error
+                do { try recordThrown(error, from: "setUp()") } catch { thrown = error }
             }
             await tearDown(&instance)
+            if let thrown { throw thrown }
         }
     }
 
@@ -80,5 +82,109 @@ extension FixtureTesting {
         fixture { (instance: inout Self) in try await test(instance)() }
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+/// What has been called on the fixtures of one test, in order.
+private final class CallLog: @unchecked Sendable {
+    // SAFETY: the tests below use it from one task at a time.
+    var calls: [String] = []
+}
+
+private struct FixtureTests {
+    struct Trouble: Error {}
+
+    @TaskLocal static var log = CallLog()
+    @TaskLocal static var troubleIn = ""
+    var value = 0
+
+    private static func call(_ name: String) throws {
+        log.calls.append(name)
+        if troubleIn == name { throw Trouble() }
+    }
+}
+
+extension FixtureTests: FixtureTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testRunsInOrder": testRunsInOrder,
+            "testTearsDownAfterAnError": testTearsDownAfterAnError,
+            "testTearsDownAfterSetUpThrew": testTearsDownAfterSetUpThrew,
+            "testWithoutFixtureNothingRuns": testWithoutFixtureNothingRuns,
+            "testErrorOfTearDownIsAnIssue": testErrorOfTearDownIsAnIssue,
+            "testFixtureIsFresh": testFixtureIsFresh,
+            "testInstanceMethod": fixture(testInstanceMethod),
+            "testMutatingMethod": fixture { $0.testMutatingMethod() },
+        ]
+    }
+    static func testFixture() throws -> Self {
+        try call("testFixture")
+        return Self(value: 1)
+    }
+    mutating func setUp() throws {
+        try Self.call("setUp")
+        value += 1
+    }
+    func tearDown() throws { try Self.call("tearDown") }
+
+    /// Runs an entry and says what was called, which error ended it and which issues it recorded.
+    private static func run(troubleIn name: String = "") async -> (
+        calls: [String], error: (any Error)?, issues: [RecordedIssue]
+    ) {
+        let entry = fixture { (_: inout Self) in try call("test") }
+        let log = CallLog()
+        var thrown: (any Error)?
+        Recorder.openCollection()
+        await $log.withValue(log) {
+            await $troubleIn.withValue(name) {
+                do { try await entry() } catch { thrown = error }
+            }
+        }
+        return (log.calls, thrown, Recorder.closeScope().collected)
+    }
+
+    private static func testRunsInOrder() async {
+        let result = await run()
+        expectEqual(result.calls, ["testFixture", "setUp", "test", "tearDown"])
+        expectNil(result.error)
+    }
+
+    private static func testTearsDownAfterAnError() async {
+        let result = await run(troubleIn: "test")
+        expectEqual(result.calls, ["testFixture", "setUp", "test", "tearDown"])
+        expectNotNil(result.error as? Trouble)
+    }
+
+    private static func testTearsDownAfterSetUpThrew() async {
+        let result = await run(troubleIn: "setUp")
+        expectEqual(result.calls, ["testFixture", "setUp", "tearDown"])
+        expectEqual(result.issues.map(\.got), ["error Trouble() from setUp()"])
+    }
+
+    private static func testWithoutFixtureNothingRuns() async {
+        let result = await run(troubleIn: "testFixture")
+        expectEqual(result.calls, ["testFixture"])
+        expectEqual(result.issues.map(\.got), ["error Trouble() from testFixture()"])
+    }
+
+    private static func testErrorOfTearDownIsAnIssue() async {
+        let result = await run(troubleIn: "tearDown")
+        expectEqual(result.issues.map(\.got), ["error Trouble() from tearDown()"])
+    }
+
+    private static func testFixtureIsFresh() async throws {
+        let entry = fixture { $0.testMutatingMethod() }
+        try await entry()
+        try await entry()
+    }
+
+    private func testInstanceMethod() { expectEqual(value, 2, "value after setUp") }
+    private mutating func testMutatingMethod() {
+        value += 1
+        expectEqual(value, 3, "value after setUp and once more")
+    }
+}
+#endif
 
 #endif

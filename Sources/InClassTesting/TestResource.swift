@@ -57,4 +57,33 @@ private func contents(_ path: String) -> [UInt8]? {
     }
 }
 
+// MARK: - In-class tests
+
+#if SELF_TESTS
+extension TestResource: SelfTesting {
+    public static var testSelectors: TestSelectors {
+        [
+            "testReadsFiles": testReadsFiles,
+            "testMissingResourceEndsTheTest": testMissingResourceEndsTheTest,
+        ]
+    }
+
+    private static func testReadsFiles() throws {
+        let text = String(decoding: try requireNotNil(contents(#filePath)), as: UTF8.self)
+        expectTrue(text.hasPrefix("// The files that a target declares"), "start of this file")
+        expectNil(contents("/"), "a folder")
+    }
+
+    private static func testMissingResourceEndsTheTest() {
+        let issues = Recorder.issues {
+            do {
+                _ = try resource("missing", "txt")
+                fail("went on")
+            } catch {}
+        }
+        expectEqual(issues.map(\.expected), ["resource \"missing.txt\""])
+    }
+}
+#endif
+
 #endif

@@ -18,7 +18,8 @@
 @_cdecl("inclass_main")
 public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
     let words = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
-    guard words.count == 5, words[1] == "--in-class-worker", let events = Int32(words[3]), let commands = Int32(words[4])
+    guard words.count == 5, words[1] == "--in-class-worker", let events = Int32(words[3]),
+        let commands = Int32(words[4])
     else {
         fputs("This is a test image; run it with: testlogger \(words.first ?? "IMAGE")\n", stderr)
         return 2

@@ -125,7 +125,7 @@ private func recordKnownError(_ error: any Error, _ file: StaticString, _ line: 
     guard !(error is RequirementNotMet) else { return }
     Recorder.record(
         RecordedIssue(
-            kind: .thrownError, place: SourcePlace(file, line, column), got: "error \(errorText(error))",
+            kind: .thrownError, place: CallPlace(file, line, column), got: "error \(errorText(error))",
             expected: "no error"))
 }
 
@@ -133,5 +133,81 @@ private func closeKnownIssue(_ reason: String, _ file: StaticString, _ line: UIn
     guard Recorder.closeScope().count == 0 else { return }
     recordIssue(got: "no issue", expected: "known issue \(quoted(reason))", { "" }, file, line, column)
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+enum ThrowingExpectationTests {}
+
+extension ThrowingExpectationTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReturnsTheExpectedError": testReturnsTheExpectedError,
+            "testSaysWhatWasThrownInstead": testSaysWhatWasThrownInstead,
+            "testAsynchronousForms": testAsynchronousForms,
+            "testKnownIssueIsNoFailure": testKnownIssueIsNoFailure,
+            "testKnownIssueMustHappen": testKnownIssueMustHappen,
+        ]
+    }
+
+    private enum Trouble: Error, Equatable { case small, big(Int) }
+    private struct Other: Error {}
+
+    private static func make(_ trouble: Trouble?) throws -> Int {
+        if let trouble { throw trouble }
+        return 4
+    }
+
+    private static func testReturnsTheExpectedError() {
+        expectEqual(expectThrows(try make(.big(2)), Trouble.self), .big(2))
+        expectEqual(expectThrows(Trouble.self) { _ = try make(.small) }, .small)
+        expectNotNil(expectThrows((any Error).self) { throw Other() })
+        expectEqual(expectNoThrow { try make(nil) }, 4)
+    }
+
+    private static func testSaysWhatWasThrownInstead() {
+        let rows: [(expectation: () -> Void, got: String, expected: String)] = [
+            ({ expectThrows(Trouble.self) { _ = try make(nil) } }, "no error", "an error of type Trouble"),
+            ({ expectThrows(Other.self) { _ = try make(.big(2)) } }, "error Trouble.big(2)", "an error of type Other"),
+            ({ expectThrows((any Error).self) {} }, "no error", "an error"),
+            ({ expectNoThrow { try make(.small) } }, "error Trouble.small", "no error"),
+        ]
+        for row in rows {
+            let issues = Recorder.issues { row.expectation() }
+            expectEqual(issues.map(\.got), [row.got])
+            expectEqual(issues.map(\.expected), [row.expected])
+        }
+    }
+
+    private static func testAsynchronousForms() async {
+        @Sendable func later(_ trouble: Trouble?) async throws -> Int {
+            await Task.yield()
+            return try make(trouble)
+        }
+        let error = await expectThrows(Trouble.self) { _ = try await later(.small) }
+        expectEqual(error, .small)
+        let value = await expectNoThrow { try await later(nil) }
+        expectEqual(value, 4)
+        expectThrows(Trouble.self, "a synchronous closure needs no await") { _ = try make(.small) }
+    }
+
+    private static func testKnownIssueIsNoFailure() {
+        let issues = Recorder.issues {
+            withKnownIssue("tracked") {
+                expectEqual(1, 2)
+                throw Other()
+            }
+        }
+        expectEqual(issues.map(\.knownReason), ["tracked", "tracked"])
+        expectEqual(issues.map(\.kind), [.expectation, .thrownError])
+    }
+
+    private static func testKnownIssueMustHappen() {
+        let issues = Recorder.issues { withKnownIssue("tracked") {} }
+        expectEqual(issues.map(\.expected), ["known issue \"tracked\""])
+        expectEqual(issues.map(\.knownReason), [nil])
+    }
+}
+#endif
 
 #endif

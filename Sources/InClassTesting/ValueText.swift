@@ -64,7 +64,8 @@ package func escaped(_ text: String, quote: Bool = false) -> String {
         case "\t": result += "\\t"
         case "\"" where quote: result += "\\\""
         case "\\" where quote: result += "\\\\"
-        case _ where scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) || (0x2028...0x2029).contains(scalar.value):
+        case _
+        where scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) || (0x2028...0x2029).contains(scalar.value):
             result += "\\u{\(String(scalar.value, radix: 16))}"
         default: result.unicodeScalars.append(scalar)
         }
@@ -88,9 +89,11 @@ package func differenceNotes(got: Any, expected: Any) -> [String] {
     var notes: [String] = []
     switch (gotMirror.displayStyle, expectedMirror.displayStyle) {
     case (.collection, .collection):
-        notes = sequenceNotes(gotMirror.children.map { valueText($0.value) }, expectedMirror.children.map { valueText($0.value) })
+        notes = sequenceNotes(
+            gotMirror.children.map { valueText($0.value) }, expectedMirror.children.map { valueText($0.value) })
     case (.set, .set):
-        notes = setNotes(gotMirror.children.map { valueText($0.value) }, expectedMirror.children.map { valueText($0.value) })
+        notes = setNotes(
+            gotMirror.children.map { valueText($0.value) }, expectedMirror.children.map { valueText($0.value) })
     case (.dictionary, .dictionary):
         notes = dictionaryNotes(gotMirror, expectedMirror)
     case (.struct, .struct), (.class, .class):
@@ -99,7 +102,9 @@ package func differenceNotes(got: Any, expected: Any) -> [String] {
         break
     }
     if notes.isEmpty, valueText(got) == valueText(expected) {
-        notes = ["the two values are unequal but are written alike; their types are \(type(of: got)) and \(type(of: expected))"]
+        notes = [
+            "the two values are unequal but are written alike; their types are \(type(of: got)) and \(type(of: expected))"
+        ]
     }
     return notes
 }
@@ -121,7 +126,9 @@ private func stringNotes(_ got: String, _ expected: String) -> [String] {
     let common = zip(got, expected).prefix { $0 == $1 }.count
     let gotTail = got.dropFirst(max(0, common - 8)).prefix(24)
     let expectedTail = expected.dropFirst(max(0, common - 8)).prefix(24)
-    return ["first difference at character \(common): got …\(quoted(String(gotTail))) instead of …\(quoted(String(expectedTail)))"]
+    return [
+        "first difference at character \(common): got …\(quoted(String(gotTail))) instead of …\(quoted(String(expectedTail)))"
+    ]
 }
 
 /// Lists changed, missing and unexpected elements, after the common beginning and end are taken off.
@@ -166,7 +173,8 @@ private func dictionaryNotes(_ got: Mirror, _ expected: Mirror) -> [String] {
     var notes: [String] = []
     for key in Set(gotValues.keys).union(expectedValues.keys).sorted() {
         switch (gotValues[key], expectedValues[key]) {
-        case (let value?, let other?) where value != other: notes.append("value of \(key): got \(value) instead of \(other)")
+        case (let value?, let other?) where value != other:
+            notes.append("value of \(key): got \(value) instead of \(other)")
         case (nil, let other?): notes.append("missing \(key): \(other)")
         case (let value?, nil): notes.append("unexpected \(key): \(value)")
         default: break
@@ -180,9 +188,94 @@ private func fieldNotes(_ got: Mirror, _ expected: Mirror) -> [String] {
     var notes: [String] = []
     for (one, other) in zip(got.children, expected.children) {
         let (gotField, expectedField) = (valueText(one.value), valueText(other.value))
-        if gotField != expectedField { notes.append(".\(one.label ?? "?"): got \(gotField) instead of \(expectedField)") }
+        if gotField != expectedField {
+            notes.append(".\(one.label ?? "?"): got \(gotField) instead of \(expectedField)")
+        }
     }
     return limited(notes)
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+enum ValueTextTests {}
+
+extension ValueTextTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testWritesValuesAsSourceDoes": testWritesValuesAsSourceDoes,
+            "testWritesErrors": testWritesErrors,
+            "testStaysOnOneLine": testStaysOnOneLine,
+            "testAbridgesLongValues": testAbridgesLongValues,
+            "testNotesSayWhereValuesDiffer": testNotesSayWhereValuesDiffer,
+            "testNotesAreLimited": testNotesAreLimited,
+        ]
+    }
+
+    private struct Point { var x = 1, y = 2 }
+    private struct Described: CustomStringConvertible { var description: String { "a: error: b" } }
+    private enum Shape { case circle(radius: Int), none }
+    private enum Trouble: Error { case big(Int), small }
+    private struct Failure: Error { var line = 3 }
+    private struct Spoken: Error, CustomStringConvertible { var description: String { "it broke" } }
+
+    private static func testWritesValuesAsSourceDoes() {
+        let rows: [(Any, String)] = [
+            (4, "4"), (-1.0, "-1.0"), (Float(0.1), "0.1"), ("a", "\"a\""), (Character("é"), "\"é\""),
+            (Substring("s"), "\"s\""), (true, "true"), (nil as Int? as Any, "nil"), (Optional(4) as Any, "4"),
+            ([1, 2], "[1, 2]"), (["a"], "[\"a\"]"), (["k": 1], "[\"k\": 1]"), (1..<3, "Range(1..<3)"),
+            (Point(), "Point(x: 1, y: 2)"), (Shape.circle(radius: 2), "circle(radius: 2)"), (Shape.none, "none"),
+            (Described(), "a: error: b"), (Int.self, "Int"), ((1, "a"), "(1, \"a\")"),
+        ]
+        for (value, text) in rows { expectEqual(valueText(value), text) }
+    }
+
+    private static func testWritesErrors() {
+        expectEqual(errorText(Trouble.big(2)), "Trouble.big(2)")
+        expectEqual(errorText(Trouble.small), "Trouble.small")
+        expectEqual(errorText(Failure()), "Failure(line: 3)")
+        expectEqual(errorText(Spoken()), "Spoken \"it broke\"")
+    }
+
+    private static func testStaysOnOneLine() {
+        expectEqual(valueText("a\n\t\r\"\\\u{1B}\u{2028}"), #""a\n\t\r\"\\\u{1b}\u{2028}""#)
+        expectEqual(escaped("x\ny"), "x\\ny")
+    }
+
+    private static func testAbridgesLongValues() {
+        let text = valueText(String(repeating: "x", count: 5000))
+        expectLess(text.count, 450)
+        expectTrue(text.contains("(5002 characters)"), "the length is said")
+    }
+
+    private static func testNotesSayWhereValuesDiffer() {
+        let rows: [(got: Any, expected: Any, notes: [String])] = [
+            (1, 2, []),
+            ("a", "b", []),
+            ("a\nb\nc", "a\nx\nc", ["line 2: got \"b\" instead of \"x\""]),
+            ([1, 2, 3], [1, 3], ["element 1: unexpected 2"]),
+            ([1, 3], [1, 2, 3], ["element 1: missing 2"]),
+            ([1, 2], [1, 4], ["element 1: got 2 instead of 4"]),
+            (
+                ["a": 1, "b": 2], ["a": 2, "c": 3],
+                ["value of \"a\": got 1 instead of 2", "unexpected \"b\": 2", "missing \"c\": 3"]
+            ),
+            (Set([1, 2]), Set([2, 3]), ["missing 3", "unexpected 1"]),
+            (Point(), Point(x: 1, y: 3), [".y: got 2 instead of 3"]),
+        ]
+        for row in rows { expectEqual(differenceNotes(got: row.got, expected: row.expected), row.notes) }
+        let long = String(repeating: "x", count: 40)
+        expectEqual(
+            differenceNotes(got: long + "a", expected: long + "b"),
+            ["first difference at character 40: got …\"xxxxxxxxa\" instead of …\"xxxxxxxxb\""])
+    }
+
+    private static func testNotesAreLimited() {
+        let notes = differenceNotes(got: Array(0..<100), expected: Array(100..<200))
+        expectEqual(notes.count, 8)
+        expectEqual(notes.last, "and 93 more differences")
+    }
+}
+#endif
 
 #endif

@@ -48,7 +48,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
     /// Ends the text: checks that it is complete, and writes out what is in the buffer.
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or a missing value,
-    ///   ``PlistStreaming/StreamError/Kind/inputOutput`` when the descriptor refuses.
+    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public mutating func finish() throws(StreamError) {
         guard nesting.depth == 0 else { throw StreamError(.misuse, "finished with \(nesting.depth) open containers") }
         guard rootCount > 0 || options.isSequence else { throw StreamError(.misuse, "finished without a value") }

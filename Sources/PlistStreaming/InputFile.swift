@@ -19,13 +19,13 @@ public struct InputFile: ~Copyable {
 
     /// Opens a file for reading.
     ///
-    /// - Throws: ``StreamError/Kind/inputOutput``.
+    /// - Throws: ``StreamError/Kind/cannotRead``.
     public init(path: String) throws(StreamError) {
         // SAFETY: the path is a string that outlives the call.
         descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         isOwned = true
         guard descriptor >= 0 else {
-            throw StreamError(.inputOutput, "cannot open: \(ByteOutput.systemMessage(errno))")
+            throw StreamError(.cannotRead, "cannot open: \(ByteOutput.systemMessage(errno))")
         }
     }
 
@@ -50,7 +50,7 @@ public struct InputFile: ~Copyable {
     /// Reads from where the descriptor is to the end and hands over each chunk, whose bytes are valid for the call.
     ///
     /// - Parameter chunkByteCount: The memory used. Pipes deliver less at a time.
-    /// - Throws: ``StreamError/Kind/inputOutput``, or what the closure throws.
+    /// - Throws: ``StreamError/Kind/cannotRead``, or what the closure throws.
     public func readChunks(
         of chunkByteCount: Int = 256 << 10,
         _ body: (RawSpan) throws(StreamError) -> Void
@@ -63,7 +63,7 @@ public struct InputFile: ~Copyable {
             let count = unsafe read(descriptor, buffer, capacity)
             if count < 0 {
                 if errno == EINTR { continue }
-                throw StreamError(.inputOutput, "cannot read: \(ByteOutput.systemMessage(errno))")
+                throw StreamError(.cannotRead, "cannot read: \(ByteOutput.systemMessage(errno))")
             }
             if count == 0 { return }
             // SAFETY: the first `count` bytes were just read, and the span does not leave the closure.
@@ -106,11 +106,11 @@ extension InputFileTests: SelfTesting {
 
     private static func testReportsWhatItCannotRead() {
         let missing = expectThrows(StreamError.self, "a missing file") { _ = try InputFile(path: "/nonexistent/file") }
-        expectEqual(missing?.kind, .inputOutput, "kind of a missing file")
+        expectEqual(missing?.kind, .cannotRead, "kind of a missing file")
         let directory = expectThrows(StreamError.self, "a directory") {
             try InputFile(path: "/").readChunks { _ in fail("got bytes of a directory") }
         }
-        expectEqual(directory?.kind, .inputOutput, "kind of a directory")
+        expectEqual(directory?.kind, .cannotRead, "kind of a directory")
     }
 }
 #endif

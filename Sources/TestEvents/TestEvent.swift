@@ -243,3 +243,64 @@ private struct FieldReader {
             notes: notes, knownReason: isKnown == 1 ? knownReason : nil)
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension TestEvent: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testReadsWhatWorkersWrite": testReadsWhatWorkersWrite,
+            "testReadsIssuesWhole": testReadsIssuesWhole,
+            "testRefusesWhatItDoesNotKnow": testRefusesWhatItDoesNotKnow,
+        ]
+    }
+
+    /// Writes with InClassTesting's half of the protocol and reads with this one.
+    private static func roundTrip(_ write: (inout EventWriter) -> Void) -> TestEvent? {
+        var writer = EventWriter(descriptor: -1)
+        write(&writer)
+        expectEqual(writer.buffer.last, UInt8(ascii: "\n"), "end of the line")
+        expectEqual(writer.buffer.dropLast().contains(UInt8(ascii: "\n")), false, "one line")
+        return TestEvent(line: writer.buffer.dropLast())
+    }
+
+    private static func testReadsWhatWorkersWrite() {
+        let hostile = "a\tb\nc\\d\r\u{0}é"
+        let test = PlannedTest(typeName: hostile, testName: "t", testType: "unit", module: "")
+        let rows: [(TestEvent, (inout EventWriter) -> Void)] = [
+            (.version(1), { $0.add("version", 1) }),
+            (.planned(test), { $0.add("planned", [hostile, "t", "unit", ""]) }),
+            (.ready(count: 0), { $0.add("ready", 0) }),
+            (.begin(index: 7, outputStart: 9), { $0.add("begin", 7, 9) }),
+            (.end(index: 7, nanoseconds: .max, outputEnd: 12), { $0.add("end", 7, .max, 12) }),
+            (.skip(reason: hostile), { $0.add("skip", [hostile]) }),
+            (.idle, { $0.add("idle") }),
+            (.crash(signal: 11, frames: [1, 2]), { $0.add("crash", 11, 1, 2) }),
+            (.exit(frames: []), { $0.add("exit") }),
+            (.warning(typeName: "T", text: hostile), { $0.add("warning", ["T", hostile]) }),
+        ]
+        for (event, write) in rows { expectEqual(roundTrip(write), event) }
+    }
+
+    private static func testReadsIssuesWhole() {
+        let recorded = RecordedIssue(
+            place: CallPlace("/a b.swift", 3, 14), got: "4\t", expected: "5\n", message: "m\\",
+            notes: ["one\ttwo", ""], knownReason: "")
+        let issue = TestIssue(
+            kind: .expectation, path: "/a b.swift", line: 3, column: 14, got: "4\t", expected: "5\n", message: "m\\",
+            notes: ["one\ttwo", ""], knownReason: "")
+        expectEqual(roundTrip { $0.add(recorded) }, .issue(issue))
+    }
+
+    private static func testRefusesWhatItDoesNotKnow() {
+        let lines = [
+            "", "unknown", "begin", "begin\tx\t0", "begin\t1\t2\t3", "end\t1", "skip", "idle\t1", "ready\t",
+            "version\t99999999999999999999", "skip\ta\\x", "issue\tnothing\t\t0\t0\t\t\t\t0\t", "skip\ta\\",
+        ]
+        for line in lines { expectNil(TestEvent(line: Array(line.utf8)), line) }
+    }
+}
+#endif

@@ -66,7 +66,8 @@ package struct DiagnosticReporter: Sendable {
         if let reason = result.skipReason { line += " because \(DiagnosticText.harmless(reason))" }
         for issue in result.issues {
             if let reason = issue.knownReason {
-                line += ", known issue '\(DiagnosticText.escaped(reason))' (\(DiagnosticText.message(for: issue, of: nil)))"
+                line +=
+                    ", known issue '\(DiagnosticText.escaped(reason))' (\(DiagnosticText.message(for: issue, of: nil)))"
             }
         }
         return line
@@ -106,3 +107,69 @@ extension String {
         return nil
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension DiagnosticReporter: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testSuccessIsQuiet": testSuccessIsQuiet,
+            "testSummaryNamesWhatIsNews": testSummaryNamesWhatIsNews,
+            "testFailureShowsOutput": testFailureShowsOutput,
+            "testDurationsHaveThreeDigits": testDurationsHaveThreeDigits,
+            "testColoursTheSeverityOnly": testColoursTheSeverityOnly,
+        ]
+    }
+
+    private static let test = PlannedTest(typeName: "S", testName: "testA", testType: "unit", module: "M")
+
+    private static func lines(_ result: TestResult, _ verbosity: Verbosity, isColoured: Bool = false) -> [String] {
+        DiagnosticReporter(paths: PathStyle(), verbosity: verbosity, isColoured: isColoured).lines(for: .ended(result))
+    }
+
+    private static func testSuccessIsQuiet() {
+        var result = TestResult(test: test, outcome: .passed)
+        result.nanoseconds = 1500
+        expectEqual(lines(result, .quiet), [])
+        expectEqual(lines(result, .summary), [])
+        expectEqual(lines(result, .tests), ["passed S.testA (1.50 µs)"])
+    }
+
+    private static func testSummaryNamesWhatIsNews() {
+        var skipped = TestResult(test: test, outcome: .skipped)
+        skipped.skipReason = "no network"
+        expectEqual(lines(skipped, .summary), ["skipped S.testA because no network"])
+        expectEqual(lines(skipped, .quiet), [])
+        var known = TestResult(test: test, outcome: .passed)
+        known.issues = [TestIssue(kind: .expectation, got: "1", expected: "2", knownReason: "issue 7")]
+        expectEqual(
+            lines(known, .summary), ["passed S.testA (0 ns), known issue 'issue 7' (got 1 instead of expected 2)"])
+    }
+
+    private static func testFailureShowsOutput() {
+        var failed = TestResult(test: test, outcome: .failed)
+        failed.issues = [TestIssue(kind: .expectation, path: "/s", line: 1, column: 2, got: "1", expected: "2")]
+        failed.output = Array("said\n".utf8)
+        expectEqual(lines(failed, .quiet), ["/s:1:2: error: got 1 instead of expected 2 (S.testA)", "  ' said"])
+    }
+
+    private static func testDurationsHaveThreeDigits() {
+        let rows = [
+            (0, "0 ns"), (999, "999 ns"), (1000, "1.00 µs"), (12_345, "12.3 µs"), (999_999, "999 µs"),
+            (1_000_000, "1.00 ms"), (1_050_000_000, "1.05 s"), (123_456_000_000, "123 s"),
+        ]
+        for (nanoseconds, text) in rows { expectEqual(duration(nanoseconds), text) }
+    }
+
+    private static func testColoursTheSeverityOnly() {
+        var failed = TestResult(test: test, outcome: .failed)
+        failed.issues = [TestIssue(kind: .expectation, path: "/s", line: 1, column: 2, got: "1", expected: "2")]
+        expectEqual(
+            lines(failed, .quiet, isColoured: true),
+            ["/s:1:2: \u{1B}[1;31merror:\u{1B}[0m got 1 instead of expected 2 (S.testA)"])
+    }
+}
+#endif

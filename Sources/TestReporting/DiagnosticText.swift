@@ -20,7 +20,7 @@ package struct PathStyle: Equatable, Sendable {
         guard isRelative || path.contains(where: { $0 == "'" || $0 == "\"" || $0 == ":" }), !root.isEmpty,
             path.hasPrefix(root + "/")
         else { return path }
-        return String(path.dropFirst(root.utf8.count + 1))
+        return String(decoding: path.utf8.dropFirst(root.utf8.count + 1), as: UTF8.self)
     }
 }
 
@@ -49,7 +49,9 @@ package struct DiagnosticText: Sendable {
     package func lines(for warning: SourceWarning) -> [String] {
         var lines = [line(.warning, at: warning.place, Self.harmless(warning.text))]
         if let fixIt = warning.fixIt {
-            lines.append("\(paths.text(fixIt.place.path)):\(fixIt.place.line):\(fixIt.place.column): fixit: \(Self.fixItText(fixIt.text))")
+            lines.append(
+                "\(paths.text(fixIt.place.path)):\(fixIt.place.line):\(fixIt.place.column): fixit: \(Self.fixItText(fixIt.text))"
+            )
         }
         return lines
     }
@@ -76,7 +78,9 @@ package struct DiagnosticText: Sendable {
         var rest = unquoted
         while let colon = rest.firstIndex(of: ":") {
             let word = rest[..<colon].reversed().prefix { $0.isLetter }
-            if ["error", "warning", "note", "notice", "fixit", "testlogger"].contains(String(word.reversed())) { return true }
+            if ["error", "warning", "note", "notice", "fixit", "testlogger"].contains(String(word.reversed())) {
+                return true
+            }
             rest = rest[rest.index(after: colon)...]
         }
         return false
@@ -146,3 +150,81 @@ package struct DiagnosticText: Sendable {
         return result + rest
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension DiagnosticText: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testPathsAreAbsoluteUnlessTheyWouldBeHidden": testPathsAreAbsoluteUnlessTheyWouldBeHidden,
+            "testMessageStaysOnOneLine": testMessageStaysOnOneLine,
+            "testQuotesWhatLooksLikeADiagnostic": testQuotesWhatLooksLikeADiagnostic,
+            "testNotesFollowTheirError": testNotesFollowTheirError,
+            "testFixItIsWrittenForXcode": testFixItIsWrittenForXcode,
+            "testCapturedOutputIsNoDiagnostic": testCapturedOutputIsNoDiagnostic,
+        ]
+    }
+
+    private static let test = PlannedTest(typeName: "Stack", testName: "testPush", testType: "unit", module: "M")
+
+    private static func testPathsAreAbsoluteUnlessTheyWouldBeHidden() {
+        let rows: [(root: String, path: String, isRelative: Bool, text: String)] = [
+            ("/p", "/p/s.swift", false, "/p/s.swift"), ("/p", "/p/s.swift", true, "s.swift"),
+            ("/it's", "/it's/s.swift", false, "s.swift"), ("/a:b", "/a:b/s.swift", false, "s.swift"),
+            ("/p", "/pq/s.swift", true, "/pq/s.swift"), ("", "/s.swift", true, "/s.swift"),
+            ("/é", "/é/s.swift", true, "s.swift"),
+        ]
+        for row in rows {
+            expectEqual(PathStyle(root: row.root, isRelative: row.isRelative).text(row.path), row.text)
+        }
+    }
+
+    private static func testMessageStaysOnOneLine() {
+        let issue = TestIssue(kind: .expectation, got: "4", expected: "5", message: "a\nb\u{1B}[31m%d")
+        expectEqual(
+            message(for: issue, of: test), #"got 4 instead of expected 5 for a\nb\u{1b}[31m%d (Stack.testPush)"#)
+    }
+
+    private static func testQuotesWhatLooksLikeADiagnostic() {
+        let rows = [
+            ("plain", "plain"), ("a: error: b", "'a: error: b'"), ("error: b", "'error: b'"),
+            ("x:warning: b", "'x:warning: b'"),
+            ("\"a: error: b\"", "\"a: error: b\""), ("an error of type E", "an error of type E"), ("10:30", "10:30"),
+        ]
+        for (text, harmlessText) in rows { expectEqual(harmless(text), harmlessText) }
+    }
+
+    private static func testNotesFollowTheirError() {
+        var issue = TestIssue(
+            kind: .crash, path: "/s.swift", line: 3, column: 4, got: "a", expected: "b", notes: ["one\ntwo"])
+        issue.callers = [SourcePlace(path: "/t.swift", line: 5, column: 6)]
+        expectEqual(
+            DiagnosticText(paths: PathStyle()).lines(for: issue, of: nil, module: "M"),
+            [
+                "/s.swift:3:4: error: got a instead of expected b (module M)", #"/s.swift:3:4: note: one\ntwo"#,
+                "/t.swift:5:6: note: called from here",
+            ])
+    }
+
+    private static func testFixItIsWrittenForXcode() {
+        let place = SourcePlace(path: "/s.swift", line: 3, column: 4)
+        let warning = SourceWarning(place: place, text: "w", fixIt: (place, "\"testA\": testA, "))
+        expectEqual(
+            DiagnosticText(paths: PathStyle()).lines(for: warning),
+            ["/s.swift:3:4: warning: w", #"/s.swift:3:4: fixit: \"testA\"\u003a testA, "#])
+    }
+
+    private static func testCapturedOutputIsNoDiagnostic() {
+        let rows: [(String, [String])] = [
+            ("", []), ("a\n", ["  ' a"]), ("a\n\nb", ["  ' a", "  ' ", "  ' b"]),
+            ("x.swift:3:1: error: y", ["  ' x.swift:3:1 error: y"]), ("\u{1B}[0m", [#"  ' \u{1b}[0m"#]),
+            ("10:30 note", ["  ' 10:30 note"]), ("a:1:  warning: b:2: note: c", ["  ' a:1  warning: b:2 note: c"]),
+        ]
+        for (output, lines) in rows { expectEqual(captured(Array(output.utf8), omittedCount: 0), lines) }
+        expectEqual(captured([0x61], omittedCount: 7), ["  ' … 7 bytes left out …", "  ' a"])
+    }
+}
+#endif

@@ -31,9 +31,39 @@ package struct SummaryText: Equatable, Sendable {
         if failed > 0 { parts.append("\(failed) failed") }
         if skipped > 0 { parts.append("\(skipped) skipped") }
         if knownIssues > 0 { parts.append(knownIssues == 1 ? "1 known issue" : "\(knownIssues) known issues") }
-        if moduleIssues > 0 { parts.append(moduleIssues == 1 ? "1 failure outside tests" : "\(moduleIssues) failures outside tests") }
+        if moduleIssues > 0 {
+            parts.append(moduleIssues == 1 ? "1 failure outside tests" : "\(moduleIssues) failures outside tests")
+        }
         if warnings > 0 { parts.append(warnings == 1 ? "1 warning" : "\(warnings) warnings") }
         let line = parts.joined(separator: ", ")
         return isStable ? line : "\(line) (\(DiagnosticReporter.duration(nanoseconds)))"
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension SummaryText: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testLeavesOutWhatIsNoNews": testLeavesOutWhatIsNoNews
+        ]
+    }
+
+    private static func testLeavesOutWhatIsNoNews() {
+        var summary = SummaryText(
+            passed: 1, failed: 0, skipped: 0, knownIssues: 0, moduleIssues: 0, warnings: 0, nanoseconds: 3_100_000)
+        expectEqual(summary.line(isStable: false), "1 test, 1 passed (3.10 ms)")
+        summary.failed = 2
+        summary.skipped = 1
+        summary.knownIssues = 1
+        summary.moduleIssues = 2
+        summary.warnings = 3
+        expectEqual(
+            summary.line(isStable: true),
+            "4 tests, 1 passed, 2 failed, 1 skipped, 1 known issue, 2 failures outside tests, 3 warnings")
+    }
+}
+#endif

@@ -26,7 +26,9 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
 
 package enum FileAccess {
     /// Reads a whole file, or a part of it.
-    package static func contents(of path: String, from start: Int = 0, to end: Int = .max) throws(SystemError) -> [UInt8] {
+    package static func contents(of path: String, from start: Int = 0, to end: Int = .max) throws(SystemError)
+        -> [UInt8]
+    {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError("open \(path)") }
         defer { close(descriptor) }
@@ -156,8 +158,55 @@ package enum FileAccess {
 
     /// Finds a program in the folders of `PATH`.
     package static func program(named name: String) -> String? {
+        guard !name.contains("/") else { return isExecutable(name) ? name : nil }
         let folders = getenv("PATH").map { String(cString: $0) } ?? ""
-        for folder in folders.split(separator: ":") where isExecutable("\(folder)/\(name)") { return "\(folder)/\(name)" }
+        for folder in folders.split(separator: ":") where isExecutable("\(folder)/\(name)") {
+            return "\(folder)/\(name)"
+        }
         return nil
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension FileAccess: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testWritesWhole": testWritesWhole,
+            "testSaysWhatFailed": testSaysWhatFailed,
+            "testTakesPathsApart": testTakesPathsApart,
+        ]
+    }
+
+    private static func testWritesWhole() throws {
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let path = "\(folder)/testlogger-self-\(getpid())"
+        defer { unlink(path) }
+        try write(Array("old".utf8), to: path)
+        try write(Array("new contents".utf8), to: path)
+        expectEqual(String(decoding: try contents(of: path), as: UTF8.self), "new contents")
+        expectEqual(try contents(of: path, from: 4, to: 7), Array("con".utf8))
+        expectEqual(try contents(of: path, from: 100), [])
+        expectEqual(size(of: path), 12)
+        expectFalse(names(in: folder).contains { $0.hasPrefix(name(of: path) + ".") }, "no temporary file is left")
+    }
+
+    private static func testSaysWhatFailed() {
+        let error = expectThrows(SystemError.self) { _ = try contents(of: "/nowhere/x") }
+        expectEqual(error?.description, "cannot open /nowhere/x: No such file or directory")
+        expectThrows(SystemError.self) { try write([], to: "/nowhere/x") }
+        expectThrows(SystemError.self, "a folder") { _ = try contents(of: "/") }
+    }
+
+    private static func testTakesPathsApart() {
+        let rows = [("/a/b.c", "b.c", "/a"), ("/a", "a", "/"), ("a", "a", "."), ("a/b", "b", "a")]
+        for (path, name, folder) in rows {
+            expectEqual(self.name(of: path), name)
+            expectEqual(directory(of: path), folder)
+        }
+    }
+}
+#endif

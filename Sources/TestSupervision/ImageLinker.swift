@@ -80,7 +80,9 @@ package struct ImageLinker {
         // The toolchain's own first: the system's clang does not find Swift's libraries.
         let beside = FileAccess.program(named: "swift").flatMap(FileAccess.realPath)
             .map { "\(FileAccess.directory(of: $0))/clang" }
-        guard let clang = [beside, FileAccess.program(named: "clang")].compactMap(\.self).first(where: FileAccess.isExecutable)
+        guard
+            let clang = [beside, FileAccess.program(named: "clang")].compactMap(\.self).first(
+                where: FileAccess.isExecutable)
         else { throw .obstacle("there is no clang beside 'swift' or on the PATH") }
         return clang
     }
@@ -92,7 +94,8 @@ package struct ImageLinker {
         // Unverified: nobody has run this on macOS yet.
         options += ["-Wl,-alias,_inclass_main,_main", "-L/usr/lib/swift", "-Wl,-rpath,/usr/lib/swift"]
         #else
-        let libraries = "\(FileAccess.directory(of: FileAccess.directory(of: FileAccess.realPath(clang) ?? clang)))/lib/swift/linux"
+        let libraries =
+            "\(FileAccess.directory(of: FileAccess.directory(of: FileAccess.realPath(clang) ?? clang)))/lib/swift/linux"
         #if arch(arm64)
         let architecture = "aarch64"
         #else
@@ -155,7 +158,8 @@ package struct ImageLinker {
     private func linkBundles() {
         guard !description.bundleFolder.isEmpty else { return }
         let folder = FileAccess.directory(of: description.image)
-        for name in FileAccess.names(in: description.bundleFolder) where name.hasSuffix(".bundle") || name.hasSuffix(".resources") {
+        for name in FileAccess.names(in: description.bundleFolder)
+        where name.hasSuffix(".bundle") || name.hasSuffix(".resources") {
             symlink("\(description.bundleFolder)/\(name)", "\(folder)/\(name)")
         }
     }

@@ -11,7 +11,9 @@ extension SourceScan {
         // A type is looked at when it has a list; other types may call their functions as they like.
         for (name, type) in types.sorted(by: { $0.key < $1.key }) where !type.lists.isEmpty {
             for declared in type.declared where !declared.isConditional {
-                if planned[name]?.contains(declared.name) ?? false || type.listedWords.contains(declared.name) { continue }
+                if planned[name]?.contains(declared.name) ?? false || type.listedWords.contains(declared.name) {
+                    continue
+                }
                 var warning = SourceWarning(
                     place: declared.place,
                     text: "test '\(declared.name)' of \(name) is in no list and does not run")
@@ -29,3 +31,46 @@ extension SourceScan {
         return warnings
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+enum ListWarningTests {}
+
+extension ListWarningTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testUnlistedTestWarnsAtItsDeclaration": testUnlistedTestWarnsAtItsDeclaration,
+            "testTypeWithoutListMayCallFunctionsAsItLikes": testTypeWithoutListMayCallFunctionsAsItLikes,
+            "testEntryThatRunsAnotherTestWarns": testEntryThatRunsAnotherTestWarns,
+        ]
+    }
+
+    private static func warnings(_ text: String, planned: [String]) -> [SourceWarning] {
+        let plan = planned.map { PlannedTest(typeName: "S<Int>", testName: $0, testType: "unit", module: "M") }
+        return SourceScan(text: text, path: "/s.swift", module: "M").listWarnings(plan: plan)
+    }
+
+    private static func testUnlistedTestWarnsAtItsDeclaration() throws {
+        let text =
+            "extension S { static var testSelectors: TestSelectors { [\"testA\": testA] }\n static func testA() {}\n func testB() {} }"
+        let warning = try requireNotNil(warnings(text, planned: ["testA"]).first)
+        expectEqual(warning.text, "test 'testB' of S is in no list and does not run")
+        expectEqual(warning.place, SourcePlace(path: "/s.swift", line: 3, column: 7))
+        expectEqual(warning.fixIt?.text, "\"testB\": fixture(testB), ")
+        expectEqual(warning.fixIt?.place.column, 58)
+    }
+
+    private static func testTypeWithoutListMayCallFunctionsAsItLikes() {
+        expectEqual(warnings("struct S { func testB() {} }", planned: []), [])
+    }
+
+    private static func testEntryThatRunsAnotherTestWarns() {
+        let text =
+            "extension S { static var testSelectors: TestSelectors { [\"testB\": testA] }; static func testA() {} }"
+        expectEqual(warnings(text, planned: ["testB"]).map(\.text), ["entry 'testB' of S runs 'testA'"])
+    }
+}
+#endif

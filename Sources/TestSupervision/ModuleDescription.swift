@@ -126,3 +126,50 @@ extension ModuleDescription {
         return paths.sorted()
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension ModuleDescription: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testReadsLines": testReadsLines,
+            "testSaysWhichLineIsWrong": testSaysWhichLineIsWrong,
+            "testReadsFileMaps": testReadsFileMaps,
+        ]
+    }
+
+    private static func testReadsLines() throws {
+        let text = "module\tM\nsource\t/a b.swift\nsource\t/c\td.swift\n\nlibrary\tz\nc++\tyes\n"
+        let description = try ModuleDescription(lines: text, path: "/m")
+        expectEqual(description.module, "M")
+        expectEqual(description.sources, ["/a b.swift", "/c\td.swift"])
+        expectEqual(description.libraries, ["z"])
+        expectTrue(description.usesCPlusPlus)
+    }
+
+    private static func testSaysWhichLineIsWrong() {
+        for line in ["modul\tM", "module", "module M"] {
+            let error = expectThrows(DescriptionError.self, line) {
+                _ = try ModuleDescription(lines: "root\t/\n\(line)", path: "/m")
+            }
+            expectEqual(error?.line, 2)
+            expectEqual(error?.text, line)
+        }
+    }
+
+    private static func testReadsFileMaps() {
+        let rows: [(String, [String])] = [
+            ("{}", []),
+            (
+                #"{"": {"swift-dependencies": "/x"}, "/b.swift": {"object": "/b.o", "object-not": "/c.o"}, "/a": {"object" : "\/a \"q.o"}}"#,
+                ["/a \"q.o", "/b.o"]
+            ),
+            (#"{"object": "#, []),
+        ]
+        for (text, paths) in rows { expectEqual(objectPaths(inFileMap: text), paths) }
+    }
+}
+#endif

@@ -1,6 +1,14 @@
 // Reads what linking needs to know of ELF objects: the libraries that Swift asked to be linked, and which
 // instrumentation the compiler added. Mach-O carries both to the linker itself.
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// A 64-bit little-endian ELF file.
 struct ObjectFile {
     private let bytes: [UInt8]
@@ -38,33 +46,53 @@ struct ObjectFile {
         self.nameTable = sections[nameIndex].offset
     }
 
-    /// The contents of the sections of this name.
+    /// Where the sections of this name are in the file.
     ///
-    /// - Complexity: one search for the name; no other section's name is read.
-    private func contents(ofSections name: String) -> [ArraySlice<UInt8>] {
-        guard let nameOffset = offset(of: [0] + Array(name.utf8) + [0], from: nameTable) else { return [] }
-        return sections.compactMap { section in
-            let end = section.offset + section.size
-            guard nameTable + section.name == nameOffset + 1, section.offset >= 0, end <= bytes.count else { return nil }
-            return bytes[section.offset..<end]
+    /// Names are compared where each section says its own is: a name may be the end of another's.
+    private func ranges(ofSections name: String) -> [Range<Int>] {
+        let pattern = Array(name.utf8) + [0]
+        return bytes.withUnsafeBytes { contents in
+            sections.compactMap { section in
+                let (start, end) = (nameTable + section.name, section.offset + section.size)
+                guard start >= 0, start + pattern.count <= contents.count, section.offset >= 0, end <= contents.count,
+                    let base = contents.baseAddress, memcmp(base + start, pattern, pattern.count) == 0
+                else { return nil }
+                return section.offset..<end
+            }
         }
     }
 
-    func hasSection(_ name: String) -> Bool { !contents(ofSections: name).isEmpty }
+    func hasSection(_ name: String) -> Bool { !ranges(ofSections: name).isEmpty }
 
     /// The options of `.swift1_autolink_entries`, such as `-lFoundation`.
     var autolinkOptions: [String] {
-        contents(ofSections: ".swift1_autolink_entries").flatMap { entries in
-            entries.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+        ranges(ofSections: ".swift1_autolink_entries").flatMap { range in
+            bytes[range].split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
         }
     }
 
-    /// Whether a symbol is named in the file, defined or not.
-    func mentions(symbol: String) -> Bool { offset(of: [0] + Array(symbol.utf8) + [0], from: 0) != nil }
-
-    private func offset(of pattern: [UInt8], from start: Int) -> Int? {
-        bytes.withUnsafeBytes { haystack in
-            pattern.withUnsafeBytes { ByteSearch.offset(of: $0, in: haystack, from: start) }
+    /// Whether a symbol is in the file's symbol table, defined or not.
+    ///
+    /// - Complexity: O(number of symbols).
+    func mentions(symbol: String) -> Bool {
+        let pattern = Array(symbol.utf8) + [0]
+        return bytes.withUnsafeBytes { contents in
+            guard let base = contents.baseAddress,
+                let symbols = ranges(ofSections: ".symtab").first, let names = ranges(ofSections: ".strtab").first
+            else { return false }
+            // A symbol takes 24 bytes and begins with the offset of its name.
+            var offset = symbols.lowerBound
+            while offset + 24 <= symbols.upperBound {
+                // SAFETY: both the entry and the name compared lie inside their sections, which lie inside the file.
+                let name = Int(contents.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+                if name + pattern.count <= names.count,
+                    memcmp(base + names.lowerBound + name, pattern, pattern.count) == 0
+                {
+                    return true
+                }
+                offset += 24
+            }
+            return false
         }
     }
 }
@@ -82,3 +110,40 @@ package enum ImageCheck {
         #endif
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension ObjectFile: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testRefusesOtherFiles": testRefusesOtherFiles,
+            "testFindsThisVeryImage": testFindsThisVeryImage,
+        ]
+    }
+
+    private static func testRefusesOtherFiles() {
+        expectNil(ObjectFile(bytes: []))
+        expectNil(ObjectFile(bytes: Array("#!/bin/sh".utf8) + [UInt8](repeating: 0, count: 100)))
+        // An ELF header whose section table lies beyond the end.
+        let header: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1] + [UInt8](repeating: 0xFF, count: 58)
+        expectNil(ObjectFile(bytes: header))
+        expectNil(ObjectFile(path: "/"))
+    }
+
+    private static func testFindsThisVeryImage() throws {
+        #if os(Linux)
+        let image = try requireNotNil(ObjectFile(path: "/proc/self/exe"))
+        expectTrue(image.mentions(symbol: "inclass_main"), "the image's main function")
+        expectFalse(image.mentions(symbol: "inclass_mai"), "a part of a symbol")
+        expectTrue(image.hasSection("swift5_protocol_conformances"), "Swift's conformances")
+        expectFalse(image.hasSection("swift5_nothing"))
+        expectTrue(ImageCheck.isTestImage("/proc/self/exe"))
+        #else
+        try skip("Mach-O is not read here")
+        #endif
+    }
+}
+#endif

@@ -70,7 +70,8 @@ struct SourceScan {
     func place(of test: PlannedTest) -> SourcePlace? {
         guard let type = self[test.typeName] else { return nil }
         let entry = type.listed.first { $0.name == test.testName }
-        let declared = type.declared.first { $0.name == test.testName }
+        let declared =
+            type.declared.first { $0.name == test.testName }
             ?? type.declared.first { $0.name == entry?.function }
         return declared?.place ?? entry?.place ?? type.lists.first
     }
@@ -87,7 +88,9 @@ struct SourceScan {
     }
 
     private mutating func scan(_ source: UnsafeRawBufferPointer, _ path: String) {
-        guard ByteSearch.offset(of: "testSelectors", in: source) != nil || ByteSearch.offset(of: "func test", in: source) != nil
+        guard
+            ByteSearch.offset(of: "testSelectors", in: source) != nil
+                || ByteSearch.offset(of: "func test", in: source) != nil
         else { return }
         var parser = SourceParser(source: source, path: path, module: module, types: types)
         parser.parse()
@@ -196,7 +199,8 @@ private struct SourceParser {
     }
 
     private mutating func parseType() {
-        let isClassModifier = isWord("class", at: index) && (isWord("func", at: index + 1) || isWord("var", at: index + 1))
+        let isClassModifier =
+            isWord("class", at: index) && (isWord("func", at: index + 1) || isWord("var", at: index + 1))
         if isClassModifier { isStatic = true }
         index += 1
         guard !isClassModifier, index < tokens.count, tokens[index].kind == .word else { return }
@@ -219,7 +223,9 @@ private struct SourceParser {
         index += 1
         guard let typeName = scopes.last.flatMap(\.self), index < tokens.count else { return }
         let name = text(at: index)
-        guard Self.isTestName(name), isPunctuation("(", at: index + 1), isPunctuation(")", at: index + 2) else { return }
+        guard Self.isTestName(name), isPunctuation("(", at: index + 1), isPunctuation(")", at: index + 2) else {
+            return
+        }
         let effects = (index + 3..<index + 6).prefix { !isPunctuation("{", at: $0) }
         let isThrowing = effects.contains { isWord("throws", at: $0) }
         let isAsynchronous = effects.contains { isWord("async", at: $0) }
@@ -233,7 +239,9 @@ private struct SourceParser {
 
     /// `test` and then anything but a small letter; and not what makes a fixture.
     private static func isTestName(_ name: String) -> Bool {
-        guard name.hasPrefix("test"), name != "testFixture", let next = name.unicodeScalars.dropFirst(4).first else { return false }
+        guard name.hasPrefix("test"), name != "testFixture", let next = name.unicodeScalars.dropFirst(4).first else {
+            return false
+        }
         return !next.properties.isLowercase
     }
 
@@ -260,7 +268,8 @@ private struct SourceParser {
         var type = types[typeName] ?? ScannedType()
         type.lists.append(place(at: nameIndex))
         if type.insertion == nil, isWord("testSelectors", at: nameIndex),
-            let bracket = (index..<end).first(where: { isPunctuation("[", at: $0) }) {
+            let bracket = (index..<end).first(where: { isPunctuation("[", at: $0) })
+        {
             type.insertion = SourcePlace(path: path, line: tokens[bracket].line, column: tokens[bracket].column + 1)
             type.isInsertionEmptyList = isPunctuation(":", at: bracket + 1)
         }
@@ -270,7 +279,8 @@ private struct SourceParser {
             case .string where isPunctuation(":", at: position + 1) && !isPunctuation("[", at: position + 2):
                 type.listed.append(
                     ListedTest(
-                        name: text(at: position), function: listedFunction(behind: position + 2), place: place(at: position)))
+                        name: text(at: position), function: listedFunction(behind: position + 2),
+                        place: place(at: position)))
             default: break
             }
         }
@@ -311,3 +321,129 @@ private struct SourceParser {
         }
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension SourceScan: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFindsListsAndDeclarations": testFindsListsAndDeclarations,
+            "testFollowsNesting": testFollowsNesting,
+            "testLeavesOutWhatIsNoTest": testLeavesOutWhatIsNoTest,
+            "testKnowsConditionalCompilation": testKnowsConditionalCompilation,
+            "testFindsThePlaceOfATest": testFindsThePlaceOfATest,
+            "testOffersTheRightEntry": testOffersTheRightEntry,
+        ]
+    }
+
+    private static func scan(_ text: String) -> SourceScan { SourceScan(text: text, path: "/s.swift", module: "M") }
+
+    private static func testFindsListsAndDeclarations() {
+        let type = scan(
+            """
+            extension Stack: SelfTesting {
+                static var testSelectors: TestSelectors { [
+                    "testA": testA, "testB": fixture(testB),
+                    // "testC": testC,
+                    "testD": fixture { $0.testD() },
+                ] }
+                static var testSelectorsByType: [TestType: TestSelectors] { ["slow": ["testE": testE]] }
+                private static func testA() {}
+                func testC() {}
+            }
+            """)["Stack"]
+        expectEqual(type?.listed.map(\.name), ["testA", "testB", "testD", "testE"])
+        expectEqual(type?.listed.map(\.function), ["testA", "testB", nil, "testE"])
+        expectEqual(type?.declared.map(\.name), ["testA", "testC"])
+        expectEqual(type?.lists.map(\.line), [2, 7])
+        expectEqual(type?.insertion, SourcePlace(path: "/s.swift", line: 2, column: 48))
+        expectEqual(type?.declared.first?.place, SourcePlace(path: "/s.swift", line: 8, column: 25))
+    }
+
+    private static func testFollowsNesting() {
+        let scan = scan(
+            """
+            struct Outer { enum Inner { class func testInner() {} }
+              func f() { if true { struct Local { func testLocal() {} } } }
+              func testOuter() {} }
+            extension M.Other.Deep where T == Int { func testDeep() {} }
+            class A<T>: B { func testGeneric() {} }
+            """)
+        expectEqual(scan.types.keys.sorted(), ["A", "Local", "Other.Deep", "Outer", "Outer.Inner"])
+        expectNotNil(scan["A<Int>"], "found in spite of its arguments")
+        expectNotNil(scan["Outer.Inner"])
+    }
+
+    private static func testLeavesOutWhatIsNoTest() {
+        let scan = scan(
+            """
+            struct S {
+                func test() {}
+                func testable() {}
+                func testArgument(_ a: Int) {}
+                static func testFixture() -> S { S() }
+                func helper() { func testNested() {} }
+                func test2() {}
+            }
+            func testGlobal() {}
+            """)
+        expectEqual(scan["S"]?.declared.map(\.name), ["test2"])
+    }
+
+    private static func testKnowsConditionalCompilation() {
+        let declared = scan(
+            """
+            #if DEBUG || IN_CLASS_TESTS
+            extension S {
+                func testA() {}
+                #if os(Windows)
+                func testB() {}
+                #else
+                func testC() {}
+                #endif
+                func testD() {}
+            }
+            #endif
+            """)["S"]?.declared
+        expectEqual(declared?.map(\.isConditional), [false, true, true, false])
+    }
+
+    private static func testFindsThePlaceOfATest() {
+        let scan = scan(
+            """
+            extension S { static var testSelectors: TestSelectors { [
+                "testA": testA,
+                "testClosure": { _ in },
+                "testOtherName": testA,
+            ] }
+            static func testA() {} }
+            """)
+        let rows = [("testA", 6), ("testClosure", 3), ("testOtherName", 6), ("testUnknown", 1)]
+        for (name, line) in rows {
+            let test = PlannedTest(typeName: "S", testName: name, testType: "unit", module: "M")
+            expectEqual(scan.place(of: test)?.line, line, name)
+        }
+    }
+
+    private static func testOffersTheRightEntry() {
+        let declared = scan(
+            """
+            extension S {
+                static func testA() {}
+                func testB() {}
+                mutating func testC() async throws {}
+                @MainActor private static func testD() throws {}
+            }
+            """)["S"]?.declared
+        expectEqual(
+            declared?.map(\.entry),
+            [
+                "\"testA\": testA", "\"testB\": fixture(testB)", "\"testC\": fixture { try await $0.testC() }",
+                "\"testD\": testD",
+            ])
+    }
+}
+#endif

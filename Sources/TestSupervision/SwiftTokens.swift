@@ -117,7 +117,8 @@ struct SwiftTokens {
                 offset += 1 + poundCount
                 if byte() == 0x28 { skipInterpolation() } else if byte() == 0x0A { newLine() } else { offset += 1 }
             } else if byte() == 0x22, (0..<quoteCount).allSatisfy({ byte($0) == 0x22 }),
-                (0..<poundCount).allSatisfy({ byte(quoteCount + $0) == 0x23 }) {
+                (0..<poundCount).allSatisfy({ byte(quoteCount + $0) == 0x23 })
+            {
                 break
             } else if byte() == 0x0A {
                 if !isMultiline { break }
@@ -155,3 +156,58 @@ struct SwiftTokens {
         }
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension SwiftTokens: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSplits": testSplits,
+            "testCountsLinesAndBytes": testCountsLinesAndBytes,
+            "testEndsOnAnything": testEndsOnAnything,
+        ]
+    }
+
+    private static func texts(_ source: String) -> [String] {
+        Array(source.utf8).withUnsafeBytes { bytes in
+            split(bytes).map { String(decoding: bytes[$0.start..<$0.end], as: UTF8.self) }
+        }
+    }
+
+    private static func testSplits() {
+        let rows: [(source: String, tokens: [String])] = [
+            ("", []),
+            ("let a = b", ["let", "a", "=", "b"]),
+            ("a // b \"c\n d", ["a", "d"]),
+            ("a /* b /* c */ d */ e", ["a", "e"]),
+            ("\"x y\" z", ["x y", "z"]),
+            ("\"a\\\"b\" c", ["a\\\"b", "c"]),
+            ("\"a\\(f(\")\"))b\" c", ["a\\(f(\")\"))b", "c"]),
+            ("#\"a\"b\"# c", ["a\"b", "c"]),
+            ("\"\"\"\na \"b\" }\n\"\"\" c", ["\na \"b\" }\n", "c"]),
+            ("#if DEBUG", ["#", "if", "DEBUG"]),
+            ("`class`.é", ["`class`", ".", "é"]),
+            ("\"unclosed\n a", ["unclosed", "a"]),
+        ]
+        for row in rows { expectEqual(texts(row.source), row.tokens, row.source) }
+    }
+
+    private static func testCountsLinesAndBytes() {
+        let tokens = Array("é a\n\n  \"b\nc".utf8).withUnsafeBytes(split)
+        expectEqual(tokens.map(\.line), [1, 1, 3, 4])
+        expectEqual(tokens.map(\.column), [1, 4, 3, 1])
+    }
+
+    private static func testEndsOnAnything() {
+        let source = Array("/* \"\"\" \\( #\" */ \"\\(\"\\(".utf8)
+        for start in source.indices {
+            for end in start...source.count {
+                _ = Array(source[start..<end]).withUnsafeBytes(split)
+            }
+        }
+    }
+}
+#endif

@@ -118,7 +118,8 @@ package final class TestRun {
         reportWarnings()
         if tally.passed + tally.failed + tally.skipped != tally.planned {
             reportModuleIssue(
-                got: "\(tally.passed + tally.failed + tally.skipped) results", expected: "\(tally.planned), one for each test")
+                got: "\(tally.passed + tally.failed + tally.skipped) results",
+                expected: "\(tally.planned), one for each test")
         }
         return tally
     }
@@ -145,7 +146,8 @@ package final class TestRun {
         let resources = module.resources.filter(FileAccess.isDirectory)
         if !resources.isEmpty { environment["IN_CLASS_RESOURCES"] = resources.joined(separator: ":") }
         do throws(SystemError) {
-            worker = try Worker(image: module.image, module: module.module, output: outputFile, environment: environment)
+            worker = try Worker(
+                image: module.image, module: module.module, output: outputFile, environment: environment)
         } catch { throw .system(error) }
         let isFirst = plan.isEmpty
         var announced: [PlannedTest] = []
@@ -155,11 +157,13 @@ package final class TestRun {
         while let lines = worker.lines(waiting: 100) {
             for line in lines {
                 guard let event = TestEvent(line: line) else {
-                    throw .protocolMismatch("the test image said what this testlogger does not understand; build it anew")
+                    throw .protocolMismatch(
+                        "the test image said what this testlogger does not understand; build it anew")
                 }
                 switch event {
                 case .version(let number) where number != TestEvent.currentVersion:
-                    throw .protocolMismatch("the test image speaks version \(number), this testlogger \(TestEvent.currentVersion)")
+                    throw .protocolMismatch(
+                        "the test image speaks version \(number), this testlogger \(TestEvent.currentVersion)")
                 case .planned(let test): announced.append(test)
                 case .warning(let typeName, let text) where isFirst: warnings.append((typeName, text))
                 case .ready(let count):
@@ -306,8 +310,10 @@ package final class TestRun {
 
     /// Describes how a worker died, at the innermost place in the module's own sources.
     private func deathIssue(_ end: ProcessEnd, outputStart: Int, expected: String) -> TestIssue {
-        let output = (try? FileAccess.contents(
-            of: outputFile, from: max(outputStart, outputOffset - 64 << 10), to: outputOffset, name: "output")) ?? []
+        let output =
+            (try? FileAccess.contents(
+                of: outputFile, from: max(outputStart, outputOffset - 64 << 10), to: outputOffset, name: "output"))
+            ?? []
         let fatal = FatalMessage(output: String(decoding: output, as: UTF8.self))
         var issue = TestIssue(kind: .crash, got: "", expected: expected)
         var frames: [Int] = []
@@ -346,7 +352,8 @@ package final class TestRun {
     }
 
     private func isOwn(_ place: SourcePlace) -> Bool {
-        module.sources.isEmpty ? !place.path.contains("/InClassTesting/") && place.path.hasSuffix(".swift")
+        module.sources.isEmpty
+            ? !place.path.contains("/InClassTesting/") && place.path.hasSuffix(".swift")
             : module.sources.contains(place.path)
     }
 
@@ -438,7 +445,9 @@ struct FatalMessage: Equatable {
         guard let line = output.split(separator: "\n").last(where: { line in markers.contains { line.contains($0) } })
         else { return nil }
         text = String(line)
-        guard let marker = markers.compactMap({ line.range(of: $0) }).min(by: { $0.lowerBound < $1.lowerBound }) else { return }
+        guard let marker = markers.compactMap({ line.range(of: $0) }).min(by: { $0.lowerBound < $1.lowerBound }) else {
+            return
+        }
         text = String(line[marker.lowerBound...])
         let parts = line[..<marker.lowerBound].split(separator: ":")
         guard parts.count >= 2, let number = Int(parts[1]) else { return }
@@ -448,7 +457,9 @@ struct FatalMessage: Equatable {
 
     /// Leaves out the stack that some of the runtime's messages carry: addresses in libraries, which say nothing here.
     static func withoutStackTrace(_ output: [UInt8]) -> [UInt8] {
-        guard output.withUnsafeBytes({ ByteSearch.offset(of: "Current stack trace:", in: $0) }) != nil else { return output }
+        guard output.withUnsafeBytes({ ByteSearch.offset(of: "Current stack trace:", in: $0) }) != nil else {
+            return output
+        }
         var isTrace = false
         let lines = output.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).filter { line in
             let text = String(decoding: line, as: UTF8.self)
@@ -482,9 +493,62 @@ extension StringProtocol {
 /// The name of a signal, such as SIGSEGV.
 func signalName(_ signal: Int32) -> String {
     let names: [Int32: String] = [
-        SIGILL: "SIGILL", SIGTRAP: "SIGTRAP", SIGSEGV: "SIGSEGV", SIGBUS: "SIGBUS", SIGABRT: "SIGABRT", SIGFPE: "SIGFPE",
-        SIGSYS: "SIGSYS", SIGKILL: "SIGKILL", SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGPIPE: "SIGPIPE", SIGHUP: "SIGHUP",
+        SIGILL: "SIGILL", SIGTRAP: "SIGTRAP", SIGSEGV: "SIGSEGV", SIGBUS: "SIGBUS", SIGABRT: "SIGABRT",
+        SIGFPE: "SIGFPE",
+        SIGSYS: "SIGSYS", SIGKILL: "SIGKILL", SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGPIPE: "SIGPIPE",
+        SIGHUP: "SIGHUP",
         SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ", SIGQUIT: "SIGQUIT", SIGALRM: "SIGALRM",
     ]
     return names[signal] ?? "signal \(signal)"
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+enum TestRunTests {}
+
+extension TestRunTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testJoinsNeighbours": testJoinsNeighbours,
+            "testFindsDuplicatesWithinAList": testFindsDuplicatesWithinAList,
+            "testReadsFatalMessages": testReadsFatalMessages,
+            "testLeavesStackTracesOut": testLeavesStackTracesOut,
+        ]
+    }
+
+    private static func testJoinsNeighbours() {
+        expectEqual(TestRun.ranges([]), [])
+        expectEqual(TestRun.ranges([0, 1, 2, 5, 7, 8]), [0..<3, 5..<6, 7..<9])
+    }
+
+    private static func testFindsDuplicatesWithinAList() {
+        let plan = [
+            ("A", "t", "unit"), ("A", "t", "slow"), ("A", "t", "slow"), ("B", "t", "unit"), ("B", "u", "unit"),
+            ("B", "t", "unit"),
+        ]
+        .map { PlannedTest(typeName: $0.0, testName: $0.1, testType: $0.2, module: "M") }
+        expectEqual(TestRun.duplicates(in: plan), [2, 5])
+    }
+
+    private static func testReadsFatalMessages() {
+        let message = FatalMessage(output: "x\nM/A.swift:12: Fatal error: a: b\ny")
+        expectEqual(message?.text, "Fatal error: a: b")
+        expectEqual(
+            message?.place(among: ["/s/B.swift", "/s/A.swift"]),
+            SourcePlace(path: "/s/A.swift", line: 12, column: 1))
+        expectNil(message?.place(among: ["/s/B.swift"]))
+        expectEqual(FatalMessage(output: "Fatal error")?.text, "Fatal error")
+        expectNil(FatalMessage(output: "all is well"))
+    }
+
+    private static func testLeavesStackTracesOut() {
+        let frame = "0    libswiftCore.so                    0x00007ff50715f130 swift_reportError + 33"
+        let output = "a\nCurrent stack trace:\n\(frame)\n\(frame)\n1 b\n"
+        expectEqual(String(decoding: FatalMessage.withoutStackTrace(Array(output.utf8)), as: UTF8.self), "a\n1 b\n")
+        expectEqual(FatalMessage.withoutStackTrace(Array(frame.utf8)), Array(frame.utf8))
+    }
+}
+#endif

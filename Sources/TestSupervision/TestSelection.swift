@@ -27,12 +27,14 @@ package struct TestPattern: Sendable {
             var message = [CChar](repeating: 0, count: 256)
             regerror(code, expression, &message, message.count)
             throw PatternError(
-                pattern: text, reason: String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+                pattern: text,
+                reason: String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
         }
     }
 
     package func matches(_ test: PlannedTest) -> Bool {
-        regexec(expression, test.name, 0, nil, 0) == 0 || regexec(expression, "\(test.module).\(test.name)", 0, nil, 0) == 0
+        regexec(expression, test.name, 0, nil, 0) == 0
+            || regexec(expression, "\(test.module).\(test.name)", 0, nil, 0) == 0
     }
 }
 
@@ -99,3 +101,76 @@ func editDistance(_ one: [UInt8], _ other: [UInt8]) -> Int {
     }
     return row[other.count]
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension TestSelection: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testDefaultIsEveryUnitTest": testDefaultIsEveryUnitTest,
+            "testFiltersAreRegularExpressions": testFiltersAreRegularExpressions,
+            "testNamesTheNearestKnown": testNamesTheNearestKnown,
+            "testRefusesWrongPatterns": testRefusesWrongPatterns,
+            "testEditDistance": testEditDistance,
+        ]
+    }
+
+    private static let plan = [
+        PlannedTest(typeName: "Stack", testName: "testPush", testType: "unit", module: "M"),
+        PlannedTest(typeName: "Stack", testName: "testMany", testType: "slow", module: "M"),
+        PlannedTest(typeName: "Queue", testName: "testPush", testType: "unit", module: "M"),
+    ]
+
+    private static func names(_ selection: TestSelection) -> [String] { plan.filter(selection.includes).map(\.name) }
+
+    private static func testDefaultIsEveryUnitTest() {
+        var selection = TestSelection()
+        expectEqual(names(selection), ["Stack.testPush", "Queue.testPush"])
+        selection.testTypes = ["slow"]
+        expectEqual(names(selection), ["Stack.testMany"])
+        selection.testTypes = ["slow", "unit"]
+        expectEqual(names(selection).count, 3)
+    }
+
+    private static func testFiltersAreRegularExpressions() throws {
+        let rows: [(filters: [String], exclusions: [String], names: [String])] = [
+            (["Stack"], [], ["Stack.testPush"]),
+            (["^M.Queue"], [], ["Queue.testPush"]),
+            (["Push$"], [], ["Stack.testPush", "Queue.testPush"]),
+            (["Stack|Queue"], ["Q"], ["Stack.testPush"]),
+            ([], ["Push"], []),
+        ]
+        for row in rows {
+            var selection = TestSelection()
+            selection.filters = try row.filters.map { try TestPattern($0) }
+            selection.exclusions = try row.exclusions.map { try TestPattern($0) }
+            expectEqual(names(selection), row.names, "\(row)")
+        }
+    }
+
+    private static func testNamesTheNearestKnown() throws {
+        var selection = TestSelection()
+        selection.filters = [try TestPattern("Stack.testPsh")]
+        selection.testTypes = ["slo", "unit"]
+        expectEqual(
+            selection.mistakes(in: plan),
+            [
+                "there is no test type 'slo'; did you mean 'slow'?",
+                "no test matches 'Stack.testPsh'; did you mean 'Stack.testPush'?",
+            ])
+    }
+
+    private static func testRefusesWrongPatterns() {
+        let error = expectThrows(PatternError.self) { _ = try TestPattern("a(b") }
+        expectTrue(error?.description.hasPrefix("'a(b' is not a regular expression: ") ?? false)
+    }
+
+    private static func testEditDistance() {
+        let rows = [("", "", 0), ("a", "", 1), ("", "ab", 2), ("kitten", "sitting", 3), ("same", "same", 0)]
+        for (one, other, distance) in rows { expectEqual(editDistance(Array(one.utf8), Array(other.utf8)), distance) }
+    }
+}
+#endif

@@ -72,7 +72,8 @@ struct Options: Equatable {
         case "--skip": exclusions.append(value)
         case "--timeout":
             guard let milliseconds = Int(value), milliseconds > 0 else {
-                throw UsageError(description: "option '--timeout' expects a number of milliseconds above 0, not '\(value)'")
+                throw UsageError(
+                    description: "option '--timeout' expects a number of milliseconds above 0, not '\(value)'")
             }
             timeoutMilliseconds = milliseconds
         case "--stable-output": isStable = true
@@ -107,3 +108,49 @@ struct Options: Equatable {
         4 there is nothing to run
         """
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension Options: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsEveryForm": testReadsEveryForm,
+            "testSaysWhatIsWrong": testSaysWhatIsWrong,
+            "testHelpNamesEveryOption": testHelpNamesEveryOption,
+        ]
+    }
+
+    private static func testReadsEveryForm() throws {
+        let options = try Options([
+            "-tt", "slow", "--test-type=unit", "--filter", "a", "--skip=b", "-v", "--timeout", "50", "M", "--", "-x",
+        ])
+        expectEqual(options.testTypes, ["slow", "unit"])
+        expectEqual(options.filters, ["a"])
+        expectEqual(options.exclusions, ["b"])
+        expectEqual(options.verbosity, .tests)
+        expectEqual(options.timeoutMilliseconds, 50)
+        expectEqual(options.subjects, ["M", "-x"])
+        expectEqual(try Options(["-vv", "-v"]).verbosity, .progress)
+    }
+
+    private static func testSaysWhatIsWrong() {
+        let rows = [
+            (["--filtre"], "unknown option '--filtre'; did you mean '--filter'?"),
+            (["--filter"], "option '--filter' expects PATTERN after it"),
+            (["--list=x"], "option '--list' takes no value, but is given 'x'"),
+            (["--timeout", "0"], "option '--timeout' expects a number of milliseconds above 0, not '0'"),
+            (["--zzzzzzzz"], "unknown option '--zzzzzzzz'"),
+        ]
+        for (words, text) in rows {
+            expectEqual(expectThrows(UsageError.self) { _ = try Options(words) }?.description, text)
+        }
+    }
+
+    private static func testHelpNamesEveryOption() {
+        for name in known.flatMap(\.names) { expectTrue(help.contains(" \(name)"), name) }
+    }
+}
+#endif

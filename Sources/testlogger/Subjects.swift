@@ -29,7 +29,9 @@ struct Subjects {
     func find(_ words: [String]) throws(SubjectError) -> [Subject] {
         var subjects: [Subject] = []
         let objects = words.filter { $0.hasSuffix(".o") }
-        for object in objects where !FileAccess.exists(object) { throw SubjectError(description: "there is no object \(object)") }
+        for object in objects where !FileAccess.exists(object) {
+            throw SubjectError(description: "there is no object \(object)")
+        }
         if !objects.isEmpty {
             var module = ModuleDescription()
             module.root = root
@@ -44,7 +46,9 @@ struct Subjects {
     private func find(_ word: String) throws(SubjectError) -> [Subject] {
         if word.hasSuffix(".inclass") { return [.module(try description(at: word))] }
         if word.contains("/") || FileAccess.isExecutable(word) && !FileAccess.isDirectory(word) {
-            guard let path = FileAccess.realPath(word) else { throw SubjectError(description: "there is no file \(word)") }
+            guard let path = FileAccess.realPath(word) else {
+                throw SubjectError(description: "there is no file \(word)")
+            }
             guard FileAccess.isExecutable(path), ImageCheck.isTestImage(path) else {
                 throw SubjectError(description: "\(word) is not a test image: it has no function inclass_main")
             }
@@ -53,7 +57,8 @@ struct Subjects {
         let built = builtModules()
         guard let path = built[word] else {
             let known = built.keys.sorted()
-            let advice = known.isEmpty
+            let advice =
+                known.isEmpty
                 ? "; no module has been built with the plugin InClassTests in \(root) (try 'swift build')"
                 : suggestion(for: word, among: known) + " (known are \(known.joined(separator: ", ")))"
             throw SubjectError(description: "there is no module '\(word)'" + advice)
@@ -68,15 +73,21 @@ struct Subjects {
         } catch { throw SubjectError(description: "\(error)") }
     }
 
-    /// The newest description of each module that the plugins have left below the package.
+    /// The description of each module that the plugins have left below the package: of this program's own
+    /// configuration where there is one, else the newest.
     private func builtModules() -> [String: String] {
-        var newest: [String: (path: String, time: Int)] = [:]
+        let program = FileAccess.program(named: CommandLine.arguments.first ?? "") ?? CommandLine.arguments.first
+        let products = FileAccess.realPath(program ?? "").map(FileAccess.directory) ?? ""
+        let configuration = FileAccess.name(of: products)
+        var best: [String: (path: String, rank: (Int, Int))] = [:]
         for path in descriptions(below: "\(root)/.build/plugins", depth: 7) {
             let module = String(FileAccess.name(of: path).dropLast(".inclass".count))
-            let time = FileAccess.modificationTime(of: path) ?? 0
-            if time >= newest[module]?.time ?? 0 { newest[module] = (path, time) }
+            let isOwn = FileAccess.name(of: FileAccess.directory(of: path)) == configuration
+            let rank = (isOwn ? 1 : 0, FileAccess.modificationTime(of: path) ?? 0)
+            if let known = best[module], known.rank >= rank { continue }
+            best[module] = (path, rank)
         }
-        return newest.mapValues(\.path)
+        return best.mapValues(\.path)
     }
 
     private func descriptions(below folder: String, depth: Int) -> [String] {

@@ -64,7 +64,9 @@ struct TestLogger {
         runOptions.isListing = options.isListing
         let subjects: [Subject]
         do {
-            guard !options.subjects.isEmpty else { throw UsageError(description: "no module, image or object is named") }
+            guard !options.subjects.isEmpty else {
+                throw UsageError(description: "no module, image or object is named")
+            }
             runOptions.selection = try selection()
             subjects = try Subjects(directory: FileAccess.currentDirectory).find(options.subjects)
         } catch {
@@ -145,7 +147,10 @@ struct TestLogger {
             let text = DiagnosticText(paths: PathStyle(root: module.root, isRelative: options.isStable))
             switch error {
             case .obstacle(let reason) where options.marker != nil:
-                print(text.line(.warning, at: manifest, "tests of module '\(module.module)' not run: \(DiagnosticText.harmless(reason))"))
+                print(
+                    text.line(
+                        .warning, at: manifest,
+                        "tests of module '\(module.module)' not run: \(DiagnosticText.harmless(reason))"))
                 // A description that has changed makes the next build try again, and say so again.
                 for path in options.subjects { utimes(path, nil) }
                 return .passed

@@ -3,6 +3,7 @@ import PackageDescription
 
 /// The streaming modules are built with strict memory safety: each unsafe expression is marked and explained.
 let strict: [SwiftSetting] = [.strictMemorySafety()]
+
 /// The tester's own tests are compiled in a checkout of its own, but not where it is somebody's dependency: nobody else
 /// waits for them, and nobody else's testlogger holds InClassTesting.
 let hasSelfTests = !Context.packageDirectory.contains("/checkouts/")
@@ -18,6 +19,8 @@ let package = Package(
         .plugin(name: "InClassTests", targets: ["InClassTests"]),
         .plugin(name: "TestLogger", targets: ["TestLogger"]),
         .library(name: "PlistStreaming", targets: ["PlistStreaming"]),
+        .library(name: "StringTables", targets: ["StringTables"]),
+        .library(name: "PlistBuilding", targets: ["PlistBuilding"]),
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
         .executable(name: "convert", targets: ["convert"]),
     ],
@@ -40,6 +43,10 @@ let package = Package(
                 intent: .custom(verb: "testlogger", description: "Run in-class tests, or 'init' a package for them")),
             dependencies: ["testlogger"]),
         .target(name: "PlistStreaming", dependencies: ["InClassTesting"], swiftSettings: strict),
+        .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: strict),
+        .target(
+            name: "PlistBuilding", dependencies: ["InClassTesting", "PlistStreaming", "StringTables"],
+            swiftSettings: strict),
         .target(name: "JSONStreaming", dependencies: ["InClassTesting", "PlistStreaming"], swiftSettings: strict),
         .executableTarget(
             name: "convert",

@@ -1,0 +1,456 @@
+// The set of keys: finds the index of a key by its bytes. Open addressing over numbers of entries that
+// hold a short key entirely; up to 64 keys get a seed under which no two of them meet.
+// `KeyDigest` loads and hashes; `StringTable` adds values; binding and interning use the set alone.
+
+/// An insertion-ordered set of byte strings that finds the index of a key without making a `String`.
+///
+/// Keys may have any length, be empty, and hold any bytes. Looking up by bytes, by `String` and by `StaticString` gives
+/// the same answer: keys are compared by their UTF-8 bytes under `comparison`, never by canonical equivalence.
+///
+/// ```swift
+/// let members: KeySet = ["id", "title", "done"]
+/// members.index(of: "title")  // 1
+/// ```
+///
+/// A look-up costs one hash of the bytes and one comparison of words; only keys of more than 16 bytes are compared in
+/// memory. Keys are only ever added, so an index stays valid. Reading from several threads at once is safe. A set holds
+/// up to 4,294,967,294 keys.
+public struct KeySet: Sendable {
+    /// The rule by which two keys are the same key.
+    public let comparison: KeyComparison
+
+    /// The number of the key at each place, which is its index plus 1, or 0; the count of places is a power of two.
+    private var places: [UInt32]
+    /// 0 when every key is at the place that its hash names, so that a look-up ends there; else -1, and it ends at 0.
+    private var continuation = 0  // PERF: StringTable/miss; one branch, which depends on no key in a perfect set.
+    private var seed = KeySeed()
+    /// The number of places for which the seed was drawn anew; once for each, so that insertion stays O(1).
+    private var reseededPlaceCount = 0
+    /// What is compared of each key, by its number; the first one equals no key.
+    private var entries = [Entry()]
+    private var longestKey = 0
+    private var bytes: [UInt8] = []
+    /// The end of each key in `bytes`.
+    private var ends: [Int] = []
+
+    /// The words and the length of a key.
+    private struct Entry {
+        var first: UInt64 = 0
+        var last: UInt64 = 0
+        var length = -1
+
+        @inline(__always)  // PERF: StringTable/hit.
+        func isEqual(to digest: KeyDigest, length: Int) -> Bool {
+            first == digest.first && last == digest.last && self.length == length
+        }
+    }
+
+    /// Makes a set without keys, which compares exactly.
+    public init() { self.init(comparing: .exact) }
+
+    /// Makes a set without keys.
+    /// - Parameters:
+    ///   - comparison: The rule by which two keys are the same key.
+    ///   - minimumCapacity: The number of keys to make room for.
+    public init(comparing comparison: KeyComparison, minimumCapacity: Int = 0) {
+        self.comparison = comparison
+        places = Self.freePlaces(for: minimumCapacity)
+    }
+
+    /// Makes a set of the keys in their order; a key that is there already is left out.
+    /// - Complexity: O(*n*) in the bytes of all keys.
+    public init(_ keys: some Sequence<String>, comparing comparison: KeyComparison = .exact) {
+        self.init(comparing: comparison, minimumCapacity: keys.underestimatedCount)
+        for key in keys { insert(key) }
+    }
+
+    // MARK: Look-up
+
+    /// Returns the index of the key with these bytes, or nil.
+    /// - Complexity: O(*n*) in the length of the key. No allocation.
+    public func index(of key: RawSpan) -> Int? {
+        // SAFETY: the pointer does not leave the closure.
+        unsafe key.withUnsafeBytes { unsafe index(of: $0) }
+    }
+
+    /// Returns the index of the key with the bytes of the buffer, or nil.
+    /// - Complexity: O(*n*) in the length of the key. No allocation.
+    public func index(of key: UnsafeRawBufferPointer) -> Int? {
+        switch comparison {
+        case .exact: return unsafe findFirst(key, isFolded: false)
+        case .asciiCaseInsensitive: return unsafe findFirst(key, isFolded: true)
+        }
+    }
+
+    /// Returns the index of the key with the UTF-8 bytes of the string, or nil.
+    /// - Complexity: O(*n*) in the length of the key. No allocation for native strings.
+    public func index(of key: String) -> Int? {
+        // SAFETY: the pointer does not leave the closure.
+        let found: Int?? = unsafe key.utf8.withContiguousStorageIfAvailable {
+            unsafe index(of: UnsafeRawBufferPointer($0))
+        }
+        if let found { return found }
+        return unsafe Array(key.utf8).withUnsafeBytes { unsafe index(of: $0) }
+    }
+
+    /// Returns the index of a key that is written in the program, or nil.
+    ///
+    /// Only a literal is a `StaticString`: the compiler refuses a computed string here.
+    /// - Complexity: O(*n*) in the length of the key. No allocation.
+    public func index(ofConstant key: StaticString) -> Int? {
+        // SAFETY: the pointer does not leave the closure.
+        key.withUTF8Buffer { unsafe index(of: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Tells whether the string is a key.
+    public func contains(_ key: String) -> Bool { index(of: key) != nil }
+
+    // MARK: Keys
+
+    /// The number of keys.
+    public var count: Int { ends.count }
+
+    /// Tells whether there are no keys.
+    public var isEmpty: Bool { ends.isEmpty }
+
+    /// Returns the key at the index, spelled as it was inserted; bytes that are not UTF-8 are shown as U+FFFD.
+    /// - Precondition: The index is in `0..<count`.
+    /// - Complexity: O(*n*) in the length of the key.
+    public subscript(index: Int) -> String { String(decoding: bytes[range(at: index)], as: UTF8.self) }
+
+    /// Calls the closure with the bytes of the key at the index, spelled as they were inserted.
+    /// - Precondition: The index is in `0..<count`.
+    public func withUTF8<Result>(at index: Int, _ body: (RawSpan) throws -> Result) rethrows -> Result {
+        let range = range(at: index)
+        // SAFETY: a range of keys is within the bytes; the span does not leave the closure.
+        return unsafe try bytes.withUnsafeBytes { try unsafe body(UnsafeRawBufferPointer(rebasing: $0[range]).bytes) }
+    }
+
+    /// Adds a key when it is not there yet, and returns its index in either case.
+    /// - Returns: Whether the key was new, and the index of it, or of the key that equals it.
+    /// - Complexity: O(*n*) in the length of the key, averaged over many insertions.
+    @discardableResult
+    public mutating func insert(_ key: String) -> (inserted: Bool, index: Int) {
+        var key = key
+        // SAFETY: the pointer does not leave the closure.
+        return key.withUTF8 { unsafe insert(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Adds a key by its bytes when it is not there yet, and returns its index in either case.
+    /// - Returns: Whether the key was new, and the index of it, or of the key that equals it.
+    /// - Complexity: O(*n*) in the length of the key, averaged over many insertions.
+    @discardableResult
+    public mutating func insert(_ key: RawSpan) -> (inserted: Bool, index: Int) {
+        // SAFETY: the pointer does not leave the closure.
+        unsafe key.withUnsafeBytes { unsafe insert($0) }
+    }
+
+    // MARK: Internals
+
+    /// The number of places a look-up may visit before someone must have chosen the keys to be slow.
+    private static let longestProbe = 64
+
+    private var isPerfect: Bool { continuation == 0 }
+
+    private var isFolded: Bool { comparison == .asciiCaseInsensitive }
+
+    private func range(at index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
+
+    /// Finds short keys at the place the hash names, and leaves all others to `findAnywhere`.
+    @inline(__always)  // PERF: StringTable/hit; without a loop or a call on its way it needs few registers, 2 of 7 ns.
+    private func findFirst(_ key: UnsafeRawBufferPointer, isFolded: Bool) -> Int? {
+        guard key.count <= 16 else { return key.count <= longestKey ? unsafe findAnywhere(key) : nil }
+        let digest = unsafe KeyDigest(short: key, isFolded: isFolded, seed: seed)
+        let number = Int(places[Int(truncatingIfNeeded: digest.hash) & (places.count &- 1)])
+        if entries[number].isEqual(to: digest, length: key.count) { return number &- 1 }
+        if number & continuation == 0 { return nil }
+        return unsafe findAnywhere(key)
+    }
+
+    /// Finds keys of any length, at any place, under either rule.
+    @inline(never)  // PERF: see findFirst.
+    private func findAnywhere(_ key: UnsafeRawBufferPointer) -> Int? {
+        switch comparison {
+        case .exact: unsafe find(key, isFolded: false)
+        case .asciiCaseInsensitive: unsafe find(key, isFolded: true)
+        }
+    }
+
+    /// Visits places from the one the hash names, until the key or a free place is found.
+    @inline(__always)  // PERF: StringTable/case-insensitive; specialises the two values of `isFolded`.
+    private func find(_ key: UnsafeRawBufferPointer, isFolded: Bool) -> Int? {
+        let digest = unsafe KeyDigest(key, isFolded: isFolded, seed: seed)
+        let mask = places.count &- 1
+        var position = Int(truncatingIfNeeded: digest.hash) & mask
+        while true {
+            let number = Int(places[position])
+            if entries[number].isEqual(to: digest, length: key.count) {
+                if key.count <= 16 { return number &- 1 }
+                if unsafe isMiddle(of: key, equalTo: number &- 1, isFolded: isFolded) { return number &- 1 }
+            }
+            if number & continuation == 0 { return nil }
+            position = (position &+ 1) & mask
+        }
+    }
+
+    /// Compares what an entry does not hold of a key of more than 16 bytes.
+    private func isMiddle(of key: UnsafeRawBufferPointer, equalTo index: Int, isFolded: Bool) -> Bool {
+        let range = range(at: index)
+        // SAFETY: a range of keys is within the bytes; the pointer does not leave the closure.
+        return unsafe bytes.withUnsafeBytes { bytes in
+            unsafe KeyDigest.isMiddleEqual(key, UnsafeRawBufferPointer(rebasing: bytes[range]), isFolded: isFolded)
+        }
+    }
+
+    private mutating func insert(_ key: UnsafeRawBufferPointer) -> (inserted: Bool, index: Int) {
+        if let index = unsafe index(of: key) { return (false, index) }
+        let index = count
+        unsafe bytes.append(contentsOf: key)
+        ends.append(bytes.count)
+        precondition(ends.count < UInt32.max, "a set holds up to 4,294,967,294 keys")
+        longestKey = max(longestKey, key.count)
+        entries.append(Entry())
+        if count > Self.capacity(of: places.count) {
+            places = Self.freePlaces(for: 2 * count)
+            placeAll()
+        } else {
+            let probe = place(index)
+            if isPerfect && probe > 0 {
+                placeAll()
+            } else if probe > Self.longestProbe, reseededPlaceCount != places.count {
+                // Keys chosen to meet in one place would make look-ups slow; a seed nobody could foresee parts them.
+                reseededPlaceCount = places.count
+                seed = .random()
+                placeAll()
+            }
+        }
+        return (true, index)
+    }
+
+    /// Places every key again, for up to 64 keys under a seed with which no two of them meet, if one is found soon.
+    private mutating func placeAll() {
+        let attempts = count <= Self.perfectCount ? 32 : 1
+        for attempt in 1...attempts {
+            for position in places.indices { places[position] = 0 }
+            var longest = 0
+            for index in 0..<count { longest = max(longest, place(index)) }
+            continuation = longest == 0 ? 0 : -1
+            if isPerfect || attempt == attempts { return }
+            seed = seed.next()
+        }
+    }
+
+    /// Puts a key that is in no place yet into a free one, and returns how far that is from the one the hash names.
+    private mutating func place(_ index: Int) -> Int {
+        let range = range(at: index)
+        // SAFETY: a range of keys is within the bytes; the pointer does not leave the closure.
+        let digest = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe KeyDigest(UnsafeRawBufferPointer(rebasing: bytes[range]), isFolded: isFolded, seed: seed)
+        }
+        let mask = places.count - 1
+        var position = Int(truncatingIfNeeded: digest.hash) & mask
+        var probe = 0
+        while places[position] != 0 {
+            position = (position + 1) & mask
+            probe += 1
+        }
+        places[position] = UInt32(index + 1)
+        entries[index + 1] = Entry(first: digest.first, last: digest.last, length: range.count)
+        return probe
+    }
+
+    /// The number of keys for which a seed is sought under which no two meet.
+    private static let perfectCount = 64
+
+    /// The number of keys for which this number of places is enough.
+    ///
+    /// Up to 64 keys, one seed in eight or more parts all of them; beyond, three of four places stay free.
+    private static func capacity(of placeCount: Int) -> Int {
+        switch placeCount {
+        case ...16: 8
+        case 32: 11
+        case 64: 16
+        case 128: 23
+        case 256: 32
+        case 512: 45
+        case 1_024: perfectCount
+        default: placeCount / 4
+        }
+    }
+
+    private static func freePlaces(for count: Int) -> [UInt32] {
+        var placeCount = 16
+        while capacity(of: placeCount) < count { placeCount *= 2 }
+        return [UInt32](repeating: 0, count: placeCount)
+    }
+}
+
+extension KeySet: ExpressibleByArrayLiteral {
+    /// Makes a set of the keys, compared exactly.
+    public init(arrayLiteral elements: String...) { self.init(elements) }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension KeySet: SelfTesting {
+    /// The in-class tests of the set.
+    public static var testSelectors: TestSelectors {
+        [
+            "testFindsNothingWhenEmpty": testFindsNothingWhenEmpty,
+            "testFindsKeysOfEveryLengthAtABoundary": testFindsKeysOfEveryLengthAtABoundary,
+            "testFindsEveryKeyAtEveryCount": testFindsEveryKeyAtEveryCount,
+            "testTellsNearKeysApart": testTellsNearKeysApart,
+            "testComparesBytesNotCanonicalForms": testComparesBytesNotCanonicalForms,
+            "testGivesOneAnswerByEveryDoor": testGivesOneAnswerByEveryDoor,
+            "testFoldsOnlyASCIICapitals": testFoldsOnlyASCIICapitals,
+            "testKeepsTheFirstSpelling": testKeepsTheFirstSpelling,
+            "testReadsInsideTheKeyOnly": testReadsInsideTheKeyOnly,
+            "testHoldsBytesThatAreNotUTF8": testHoldsBytesThatAreNotUTF8,
+            "testStaysFastWhenKeysMeetInOnePlace": testStaysFastWhenKeysMeetInOnePlace,
+        ]
+    }
+
+    private static func testFindsNothingWhenEmpty() {
+        let set = KeySet()
+        expectEqual(set.count, 0, "keys")
+        for key in ["", "a", "a key of more than sixteen bytes"] { expectNil(set.index(of: key), "index of \(key)") }
+    }
+
+    private static let boundaryLengths = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 23, 24, 25, 255, 256, 257, 65_536]
+
+    private static func testFindsKeysOfEveryLengthAtABoundary() {
+        for comparison in [KeyComparison.exact, .asciiCaseInsensitive] {
+            let keys = boundaryLengths.map { String(repeating: "k", count: $0) }
+            let set = KeySet(keys, comparing: comparison)
+            expectEqual(set.count, keys.count, "keys")
+            for (index, key) in keys.enumerated() {
+                expectEqual(set.index(of: key), index, "index of the key of \(key.utf8.count) bytes")
+                expectEqual(set[index], key, "the key of \(key.utf8.count) bytes")
+                guard !boundaryLengths.contains(key.utf8.count + 1) else { continue }
+                expectNil(set.index(of: key + "k"), "index of a key of \(key.utf8.count + 1) bytes")
+            }
+        }
+    }
+
+    /// Takes about 200 ms in a debug build, for the 100,000 keys.
+    private static func testFindsEveryKeyAtEveryCount() {
+        for count in [0, 1, 2, 3, 4, 5, 8, 9, 63, 64, 65, 127, 128, 129, 254, 255, 256, 257, 100_000] {
+            var set = KeySet()
+            for number in 0..<count { set.insert("key\(number)") }
+            expectEqual(set.count, count, "keys")
+            expectTrue(set.isPerfect || count > 64, "no two of \(count) keys meet")
+            let wrong = (0..<count).first { set.index(of: "key\($0)") != $0 }
+            expectNil(wrong, "first key of \(count) that is not at its index")
+            let ghost = (count..<count + 1_000).first { set.contains("key\($0)") }
+            expectNil(ghost, "first key found that is not among \(count)")
+        }
+    }
+
+    private static func testTellsNearKeysApart() {
+        for length in [2, 3, 4, 7, 8, 9, 16, 17, 24, 25, 40, 257] {
+            let base = [UInt8](repeating: 0x61, count: length)
+            var set = KeySet()
+            // One byte of difference, at each place: the same length, mostly the same first and last byte.
+            for place in 0..<length {
+                var key = base
+                key[place] = 0x62
+                expectTrue(set.insert(String(decoding: key, as: UTF8.self)).inserted, "\(length) bytes, b at \(place)")
+                key[place] = 0x63
+                expectNil(set.index(of: String(decoding: key, as: UTF8.self)), "\(length) bytes, c at \(place)")
+            }
+            expectNil(set.index(of: String(decoding: base, as: UTF8.self)), "\(length) bytes without a difference")
+        }
+    }
+
+    private static func testComparesBytesNotCanonicalForms() {
+        let composed = "caf\u{E9}"
+        let decomposed = "cafe\u{301}"
+        expectEqual(composed, decomposed, "the two as strings of Swift")
+        let set = KeySet([composed])
+        expectEqual(set.index(of: composed), 0, "composed")
+        expectNil(set.index(of: decomposed), "decomposed")
+        let both = KeySet([composed, decomposed, "\u{1F600}", "日本語", "\0", "\0\0", ""])
+        expectEqual(both.count, 7, "keys")
+        for index in 0..<both.count { expectEqual(both.index(of: both[index]), index, "index of \(both[index])") }
+    }
+
+    private static func testGivesOneAnswerByEveryDoor() {
+        let set: KeySet = ["", "id", "naïve", "日本語", "a key of more than sixteen bytes", "offset1"]
+        expectEqual(set.index(ofConstant: ""), 0, "empty constant")
+        expectEqual(set.index(ofConstant: "日本語"), 3, "constant of three characters")
+        expectEqual(set.index(ofConstant: "\u{FC}"), nil, "constant of one scalar")
+        for key in (0..<set.count).map({ set[$0] }) + ["ID", "offset2", "nai\u{308}ve", "key"] {
+            let expected = set.index(of: key)
+            unsafe Array(key.utf8).withUnsafeBytes { bytes in
+                expectEqual(unsafe set.index(of: bytes), expected, "\(key) by buffer")
+                expectEqual(unsafe set.index(of: bytes.bytes), expected, "\(key) by span")
+            }
+            expectEqual(set.index(of: String(("x" + key).dropFirst())), expected, "\(key) by a string made from a part")
+            expectEqual(set.contains(key), expected != nil, "contains \(key)")
+        }
+    }
+
+    private static func testFoldsOnlyASCIICapitals() {
+        let set = KeySet(
+            ["Help", "Content-Transfer-Encoding", "\u{C9}cole", "[", "@"], comparing: .asciiCaseInsensitive)
+        let rows: [(String, Int?)] = [
+            ("help", 0), ("HELP", 0), ("hELP", 0), ("helps", nil), ("content-transfer-encoding", 1),
+            ("CONTENT-TRANSFER-ENCODING", 1), ("content_transfer_encoding", nil), ("\u{C9}COLE", 2),
+            ("\u{E9}cole", nil),
+            ("{", nil), ("`", nil), ("[", 3), ("@", 4),
+        ]
+        for (key, index) in rows { expectEqual(set.index(of: key), index, key) }
+        expectNil(KeySet(["Help"]).index(of: "help"), "another case in an exact set")
+    }
+
+    private static func testKeepsTheFirstSpelling() {
+        var set = KeySet(["Help"], comparing: .asciiCaseInsensitive)
+        let again = set.insert("HELP")
+        expectFalse(again.inserted, "inserted again")
+        expectEqual(again.index, 0, "index of the second spelling")
+        expectEqual(set[0], "Help", "spelling")
+        set.withUTF8(at: 0) { expectEqual($0.byteCount, 4, "bytes of the key") }
+    }
+
+    private static func testReadsInsideTheKeyOnly() {
+        // A key in the middle of a buffer whose neighbours would make it another key.
+        let bytes = Array("XXtitleXX".utf8)
+        let set: KeySet = ["title", "titleX", "Xtitle", "titl"]
+        unsafe bytes.withUnsafeBytes { bytes in
+            expectEqual(unsafe set.index(of: UnsafeRawBufferPointer(rebasing: bytes[2..<7])), 0, "title")
+            expectEqual(unsafe set.index(of: UnsafeRawBufferPointer(rebasing: bytes[2..<8])), 1, "titleX")
+            expectNil(unsafe set.index(of: UnsafeRawBufferPointer(rebasing: bytes[2..<2])), "nothing")
+        }
+        expectNil(unsafe set.index(of: UnsafeRawBufferPointer(start: nil, count: 0)), "a buffer without memory")
+    }
+
+    private static func testHoldsBytesThatAreNotUTF8() {
+        var set = KeySet()
+        for bytes: [UInt8] in [[0xFF], [0xFF, 0xFE], [0x80]] {
+            unsafe bytes.withUnsafeBytes { _ = unsafe set.insert($0.bytes) }
+        }
+        expectEqual(set.count, 3, "keys")
+        expectEqual(set[1], "\u{FFFD}\u{FFFD}", "shown")
+        unsafe [UInt8(0x80)].withUnsafeBytes {
+            expectEqual(unsafe set.index(of: $0), 2, "index of a lone continuation byte")
+        }
+    }
+
+    private static func testStaysFastWhenKeysMeetInOnePlace() {
+        // The last word cancels the seed that every large set starts with: all of these keys have the hash 0 at first.
+        var set = KeySet((0..<100).map { "key\($0)" })
+        let seed = set.seed
+        let last = seed.last ^ 16
+        let keys = (UInt64(0)..<500).map { [$0 | last << 32, last & 0xFFFF_FFFF_0000_0000] }
+        for key in keys { unsafe key.withUnsafeBytes { _ = unsafe set.insert($0.bytes) } }
+        expectEqual(set.count, 600, "keys")
+        expectFalse(set.seed == seed, "seed")
+        for (number, key) in keys.enumerated() {
+            unsafe key.withUnsafeBytes { expectEqual(unsafe set.index(of: $0), 100 + number, "\(number)") }
+        }
+    }
+}
+#endif

@@ -8,7 +8,9 @@ import Darwin
 #endif
 
 let suites = [
-    stringTableSuite
+    jsonReaderSuite,
+    jsonWriterSuite,
+    stringTableSuite,
 ]
 
 var filter = ""

@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// The streaming modules are built with strict memory safety: each unsafe expression is marked and explained.
 let strict: [SwiftSetting] = [.strictMemorySafety()]
 
 /// The tester's own tests are compiled in a checkout of its own, but not where it is somebody's dependency: nobody else
@@ -21,6 +22,7 @@ let package = Package(
         .library(name: "StringTables", targets: ["StringTables"]),
         .library(name: "PlistBuilding", targets: ["PlistBuilding"]),
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
+        .executable(name: "convert", targets: ["convert"]),
     ],
     targets: [
         .target(name: "InClassTesting", swiftSettings: selfTests),
@@ -46,5 +48,12 @@ let package = Package(
             name: "PlistBuilding", dependencies: ["InClassTesting", "PlistStreaming", "StringTables"],
             swiftSettings: strict),
         .target(name: "JSONStreaming", dependencies: ["InClassTesting", "PlistStreaming"], swiftSettings: strict),
+        .executableTarget(
+            name: "convert",
+            dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming"],
+            path: "Examples/Convert",
+            plugins: ["InClassTests"]),
+        .testTarget(name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistStreaming"]),
+        .testTarget(name: "ConvertTests", dependencies: ["convert"]),
     ]
 )

@@ -27,7 +27,7 @@ struct InClassTests: BuildToolPlugin {
                 .buildCommand(
                     displayName: "Testing \(tested.moduleName)", executable: tool,
                     arguments: ["--marker", marker.path, module.descriptionURL.path],
-                    inputFiles: [module.descriptionURL] + module.objects, outputFiles: [marker]))
+                    inputFiles: [module.descriptionURL] + module.objects, outputFiles: isOwn ? [] : [marker]))
         }
         return commands
     }

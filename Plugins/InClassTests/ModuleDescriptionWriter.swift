@@ -71,9 +71,19 @@ struct TestedModule {
         return found
     }
 
-    /// Whether the module can have tests at all: InClassTesting is among what it is made of.
+    /// Whether the module can have tests at all: it depends on InClassTesting itself, or is it.
     var canHaveTests: Bool {
-        closure.contains { ($0 as? any SourceModuleTarget)?.moduleName == "InClassTesting" }
+        func isLibrary(_ target: any Target) -> Bool {
+            (target as? any SourceModuleTarget)?.moduleName == "InClassTesting"
+        }
+        return isLibrary(target)
+            || target.dependencies.contains { dependency in
+                switch dependency {
+                case .target(let target): isLibrary(target)
+                case .product(let product): product.targets.contains(where: isLibrary)
+                @unknown default: false
+                }
+            }
     }
 
     /// The files that the build must have made before the tests can be linked.

@@ -7,10 +7,10 @@ struct Initialization {
     let package: Package
 
     func run(_ arguments: [String]) throws {
-        let target = try chosenTarget(arguments)
         guard !package.targets.contains(where: { $0.name == "Tested" }) else {
             throw Failure(description: "the package has a target 'Tested' already; nothing was changed")
         }
+        let target = try chosenTarget(arguments)
         let manifest = package.directoryURL.appending(path: "Package.swift")
         let testFile = target.directoryURL.appending(path: "FirstTests.swift")
         let targetFile = package.directoryURL.appending(path: "Sources/Tested/Tested.swift")

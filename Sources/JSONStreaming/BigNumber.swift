@@ -71,3 +71,55 @@ struct BigNumber: Equatable {
         return false
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension BigNumber: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testMultipliesAndDivides": testMultipliesAndDivides,
+            "testShifts": testShifts,
+            "testCompares": testCompares,
+        ]
+    }
+
+    private static func testMultipliesAndDivides() {
+        var number = BigNumber(1)
+        number.multiply(byFiveToThe: 200)
+        number.multiply(by: 3, adding: 2)
+        number.divide(by: 3)
+        for _ in 0..<199 { number.divide(by: 5) }
+        expectEqual(number.words, [5], "5^200 divided 199 times")
+        number.divide(by: 10)
+        expectEqual(number.words, [], "5 / 10")
+        number.multiply(by: 7, adding: 0)
+        expectEqual(number.words, [], "0 * 7")
+    }
+
+    private static func testShifts() {
+        for count in [0, 1, 63, 64, 65, 130] {
+            var number = BigNumber(0x8000_0000_0000_0001)
+            number.shiftLeft(by: count)
+            for _ in 0..<count { number.divide(by: 2) }
+            expectEqual(number.words, [0x8000_0000_0000_0001], "shifted by \(count)")
+        }
+        var number = BigNumber(5)
+        number.shiftLeft(by: 70)
+        expectEqual(number.leadingBits.high, 0xA000_0000_0000_0000, "leading bits")
+        number.multiply(by: 1, adding: 1)
+        expectEqual(number.leadingBits.low, 1 << 55, "the last of 73 bits")
+    }
+
+    private static func testCompares() {
+        var large = BigNumber(1)
+        large.shiftLeft(by: 64)
+        expectTrue(BigNumber(.max) < large, "2^64 - 1 and 2^64")
+        expectFalse(large < BigNumber(.max), "2^64 and 2^64 - 1")
+        expectTrue(BigNumber(0) < BigNumber(1), "0 and 1")
+        expectFalse(BigNumber(1) < BigNumber(1), "1 and 1")
+    }
+}
+#endif

@@ -41,3 +41,25 @@ enum DateText {
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension DateText: SelfTesting {
+    static var testSelectors: TestSelectors { ["testWritesKnownDates": testWritesKnownDates] }
+
+    private static func testWritesKnownDates() {
+        let rows: [(Double, String?)] = [
+            (0, "2001-01-01T00:00:00Z"), (-1, "2000-12-31T23:59:59Z"), (-978_307_200, "1970-01-01T00:00:00Z"),
+            (-26_524_800, "2000-02-29T00:00:00Z"), (86_399.999, "2001-01-01T23:59:59.999Z"),
+            (86_399.9996, "2001-01-02T00:00:00Z"),
+            (-0.25, "2000-12-31T23:59:59.750Z"), (-63_113_904_000, "0001-01-01T00:00:00Z"),
+            (252_423_993_599, "9999-12-31T23:59:59Z"),
+            (252_423_993_600, nil), (.nan, nil), (.infinity, nil), (1e300, nil),
+        ]
+        for (seconds, expected) in rows { expectEqual(rfc3339(secondsSince2001: seconds), expected, "\(seconds)") }
+    }
+}
+#endif

@@ -70,3 +70,33 @@ struct DecimalDigits {
         exponent += isDown ? -value : value
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension DecimalDigits: SelfTesting {
+    static var testSelectors: TestSelectors { ["testTakesNumbersApart": testTakesNumbersApart] }
+
+    private static func testTakesNumbersApart() {
+        let rows: [(String, UInt64, Int, Bool, Bool)] = [
+            ("0", 0, 0, true, false), ("-12", 12, 0, true, false), ("1.50", 150, -2, false, false),
+            ("2e3", 2, 3, false, false),
+            ("2.5E-3", 25, -4, false, false), ("18446744073709551615", .max, 0, true, false),
+            ("18446744073709551616", 1_844_674_407_370_955_161, 1, true, true),
+            ("0.000000000000000000000001", 1, -24, false, false), ("1e99999999999", 1, 1_000_000_000, false, false),
+            ("1234567890123456789.00000", 12_345_678_901_234_567_890, -1, false, false),
+        ]
+        for (text, mantissa, exponent, isInteger, isTruncated) in rows {
+            var digits = DecimalDigits()
+            text.withUTF8Span { digits.scan($0, from: 0) }
+            expectEqual(digits.mantissa, mantissa, "mantissa of \(text)")
+            expectEqual(digits.exponent, exponent, "exponent of \(text)")
+            expectEqual(digits.isInteger, isInteger, "whether \(text) is an integer")
+            expectEqual(digits.isTruncated, isTruncated, "whether \(text) is truncated")
+            expectEqual(digits.isNegative, text.hasPrefix("-"), "the sign of \(text)")
+        }
+    }
+}
+#endif

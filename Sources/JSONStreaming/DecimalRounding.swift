@@ -135,3 +135,69 @@ enum DecimalRounding {
         return left < right ? -1 : left == right ? 0 : 1
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension DecimalRounding: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
+            "testComparesExactly": testComparesExactly,
+            "testRoundsTiesToEven": testRoundsTiesToEven,
+        ]
+    }
+
+    /// Linear congruential, so that every run checks the same numbers.
+    private static func randomWords(_ count: Int) -> [UInt64] {
+        var state: UInt64 = 42
+        return (0..<count).map { _ in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state ^ state >> 29
+        }
+    }
+
+    private static func testAgreesWithTheStandardLibrary() {
+        for word in randomWords(2000) {
+            let exponent = Int(word % 700) - 360
+            let mantissa = word >> (word % 60)
+            let expected = Double("\(mantissa)e\(exponent)") ?? .nan
+            let got = nearest(mantissa: mantissa, exponent: exponent)
+            if got != expected { expectEqual(got, expected, "\(mantissa)e\(exponent)") }
+        }
+    }
+
+    private static func testComparesExactly() {
+        // Wherever the estimate is certain, whole numbers say the same, also from a neighbour on.
+        for word in randomWords(200) {
+            let exponent = Int(word % 620) - 330
+            let (value, isCertain) = estimate(mantissa: word, exponent: exponent)
+            guard isCertain else { continue }
+            for start in [value, value.nextUp, value == 0 ? 0 : value.nextDown] {
+                let got = exact(digits: BigNumber(word), exponent: exponent, near: start)
+                if got != value { expectEqual(got, value, "\(word)e\(exponent) from \(start)") }
+            }
+        }
+    }
+
+    private static func testRoundsTiesToEven() {
+        let zeros = String(repeating: "0", count: 400)
+        let rows: [(String, Double)] = [
+            ("9007199254740993", 9_007_199_254_740_992), ("9007199254740993.\(zeros)", 9_007_199_254_740_992),
+            ("9007199254740993.\(zeros)1", 9_007_199_254_740_994), ("9007199254740995", 9_007_199_254_740_996),
+            ("9007199254740994.\(String(repeating: "9", count: 400))", 9_007_199_254_740_994),
+            ("1\(zeros)e-400", 1), ("0.\(zeros)1e401", 1),
+        ]
+        for (text, expected) in rows {
+            let got: Double = text.withUTF8Span { span in
+                var digits = DecimalDigits()
+                digits.scan(span, from: 0)
+                return digits.isTruncated ? nearest(to: digits, text: span) : nearest(to: digits)
+            }
+            expectEqual(got, expected, "\(text.prefix(40))…, \(text.utf8.count) bytes")
+        }
+    }
+}
+#endif

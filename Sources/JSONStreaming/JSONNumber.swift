@@ -135,3 +135,83 @@ enum DigitWords {
         return (low &+ high) &>> 32
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension JSONNumber: SelfTesting {
+    /// The tests of this type.
+    @usableFromInline
+    static var testSelectors: TestSelectors {
+        [
+            "testKeepsIntegersExact": testKeepsIntegersExact,
+            "testRoundsReals": testRoundsReals,
+            "testSendsWhatIsTooLargeAsText": testSendsWhatIsTooLargeAsText,
+            "testReadsEightDigits": testReadsEightDigits,
+        ]
+    }
+
+    private static func value(_ text: String) -> JSONNumber { text.withUTF8Span { value(of: $0) } }
+
+    private static func testKeepsIntegersExact() {
+        let integers: [Int64] = [
+            0, 1, -1, 9, 10, .max, .min, .max - 1, .min + 1, 999_999_999_999_999_999, 1_000_000_000_000_000_000,
+        ]
+        for integer in integers {
+            expectEqual(value("\(integer)"), .integer(integer), "\(integer)")
+            JSONScanner.expectOutcome(Array("[\(integer)]".utf8), "[ integer \(integer) ]", "\(integer)")
+        }
+        for integer in [UInt64(Int64.max) + 1, .max, .max - 1, 10_000_000_000_000_000_000] {
+            expectEqual(value("\(integer)"), .unsigned(integer), "\(integer)")
+            JSONScanner.expectOutcome(Array("[\(integer)]".utf8), "[ unsigned \(integer) ]", "\(integer)")
+        }
+        expectEqual(value("-0").description, "real(-0.0)", "the negative zero")
+    }
+
+    private var description: String { "\(self)" }
+
+    private static func testRoundsReals() {
+        let rows: [(String, Double)] = [
+            ("0.0", 0), ("1.0", 1), ("-1.5e3", -1500), ("1e0", 1), ("1E+2", 100), ("1e-2", 0.01), ("0.1", 0.1),
+            ("1e22", 1e22), ("1e23", 1e23),
+            ("123456789.12345678", 123456789.12345678), ("0.000000000000000000000000000001", 1e-30), ("1e-400", 0),
+            ("4.9e-324", .leastNonzeroMagnitude), ("2.4703282292062327e-324", 0),
+            ("2.4703282292062328e-324", .leastNonzeroMagnitude),
+            ("2.2250738585072011e-308", .leastNormalMagnitude.nextDown),
+            ("1.7976931348623157e308", .greatestFiniteMagnitude),
+            ("9007199254740993.0", 9007199254740992), ("9007199254740995.0", 9007199254740996), ("0e999999999999", 0),
+        ]
+        for (text, expected) in rows {
+            expectEqual(value(text), .real(expected), text)
+            JSONScanner.expectOutcome(Array("[\(text)]".utf8), "[ real \(expected) ]", text)
+        }
+    }
+
+    private static func testSendsWhatIsTooLargeAsText() {
+        let rows = [
+            "18446744073709551616", "-9223372036854775809", "100000000000000000000", "1e309", "-1.8e308",
+            "1.7976931348623159e308",
+            "1e99999999999999999999", String(repeating: "9", count: 400) + ".5",
+        ]
+        for text in rows {
+            expectEqual(value(text), .text, text)
+            JSONScanner.expectOutcome(Array("[\(text)]".utf8), "[ number \(text) ]", text)
+        }
+    }
+
+    private static func testReadsEightDigits() {
+        for (text, expected) in [
+            ("12345678", 12_345_678), ("00000000", 0), ("99999999", 99_999_999), ("10000001", 10_000_001),
+        ] {
+            let word = text.withUTF8Span { $0.uncheckedWord(0) }
+            expectTrue(DigitWords.areDigits(word), "digits \(text)")
+            expectEqual(DigitWords.value(of: word), UInt64(expected), "value of \(text)")
+        }
+        for text in ["1234567:", "/2345678", "1234 678", "12345\u{7F}78", "é345678"] {
+            expectFalse(text.withUTF8Span { DigitWords.areDigits($0.uncheckedWord(0)) }, "digits \(text)")
+        }
+    }
+}
+#endif

@@ -91,4 +91,87 @@ extension PlistSink where Self: ~Copyable {
     ) throws(StreamError) {
         try text.withUTF8Span { bytes throws(StreamError) in try readJSON(bytes, options: options) }
     }
+
+    /// Receives a whole JSON document from a file, in chunks and constant memory.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    @inlinable
+    public mutating func readJSON(
+        contentsOfFile path: String,
+        options: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) {
+        let file = try InputFile(path: path)
+        try readJSON(file, options: options)
+    }
+
+    /// Receives a whole JSON document from an open file or another descriptor, in chunks and constant memory.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    @inlinable
+    public mutating func readJSON(
+        _ file: borrowing InputFile,
+        options: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) {
+        var scanner = JSONScanner(options: options)
+        try file.readChunks { chunk throws(StreamError) in try scanner.scan(chunk, into: &self) }
+        try scanner.finish(into: &self)
+    }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum JSONReaderTests {}
+
+extension JSONReaderTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
+            "testReadsAnotherInputAfterReset": testReadsAnotherInputAfterReset,
+            "testSendsRepeatedNames": testSendsRepeatedNames,
+        ]
+    }
+
+    private static func testReadsThroughEveryDoor() throws {
+        let text = #"{"a": [1, "é"]}"#
+        let expected = #"{ key "a" [ integer 1 string "é" ] }"#
+        var fromText = EventTrace()
+        try fromText.readJSON(text)
+        expectEqual(fromText.text, expected, "from a string")
+        var fromBytes = EventTrace()
+        try fromBytes.readJSON(Array(text.utf8))
+        expectEqual(fromBytes.text, expected, "from an array")
+        var reader = JSONReader(sink: EventTrace())
+        try text.withUTF8Span { try reader.feed($0) }
+        try reader.finish()
+        expectEqual(reader.sink.text, expected, "in chunks")
+        expectEqual(reader.byteOffset, text.utf8.count, "bytes")
+    }
+
+    private static func testReadsAnotherInputAfterReset() throws {
+        var reader = JSONReader(sink: EventTrace())
+        expectThrows(StreamError.self, "a bad input") {
+            try "[".withUTF8Span { try reader.feed($0) }; try reader.finish()
+        }
+        reader.reset()
+        reader.sink = EventTrace()
+        try "1 ".withUTF8Span { try reader.feed($0) }
+        try reader.finish()
+        expectEqual(reader.sink.text, "integer 1", "the next input")
+    }
+
+    private static func testSendsRepeatedNames() throws {
+        var trace = EventTrace()
+        try trace.readJSON(#"{"a":1,"a":2}"#)
+        expectEqual(trace.text, #"{ key "a" integer 1 key "a" integer 2 }"#, "repeated names")
+        var unique = UniqueKeys(EventTrace())
+        let error = expectThrows(StreamError.self, "refused") { try unique.readJSON(#"{"a":1,"\u0061":2}"#) }
+        expectEqual(error?.kind, .duplicateKey, "kind")
+        expectEqual(error?.position?.column, 8, "column")
+    }
+}
+#endif

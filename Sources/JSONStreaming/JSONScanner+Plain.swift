@@ -285,3 +285,63 @@ extension JSONScanner {
         }
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum JSONScannerPlainTests {}
+
+extension JSONScannerPlainTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testNamesWhatItExpects": testNamesWhatItExpects,
+            "testReportsTheEnd": testReportsTheEnd,
+            "testNamesBytes": testNamesBytes,
+        ]
+    }
+
+    private static func testNamesWhatItExpects() {
+        let rows: [(String, String)] = [
+            ("]", "! invalidSyntax expected a value, found ']' at line 1, column 1 (byte 0)"),
+            ("[}", "[ ! invalidSyntax expected a value or ']', found '}' at line 1, column 2 (byte 1)"),
+            ("[1}", "[ integer 1 ! invalidSyntax expected ',' or ']', found '}' at line 1, column 3 (byte 2)"),
+            ("{]", "{ ! invalidSyntax expected a member name or '}', found ']' at line 1, column 2 (byte 1)"),
+            ("{\"a\",", "{ key \"a\" ! invalidSyntax expected ':', found ',' at line 1, column 5 (byte 4)"),
+            ("[1,]", "[ integer 1 ! invalidSyntax expected a value, found ']' at line 1, column 4 (byte 3)"),
+            (
+                "{\"a\":1,}",
+                "{ key \"a\" integer 1 ! invalidSyntax expected a member name, found '}' at line 1, column 8 (byte 7)"
+            ),
+            ("[truE]", "[ ! invalidSyntax expected 'true', found 'E' at line 1, column 5 (byte 4)"),
+            ("[-a]", "[ ! invalidSyntax expected a digit, found 'a' at line 1, column 3 (byte 2)"),
+            ("[00]", "[ ! invalidSyntax got a number with a leading zero at line 1, column 3 (byte 2)"),
+            (
+                "[1] 2",
+                "[ integer 1 ] ! invalidSyntax expected the end of the input, found '2' at line 1, column 5 (byte 4)"
+            ),
+            ("\u{FEFF}[]", "! invalidSyntax expected a value, found a byte order mark at line 1, column 1 (byte 0)"),
+        ]
+        for (text, expected) in rows { JSONScanner.expectOutcome(Array(text.utf8), expected, text) }
+    }
+
+    private static func testReportsTheEnd() {
+        let document = #"{"a":[1.5e+3,"\u00fc\n",true],"b":null}"#
+        for count in 0..<document.utf8.count {
+            let outcome = JSONScanner.outcome([Array(document.utf8.prefix(count))])
+            expectTrue(outcome.contains("! unexpectedEnd"), "an unexpected end after \(count) bytes")
+            expectTrue(outcome.hasSuffix("(byte \(count))"), "the offset after \(count) bytes")
+        }
+        JSONScanner.expectOutcome(
+            [], "! unexpectedEnd expected a value, found the end of the input at line 1, column 1 (byte 0)", "nothing")
+    }
+
+    private static func testNamesBytes() {
+        expectEqual(JSONScanner.name(of: 0x00), "byte 0x00", "NUL")
+        expectEqual(JSONScanner.name(of: 0xC3), "byte 0xC3", "not ASCII")
+        expectEqual(JSONScanner.name(of: 0x0A), "the end of a line", "LF")
+        expectEqual(JSONScanner.name(of: 0x27), "\"'\"", "a quote")
+    }
+}
+#endif

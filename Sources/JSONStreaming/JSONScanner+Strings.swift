@@ -132,3 +132,67 @@ extension JSONScanner {
         return append(scalar: scalar, in: bytes, at: offset)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum JSONScannerStringsTests {}
+
+extension JSONScannerStringsTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testUnescapesKeysAndValues": testUnescapesKeysAndValues,
+            "testAcceptsEveryLengthOfUTF8": testAcceptsEveryLengthOfUTF8,
+            "testRejectsInvalidUTF8": testRejectsInvalidUTF8,
+            "testRejectsLoneSurrogates": testRejectsLoneSurrogates,
+        ]
+    }
+
+    private static func testUnescapesKeysAndValues() {
+        let escapes = #"\"\\\/\b\f\n\r\t\u0041\u00e9\u20AC\ud83d\ude42"#
+        let text = "{\"\(escapes)\":\"\(escapes)\"}"
+        let value = #""\u{22}\u{5c}/\u{8}\u{c}\u{a}\u{d}\u{9}Aé€🙂""#
+        JSONScanner.expectOutcome(Array(text.utf8), "{ key \(value) string \(value) }", "escapes")
+        JSONScanner.expectOutcome(Array(#"["\u0000"]"#.utf8), #"[ string "\u{0}" ]"#, "NUL")
+    }
+
+    private static func testAcceptsEveryLengthOfUTF8() {
+        for scalar in [
+            "\u{7F}", "\u{80}", "\u{7FF}", "\u{800}", "\u{D7FF}", "\u{E000}", "\u{FFFF}", "\u{10000}", "\u{10FFFF}",
+        ] {
+            JSONScanner.expectOutcome(Array("[\"a\(scalar)b\"]".utf8), "[ string \"a\(scalar)b\" ]", "scalar \(scalar)")
+        }
+    }
+
+    private static func testRejectsInvalidUTF8() {
+        // Each row's last byte is the first that no valid text has.
+        let rows: [[UInt8]] = [
+            [0x80], [0xBF], [0xC0], [0xC1], [0xF5], [0xFF], [0xC2, 0x22], [0xC2, 0xC2], [0xE0, 0x9F],
+            [0xE0, 0xA0, 0x22],
+            [0xED, 0xA0], [0xEF, 0xBF, 0x7F], [0xF0, 0x8F], [0xF4, 0x90], [0xF0, 0x90, 0x80, 0x22], [0xF1, 0x22],
+        ]
+        for row in rows {
+            let text = Array("[\"".utf8) + row + Array("\"]".utf8)
+            JSONScanner.expectOutcome(text, nil, "bytes \(row)")
+            let outcome = JSONScanner.outcome([text])
+            expectTrue(outcome.hasPrefix("[ ! invalidText"), "invalid text \(row): \(outcome)")
+            expectTrue(outcome.hasSuffix("(byte \(1 + row.count))"), "the offset of \(row): \(outcome)")
+        }
+    }
+
+    private static func testRejectsLoneSurrogates() {
+        let rows: [(String, Int)] = [
+            (#"["\ud800"]"#, 8), (#"["\udc00"]"#, 7), (#"["\ud800\n"]"#, 9), (#"["\ud800\u0041"]"#, 13),
+            (#"["\ud800\ud800"]"#, 13), (#"["\udfff\ud800"]"#, 7), (#"["\ud800x"]"#, 8),
+        ]
+        for (text, offset) in rows {
+            JSONScanner.expectOutcome(Array(text.utf8), nil, text)
+            let outcome = JSONScanner.outcome([Array(text.utf8)])
+            expectTrue(outcome.hasPrefix("[ ! invalidText"), "invalid text \(text): \(outcome)")
+            expectTrue(outcome.hasSuffix("(byte \(offset))"), "the offset of \(text): \(outcome)")
+        }
+    }
+}
+#endif

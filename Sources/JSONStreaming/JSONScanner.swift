@@ -29,8 +29,8 @@ public struct JSONScanner: Sendable {
         case minus, zero, integer, point, fraction, exponent, exponentSign, exponentDigits
         case failed
 
-        /// Whether the scanner is between tokens, where the fast loop can start.
-        @usableFromInline var isBetweenTokens: Bool { rawValue <= State.beforeRoot.rawValue }
+        /// Whether the fast loop can start here: between tokens, but not before a colon.
+        @usableFromInline var startsRuns: Bool { rawValue <= State.beforeRoot.rawValue && self != .colon }
     }
 
     @usableFromInline let options: JSONReaderOptions
@@ -115,7 +115,7 @@ public struct JSONScanner: Sendable {
         let chunk = bytes.extracting(first: allowed)
         var offset = 0
         while offset < allowed {
-            if allowsRuns && state.isBetweenTokens && allowed - offset > Self.margin {
+            if allowsRuns && state.startsRuns && allowed - offset > Self.margin {
                 offset = try scanRuns(chunk, from: offset, into: &sink)
             }
             offset = try scanPlainToken(chunk, from: offset, into: &sink)
@@ -231,3 +231,226 @@ private enum LineCount {
         Int(SIMD16<UInt16>(truncatingIfNeeded: lanes).wrappedSum())
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension JSONScanner: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testCountsLinesAndColumns": testCountsLinesAndColumns,
+            "testReportsTheSinksErrorAtItsToken": testReportsTheSinksErrorAtItsToken,
+            "testStaysFailed": testStaysFailed,
+            "testKeepsLimits": testKeepsLimits,
+            "testScansSequences": testScansSequences,
+            "testNestsWithoutRecursion": testNestsWithoutRecursion,
+        ]
+    }
+
+    /// The trace of a reading and its error, as one line; `!` precedes the error.
+    static func outcome(_ chunks: [[UInt8]], options: JSONReaderOptions = JSONReaderOptions()) -> String {
+        var scanner = JSONScanner(options: options)
+        var trace = EventTrace()
+        do throws(StreamError) {
+            for chunk in chunks {
+                try unsafe chunk.withUnsafeBufferPointer { buffer throws(StreamError) in
+                    // SAFETY: the span does not leave the closure.
+                    try scanner.scan(unsafe UnsafeRawBufferPointer(buffer).bytes, into: &trace)
+                }
+            }
+            try scanner.finish(into: &trace)
+            return trace.text
+        } catch {
+            return (trace.events + ["! \(error.kind)", error.description]).joined(separator: " ")
+        }
+    }
+
+    /// Reads whole, from the fast loop and without it, byte by byte and at every split point, and expects one outcome.
+    ///
+    /// The fast loop needs bytes to come; a second text with spaces at its end gives it some, and must differ in
+    /// nothing but where the input ends.
+    static func expectOutcome(
+        _ text: [UInt8], _ expected: String?, options: JSONReaderOptions = JSONReaderOptions(), _ message: String,
+        line: UInt = #line
+    ) {
+        let whole = outcome([text], options: options)
+        if let expected { expectEqual(whole, expected, message, line: line) }
+        for padding in [0, 100] {
+            let text = text + [UInt8](repeating: 0x20, count: padding)
+            let whole = padding == 0 ? whole : outcome([text], options: options)
+            var plain = options
+            plain.usesPlainScan = true
+            expectEqual(outcome([text], options: plain), whole, "\(message), by the plain machine", line: line)
+            expectEqual(
+                outcome(text.map { [$0] }, options: options), whole, "\(message), byte by byte", line: line)
+            for split in text.indices.prefix(300) {
+                let chunks = [Array(text[..<split]), Array(text[split...])]
+                expectEqual(outcome(chunks, options: options), whole, "\(message), split at \(split)", line: line)
+            }
+        }
+    }
+
+    private static func testCountsLinesAndColumns() {
+        expectOutcome(
+            Array("[1,\n\r\n\t2,\n  x]".utf8),
+            "[ integer 1 integer 2 ! invalidSyntax expected a value, found 'x' at line 4, column 3 (byte 12)",
+            "in line 4")
+        let lines = Array("[".utf8) + [UInt8](repeating: 0x0A, count: 5000) + Array("x".utf8)
+        expectOutcome(
+            lines, "[ ! invalidSyntax expected a value or ']', found 'x' at line 5001, column 1 (byte 5001)",
+            "many lines")
+    }
+
+    private struct Refusal: Error {}
+
+    /// Refuses strings, and the key `no`.
+    private struct Refuser: PlistSink {
+        var trace = EventTrace()
+        mutating func beginArray() throws(StreamError) { try trace.beginArray() }
+        mutating func endArray() throws(StreamError) { throw StreamError.stopRequest() }
+        mutating func beginDictionary() throws(StreamError) { try trace.beginDictionary() }
+        mutating func endDictionary() throws(StreamError) { try trace.endDictionary() }
+        mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+            if utf8.equals("no") { throw StreamError(.unknownMember, "no member 'no'") }
+            try trace.writeKey(utf8)
+        }
+        mutating func writeNull() throws(StreamError) { try trace.writeNull() }
+        mutating func writeBool(_ value: Bool) throws(StreamError) { try trace.writeBool(value) }
+        mutating func writeInteger(_ value: Int64) throws(StreamError) {
+            if value == 13 { throw StreamError(.unrepresentable, "13") }
+            try trace.writeInteger(value)
+        }
+        mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try trace.writeUnsigned(value) }
+        mutating func writeReal(_ value: Double) throws(StreamError) { try trace.writeReal(value) }
+        mutating func writeNumber(text: RawSpan) throws(StreamError) { try trace.writeNumber(text: text) }
+        mutating func writeString(_ utf8: RawSpan) throws(StreamError) { throw StreamError(.typeMismatch, "string") }
+        mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try trace.writeData(bytes) }
+        mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+            try trace.writeDate(secondsSince2001: seconds)
+        }
+    }
+
+    private static func testReportsTheSinksErrorAtItsToken() {
+        let rows: [(String, StreamError.Kind, Int, Int)] = [
+            ("{\"a\":\n \"text\"}", .typeMismatch, 2, 2),
+            ("{\"a\": 1, \"no\": 2}", .unknownMember, 1, 10),
+            ("[1,\n13\n\n]", .unrepresentable, 2, 1),
+            ("[1\n]", .stopRequested, 2, 1),
+            ("13", .unrepresentable, 1, 1),
+        ]
+        for (text, kind, line, column) in rows {
+            for padding in [0, 100] {
+                let bytes = Array(text.utf8) + [UInt8](repeating: 0x0A, count: padding)
+                for size in [1, 2, 3, 1000] {
+                    var reader = JSONReader(sink: Refuser())
+                    let error = expectThrows(StreamError.self, text) {
+                        for start in stride(from: 0, to: bytes.count, by: size) {
+                            // SAFETY: the span does not leave the closure.
+                            try unsafe bytes[start..<min(start + size, bytes.count)].withUnsafeBytes {
+                                try reader.feed(unsafe $0.bytes)
+                            }
+                        }
+                        try reader.finish()
+                    }
+                    expectEqual(error?.kind, kind, "kind of \(text)")
+                    expectEqual(error?.position?.line, line, "line of \(text) in pieces of \(size)")
+                    expectEqual(error?.position?.column, column, "column of \(text) in pieces of \(size)")
+                }
+            }
+        }
+    }
+
+    private static func testStaysFailed() throws {
+        var scanner = JSONScanner()
+        var trace = EventTrace()
+        let first = expectThrows(StreamError.self, "first") {
+            try "[1,]".withUTF8Span { try scanner.scan($0, into: &trace) }
+        }
+        let second = expectThrows(StreamError.self, "again") {
+            try "1]".withUTF8Span { try scanner.scan($0, into: &trace) }
+        }
+        let third = expectThrows(StreamError.self, "finish") { try scanner.finish(into: &trace) }
+        expectEqual(first?.position?.byteOffset, 3, "offset")
+        expectEqual(second, first, "the error of the next chunk")
+        expectEqual(third, first, "the error of the end")
+        expectEqual(trace.text, "[ integer 1", "nothing is sent after the error")
+    }
+
+    private static func testKeepsLimits() {
+        func rows(_ limits: StreamLimits, _ rows: [(String, String)]) {
+            for (text, expected) in rows {
+                expectOutcome(
+                    Array(text.utf8), expected, options: JSONReaderOptions(limits: limits), "\(text) within \(limits)")
+            }
+        }
+        rows(
+            StreamLimits(depth: 2),
+            [
+                ("[{}]", "[ { } ]"),
+                (
+                    "[{\"a\":[]}]",
+                    "[ { key \"a\" ! limitExceeded more than 2 levels of nesting at line 1, column 7 (byte 6)"
+                ),
+            ])
+        let bytes100 = String(repeating: "a", count: 98) + "ü"
+        let limit = StreamLimits(stringByteCount: 100, numberByteCount: 70)
+        let refusal = "! limitExceeded more than 100 bytes in a string at line 1, column"
+        rows(
+            limit,
+            [
+                ("[\"\(bytes100)\"]", "[ string \"\(bytes100)\" ]"),
+                ("[\"\(bytes100)b\"]", "[ \(refusal) 103 (byte 102)"),
+                ("[\"\\n\(bytes100)\"]", "[ \(refusal) 104 (byte 103)"),
+                ("{\"\(bytes100)\\u0000\":1}", "{ \(refusal) 108 (byte 107)"),
+                ("[0.\(String(repeating: "0", count: 68))]", "[ real 0.0 ]"),
+                (
+                    "[0.\(String(repeating: "0", count: 69))]",
+                    "[ ! limitExceeded more than 70 bytes in a number at line 1, column 72 (byte 71)"
+                ),
+            ])
+        rows(StreamLimits(stringByteCount: 3), [("[\"abc\"]", "[ string \"abc\" ]")])
+        rows(
+            StreamLimits(totalByteCount: 4),
+            [
+                ("[12]", "[ integer 12 ]"),
+                ("[123]", "[ ! limitExceeded more than 4 bytes of input at line 1, column 5 (byte 4)"),
+            ])
+    }
+
+    private static func testScansSequences() {
+        let options = JSONReaderOptions(isSequence: true)
+        let rows = [
+            ("", ""), (" \n", ""), ("1", "integer 1"), ("1\n2\n", "integer 1 integer 2"),
+            ("{}\r\n[] \"a\" null", "{ } [ ] string \"a\" null"),
+            (
+                "{}{}",
+                "{ } ! invalidSyntax expected whitespace before the next value, found '{' at line 1, column 3 (byte 2)"
+            ),
+            (
+                "1\n[",
+                "integer 1 [ ! unexpectedEnd expected a value or ']', found the end of the input at line 2, column 2 (byte 3)"
+            ),
+        ]
+        for (text, expected) in rows {
+            // Padding would change what the end of an input means only for errors at the end.
+            expectOutcome(Array(text.utf8), expected, options: options, "sequence \(text)")
+        }
+    }
+
+    private static func testNestsWithoutRecursion() {
+        let depth = 100_000
+        let limits = StreamLimits(depth: depth)
+        let text = [UInt8](repeating: 0x5B, count: depth) + [UInt8](repeating: 0x5D, count: depth)
+        var sink = NullSink()
+        expectNoThrow("at the limit") { try sink.readJSON(text, options: JSONReaderOptions(limits: limits)) }
+        let error = expectThrows(StreamError.self, "beyond") {
+            try sink.readJSON([0x5B] + text, options: JSONReaderOptions(limits: limits))
+        }
+        expectEqual(error?.kind, .limitExceeded, "kind")
+        expectEqual(error?.position?.byteOffset, depth, "offset")
+    }
+}
+#endif

@@ -96,3 +96,41 @@ enum JSONText {
         value < 10 ? 0x30 + value : 0x57 + value
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension JSONText: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testEscapesWhatItMust": testEscapesWhatItMust,
+            "testEscapesInEveryPlace": testEscapesInEveryPlace,
+        ]
+    }
+
+    private static func quoted(_ text: String) throws -> String? {
+        var output = ByteOutput()
+        try text.withUTF8Span { try writeQuoted($0, to: &output) }
+        return output.withBytes { String(validating: $0) }
+    }
+
+    private static func testEscapesWhatItMust() throws {
+        expectEqual(try quoted("\"\\/\u{8}\u{c}\n\r\t"), #""\"\\/\b\f\n\r\t""#, "short escapes")
+        expectEqual(try quoted("\0\u{1}\u{1f}\u{7f}"), "\"\\u0000\\u0001\\u001f\u{7f}\"", "control characters")
+        expectEqual(try quoted("é€🙂\u{2028}"), "\"é€🙂\u{2028}\"", "characters beyond ASCII")
+    }
+
+    private static func testEscapesInEveryPlace() throws {
+        for count in 0..<40 {
+            let head = String(repeating: "a", count: count)
+            for tail in ["", "é", "bbbbbbbbb"] {
+                expectEqual(try quoted("\(head)\"\(tail)"), "\"\(head)\\\"\(tail)\"", "a quote after \(count) bytes")
+                expectEqual(
+                    try quoted("é\(head)\n\(tail)"), "\"é\(head)\\n\(tail)\"", "a newline after \(count + 2) bytes")
+            }
+        }
+    }
+}
+#endif

@@ -148,3 +148,106 @@ enum IntegerText {
         output.appendReserved(word: digits >> UInt64(8 * zeros), byteCount: 8 - zeros)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum JSONWriterValuesTests {}
+
+extension JSONWriterValuesTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testWritesEveryWidthOfInteger": testWritesEveryWidthOfInteger,
+            "testFollowsTheNonFinitePolicy": testFollowsTheNonFinitePolicy,
+            "testWritesDataAndDates": testWritesDataAndDates,
+            "testRefusesInvalidUTF8": testRefusesInvalidUTF8,
+        ]
+    }
+
+    private static func written(
+        _ options: JSONWriterOptions = JSONWriterOptions(), _ body: (inout JSONWriter) throws(StreamError) -> Void
+    ) throws(StreamError) -> String {
+        var writer = JSONWriter(options: options)
+        try body(&writer)
+        try writer.finish()
+        return writer.text
+    }
+
+    private static func testWritesEveryWidthOfInteger() throws {
+        var power: UInt64 = 1
+        for _ in 0..<20 {
+            for value in [power - 1, power, power &+ power &* 8 / 9] {
+                expectEqual(
+                    try written { writer throws(StreamError) in try writer.writeUnsigned(value) }, "\(value)",
+                    "unsigned")
+                let signed = Int64(truncatingIfNeeded: value)
+                expectEqual(
+                    try written { writer throws(StreamError) in try writer.writeInteger(signed) }, "\(signed)", "signed"
+                )
+            }
+            power = power &* 10
+        }
+        expectEqual(
+            try written { writer throws(StreamError) in try writer.writeInteger(.min) }, "\(Int64.min)", "the least")
+        expectEqual(
+            try written { writer throws(StreamError) in try writer.writeUnsigned(.max) }, "\(UInt64.max)",
+            "the greatest")
+    }
+
+    private static func testFollowsTheNonFinitePolicy() throws {
+        for (value, name) in [(Double.nan, "NaN"), (.infinity, "Infinity"), (-.infinity, "-Infinity")] {
+            let error = expectThrows(StreamError.self, name) {
+                _ = try written { writer throws(StreamError) in try writer.writeReal(value) }
+            }
+            expectEqual(error?.kind, .unrepresentable, "kind for \(name)")
+            expectEqual(
+                try written(JSONWriterOptions(nonFinite: .null)) { writer throws(StreamError) in
+                    try writer.writeReal(value)
+                }, "null", name)
+            expectEqual(
+                try written(JSONWriterOptions(nonFinite: .string)) { writer throws(StreamError) in
+                    try writer.writeReal(value)
+                }, "\"\(name)\"", name)
+        }
+    }
+
+    private static func testWritesDataAndDates() throws {
+        let text = try written { writer throws(StreamError) in
+            try writer.beginArray()
+            for text in ["", "f", "fo", "foo", "foob"] {
+                try text.withUTF8Span { bytes throws(StreamError) in try writer.writeData(bytes) }
+            }
+            try writer.writeDate(secondsSince2001: 0.25)
+            try writer.endArray()
+        }
+        // RFC 4648 section 10.
+        expectEqual(text, #"["","Zg==","Zm8=","Zm9v","Zm9vYg==","2001-01-01T00:00:00.250Z"]"#, "text")
+        expectEqual(
+            try written(JSONWriterOptions(dates: .secondsSince2001)) { writer throws(StreamError) in
+                try writer.writeDate(secondsSince2001: 0.25)
+            },
+            "0.25", "seconds")
+        let error = expectThrows(StreamError.self, "a date far away") {
+            _ = try written { writer throws(StreamError) in try writer.writeDate(secondsSince2001: 1e15) }
+        }
+        expectEqual(error?.kind, .unrepresentable, "kind")
+    }
+
+    private static func testRefusesInvalidUTF8() {
+        for bytes: [UInt8] in [
+            [0x80], [0xC3], [0xED, 0xA0, 0x80, 0x61, 0x61], [0x61, 0x61, 0xF5, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61],
+        ] {
+            let error = expectThrows(StreamError.self, "bytes \(bytes)") {
+                // SAFETY: the span does not leave the closure.
+                try unsafe bytes.withUnsafeBytes { buffer in
+                    var writer = JSONWriter()
+                    try writer.writeString(unsafe buffer.bytes)
+                }
+            }
+            expectEqual(error?.kind, .invalidText, "kind of \(bytes)")
+        }
+    }
+}
+#endif

@@ -29,3 +29,22 @@ enum NumberGrammar {
         return offset == text.byteCount
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension NumberGrammar: SelfTesting {
+    static var testSelectors: TestSelectors { ["testAcceptsNumbersOnly": testAcceptsNumbersOnly] }
+
+    private static func testAcceptsNumbersOnly() {
+        for text in ["0", "-0", "10", "1.0", "0.5e-3", "1E+2", "1e400", "-9223372036854775809"] {
+            expectTrue(text.withUTF8Span { accepts($0) }, text)
+        }
+        for text in ["", "-", "+1", "01", "-01", ".5", "1.", "1e", "1e+", "1 ", "0x1", "NaN", "1.5.5", "1e5.5", "--1"] {
+            expectFalse(text.withUTF8Span { accepts($0) }, text)
+        }
+    }
+}
+#endif

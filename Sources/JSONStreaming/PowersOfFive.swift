@@ -53,3 +53,44 @@ struct PowersOfFive: @unchecked Sendable {
         unsafe words = UnsafePointer(memory)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension PowersOfFive: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testHoldsExactPowers": testHoldsExactPowers,
+            "testIsConsistent": testIsConsistent,
+        ]
+    }
+
+    private static func testHoldsExactPowers() {
+        // 5^27 is the last in one word.
+        var power: UInt64 = 1
+        for exponent in 0...27 {
+            let (high, low) = table.power(exponent)
+            expectEqual(high, power << UInt64(power.leadingZeroBitCount), "5^\(exponent)")
+            expectEqual(low, 0, "the low word of 5^\(exponent)")
+            if exponent < 27 { power *= 5 }
+        }
+        // 1/5 is 0.001100110011… in binary; rounded up in its last bit.
+        expectEqual(table.power(-1).high, 0xCCCC_CCCC_CCCC_CCCC, "1/5")
+        expectEqual(table.power(-1).low, 0xCCCC_CCCC_CCCC_CCCD, "the low word of 1/5")
+    }
+
+    private static func testIsConsistent() {
+        // 5^n times 5^-n is one: the product of the high words is just below a power of two.
+        for exponent in 1...308 {
+            let product = table.power(exponent).high.multipliedFullWidth(by: table.power(-exponent).high).high
+            let isNearPower =
+                product >= 0x3FFF_FFFF_FFFF_FFFD && product <= 0x4000_0000_0000_0000
+                || product >= 0x7FFF_FFFF_FFFF_FFFD && product <= 0x8000_0000_0000_0000
+            expectTrue(isNearPower, "5^\(exponent) and its reciprocal: \(product)")
+            expectEqual(table.power(exponent).high >> 63, 1, "the first bit of 5^\(exponent)")
+        }
+    }
+}
+#endif

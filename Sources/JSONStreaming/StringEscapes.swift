@@ -98,3 +98,34 @@ enum StringEscapes {
         return value
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension StringEscapes: SelfTesting {
+    /// The tests of this type.
+    @usableFromInline
+    static var testSelectors: TestSelectors {
+        ["testUnescapesOrDeclines": testUnescapesOrDeclines]
+    }
+
+    private static func testUnescapesOrDeclines() {
+        let rows: [(String, String?)] = [
+            (#"a\nb""#, "a\nb"), (#"\u0041\u00e9\u20ac\ud83d\ude42""#, "Aé€🙂"),
+            (#"\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
+            (#"é\\é""#, "é\\é"), (#"\x""#, nil), (#"\u00g0""#, nil), (#"\ud800""#, nil), (#"\udc00""#, nil),
+            ("\\n\u{1}\"", nil),
+            (#"never closed \n"#, nil), (#"\nlonger than twenty bytes""#, nil),
+        ]
+        for (text, expected) in rows {
+            var bytes: [UInt8] = []
+            let padded = text + String(repeating: expected == nil && text.hasPrefix("never") ? "a" : " ", count: 20)
+            let end = padded.withUTF8Span { unescape($0, from: 0, into: &bytes, limit: 20) }
+            expectEqual(end, expected == nil ? StringRuns.notFound : text.utf8.count, "end of \(text)")
+            expectEqual(String(validating: bytes, as: UTF8.self), expected ?? "", "text of \(text)")
+        }
+    }
+}
+#endif

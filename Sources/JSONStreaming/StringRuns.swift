@@ -108,3 +108,59 @@ enum StringRuns {
         return offset
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension StringRuns: SelfTesting {
+    /// The tests of this type.
+    @usableFromInline
+    static var testSelectors: TestSelectors {
+        [
+            "testFindsEverySpecialByteInEveryPlace": testFindsEverySpecialByteInEveryPlace,
+            "testAgreesWithTheStandardLibraryOnUTF8": testAgreesWithTheStandardLibraryOnUTF8,
+            "testSkipsWhitespaceOnly": testSkipsWhitespaceOnly,
+        ]
+    }
+
+    private static func testFindsEverySpecialByteInEveryPlace() {
+        for byte in UInt8.min ... .max {
+            for place in 0..<8 {
+                let word =
+                    UInt64(0x6161_6161_6161_6161) & ~(0xFF << UInt64(8 * place)) | UInt64(byte) << UInt64(8 * place)
+                let isSpecial = byte < 0x20 || byte == 0x22 || byte == 0x5C || byte >= 0x80
+                let found = specialBytes(in: word)
+                let expected = isSpecial ? place : 8
+                guard found.trailingZeroBitCount >> 3 != expected else { continue }
+                expectEqual(found.trailingZeroBitCount >> 3, expected, "byte \(byte) in place \(place)")
+            }
+        }
+        expectEqual(specialBytes(in: 0x6161_6161_6161_6161), 0, "plain text")
+    }
+
+    private static func testAgreesWithTheStandardLibraryOnUTF8() {
+        // Every first and second byte, with continuations that are mostly valid.
+        for first in UInt8(0x80) ... .max {
+            for second in stride(from: UInt8(0x40), through: 0xF0, by: 1) {
+                for rest: [UInt8] in [[0x80, 0xBF, 0x61], [0x61, 0x61, 0x61]] {
+                    let bytes = [first, second] + rest + [0x61, 0x61, 0x61]
+                    let isValid = String(validating: bytes, as: UTF8.self) != nil
+                    // SAFETY: the span does not leave the closure.
+                    let end = unsafe bytes.withUnsafeBytes { endOfMultibyteRun(in: unsafe $0.bytes, from: 0) }
+                    if (end >= 0) != isValid { expectEqual(end >= 0, isValid, "validity of \(bytes)") }
+                }
+            }
+        }
+    }
+
+    private static func testSkipsWhitespaceOnly() {
+        for count in 0..<30 {
+            let text = String(repeating: " ", count: count) + "\n\r\t  x.............."
+            text.withUTF8Span { expectEqual(endOfWhitespaceRun(in: $0, from: 0), count + 5, "\(count) spaces") }
+        }
+        "\u{B}         ".withUTF8Span { expectEqual(endOfWhitespaceRun(in: $0, from: 0), 0, "a vertical tab") }
+    }
+}
+#endif

@@ -48,7 +48,7 @@ public struct ByteOutput: ~Copyable {
 
     /// Appends bytes.
     ///
-    /// - Throws: ``StreamError/Kind/inputOutput`` when the descriptor refuses.
+    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public mutating func append(_ bytes: RawSpan) throws(StreamError) {
         try reserve(bytes.byteCount)
         appendReserved(bytes)
@@ -56,7 +56,7 @@ public struct ByteOutput: ~Copyable {
 
     /// Appends one byte.
     ///
-    /// - Throws: ``StreamError/Kind/inputOutput`` when the descriptor refuses.
+    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public mutating func append(_ byte: UInt8) throws(StreamError) {
         try reserve(1)
         appendReserved(byte)
@@ -64,7 +64,7 @@ public struct ByteOutput: ~Copyable {
 
     /// Makes room, so that this many bytes can be appended by the `appendReserved` functions.
     ///
-    /// - Throws: ``StreamError/Kind/inputOutput`` when the descriptor refuses.
+    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public mutating func reserve(_ byteCount: Int) throws(StreamError) {
         if capacity - count < byteCount { try makeRoom(byteCount) }
     }
@@ -113,7 +113,7 @@ public struct ByteOutput: ~Copyable {
 
     /// Writes what is in memory to the descriptor; without one, and while holding, does nothing.
     ///
-    /// - Throws: ``StreamError/Kind/inputOutput`` when the descriptor refuses.
+    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public mutating func flush() throws(StreamError) {
         guard let descriptor, !isHolding else { return }
         var written = 0
@@ -122,7 +122,7 @@ public struct ByteOutput: ~Copyable {
             let result = unsafe write(descriptor, start + written, count - written)
             if result < 0 {
                 if errno == EINTR { continue }
-                throw StreamError(.inputOutput, "cannot write: \(Self.systemMessage(errno))")
+                throw StreamError(.cannotWrite, "cannot write: \(Self.systemMessage(errno))")
             }
             written += result
         }
@@ -215,7 +215,7 @@ extension ByteOutputTests: SelfTesting {
         var output = ByteOutput(descriptor: -1)
         try output.append(0x61)
         let error = expectThrows(StreamError.self, "flush") { try output.flush() }
-        expectEqual(error?.kind, .inputOutput, "kind")
+        expectEqual(error?.kind, .cannotWrite, "kind")
     }
 
     private static func withPipe(_ body: (_ read: Int32, _ write: Int32) throws -> Void) throws {

@@ -25,8 +25,10 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         case unknownMember
         /// Messages came in an order outside the grammar of ``PlistSink``.
         case misuse
-        /// The operating system refused to read or write.
-        case inputOutput
+        /// The operating system refused to open or read the input.
+        case cannotRead
+        /// The operating system refused to create or write the output.
+        case cannotWrite
         /// The sink wants no more messages; this is no fault of the input.
         case stopRequested
     }
@@ -147,7 +149,7 @@ extension StreamError: SelfTesting {
             error.compilerDescription(file: "a.json"), "a.json:3:7: error: expected a value, found ']'",
             "with position")
         expectEqual(
-            StreamError(.inputOutput, "m").compilerDescription(file: "a.json"), "a.json: error: m",
+            StreamError(.cannotRead, "m").compilerDescription(file: "a.json"), "a.json: error: m",
             "without position")
     }
 

@@ -8,7 +8,9 @@ import Darwin
 #endif
 
 let suites = [
+    jsonReaderSuite,
     jsonRecordsSuite,
+    jsonWriterSuite,
     stringTableSuite,
 ]
 

@@ -1,0 +1,15 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "QuickStart",
+    dependencies: [
+        .package(name: "InClassTesting", path: "../..")
+    ],
+    targets: [
+        .target(name: "Stacks", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
+        .executableTarget(
+            name: "app", dependencies: ["Stacks"],
+            plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]),
+    ]
+)

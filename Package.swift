@@ -47,7 +47,8 @@ let package = Package(
         .target(
             name: "PlistBuilding", dependencies: ["InClassTesting", "PlistStreaming", "StringTables"],
             swiftSettings: strict),
-        .target(name: "JSONStreaming", dependencies: ["InClassTesting", "PlistStreaming"], swiftSettings: strict),
+        .target(
+            name: "JSONStreaming", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming"], swiftSettings: strict),
         .executableTarget(
             name: "convert",
             dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming"],

@@ -74,7 +74,7 @@ struct ValueMachine: ~Copyable {
     mutating func writeKey(_ key: RawSpan) throws(StreamError) {
         guard unsafe top.pointee.kind == .object else { return try writeOtherKey(key) }
         let next = unsafe top.pointee.next
-        if unsafe next < top.pointee.members.count, unsafe Self.isEqual(top.pointee.members[next].name, key) {
+        if unsafe next < top.pointee.members.count, unsafe NameComparison.isEqual(top.pointee.members[next].name, key) {
             select(next)
         } else if let index = unsafe top.pointee.layout?._withUnsafeGuaranteedRef({ $0.keys.index(of: key) }) {
             select(index)
@@ -215,42 +215,6 @@ struct ValueMachine: ~Copyable {
     private mutating func markMember() {
         unsafe top.pointee.initialized |= top.pointee.bit
         unsafe top.pointee.seen |= top.pointee.bit
-    }
-
-    @inline(__always)  // PERF: StructBuilder/records; the guessed name costs two loads and no look-up.
-    private static func isEqual(_ name: UnsafeRawBufferPointer, _ key: RawSpan) -> Bool {
-        let count = name.count
-        guard key.byteCount == count else { return false }
-        // SAFETY: both have `count` bytes, and each branch loads only below the count it has just checked.
-        if count >= 8 {
-            var offset = 0
-            while offset &+ 8 < count {
-                let (left, right) = unsafe (
-                    name.loadUnaligned(fromByteOffset: offset, as: UInt64.self),
-                    key.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
-                )
-                guard left == right else { return false }
-                offset &+= 8
-            }
-            return unsafe name.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
-                == key.unsafeLoadUnaligned(fromUncheckedByteOffset: count &- 8, as: UInt64.self)
-        } else if count >= 4 {
-            let start =
-                unsafe name.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
-                ^ key.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt32.self)
-            let end =
-                unsafe name.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
-                ^ key.unsafeLoadUnaligned(fromUncheckedByteOffset: count &- 4, as: UInt32.self)
-            return start | end == 0
-        }
-        var offset = 0
-        while offset < count {
-            guard unsafe name[offset] == key.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self) else {
-                return false
-            }
-            offset &+= 1
-        }
-        return true
     }
 
     // MARK: Levels

@@ -9,7 +9,7 @@ let jsonRecordsSuite = Suite(name: "JSONRecords") { scale in
     let count = scale.amount(full: 1_000_000, smoke: 100)
     let fewer = scale.amount(full: 100_000, smoke: 100)
     return [
-        structuresGroup(count), objectsGroup(count), streamGroup(count), treeGroup(count),
+        structuresGroup(count), objectsGroup(count), streamGroup(count), columnsGroup(count), treeGroup(count),
         foundationGroup(fewer),
     ]
 }
@@ -98,15 +98,54 @@ private func objectsGroup(_ count: Int) -> Group {
         ])
 }
 
+/// Adds up records as they pass.
+private final class Total {
+    var sum: UInt64 = 0
+}
+
 private func streamGroup(_ count: Int) -> Group {
     let text = recordsText(count)
     return Group(
         name: "streams", work: work(count, text),
         cases: [
+            Case(name: "ObjectStream<struct>") {
+                let total = Total()
+                var stream = try ObjectStream<Record> { record throws(StreamError) in
+                    total.sum &+= UInt64(record.hi + record.there + record.comment.utf8.count)
+                }
+                try stream.readJSON(text)
+                return total.sum
+            },
+            Case(name: "ObjectStream<class>") {
+                let total = Total()
+                var stream = try ObjectStream<RecordObject> { record throws(StreamError) in
+                    total.sum &+= UInt64(record.hi + record.there + record.comment.utf8.count)
+                }
+                try stream.readJSON(text)
+                return total.sum
+            },
             Case(name: "reading into nothing") {
                 var sink = NullSink()
                 try sink.readJSON(text)
                 return expectedSum(count)
+            },
+        ])
+}
+
+private func columnsGroup(_ count: Int) -> Group {
+    let text = recordsText(count)
+    return Group(
+        name: "columns", work: work(count, text),
+        cases: [
+            Case(name: "ColumnsBuilder") {
+                var builder = ColumnsBuilder(["hi": .integer, "there": .integer, "comment": .string])
+                try builder.readJSON(text)
+                let columns = try builder.takeResult()
+                var sum = UInt64(columns["comment"]?.withText { text, _ in text.count } ?? 0)
+                for name in ["hi", "there"] {
+                    columns[name]?.withIntegers { for value in $0 { sum &+= UInt64(value) } }
+                }
+                return sum
             }
         ])
 }
@@ -135,6 +174,9 @@ private func foundationGroup(_ count: Int) -> Group {
                 var builder = try ObjectBuilder<[Record]>()
                 try builder.readJSON(text)
                 return sum(try builder.takeResult())
+            },
+            Case(name: "JSONStreamDecoder", peer: "JSONDecoder", goal: 8) {
+                sum(try JSONStreamDecoder().decode([Record].self, from: data))
             },
             Case(name: "JSONDecoder") { sum(try JSONDecoder().decode([Record].self, from: data)) },
             Case(name: "PropertyListBuilder", peer: "JSONSerialization", goal: 25) {

@@ -12,59 +12,93 @@ import PlistStreaming
 ///
 /// Errors name the way to the value: `$[12].address.zip: expected an integer, found string "x"`. After an error the builder
 /// is to be reset before it is used again; nothing of the value is delivered.
+@safe
 public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
-    private var machine: ValueMachine
+    /// The machine, which the builder owns.
+    // PERF: by address: the setter of a noncopyable stored property with a deinitializer cannot be inlinable.
+    @usableFromInline let machine: UnsafeMutablePointer<ValueMachine>
 
     /// Makes a builder.
     /// - Throws: An error of the kind `misuse` when the type cannot be bound.
     public init(options: BuilderOptions = BuilderOptions()) throws(StreamError) {
-        machine = try ValueMachine(Value.self, options: options, streamingDepth: 0)
+        let made = try ValueMachine(Value.self, options: options, streamingDepth: 0)
+        unsafe machine = .allocate(capacity: 1)
+        unsafe machine.initialize(to: made)
+    }
+
+    deinit {
+        // SAFETY: allocated and initialized by the initializer, and no one else has the address.
+        unsafe machine.deinitialize(count: 1)
+        unsafe machine.deallocate()
     }
 
     /// The members that the types do not have, if the options collect them.
-    public var unknownMembers: [UnknownMember] { machine.unknownMembers }
+    public var unknownMembers: [UnknownMember] { unsafe machine.pointee.unknownMembers }
 
     /// Returns the value, and makes room for the next one.
     /// - Throws: An error of the kind `unexpectedEnd` when the value is not complete.
     public mutating func takeResult() throws(StreamError) -> Value {
-        guard machine.isFilled else { throw StreamError(.unexpectedEnd, "the value is not complete") }
-        machine.isFilled = false
+        guard unsafe machine.pointee.isFilled else { throw StreamError(.unexpectedEnd, "the value is not complete") }
+        unsafe machine.pointee.isFilled = false
         // SAFETY: the memory at the root holds a value of the type that the machine was made for.
-        return unsafe machine.root.assumingMemoryBound(to: Value.self).move()
+        return unsafe machine.pointee.root.assumingMemoryBound(to: Value.self).move()
     }
 
     /// Gives up the value under construction; the next message begins a new one.
-    public mutating func reset() { machine.reset() }
+    public mutating func reset() { unsafe machine.pointee.reset() }
 
+    // PERF: JSONRecords/structures; inlinable, so that a reader calls the machine without a call between.
     /// Opens an array.
-    public mutating func beginArray() throws(StreamError) { try machine.beginArray() }
+    @inlinable
+    public mutating func beginArray() throws(StreamError) { try unsafe machine.pointee.beginArray() }
     /// Closes an array.
-    public mutating func endArray() throws(StreamError) { try machine.endArray() }
+    @inlinable
+    public mutating func endArray() throws(StreamError) { try unsafe machine.pointee.endArray() }
     /// Opens an object or dictionary.
-    public mutating func beginDictionary() throws(StreamError) { try machine.beginDictionary() }
+    @inlinable
+    public mutating func beginDictionary() throws(StreamError) { try unsafe machine.pointee.beginDictionary() }
     /// Closes an object or dictionary.
-    public mutating func endDictionary() throws(StreamError) { try machine.endDictionary() }
+    @inlinable
+    public mutating func endDictionary() throws(StreamError) { try unsafe machine.pointee.endDictionary() }
     /// Names the member that follows.
-    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try machine.writeKey(utf8) }
+    @inlinable
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeKey(utf8) }
     /// Sets a value to null.
-    public mutating func writeNull() throws(StreamError) { try machine.writeNull() }
+    @inlinable
+    public mutating func writeNull() throws(StreamError) { try unsafe machine.pointee.writeNull() }
     /// Sets a Boolean.
-    public mutating func writeBool(_ value: Bool) throws(StreamError) { try machine.writeBool(value) }
+    @inlinable
+    public mutating func writeBool(_ value: Bool) throws(StreamError) { try unsafe machine.pointee.writeBool(value) }
     /// Sets an integer.
-    public mutating func writeInteger(_ value: Int64) throws(StreamError) { try machine.writeInteger(value) }
+    @inlinable
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        try unsafe machine.pointee.writeInteger(value)
+    }
     /// Sets an unsigned integer.
-    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try machine.writeUnsigned(value) }
+    @inlinable
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        try unsafe machine.pointee.writeUnsigned(value)
+    }
     /// Sets a floating-point number.
-    public mutating func writeReal(_ value: Double) throws(StreamError) { try machine.writeReal(value) }
+    @inlinable
+    public mutating func writeReal(_ value: Double) throws(StreamError) { try unsafe machine.pointee.writeReal(value) }
     /// Sets a number that neither integers nor reals hold.
-    public mutating func writeNumber(text: RawSpan) throws(StreamError) { try machine.writeNumber(text: text) }
+    @inlinable
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        try unsafe machine.pointee.writeNumber(text: text)
+    }
     /// Sets a string.
-    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try machine.writeString(utf8) }
+    @inlinable
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        try unsafe machine.pointee.writeString(utf8)
+    }
     /// Sets data.
-    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try machine.writeData(bytes) }
+    @inlinable
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeData(bytes) }
     /// Sets a date.
+    @inlinable
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try machine.writeDate(secondsSince2001: seconds)
+        try unsafe machine.pointee.writeDate(secondsSince2001: seconds)
     }
 }
 

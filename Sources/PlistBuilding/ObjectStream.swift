@@ -17,8 +17,10 @@ import PlistStreaming
 /// An object of a class is used again for the next value, with its members set back to their defaults, when nobody kept
 /// it; a strong reference keeps it, `weak` and `unowned` ones do not. Objects whose members hold other objects, or that have
 /// stored properties which are no members, are made anew each time.
+@safe
 public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
-    private var machine: ValueMachine
+    /// The machine, which the stream owns; see `ObjectBuilder`.
+    @usableFromInline let machine: UnsafeMutablePointer<ValueMachine>
     private let receive: (borrowing Value) throws(StreamError) -> Void
     /// The number of values handed over.
     public private(set) var count: Int = 0
@@ -33,105 +35,127 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
         depth: Int = 1, options: BuilderOptions = BuilderOptions(),
         _ receive: @escaping (borrowing Value) throws(StreamError) -> Void
     ) throws(StreamError) {
-        machine = try ValueMachine(Value.self, options: options, streamingDepth: depth)
+        let made = try ValueMachine(Value.self, options: options, streamingDepth: depth)
+        unsafe machine = .allocate(capacity: 1)
+        unsafe machine.initialize(to: made)
         self.receive = receive
     }
 
+    deinit {
+        // SAFETY: allocated and initialized by the initializer, and no one else has the address.
+        unsafe machine.deinitialize(count: 1)
+        unsafe machine.deallocate()
+    }
+
     /// The members that the type does not have, if the options collect them, with paths from the root of the stream.
-    public var unknownMembers: [UnknownMember] { machine.unknownMembers }
+    public var unknownMembers: [UnknownMember] { unsafe machine.pointee.unknownMembers }
 
     /// Gives up the value under construction; the next message begins a new stream.
-    public mutating func reset() { machine.reset() }
+    public mutating func reset() { unsafe machine.pointee.reset() }
 
-    @inline(never)
-    private mutating func deliver() throws(StreamError) {
+    @usableFromInline @inline(never)
+    mutating func deliver() throws(StreamError) {
         // SAFETY: the memory at the root holds a value of the type that the machine was made for, until it is released.
-        let value = unsafe machine.root.assumingMemoryBound(to: Value.self)
+        let value = unsafe machine.pointee.root.assumingMemoryBound(to: Value.self)
         count += 1
         do throws(StreamError) {
             try unsafe receive(value.pointee)
         } catch {
-            machine.release()
+            unsafe machine.pointee.release()
             throw error
         }
-        machine.release()
+        unsafe machine.pointee.release()
     }
 
-    @inline(__always)  // PERF: JSONRecords/streams; one comparison a message.
-    private mutating func deliverIfFilled() throws(StreamError) {
-        if machine.isFilled { try deliver() }
+    @inlinable @inline(__always)  // PERF: JSONRecords/streams; one comparison a message.
+    mutating func deliverIfFilled() throws(StreamError) {
+        if unsafe machine.pointee.isFilled { try deliver() }
     }
 
     /// Opens an array.
-    public mutating func beginArray() throws(StreamError) { try machine.beginArray() }
+    @inlinable
+    public mutating func beginArray() throws(StreamError) { try unsafe machine.pointee.beginArray() }
     /// Opens an object or dictionary.
-    public mutating func beginDictionary() throws(StreamError) { try machine.beginDictionary() }
+    @inlinable
+    public mutating func beginDictionary() throws(StreamError) { try unsafe machine.pointee.beginDictionary() }
     /// Names the member that follows.
-    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try machine.writeKey(utf8) }
+    @inlinable
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeKey(utf8) }
 
     /// Closes an array.
+    @inlinable
     public mutating func endArray() throws(StreamError) {
-        try machine.endArray()
+        try unsafe machine.pointee.endArray()
         try deliverIfFilled()
     }
 
     /// Closes an object or dictionary.
+    @inlinable
     public mutating func endDictionary() throws(StreamError) {
-        try machine.endDictionary()
+        try unsafe machine.pointee.endDictionary()
         try deliverIfFilled()
     }
 
     /// Sets a value to null.
+    @inlinable
     public mutating func writeNull() throws(StreamError) {
-        try machine.writeNull()
+        try unsafe machine.pointee.writeNull()
         try deliverIfFilled()
     }
 
     /// Sets a Boolean.
+    @inlinable
     public mutating func writeBool(_ value: Bool) throws(StreamError) {
-        try machine.writeBool(value)
+        try unsafe machine.pointee.writeBool(value)
         try deliverIfFilled()
     }
 
     /// Sets an integer.
+    @inlinable
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try machine.writeInteger(value)
+        try unsafe machine.pointee.writeInteger(value)
         try deliverIfFilled()
     }
 
     /// Sets an unsigned integer.
+    @inlinable
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try machine.writeUnsigned(value)
+        try unsafe machine.pointee.writeUnsigned(value)
         try deliverIfFilled()
     }
 
     /// Sets a floating-point number.
+    @inlinable
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        try machine.writeReal(value)
+        try unsafe machine.pointee.writeReal(value)
         try deliverIfFilled()
     }
 
     /// Sets a number that neither integers nor reals hold.
+    @inlinable
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        try machine.writeNumber(text: text)
+        try unsafe machine.pointee.writeNumber(text: text)
         try deliverIfFilled()
     }
 
     /// Sets a string.
+    @inlinable
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try machine.writeString(utf8)
+        try unsafe machine.pointee.writeString(utf8)
         try deliverIfFilled()
     }
 
     /// Sets data.
+    @inlinable
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try machine.writeData(bytes)
+        try unsafe machine.pointee.writeData(bytes)
         try deliverIfFilled()
     }
 
     /// Sets a date.
+    @inlinable
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try machine.writeDate(secondsSince2001: seconds)
+        try unsafe machine.pointee.writeDate(secondsSince2001: seconds)
         try deliverIfFilled()
     }
 }

@@ -53,9 +53,9 @@ struct ValueFrame {
     /// The container under construction.
     var value: UnsafeMutableRawPointer
     var members: UnsafeMutableBufferPointer<BoundMember>
-    unowned(unsafe) var plan: StreamPlan
+    var plan: Unmanaged<StreamPlan>
     var layout: Unmanaged<ObjectLayout>?
-    unowned(unsafe) var elementPlan: StreamPlan
+    var elementPlan: Unmanaged<StreamPlan>
     /// The members that must be initialized before an object built member by member is whole.
     var full: UInt64 = 0
     /// The members that must come.
@@ -71,8 +71,8 @@ struct ValueFrame {
     var element = unsafe ScratchMemory()
 
     init(plan: StreamPlan, memory: UnsafeMutableRawPointer) {
-        unsafe self.plan = plan
-        unsafe elementPlan = plan
+        unsafe self.plan = Unmanaged.passUnretained(plan)
+        unsafe elementPlan = Unmanaged.passUnretained(plan)
         unsafe address = memory
         unsafe base = memory
         unsafe value = memory

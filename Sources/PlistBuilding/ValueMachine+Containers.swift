@@ -3,8 +3,10 @@
 import PlistStreaming
 
 extension ValueMachine {
+    @usableFromInline
     mutating func beginArray() throws(StreamError) { try begin(isArray: true) }
 
+    @usableFromInline
     mutating func beginDictionary() throws(StreamError) {
         // PERF: JSONRecords/structures; an element of an array of objects, on a level that was used before.
         if let element = unsafe top.pointee.elementObject, canBeginElement {
@@ -105,7 +107,7 @@ extension ValueMachine {
         let frame = try unsafe pushLevel()
         unsafe frame.pointee.kind = .passing
         unsafe frame.pointee.isPassingArray = isArray
-        unsafe frame.pointee.elementPlan = plan
+        unsafe frame.pointee.elementPlan = Unmanaged.passUnretained(plan)
         unsafe frame.pointee.elementObject = depth == streamingDepth ? elementObject(plan, at: root) : nil
         unsafe frame.pointee.fast = .none
         unsafe frame.pointee.index = 0
@@ -121,7 +123,7 @@ extension ValueMachine {
         unsafe frame.pointee.fast = .none
         unsafe frame.pointee.isInPlace = isInPlace
         unsafe frame.pointee.slot = slot
-        unsafe frame.pointee.plan = built
+        unsafe frame.pointee.plan = Unmanaged.passUnretained(built)
         unsafe frame.pointee.value = isInPlace ? slot.address : frame.pointee.own.room(for: built.operations)
         unsafe frame.pointee.index = 0
         unsafe frame.pointee.member = -1
@@ -151,7 +153,7 @@ extension ValueMachine {
         _ kind: FrameKind, of element: StreamPlan, _ built: StreamPlan, _ slot: ValueSlot
     ) throws(StreamError) {
         let frame = try unsafe push(kind, built, slot)
-        unsafe frame.pointee.elementPlan = element
+        unsafe frame.pointee.elementPlan = Unmanaged.passUnretained(element)
         if kind == .array {
             unsafe frame.pointee.fast = element.fast
             unsafe element.operations.pointee.makeArray(frame.pointee.value)
@@ -173,6 +175,7 @@ extension ValueMachine {
 
     // MARK: Ends
 
+    @usableFromInline
     mutating func endDictionary() throws(StreamError) {
         // PERF: JSONRecords/structures; a whole element of an array of objects.
         if unsafe top.pointee.kind == .object && top.pointee.isInPlace
@@ -203,6 +206,7 @@ extension ValueMachine {
         }
     }
 
+    @usableFromInline
     mutating func endArray() throws(StreamError) {
         if unsafe top.pointee.kind == .array { try finish() } else { try endOther(isArray: true) }
     }
@@ -254,7 +258,9 @@ extension ValueMachine {
         let frame = unsafe top
         unsafe top -= 1
         if unsafe !frame.pointee.isInPlace {
-            let (built, slot, value) = unsafe (frame.pointee.plan, frame.pointee.slot, frame.pointee.value)
+            let (built, slot, value) = unsafe (
+                frame.pointee.plan.takeUnretainedValue(), frame.pointee.slot, frame.pointee.value
+            )
             do throws(StreamError) {
                 if unsafe slot.isInitialized {
                     try unsafe Self.withTemporary(slot.plan.operations) { (memory) throws(StreamError) in

@@ -55,7 +55,7 @@ extension ValueMachine {
         while unsafe frame > levels {
             switch unsafe frame.pointee.kind {
             case .array, .dictionary:
-                unsafe frame.pointee.plan.operations.pointee.deinitialize(frame.pointee.value)
+                unsafe frame.pointee.plan.takeUnretainedValue().operations.pointee.deinitialize(frame.pointee.value)
             case .object:
                 if let layout = unsafe frame.pointee.layout?.takeUnretainedValue(), layout.isFilledMemberwise {
                     for index in unsafe layout.members.indices
@@ -64,7 +64,7 @@ extension ValueMachine {
                         unsafe member.plan.operations.pointee.deinitialize(frame.pointee.base + member.offset)
                     }
                 } else {
-                    unsafe frame.pointee.plan.operations.pointee.deinitialize(frame.pointee.value)
+                    unsafe frame.pointee.plan.takeUnretainedValue().operations.pointee.deinitialize(frame.pointee.value)
                 }
             case .root, .passing, .skipped, .propertyList:
                 break

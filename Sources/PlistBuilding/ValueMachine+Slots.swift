@@ -16,12 +16,12 @@ extension ValueMachine {
         case .object:
             return try unsafe openMember()
         case .array:
-            let plan = unsafe top.pointee.elementPlan
+            let plan = unsafe top.pointee.elementPlan.takeUnretainedValue()
             return unsafe ValueSlot(
                 plan: plan, address: top.pointee.element.room(for: plan.operations), isInitialized: false)
         case .dictionary:
             guard unsafe top.pointee.member >= 0 else { throw missingKey() }
-            let plan = unsafe top.pointee.elementPlan
+            let plan = unsafe top.pointee.elementPlan.takeUnretainedValue()
             return unsafe ValueSlot(
                 plan: plan, address: top.pointee.element.room(for: plan.operations), isInitialized: false)
         case .skipped, .propertyList:
@@ -92,11 +92,11 @@ extension ValueMachine {
                 unsafe top.pointee.seen |= top.pointee.bit
             }
         case .array:
-            let operations = unsafe top.pointee.elementPlan.operations
+            let operations = unsafe top.pointee.elementPlan.takeUnretainedValue().operations
             unsafe operations.pointee.append(top.pointee.element.room(for: operations), top.pointee.value)
             unsafe top.pointee.index += 1
         case .dictionary:
-            let operations = unsafe top.pointee.elementPlan.operations
+            let operations = unsafe top.pointee.elementPlan.takeUnretainedValue().operations
             unsafe operations.pointee.insert(
                 top.pointee.element.room(for: operations), top.pointee.key, top.pointee.value)
             unsafe top.pointee.member = -1

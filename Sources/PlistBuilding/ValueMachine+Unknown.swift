@@ -7,10 +7,10 @@ extension ValueMachine {
     mutating func writeOtherKey(_ key: RawSpan) throws(StreamError) {
         switch unsafe top.pointee.kind {
         case .dictionary:
-            unsafe top.pointee.key = SmallText.string(key)
+            unsafe top.pointee.key = text.string(key)
             unsafe top.pointee.member = 0
         case .passing where unsafe !top.pointee.isPassingArray:
-            unsafe top.pointee.key = SmallText.string(key)
+            unsafe top.pointee.key = text.string(key)
         case .propertyList:
             try tree?.writeKey(key)
         case .skipped:
@@ -28,9 +28,9 @@ extension ValueMachine {
         case .ignore:
             break
         case .collect:
-            unsafe top.pointee.key = SmallText.string(key)
+            unsafe top.pointee.key = text.string(key)
         case .reject:
-            unsafe top.pointee.key = SmallText.string(key)
+            unsafe top.pointee.key = text.string(key)
             let type = unsafe top.pointee.layout?.takeUnretainedValue().typeName ?? ""
             throw located(StreamError(.unknownMember, "\(type) has no such member"))
         }

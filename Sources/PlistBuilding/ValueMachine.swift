@@ -15,9 +15,12 @@ public struct UnknownMember: Sendable, Equatable {
 
 /// Builds values of one type from messages, one after another.
 @safe
+@usableFromInline
 struct ValueMachine: ~Copyable {
     let plan: StreamPlan
     let options: BuilderOptions
+    /// How strings are made.
+    let text = SmallText.checked
     /// The depth of the values that are built; containers above it are passed through.
     let streamingDepth: Int
     /// Keeps the plans alive.
@@ -25,7 +28,7 @@ struct ValueMachine: ~Copyable {
     /// The members that the type does not have, if they are collected.
     var unknownMembers: [UnknownMember] = []
     /// Whether the value at the root is complete.
-    var isFilled = false
+    @usableFromInline var isFilled = false
     /// Whether the memory at the root holds an object that may be used again.
     var isRecycling = false
     /// Builds property lists within the value.
@@ -71,6 +74,7 @@ struct ValueMachine: ~Copyable {
 
     // MARK: Messages
 
+    @usableFromInline
     mutating func writeKey(_ key: RawSpan) throws(StreamError) {
         guard unsafe top.pointee.kind == .object else { return try writeOtherKey(key) }
         let next = unsafe top.pointee.next
@@ -83,6 +87,7 @@ struct ValueMachine: ~Copyable {
         }
     }
 
+    @usableFromInline
     mutating func writeInteger(_ value: Int64) throws(StreamError) {
         // SAFETY: a fast kind stands for the type at the address; see `ValueMachine+Slots`.
         if unsafe top.pointee.kind == .object {
@@ -104,6 +109,7 @@ struct ValueMachine: ~Copyable {
         try unsafe store(.integer(value))
     }
 
+    @usableFromInline
     mutating func writeReal(_ value: Double) throws(StreamError) {
         // SAFETY: see writeInteger.
         if unsafe top.pointee.kind == .object {
@@ -124,6 +130,7 @@ struct ValueMachine: ~Copyable {
         try unsafe store(.real(value))
     }
 
+    @usableFromInline
     mutating func writeBool(_ value: Bool) throws(StreamError) {
         // SAFETY: see writeInteger.
         if unsafe top.pointee.kind == .object {
@@ -138,29 +145,30 @@ struct ValueMachine: ~Copyable {
         try unsafe store(.bool(value))
     }
 
+    @usableFromInline
     mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         // SAFETY: see writeInteger. A member that has a value is assigned, one that has none is initialized.
         if unsafe top.pointee.kind == .object {
             if unsafe top.pointee.fast == .string {
                 let string = unsafe top.pointee.address.assumingMemoryBound(to: String.self)
                 if unsafe top.pointee.initialized & top.pointee.bit == 0 {
-                    unsafe string.initialize(to: SmallText.string(utf8))
+                    unsafe string.initialize(to: text.string(utf8))
                 } else {
-                    unsafe string.pointee = SmallText.string(utf8)
+                    unsafe string.pointee = text.string(utf8)
                 }
                 return markMember()
             } else if unsafe top.pointee.fast == .optionalString {
                 let string = unsafe top.pointee.address.assumingMemoryBound(to: String?.self)
                 if unsafe top.pointee.initialized & top.pointee.bit == 0 {
-                    unsafe string.initialize(to: SmallText.string(utf8))
+                    unsafe string.initialize(to: text.string(utf8))
                 } else {
-                    unsafe string.pointee = SmallText.string(utf8)
+                    unsafe string.pointee = text.string(utf8)
                 }
                 return markMember()
             }
         } else if unsafe top.pointee.kind == .array {
             if unsafe top.pointee.fast == .string {
-                unsafe top.pointee.value.assumingMemoryBound(to: [String].self).pointee.append(SmallText.string(utf8))
+                unsafe top.pointee.value.assumingMemoryBound(to: [String].self).pointee.append(text.string(utf8))
                 unsafe top.pointee.index &+= 1
                 return
             }
@@ -174,15 +182,19 @@ struct ValueMachine: ~Copyable {
         try result.get()
     }
 
+    @usableFromInline
     mutating func writeNull() throws(StreamError) { try unsafe store(.null) }
 
+    @usableFromInline
     mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         guard value > UInt64(Int64.max) else { return try writeInteger(Int64(value)) }
         try unsafe store(.unsigned(value))
     }
 
+    @usableFromInline
     mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) { try unsafe store(.date(seconds)) }
 
+    @usableFromInline
     mutating func writeNumber(text: RawSpan) throws(StreamError) {
         let result: Result<Void, StreamError> = unsafe text.withUnsafeBytes { bytes in
             do throws(StreamError) { return .success(try unsafe store(.number(bytes))) } catch {
@@ -192,6 +204,7 @@ struct ValueMachine: ~Copyable {
         try result.get()
     }
 
+    @usableFromInline
     mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
         let result: Result<Void, StreamError> = unsafe bytes.withUnsafeBytes { bytes in
             do throws(StreamError) { return .success(try unsafe store(.data(bytes))) } catch { return .failure(error) }

@@ -47,6 +47,13 @@ final class PropertyListStorage: Sendable {
 
     static let empty = PropertyListStorage(nodes: [], bytes: [], keys: KeySet())
 
+    /// Returns the value of the key with the number in a dictionary.
+    func member(of dictionary: PropertyListNode, key: Int) -> PropertyListNode? {
+        let key = UInt32(truncatingIfNeeded: key)
+        for index in dictionary.children where nodes[index].key == key { return nodes[index] }
+        return nil
+    }
+
     /// Calls a closure with the text or data of a node.
     func withBytes<Result>(of node: PropertyListNode, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
         -> Result

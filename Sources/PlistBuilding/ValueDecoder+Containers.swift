@@ -25,11 +25,35 @@ extension ValueDecoder {
 
         func decodeNil(forKey key: Key) throws -> Bool { try member(key).tag == .null }
 
-        func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try child(key).decode(type) }
-        func decode(_ type: String.Type, forKey key: Key) throws -> String { try child(key).decode(type) }
-        func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try child(key).decode(type) }
+        // PERF: JSONRecords/foundation; the common scalars need no decoder of their own, which would cost an object.
+        func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+            let node = try member(key)
+            return switch node.tag {
+            case .yes: true
+            case .no: false
+            default: try decoder.child(node, key).decode(type)
+            }
+        }
+
+        func decode(_ type: String.Type, forKey key: Key) throws -> String {
+            let node = try member(key)
+            guard node.tag == .string else { return try decoder.child(node, key).decode(type) }
+            return unsafe decoder.context.storage.withBytes(of: node) { unsafe String(decoding: $0, as: UTF8.self) }
+        }
+
+        func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+            let node = try member(key)
+            guard node.tag == .real else { return try decoder.child(node, key).decode(type) }
+            return Double(bitPattern: node.payload)
+        }
+
         func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try child(key).decode(type) }
-        func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try child(key).decode(type) }
+        func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+            let node = try member(key)
+            guard node.tag == .integer else { return try decoder.child(node, key).decode(type) }
+            return Int(Int64(bitPattern: node.payload))
+        }
+
         func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try child(key).decode(type) }
         func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try child(key).decode(type) }
         func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try child(key).decode(type) }
@@ -63,11 +87,7 @@ extension ValueDecoder {
 
         private func node(of key: some CodingKey) -> PropertyListNode? {
             guard let number = decoder.context.number(of: key.stringValue) else { return nil }
-            let nodes = decoder.context.storage.nodes
-            for index in decoder.node.children where nodes[index].key == UInt32(truncatingIfNeeded: number) {
-                return nodes[index]
-            }
-            return nil
+            return decoder.context.storage.member(of: decoder.node, key: number)
         }
 
         private func member(_ key: Key) throws -> PropertyListNode {
@@ -117,7 +137,9 @@ extension ValueDecoder {
         mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try decodeNext(type) { try $0.decode(type) } }
         mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try decodeNext(type) { try $0.decode(type) } }
         mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-            try decodeNext(type) { try $0.decode(type) }
+            let value = try next(type).decode(type)
+            currentIndex += 1
+            return value
         }
 
         mutating func nestedContainer<NestedKey: CodingKey>(

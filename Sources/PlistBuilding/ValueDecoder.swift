@@ -1,5 +1,7 @@
 // The decoder that Codable calls: reads from a `PropertyList`. Errors are those of Codable, with its coding paths.
 
+import StringTables
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -22,7 +24,7 @@ public struct PropertyListValueDecoder {
     /// - Throws: `DecodingError`, or what the type throws.
     public func decode<Value: Decodable>(_ type: Value.Type, from list: PropertyList) throws -> Value {
         let context = DecodingContext(options: options, storage: list.storage)
-        return try ValueDecoder(node: list.node, context: context, path: nil).decode(type)
+        return try ValueDecoder(node: list.node, path: DecodingPath(context)).decode(type)
     }
 }
 
@@ -30,13 +32,17 @@ public struct PropertyListValueDecoder {
 final class DecodingContext {
     let options: DecodingOptions
     let storage: PropertyListStorage
+    private let keys: KeySet
+    private let isMapped: Bool
     /// By coding key: the number of the key in the storage, -1 for one that is not there.
     private var keyNumbers: [String: Int] = [:]
 
     init(options: DecodingOptions, storage: PropertyListStorage) {
         self.options = options
         self.storage = storage
-        guard case .convertFromSnakeCase = options.keys else { return }
+        keys = storage.keys
+        if case .convertFromSnakeCase = options.keys { isMapped = true } else { isMapped = false }
+        guard isMapped else { return }
         for number in 0..<storage.keys.count {
             let name = DecodingOptions.camelCased(storage.keys[number])
             // Of two names that become one, the first is found.
@@ -46,8 +52,7 @@ final class DecodingContext {
 
     /// Returns the number of a coding key in the storage.
     func number(of key: String) -> Int? {
-        if case .convertFromSnakeCase = options.keys { return keyNumbers[key] }
-        return storage.keys.index(of: key)
+        isMapped ? keyNumbers[key] : keys.index(of: key)
     }
 
     func name(of number: Int) -> String {
@@ -58,31 +63,42 @@ final class DecodingContext {
 
 /// The way to a value, kept as a list from the inside out, which costs one object a level.
 final class DecodingPath {
-    let key: any CodingKey
-    let outer: DecodingPath?
+    let context: DecodingContext
+    /// The last step, nil at the root.
+    private let key: (any CodingKey)?
+    private let outer: DecodingPath?
 
-    init(_ key: any CodingKey, in outer: DecodingPath?) {
-        self.key = key
-        self.outer = outer
+    /// Makes the path of the root.
+    init(_ context: DecodingContext) {
+        self.context = context
+        key = nil
+        outer = nil
     }
 
-    static func keys(_ path: DecodingPath?) -> [any CodingKey] {
+    init(_ key: any CodingKey, in outer: DecodingPath) {
+        self.key = key
+        self.outer = outer
+        context = outer.context
+    }
+
+    var keys: [any CodingKey] {
         var keys: [any CodingKey] = []
-        var path = path
-        while let one = path {
-            keys.append(one.key)
-            path = one.outer
+        var path = self
+        while let key = path.key, let outer = path.outer {
+            keys.append(key)
+            path = outer
         }
         return keys.reversed()
     }
 }
 
+// PERF: JSONRecords/foundation; three words, which fit into an existential without memory of their own.
 struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     let node: PropertyListNode
-    let context: DecodingContext
-    let path: DecodingPath?
+    let path: DecodingPath
 
-    var codingPath: [any CodingKey] { DecodingPath.keys(path) }
+    var context: DecodingContext { path.context }
+    var codingPath: [any CodingKey] { path.keys }
     var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
     var list: PropertyList { PropertyList(context.storage, node) }
 
@@ -231,7 +247,7 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     }
 
     func child(_ node: PropertyListNode, _ key: any CodingKey) -> ValueDecoder {
-        ValueDecoder(node: node, context: context, path: DecodingPath(key, in: path))
+        ValueDecoder(node: node, path: DecodingPath(key, in: path))
     }
 }
 

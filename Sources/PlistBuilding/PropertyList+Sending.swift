@@ -13,7 +13,7 @@ extension PropertyList {
             var children = remaining
             if let index = children.popFirst() {
                 open.append((children, isDictionary))
-                let child = storage.nodes[index]
+                let child = storage.node(index)
                 if isDictionary { try sendKey(child.key, to: &sink) }
                 try send(child, to: &sink, &open)
             } else if isDictionary {

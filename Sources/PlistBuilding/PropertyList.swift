@@ -112,15 +112,15 @@ public struct PropertyList: Sendable {
     /// - Complexity: O(1).
     public subscript(index: Int) -> PropertyList? {
         guard node.tag == .array, index >= 0, index < node.count else { return nil }
-        return PropertyList(storage, storage.nodes[node.firstChild + index])
+        return PropertyList(storage, storage.node(node.firstChild + index))
     }
 
     /// The value of a key of a dictionary, or nil.
     /// - Complexity: one look-up of the key, then O(*n*) comparisons of integers in the number of members.
     public subscript(key: String) -> PropertyList? {
         guard node.tag == .dictionary, let key = storage.keys.index(of: key) else { return nil }
-        for index in node.children where storage.nodes[index].key == UInt32(truncatingIfNeeded: key) {
-            return PropertyList(storage, storage.nodes[index])
+        for index in node.children where storage.node(index).key == UInt32(truncatingIfNeeded: key) {
+            return PropertyList(storage, storage.node(index))
         }
         return nil
     }
@@ -143,7 +143,7 @@ public struct PropertyList: Sendable {
         /// The element at an index.
         public subscript(index: Int) -> PropertyList {
             precondition(index >= 0 && index < count, "index out of range")
-            return PropertyList(list.storage, list.storage.nodes[list.node.firstChild + index])
+            return PropertyList(list.storage, list.storage.node(list.node.firstChild + index))
         }
     }
 
@@ -159,7 +159,7 @@ public struct PropertyList: Sendable {
         /// The key and the value at an index.
         public subscript(index: Int) -> (key: String, value: PropertyList) {
             precondition(index >= 0 && index < count, "index out of range")
-            let node = list.storage.nodes[list.node.firstChild + index]
+            let node = list.storage.node(list.node.firstChild + index)
             return (list.storage.keys[Int(node.key)], PropertyList(list.storage, node))
         }
     }

@@ -10,15 +10,20 @@ import StringTables
 /// // … a reader sends messages …
 /// let list = builder.takeResult()
 /// ```
-public struct PropertyListBuilder: PlistSink {
-    private var nodes: [PropertyListNode] = []
-    private var bytes: [UInt8] = []
+@safe
+public struct PropertyListBuilder: PlistSink, ~Copyable {
+    private var nodes = unsafe GrowingMemory<PropertyListNode>()
+    private var bytes = unsafe GrowingMemory<UInt8>()
     private var keys = KeySet()
     /// Complete values of open containers, and of the root.
-    private var pending: [PropertyListNode] = []
+    private var pending = unsafe GrowingMemory<PropertyListNode>()
     private var open: [OpenContainer] = []
     /// The key of the value to come.
     private var key: UInt32 = Self.noKey
+    /// The number of the last key plus 1, 0 at the start of a dictionary.
+    private var lastKey = 0
+    /// By `lastKey`: the key that followed it the last time.
+    private var followers: [UInt32] = [0]
     /// By number of key: the last dictionary that had it, which finds keys that come twice.
     private var lastDictionary: [UInt32] = []
     private var dictionaryCount: UInt32 = 0
@@ -40,14 +45,36 @@ public struct PropertyListBuilder: PlistSink {
 
     /// Returns the value and forgets everything, or returns nil while it is not complete.
     public mutating func takeResult() -> PropertyList? {
-        guard open.isEmpty, let root = pending.first else { return nil }
-        let storage = PropertyListStorage(nodes: nodes, bytes: bytes, keys: keys)
+        guard open.isEmpty, unsafe pending.count > 0 else { return nil }
+        let root = unsafe pending[0]
+        unsafe nodes.trim()
+        unsafe bytes.trim()
+        let storage = unsafe PropertyListStorage(nodes: nodes, bytes: bytes, keys: keys)
+        unsafe nodes = unsafe GrowingMemory()
+        unsafe bytes = unsafe GrowingMemory()
         reset()
         return PropertyList(storage, root)
     }
 
     /// Forgets everything; the next message begins a new value.
-    public mutating func reset() { self = PropertyListBuilder(depthLimit: depthLimit) }
+    public mutating func reset() {
+        unsafe nodes.removeLast(nodes.count)
+        unsafe bytes.removeLast(bytes.count)
+        unsafe pending.removeLast(pending.count)
+        open = []
+        key = Self.noKey
+        lastKey = 0
+        followers = [0]
+        keys = KeySet()
+        lastDictionary = []
+        dictionaryCount = 0
+    }
+
+    deinit {
+        unsafe nodes.deallocate()
+        unsafe bytes.deallocate()
+        unsafe pending.deallocate()
+    }
 
     // MARK: Containers
 
@@ -79,7 +106,17 @@ public struct PropertyListBuilder: PlistSink {
         guard let container = open.last, container.isDictionary, key == Self.noKey else {
             throw StreamError(.misuse, "got a key outside a dictionary")
         }
-        key = UInt32(truncatingIfNeeded: keys.insert(utf8).index)
+        // PERF: JSONRecords/tree; dictionaries of one kind have their keys in one order.
+        let guess = Int(followers[lastKey])
+        if guess < keys.count, keys.isKey(at: guess, equalTo: utf8) {
+            key = UInt32(truncatingIfNeeded: guess)
+        } else {
+            let (isNew, index) = keys.insert(utf8)
+            key = UInt32(truncatingIfNeeded: index)
+            if isNew { followers.append(0) }
+            followers[lastKey] = key
+        }
+        lastKey = Int(key) + 1
     }
 
     private mutating func begin(isDictionary: Bool) throws(StreamError) {
@@ -87,17 +124,20 @@ public struct PropertyListBuilder: PlistSink {
             throw StreamError(.limitExceeded, "containers are nested deeper than \(depthLimit)")
         }
         try checkKey()
-        open.append(OpenContainer(firstChild: pending.count, key: key, isDictionary: isDictionary))
+        unsafe open.append(OpenContainer(firstChild: pending.count, key: key, isDictionary: isDictionary))
         key = Self.noKey
+        lastKey = 0
     }
 
     private mutating func close(_ container: OpenContainer, _ tag: PropertyListNode.Tag) {
-        let count = pending.count - container.firstChild
-        let payload = UInt64(nodes.count) << 32 | UInt64(count)
-        nodes.append(contentsOf: pending[container.firstChild...])
-        pending.removeLast(count)
+        let count = unsafe pending.count - container.firstChild
+        let payload = unsafe UInt64(nodes.count) << 32 | UInt64(count)
+        // SAFETY: the values are copied from one memory to the other, while none changes.
+        unsafe nodes.append(contentsOf: UnsafeBufferPointer(rebasing: pending.values[container.firstChild...]))
+        unsafe pending.removeLast(count)
         open.removeLast()
-        pending.append(PropertyListNode(tag, payload, key: container.key))
+        lastKey = container.key == Self.noKey ? 0 : Int(container.key) + 1
+        unsafe pending.append(PropertyListNode(tag, payload, key: container.key))
     }
 
     /// Leaves the last value of each key that came twice, at the place of the first.
@@ -108,25 +148,25 @@ public struct PropertyListBuilder: PlistSink {
             lastDictionary.append(contentsOf: repeatElement(0, count: missing))
         }
         var hasDuplicate = false
-        for index in first..<pending.count {
-            let key = Int(pending[index].key)
+        for index in unsafe first..<pending.count {
+            let key = unsafe Int(pending[index].key)
             hasDuplicate = hasDuplicate || lastDictionary[key] == dictionaryCount
             lastDictionary[key] = dictionaryCount
         }
         guard hasDuplicate else { return }
         var places: [UInt32: Int] = [:]
         var end = first
-        for index in first..<pending.count {
-            let node = pending[index]
+        for index in unsafe first..<pending.count {
+            let node = unsafe pending[index]
             if let place = places[node.key] {
-                pending[place] = node
+                unsafe pending[place] = node
             } else {
                 places[node.key] = end
-                pending[end] = node
+                unsafe pending[end] = node
                 end += 1
             }
         }
-        pending.removeLast(pending.count - end)
+        unsafe pending.removeLast(pending.count - end)
     }
 
     // MARK: Scalars
@@ -166,7 +206,7 @@ public struct PropertyListBuilder: PlistSink {
 
     private mutating func append(_ tag: PropertyListNode.Tag, _ payload: UInt64, length: Int = 0) throws(StreamError) {
         try checkKey()
-        pending.append(PropertyListNode(tag, payload, key: key, length: length))
+        unsafe pending.append(PropertyListNode(tag, payload, key: key, length: length))
         key = Self.noKey
     }
 
@@ -177,12 +217,14 @@ public struct PropertyListBuilder: PlistSink {
             for index in 0..<length { payload |= UInt64(text.byte(at: index)) << UInt64(8 * index) }
             return try append(tag, payload, length: length)
         }
-        let start = UInt64(bytes.count)
+        let start = unsafe UInt64(bytes.count)
         // SAFETY: the pointers do not leave the closures.
         if length >= PropertyListNode.longLength {
-            unsafe withUnsafeBytes(of: UInt64(length).littleEndian) { unsafe bytes.append(contentsOf: $0) }
+            unsafe withUnsafeBytes(of: UInt64(length).littleEndian) {
+                unsafe bytes.append(contentsOf: $0.bindMemory(to: UInt8.self))
+            }
         }
-        unsafe text.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+        unsafe text.withUnsafeBytes { unsafe bytes.append(contentsOf: $0.bindMemory(to: UInt8.self)) }
         try append(tag, start, length: length)
     }
 
@@ -190,7 +232,7 @@ public struct PropertyListBuilder: PlistSink {
     private func checkKey() throws(StreamError) {
         if let container = open.last {
             if container.isDictionary && key == Self.noKey { throw Self.missingKey() }
-        } else if !pending.isEmpty {
+        } else if unsafe pending.count > 0 {
             throw Self.secondValue()
         }
     }

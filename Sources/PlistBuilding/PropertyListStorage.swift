@@ -34,23 +34,33 @@ struct PropertyListNode {
 }
 
 /// A complete tree, which does not change.
-final class PropertyListStorage: Sendable {
-    let nodes: [PropertyListNode]
-    let bytes: [UInt8]
+@safe
+final class PropertyListStorage: @unchecked Sendable {
+    let nodes: GrowingMemory<PropertyListNode>
+    private let bytes: GrowingMemory<UInt8>
     let keys: KeySet
 
-    init(nodes: [PropertyListNode], bytes: [UInt8], keys: KeySet) {
-        self.nodes = nodes
-        self.bytes = bytes
+    /// Makes the storage, which owns the memory from now on.
+    init(nodes: GrowingMemory<PropertyListNode>, bytes: GrowingMemory<UInt8>, keys: KeySet) {
+        unsafe self.nodes = nodes
+        unsafe self.bytes = bytes
         self.keys = keys
     }
 
-    static let empty = PropertyListStorage(nodes: [], bytes: [], keys: KeySet())
+    deinit {
+        unsafe nodes.deallocate()
+        unsafe bytes.deallocate()
+    }
+
+    static let empty = unsafe PropertyListStorage(nodes: GrowingMemory(), bytes: GrowingMemory(), keys: KeySet())
+
+    /// The node at an index, which is checked.
+    func node(_ index: Int) -> PropertyListNode { unsafe nodes[index] }
 
     /// Returns the value of the key with the number in a dictionary.
     func member(of dictionary: PropertyListNode, key: Int) -> PropertyListNode? {
         let key = UInt32(truncatingIfNeeded: key)
-        for index in dictionary.children where nodes[index].key == key { return nodes[index] }
+        for index in dictionary.children where node(index).key == key { return node(index) }
         return nil
     }
 
@@ -66,13 +76,12 @@ final class PropertyListStorage: Sendable {
         }
         var start = Int(node.payload)
         var length = node.length
-        return try unsafe bytes.withUnsafeBytes { bytes in
-            if length == PropertyListNode.longLength {
-                length = unsafe Int(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
-                start += 8
-            }
-            // SAFETY: slicing checks the range; the pointer is used within the closure only.
-            return try unsafe body(UnsafeRawBufferPointer(rebasing: bytes[start..<start + length]))
+        let bytes = unsafe UnsafeRawBufferPointer(bytes.values)
+        if length == PropertyListNode.longLength {
+            length = unsafe Int(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
+            start += 8
         }
+        // SAFETY: slicing checks the range; the pointer is used within the closure only.
+        return try unsafe body(UnsafeRawBufferPointer(rebasing: bytes[start..<start + length]))
     }
 }

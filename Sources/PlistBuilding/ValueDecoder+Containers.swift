@@ -17,7 +17,7 @@ extension ValueDecoder {
 
         var allKeys: [Key] {
             decoder.node.children.compactMap { index in
-                Key(stringValue: decoder.context.name(of: Int(decoder.context.storage.nodes[index].key)))
+                Key(stringValue: decoder.context.name(of: Int(decoder.context.storage.node(index).key)))
             }
         }
 
@@ -162,7 +162,7 @@ extension ValueDecoder {
                     DecodingError.Context(
                         codingPath: codingPath + [key], debugDescription: "there is no element \(currentIndex)"))
             }
-            return decoder.child(decoder.context.storage.nodes[decoder.node.firstChild + currentIndex], key)
+            return decoder.child(decoder.context.storage.node(decoder.node.firstChild + currentIndex), key)
         }
 
         /// Goes on to the next element only when this one was decoded.

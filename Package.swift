@@ -1,6 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// The streaming modules are built with strict memory safety: each unsafe expression is marked and explained.
+let strict: [SwiftSetting] = [.strictMemorySafety()]
+
 /// The tester's own tests are compiled in a checkout of its own, but not where it is somebody's dependency: nobody else
 /// waits for them, and nobody else's testlogger holds InClassTesting.
 let hasSelfTests = !Context.packageDirectory.contains("/checkouts/")
@@ -12,14 +15,17 @@ let package = Package(
     platforms: [.macOS(.v14)],
     products: [
         .library(name: "InClassTesting", targets: ["InClassTesting"]),
-        .library(name: "StringTables", targets: ["StringTables"]),
         .executable(name: "testlogger", targets: ["testlogger"]),
         .plugin(name: "InClassTests", targets: ["InClassTests"]),
         .plugin(name: "TestLogger", targets: ["TestLogger"]),
+        .library(name: "StringTables", targets: ["StringTables"]),
+        .library(name: "PlistStreaming", targets: ["PlistStreaming"]),
+        .library(name: "PlistBuilding", targets: ["PlistBuilding"]),
+        .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
+        .executable(name: "convert", targets: ["convert"]),
     ],
     targets: [
         .target(name: "InClassTesting", swiftSettings: selfTests),
-        .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: [.strictMemorySafety()]),
         .target(name: "TestEvents", dependencies: selfTestDependencies, swiftSettings: selfTests),
         .target(name: "TestSupervision", dependencies: ["TestEvents"] + selfTestDependencies, swiftSettings: selfTests),
         .target(name: "TestReporting", dependencies: ["TestEvents"] + selfTestDependencies, swiftSettings: selfTests),
@@ -29,9 +35,7 @@ let package = Package(
             swiftSettings: selfTests),
         .target(
             name: "SelfTests",
-            dependencies: [
-                "InClassTesting", "StringTables", "TestEvents", "TestSupervision", "TestReporting", "testlogger",
-            ],
+            dependencies: ["InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger"],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
         .plugin(
@@ -39,5 +43,20 @@ let package = Package(
             capability: .command(
                 intent: .custom(verb: "testlogger", description: "Run in-class tests, or 'init' a package for them")),
             dependencies: ["testlogger"]),
+        .target(name: "PlistStreaming", dependencies: ["InClassTesting"], swiftSettings: strict),
+        .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: strict),
+        .target(
+            name: "PlistBuilding", dependencies: ["InClassTesting", "PlistStreaming", "StringTables"],
+            swiftSettings: strict),
+        .target(
+            name: "JSONStreaming", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "convert",
+            dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming"],
+            path: "Examples/Convert",
+            plugins: ["InClassTests"]),
+        .testTarget(name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistStreaming"]),
+        .testTarget(name: "ConvertTests", dependencies: ["convert"]),
     ]
 )

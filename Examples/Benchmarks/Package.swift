@@ -1,5 +1,9 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
+
+/// The peers' libraries are linked where they are installed; without them their benchmarks are left out.
+let hasSimdJSON = FileManager.default.fileExists(atPath: "/usr/include/simdjson.h")
 
 let package = Package(
     name: "Benchmarks",
@@ -12,10 +16,16 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "CAllocations",
+                "CJSONPeers",
+                .product(name: "JSONStreaming", package: "InClassTesting"),
+                .product(name: "PlistBuilding", package: "InClassTesting"),
+                .product(name: "PlistStreaming", package: "InClassTesting"),
                 .product(name: "StringTables", package: "InClassTesting"),
             ]
         ),
         .target(name: "CAllocations"),
         .executableTarget(name: "FrameworkBenchmarks"),
-    ]
+        .target(name: "CJSONPeers", linkerSettings: hasSimdJSON ? [.linkedLibrary("simdjson")] : []),
+    ],
+    cxxLanguageStandard: .cxx17
 )

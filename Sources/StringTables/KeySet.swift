@@ -82,6 +82,17 @@ public struct KeySet: Sendable {
         }
     }
 
+    /// Tells whether the key at an index equals these bytes, which costs less than finding it when it is the expected one.
+    /// - Precondition: The index is in `0..<count`.
+    public func isKey(at index: Int, equalTo key: RawSpan) -> Bool {
+        // SAFETY: the pointer does not leave the closure.
+        unsafe key.withUnsafeBytes { key in
+            guard key.count <= 16, comparison == .exact else { return unsafe self.index(of: key) == index }
+            let digest = unsafe KeyDigest(short: key, isFolded: false, seed: seed)
+            return entries[index + 1].isEqual(to: digest, length: key.count)
+        }
+    }
+
     /// Returns the index of the key with the UTF-8 bytes of the string, or nil.
     /// - Complexity: O(*n*) in the length of the key. No allocation for native strings.
     public func index(of key: String) -> Int? {
@@ -390,6 +401,10 @@ extension KeySet: SelfTesting {
             }
             expectEqual(set.index(of: String(("x" + key).dropFirst())), expected, "\(key) by a string made from a part")
             expectEqual(set.contains(key), expected != nil, "contains \(key)")
+            for index in 0..<set.count {
+                let isEqual = unsafe Array(key.utf8).withUnsafeBytes { unsafe set.isKey(at: index, equalTo: $0.bytes) }
+                expectEqual(isEqual, index == expected, "\(key) is the key at \(index)")
+            }
         }
     }
 

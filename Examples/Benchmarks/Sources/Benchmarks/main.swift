@@ -8,7 +8,10 @@ import Darwin
 #endif
 
 let suites = [
-    stringTableSuite
+    jsonReaderSuite,
+    jsonRecordsSuite,
+    jsonWriterSuite,
+    stringTableSuite,
 ]
 
 var filter = ""

@@ -1,0 +1,74 @@
+// simdjson's on-demand parser, walked to every value, counting.
+// The walk is compiled for the instructions of the implementation it inlines; a machine without them reports none.
+
+#include "CJSONPeers.h"
+
+#if __has_include(<simdjson.h>) && defined(__x86_64__) && defined(__clang__)
+#define SIMDJSON_BUILTIN_IMPLEMENTATION haswell
+// All of this file, templates of the standard library included, is compiled for one set of instructions, so that
+// simdjson's functions are inlined as they are with -mavx2.
+#include <immintrin.h>
+#pragma clang attribute push(__attribute__((target("avx2,bmi,pclmul,lzcnt,popcnt"))), apply_to = function)
+#include <simdjson.h>
+
+namespace {
+
+using namespace simdjson;
+namespace on = simdjson::haswell::ondemand;
+
+template <typename Value>
+uint64_t walk(Value &&value) {
+    switch (value.type()) {
+    case on::json_type::array: {
+        uint64_t events = 2;
+        for (auto element : value.get_array()) events += walk(element.value());
+        return events;
+    }
+    case on::json_type::object: {
+        uint64_t events = 2;
+        for (auto field : value.get_object()) {
+            std::string_view key = field.unescaped_key();
+            events += key.data() != nullptr;
+            events += walk(field.value());
+        }
+        return events;
+    }
+    case on::json_type::number: {
+        on::number number = value.get_number();
+        return number.is_double() ? number.get_double() == number.get_double() : 1;
+    }
+    case on::json_type::string: {
+        std::string_view string = value.get_string();
+        return string.data() != nullptr;
+    }
+    case on::json_type::boolean: {
+        bool boolean = value.get_bool();
+        return boolean ? 1 : 1;
+    }
+    default:
+        return value.is_null() ? 1 : 0;
+    }
+}
+
+} // namespace
+
+bool cjsonpeers_has_simdjson(void) { return __builtin_cpu_supports("avx2"); }
+
+uint64_t cjsonpeers_simdjson_events(const char *text, size_t count) {
+    static on::parser parser;
+    try {
+        on::document document = parser.iterate(text, count, count + SIMDJSON_PADDING);
+        return walk(document);
+    } catch (const simdjson_error &) {
+        return 0;
+    }
+}
+
+#pragma clang attribute pop
+
+#else
+
+bool cjsonpeers_has_simdjson(void) { return false; }
+uint64_t cjsonpeers_simdjson_events(const char *, size_t) { return 0; }
+
+#endif

@@ -1,0 +1,152 @@
+// The command line of `convert`: what it means, and what to say when it means nothing.
+
+/// A mistake on the command line.
+struct UsageError: Error, Equatable {
+    var message: String
+}
+
+/// The command line, read.
+struct Arguments: Equatable {
+    var input: String = ""
+    var output: String = ""
+    var from: Format = .json
+    var to: Format = .json
+    var isPretty: Bool = false
+    var sortsKeys: Bool = false
+    var wantsHelp: Bool = false
+
+    static let help = """
+        usage: convert IN OUT [--from FORMAT] [--to FORMAT] [--pretty] [--sort-keys]
+
+        Converts a file from one format to another, in constant memory. IN and OUT are files, or - for the standard
+        streams. The formats are those of the endings, unless they are given; json for the standard streams.
+
+          --from FORMAT   the format of IN
+          --to FORMAT     the format of OUT
+          --pretty        one line for each element and member, indented (json)
+          --sort-keys     members in the order of their names; holds one outermost dictionary in memory
+          -h, --help      print this
+
+        formats: json   one value (RFC 8259)
+                 jsonl  any number of values, one a line when written (also: ndjson)
+
+        The elements of a json array become the lines of jsonl, and the lines the elements.
+        OUT appears when it is complete; after an error there is none, and an earlier one stays as it was.
+
+        exit status: 0 converted, 1 the input is bad or cannot be read, or the output cannot be written,
+        2 the command line is wrong
+        """
+
+    private static let options = ["--from", "--to", "--pretty", "--sort-keys", "--help"]
+
+    /// Reads the words after the command's name.
+    init(_ words: [String]) throws(UsageError) {
+        var paths: [String] = []
+        var from: Format?
+        var to: Format?
+        var index = 0
+        while index < words.count {
+            let word = words[index]
+            index += 1
+            guard word.hasPrefix("-"), word != "-" else {
+                paths.append(word)
+                continue
+            }
+            if word == "--" {
+                paths += words[index...]
+                break
+            }
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            var value: String? = parts.count > 1 ? parts[1] : nil
+            if parts[0] == "--from" || parts[0] == "--to" {
+                if value == nil, index < words.count {
+                    value = words[index]
+                    index += 1
+                }
+                let format = try Self.format(value, of: parts[0])
+                if parts[0] == "--from" { from = format } else { to = format }
+                continue
+            }
+            if let value { throw UsageError(message: "the option \(parts[0]) takes no value, got '\(value)'") }
+            switch word {
+            case "--pretty": isPretty = true
+            case "--sort-keys": sortsKeys = true
+            case "--help", "-h": wantsHelp = true
+            default: throw Self.unknown("option", word, among: Self.options)
+            }
+        }
+        if wantsHelp { return }
+        guard paths.count == 2 else {
+            throw UsageError(message: "expected IN and OUT, got \(paths.count) file name\(paths.count == 1 ? "" : "s")")
+        }
+        (input, output) = (paths[0], paths[1])
+        self.from = if let from { from } else { try Self.format(ofFile: input, option: "--from") }
+        self.to = if let to { to } else { try Self.format(ofFile: output, option: "--to") }
+    }
+
+    private static func format(_ name: String?, of option: String) throws(UsageError) -> Format {
+        guard let name else { throw UsageError(message: "the option \(option) needs a format") }
+        guard let format = Format.names[name.lowercased()] else {
+            throw unknown("format", name, among: Format.names.keys.sorted())
+        }
+        return format
+    }
+
+    private static func format(ofFile path: String, option: String) throws(UsageError) -> Format {
+        guard let format = Format(path: path) else {
+            throw UsageError(message: "the ending of '\(path)' is no format; say which with \(option)")
+        }
+        return format
+    }
+
+    private static func unknown(_ what: String, _ name: String, among known: [String]) -> UsageError {
+        let nearest = NearestName.find(name, among: known).map { "; did you mean '\($0)'?" } ?? ""
+        return UsageError(message: "there is no \(what) '\(name)'\(nearest)")
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension Arguments: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsOptionsAnywhere": testReadsOptionsAnywhere,
+            "testExplainsMistakes": testExplainsMistakes,
+        ]
+    }
+
+    private static func testReadsOptionsAnywhere() throws {
+        let arguments = try Arguments(["--pretty", "a.jsonl", "--to=json", "-", "--sort-keys"])
+        expectEqual(arguments.input, "a.jsonl", "IN")
+        expectEqual(arguments.output, "-", "OUT")
+        expectEqual(arguments.from, .jsonLines, "from")
+        expectEqual(arguments.to, .json, "to")
+        expectTrue(arguments.isPretty, "pretty")
+        expectTrue(arguments.sortsKeys, "sorted")
+        expectEqual(try Arguments(["--from", "json", "--", "--odd", "-"]).input, "--odd", "a file name after --")
+        expectTrue(try Arguments(["-h"]).wantsHelp, "help")
+    }
+
+    private static func testExplainsMistakes() {
+        let rows: [([String], String)] = [
+            ([], "expected IN and OUT, got 0 file names"),
+            (["a.json"], "expected IN and OUT, got 1 file name"),
+            (["a.json", "b.json", "c.json"], "expected IN and OUT, got 3 file names"),
+            (["a.txt", "b.json"], "the ending of 'a.txt' is no format; say which with --from"),
+            (["a.json", "b"], "the ending of 'b' is no format; say which with --to"),
+            (["a.json", "b.json", "--prety"], "there is no option '--prety'; did you mean '--pretty'?"),
+            (["a.json", "b.json", "--zzzzzzzzz"], "there is no option '--zzzzzzzzz'"),
+            (["a.json", "b.json", "--from", "jsno"], "there is no format 'jsno'; did you mean 'json'?"),
+            (["a.json", "b.json", "--from"], "the option --from needs a format"),
+            (["a.json", "b.json", "--pretty=yes"], "the option --pretty takes no value, got 'yes'"),
+        ]
+        for (words, message) in rows {
+            let error = expectThrows(UsageError.self, "\(words)") { _ = try Arguments(words) }
+            expectEqual(error?.message, message, "\(words)")
+        }
+    }
+}
+#endif

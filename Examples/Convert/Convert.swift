@@ -1,0 +1,63 @@
+// The command `convert`: any format that we read to any that we write, in constant memory.
+// This file owns the run from arguments to exit status; Conversion does the work, Arguments reads the command line.
+
+import PlistStreaming
+
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+
+@main
+enum Convert {
+    /// The exit statuses, which scripts may rely on.
+    enum Status {
+        static let success: Int32 = 0
+        /// The input is bad, or reading or writing failed; there is no output.
+        static let failure: Int32 = 1
+        /// The command line is wrong; nothing was read.
+        static let usage: Int32 = 2
+    }
+
+    static func main() {
+        exit(run(Array(CommandLine.arguments.dropFirst())))
+    }
+
+    private static func run(_ words: [String]) -> Int32 {
+        let arguments: Arguments
+        do throws(UsageError) {
+            arguments = try Arguments(words)
+        } catch {
+            complain("convert: error: \(error.message)\nTry 'convert --help'.")
+            return Status.usage
+        }
+        if arguments.wantsHelp {
+            print(Arguments.help)
+            return Status.success
+        }
+        do throws(StreamError) {
+            try Conversion(arguments).run()
+            return Status.success
+        } catch {
+            complain(Self.describe(error, input: arguments.input, output: arguments.output))
+            return Status.failure
+        }
+    }
+
+    /// The error as a compiler words it, with the file it belongs to.
+    ///
+    /// A writer that cannot write throws through the reader, which adds the place in the input; there is nothing there.
+    private static func describe(_ error: StreamError, input: String, output: String) -> String {
+        if error.kind == .cannotWrite {
+            return "\(output == "-" ? "<stdout>" : output): error: \(error.message)"
+        }
+        return error.compilerDescription(file: input == "-" ? "<stdin>" : input)
+    }
+
+    private static func complain(_ message: String) {
+        fputs(message + "\n", stderr)
+    }
+}

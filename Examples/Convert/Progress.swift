@@ -1,0 +1,66 @@
+// A line on the terminal for work that takes long: how much, how fast. Nothing elsewhere, nothing for short work.
+
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+
+/// A line of progress on standard error, when that is a terminal.
+struct Progress {
+    private let isShown: Bool
+    private let total: Int?
+    private let start = ContinuousClock.now
+    private var lastUpdate = ContinuousClock.now
+    private var byteCount: Int = 0
+    private var isOnScreen: Bool = false
+
+    init(totalByteCount: Int?) {
+        total = totalByteCount
+        isShown = isatty(STDERR_FILENO) == 1
+    }
+
+    /// Counts bytes, and shows the line at most ten times a second, from the first half second on.
+    mutating func advance(by count: Int) {
+        byteCount += count
+        guard isShown else { return }
+        let now = ContinuousClock.now
+        guard now - start > .milliseconds(500), now - lastUpdate > .milliseconds(100) else { return }
+        lastUpdate = now
+        isOnScreen = true
+        fputs("\r\u{1B}[K" + Self.line(byteCount, of: total, after: now - start), stderr)
+    }
+
+    /// Takes the line away.
+    mutating func finish() {
+        guard isOnScreen else { return }
+        fputs("\r\u{1B}[K", stderr)
+        isOnScreen = false
+    }
+
+    /// The words of the line, such as `45 % of 1200 MB, 540 MB/s`.
+    static func line(_ count: Int, of total: Int?, after elapsed: Duration) -> String {
+        let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
+        let rate = "\(Int(Double(count) / 1e6 / max(seconds, 1e-9))) MB/s"
+        guard let total, total > 0 else { return "\(count / 1_000_000) MB, \(rate)" }
+        return "\(min(100, count * 100 / total)) % of \(total / 1_000_000) MB, \(rate)"
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension Progress: SelfTesting {
+    static var testSelectors: TestSelectors { ["testWordsTheLine": testWordsTheLine] }
+
+    private static func testWordsTheLine() {
+        expectEqual(line(540_000_000, of: 1_200_000_000, after: .seconds(1)), "45 % of 1200 MB, 540 MB/s", "a file")
+        expectEqual(line(10_000_000, of: nil, after: .milliseconds(500)), "10 MB, 20 MB/s", "a pipe")
+        expectEqual(line(5, of: 0, after: .zero), "0 MB, 5000 MB/s", "an empty file that grew")
+    }
+}
+#endif

@@ -1,0 +1,203 @@
+// The double nearest to a decimal number: exactly, ties to even.
+// Three ways, each right or silent: one division or multiplication, 128 bits of a power of five, whole numbers.
+
+/// Conversions of decimal numbers to doubles.
+enum DecimalRounding {
+    /// The exact powers of ten among doubles.
+    private static let exactPowers: [Double] = (0...22).map { exponent in
+        var power = 1.0
+        for _ in 0..<exponent { power *= 10 }
+        return power
+    }
+
+    /// The double nearest to mantissa × 10^exponent; infinite above the largest.
+    static func nearest(mantissa: UInt64, exponent: Int) -> Double {
+        if exponent == 0 && mantissa <= 1 << 53 { return Double(mantissa) }
+        // Both operands are exact, so that IEEE rounds the exact result.
+        if mantissa <= 1 << 53 && exponent >= -22 && exponent <= 22 {
+            let power = exactPowers[exponent.magnitude < 23 ? Int(exponent.magnitude) : 0]
+            return exponent < 0 ? Double(mantissa) / power : Double(mantissa) * power
+        }
+        let estimate = estimate(mantissa: mantissa, exponent: exponent)
+        if estimate.isCertain { return estimate.value }
+        return exact(digits: BigNumber(mantissa), exponent: exponent, near: estimate.value)
+    }
+
+    /// The double nearest to the magnitude of a number whose digits are all in the mantissa.
+    static func nearest(to digits: DecimalDigits) -> Double {
+        nearest(mantissa: digits.mantissa, exponent: digits.exponent)
+    }
+
+    /// The double nearest to the magnitude of a number with more digits than the mantissa holds.
+    static func nearest(to digits: DecimalDigits, text: RawSpan) -> Double {
+        // The number lies between the mantissa and the next one; when both round alike, so does the number.
+        let low = estimate(mantissa: digits.mantissa, exponent: digits.exponent)
+        if low.isCertain && digits.mantissa < .max {
+            let high = estimate(mantissa: digits.mantissa + 1, exponent: digits.exponent)
+            if high.isCertain && high.value == low.value { return low.value }
+        }
+        let (all, exponent) = allDigits(of: text, shiftedBy: digits)
+        return exact(digits: all, exponent: exponent, near: low.value)
+    }
+
+    /// Every digit of a number as a whole number, and the power of ten to multiply it with.
+    private static func allDigits(of text: RawSpan, shiftedBy digits: DecimalDigits) -> (BigNumber, Int) {
+        var number = BigNumber(0)
+        var digitCount = 0
+        for offset in text.byteOffsets {
+            let byte = text.uncheckedByte(offset)
+            if byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") { continue }
+            guard byte &- 0x30 <= 9 else { break }
+            number.multiply(by: 10, adding: UInt64(byte &- 0x30))
+            if digitCount > 0 || byte != UInt8(ascii: "0") { digitCount += 1 }
+        }
+        let heldCount = String(digits.mantissa).utf8.count
+        return (number, digits.exponent - (digitCount - heldCount))
+    }
+
+    // SPEC: D. Lemire, "Number parsing at a gigabyte per second" (2021), algorithm 1; subnormals as in section 6.
+    /// The nearest double; in the rare cases that 128 bits do not decide, one beside it at most.
+    static func estimate(mantissa: UInt64, exponent: Int) -> (value: Double, isCertain: Bool) {
+        if mantissa == 0 || exponent < PowersOfFive.exponents.lowerBound { return (0, true) }
+        if exponent > PowersOfFive.exponents.upperBound { return (.infinity, true) }
+        let shift = mantissa.leadingZeroBitCount
+        let normalised = mantissa << UInt64(shift)
+        let power = PowersOfFive.table.power(exponent)
+        var product = normalised.multipliedFullWidth(by: power.high)
+        if product.high & 0x1FF == 0x1FF {
+            let more = normalised.multipliedFullWidth(by: power.low).high
+            let (low, carry) = product.low.addingReportingOverflow(more)
+            product = (product.high &+ (carry ? 1 : 0), low)
+        }
+        let isCertain = product.low != .max || (-27...55).contains(exponent)
+        let upperBit = Int(product.high >> 63)
+        var significand = product.high >> UInt64(upperBit + 9)
+        // floor(log2(5^exponent)) + exponent, from 217706 / 2^16 = log2(10) within the range of exponents.
+        var binaryExponent = (217_706 &* exponent) >> 16 + 63 + upperBit - shift + 1023
+        if binaryExponent <= 0 {
+            guard -binaryExponent + 1 < 64 else { return (0, isCertain) }
+            significand >>= UInt64(-binaryExponent + 1)
+            significand += significand & 1
+            significand >>= 1
+            // Rounding up may reach the smallest normal number; its bit pattern is the sum as well.
+            return (Double(bitPattern: significand), isCertain)
+        }
+        // A tie is only possible for few exponents; then the product is exact and half goes to even.
+        if product.low <= 1 && (-4...23).contains(exponent) && significand & 3 == 1
+            && significand << UInt64(upperBit + 9) == product.high
+        {
+            significand &= ~1
+        }
+        significand += significand & 1
+        significand >>= 1
+        if significand >= 1 << 53 {
+            significand = 1 << 52
+            binaryExponent += 1
+        }
+        guard binaryExponent < 2047 else { return (.infinity, isCertain) }
+        return (Double(bitPattern: significand & ~(1 << 52) | UInt64(binaryExponent) << 52), isCertain)
+    }
+
+    /// The double nearest to digits × 10^exponent, by comparing whole numbers with the middles between doubles.
+    ///
+    /// - Complexity: O(*n*²) in the digits and the distance from `start`, which is a few doubles at most.
+    static func exact(digits: BigNumber, exponent: Int, near start: Double) -> Double {
+        // An infinite start may be one unit too high, as any other.
+        var candidate = min(start, .greatestFiniteMagnitude)
+        // Up while the number is above the middle to the next double, or on it and the candidate is odd.
+        while candidate.isFinite {
+            let order = compare(digits, exponent, withMiddleAbove: candidate)
+            guard order > 0 || order == 0 && candidate.bitPattern & 1 == 1 else { break }
+            candidate = candidate.nextUp
+        }
+        while candidate > 0 {
+            let below = candidate.nextDown
+            let order = compare(digits, exponent, withMiddleAbove: below)
+            guard order < 0 || order == 0 && below.bitPattern & 1 == 0 else { break }
+            candidate = below
+        }
+        return candidate
+    }
+
+    /// Negative, zero or positive as digits × 10^exponent is below, at or above the middle of a double and the next.
+    private static func compare(_ digits: BigNumber, _ exponent: Int, withMiddleAbove value: Double) -> Int {
+        let bits = value.bitPattern
+        let biased = Int(bits >> 52)
+        let fraction = bits & (1 << 52 - 1)
+        // value = significand × 2^scale, and the middle is (2 × significand + 1) × 2^(scale - 1).
+        let significand = biased == 0 ? fraction : fraction | 1 << 52
+        let scale = max(biased, 1) - 1075 - 1
+        var left = digits
+        var right = BigNumber(2 * significand + 1)
+        if exponent >= 0 { left.multiply(byFiveToThe: exponent) } else { right.multiply(byFiveToThe: -exponent) }
+        let twos = exponent - scale
+        if twos >= 0 { left.shiftLeft(by: twos) } else { right.shiftLeft(by: -twos) }
+        return left < right ? -1 : left == right ? 0 : 1
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension DecimalRounding: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
+            "testComparesExactly": testComparesExactly,
+            "testRoundsTiesToEven": testRoundsTiesToEven,
+        ]
+    }
+
+    /// Linear congruential, so that every run checks the same numbers.
+    private static func randomWords(_ count: Int) -> [UInt64] {
+        var state: UInt64 = 42
+        return (0..<count).map { _ in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state ^ state >> 29
+        }
+    }
+
+    private static func testAgreesWithTheStandardLibrary() {
+        for word in randomWords(2000) {
+            let exponent = Int(word % 700) - 360
+            let mantissa = word >> (word % 60)
+            let expected = Double("\(mantissa)e\(exponent)") ?? .nan
+            let got = nearest(mantissa: mantissa, exponent: exponent)
+            if got != expected { expectEqual(got, expected, "\(mantissa)e\(exponent)") }
+        }
+    }
+
+    private static func testComparesExactly() {
+        // Wherever the estimate is certain, whole numbers say the same, also from a neighbour on.
+        for word in randomWords(200) {
+            let exponent = Int(word % 620) - 330
+            let (value, isCertain) = estimate(mantissa: word, exponent: exponent)
+            guard isCertain else { continue }
+            for start in [value, value.nextUp, value == 0 ? 0 : value.nextDown] {
+                let got = exact(digits: BigNumber(word), exponent: exponent, near: start)
+                if got != value { expectEqual(got, value, "\(word)e\(exponent) from \(start)") }
+            }
+        }
+    }
+
+    private static func testRoundsTiesToEven() {
+        let zeros = String(repeating: "0", count: 400)
+        let rows: [(String, Double)] = [
+            ("9007199254740993", 9_007_199_254_740_992), ("9007199254740993.\(zeros)", 9_007_199_254_740_992),
+            ("9007199254740993.\(zeros)1", 9_007_199_254_740_994), ("9007199254740995", 9_007_199_254_740_996),
+            ("9007199254740994.\(String(repeating: "9", count: 400))", 9_007_199_254_740_994),
+            ("1\(zeros)e-400", 1), ("0.\(zeros)1e401", 1),
+        ]
+        for (text, expected) in rows {
+            let got: Double = text.withUTF8Span { span in
+                var digits = DecimalDigits()
+                digits.scan(span, from: 0)
+                return digits.isTruncated ? nearest(to: digits, text: span) : nearest(to: digits)
+            }
+            expectEqual(got, expected, "\(text.prefix(40))…, \(text.utf8.count) bytes")
+        }
+    }
+}
+#endif

@@ -1,0 +1,217 @@
+// The text of a JSON number and its value: which message it goes by, and the digits behind a double.
+
+/// The value of a JSON number, as the message that holds it.
+@usableFromInline
+enum JSONNumber: Equatable, Sendable {
+    case integer(Int64)
+    case unsigned(UInt64)
+    case real(Double)
+    /// An integer beyond 64 bits, or a real beyond the largest double: only its text is exact.
+    case text
+
+    /// The value of a number that is known to follow the grammar.
+    ///
+    /// SPEC: RFC 8259 section 6. Integers are exact or text; `-0` is the double -0.0, as no integer holds it; fractions
+    /// and exponents give the nearest double, ties to even, and below the smallest one 0.
+    @usableFromInline
+    static func value(of text: RawSpan) -> JSONNumber {
+        var digits = DecimalDigits()
+        digits.scan(text, from: 0)
+        if digits.isInteger {
+            guard !digits.isTruncated else { return .text }
+            if !digits.isNegative {
+                if let value = Int64(exactly: digits.mantissa) { return .integer(value) }
+                return .unsigned(digits.mantissa)
+            }
+            if digits.mantissa == 0 { return .real(-0.0) }
+            if digits.mantissa <= Int64.min.magnitude {
+                return .integer(Int64(truncatingIfNeeded: 0 &- digits.mantissa))
+            }
+            return .text
+        }
+        let magnitude =
+            digits.isTruncated
+            ? DecimalRounding.nearest(to: digits, text: text) : DecimalRounding.nearest(to: digits)
+        guard magnitude.isFinite else { return .text }
+        return .real(digits.isNegative ? -magnitude : magnitude)
+    }
+
+    /// Scans a plain real number and returns the offset after it, or `StringRuns.notFound` for all that is not plain.
+    ///
+    /// Not plain are integers, more than 19 digits, what overflows, wrong grammar, and the end of the span.
+    @usableFromInline
+    static func scanReal(_ bytes: RawSpan, from start: Int, into value: inout Double) -> Int {
+        let lastWord = bytes.byteCount &- 8
+        var offset = start
+        let isNegative = bytes.uncheckedByte(offset) == UInt8(ascii: "-")
+        if isNegative { offset &+= 1 }
+        var mantissa: UInt64 = 0
+        var exponent = 0
+        let firstDigit = offset
+        while offset < lastWord {
+            let digit = bytes.uncheckedByte(offset) &- 0x30
+            if digit > 9 { break }
+            mantissa = mantissa &* 10 &+ UInt64(digit)
+            offset &+= 1
+        }
+        var digitCount = offset &- firstDigit
+        let hasLeadingZero = digitCount != 1 && bytes.uncheckedByte(firstDigit) == UInt8(ascii: "0")
+        guard digitCount > 0, digitCount <= 19, !hasLeadingZero, offset < lastWord else { return StringRuns.notFound }
+        var isReal = false
+        if bytes.uncheckedByte(offset) == UInt8(ascii: ".") {
+            isReal = true
+            offset &+= 1
+            let firstFraction = offset
+            while offset <= lastWord, DigitWords.areDigits(bytes.uncheckedWord(offset)), offset &- firstFraction < 16 {
+                mantissa = mantissa &* 100_000_000 &+ DigitWords.value(of: bytes.uncheckedWord(offset))
+                offset &+= 8
+            }
+            while offset < lastWord {
+                let digit = bytes.uncheckedByte(offset) &- 0x30
+                if digit > 9 { break }
+                mantissa = mantissa &* 10 &+ UInt64(digit)
+                offset &+= 1
+            }
+            guard offset > firstFraction, offset < lastWord else { return StringRuns.notFound }
+            exponent = firstFraction &- offset
+            digitCount &-= exponent
+            // Zeros before the first significant digit do not count.
+            if mantissa != 0, digitCount > 19, bytes.uncheckedByte(firstDigit) == UInt8(ascii: "0") {
+                var zero = firstFraction
+                while bytes.uncheckedByte(zero) == UInt8(ascii: "0") { zero &+= 1 }
+                digitCount = offset &- zero
+            }
+            guard digitCount <= 19 else { return StringRuns.notFound }
+        }
+        if bytes.uncheckedByte(offset) | 0x20 == UInt8(ascii: "e") {
+            isReal = true
+            offset = scanExponent(bytes, from: offset &+ 1, to: lastWord, adding: &exponent)
+            if offset < 0 { return offset }
+        }
+        // Longer texts are for the plain machine, which knows their limit.
+        guard isReal, offset &- start <= 64 else { return StringRuns.notFound }
+        let magnitude = DecimalRounding.nearest(mantissa: mantissa, exponent: exponent)
+        guard magnitude.isFinite else { return StringRuns.notFound }
+        value = isNegative ? -magnitude : magnitude
+        return offset
+    }
+
+    private static func scanExponent(_ bytes: RawSpan, from start: Int, to end: Int, adding exponent: inout Int) -> Int
+    {
+        var offset = start
+        guard offset < end else { return StringRuns.notFound }
+        let sign = bytes.uncheckedByte(offset)
+        if sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") { offset &+= 1 }
+        let firstDigit = offset
+        var value = 0
+        while offset < end {
+            let digit = bytes.uncheckedByte(offset) &- 0x30
+            if digit > 9 { break }
+            value = value &* 10 &+ Int(digit)
+            offset &+= 1
+        }
+        guard offset > firstDigit, offset &- firstDigit <= 9, offset < end else { return StringRuns.notFound }
+        exponent &+= sign == UInt8(ascii: "-") ? 0 &- value : value
+        return offset
+    }
+}
+
+/// Eight decimal digits in one word.
+enum DigitWords {
+    /// Whether all eight bytes are ASCII digits.
+    static func areDigits(_ word: UInt64) -> Bool {
+        let high: UInt64 = 0xF0F0_F0F0_F0F0_F0F0
+        return word & high == 0x3030_3030_3030_3030
+            && (word &+ 0x0606_0606_0606_0606) & high == 0x3030_3030_3030_3030
+    }
+
+    // PERF: three multiplications for eight digits; pairs, then fours, then all, each in its lane.
+    /// The number that eight digits spell, the first byte the most significant.
+    static func value(of word: UInt64) -> UInt64 {
+        var lanes = word &- 0x3030_3030_3030_3030
+        lanes = (lanes &* 10) &+ (lanes &>> 8)
+        let low = (lanes & 0x0000_00FF_0000_00FF) &* 0x000F_4240_0000_0064
+        let high = ((lanes &>> 16) & 0x0000_00FF_0000_00FF) &* 0x0000_2710_0000_0001
+        return (low &+ high) &>> 32
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension JSONNumber: SelfTesting {
+    /// The tests of this type.
+    @usableFromInline
+    static var testSelectors: TestSelectors {
+        [
+            "testKeepsIntegersExact": testKeepsIntegersExact,
+            "testRoundsReals": testRoundsReals,
+            "testSendsWhatIsTooLargeAsText": testSendsWhatIsTooLargeAsText,
+            "testReadsEightDigits": testReadsEightDigits,
+        ]
+    }
+
+    private static func value(_ text: String) -> JSONNumber { text.withUTF8Span { value(of: $0) } }
+
+    private static func testKeepsIntegersExact() {
+        let integers: [Int64] = [
+            0, 1, -1, 9, 10, .max, .min, .max - 1, .min + 1, 999_999_999_999_999_999, 1_000_000_000_000_000_000,
+        ]
+        for integer in integers {
+            expectEqual(value("\(integer)"), .integer(integer), "\(integer)")
+            JSONScanner.expectOutcome(Array("[\(integer)]".utf8), "[ integer \(integer) ]", "\(integer)")
+        }
+        for integer in [UInt64(Int64.max) + 1, .max, .max - 1, 10_000_000_000_000_000_000] {
+            expectEqual(value("\(integer)"), .unsigned(integer), "\(integer)")
+            JSONScanner.expectOutcome(Array("[\(integer)]".utf8), "[ unsigned \(integer) ]", "\(integer)")
+        }
+        expectEqual(value("-0").description, "real(-0.0)", "the negative zero")
+    }
+
+    private var description: String { "\(self)" }
+
+    private static func testRoundsReals() {
+        let rows: [(String, Double)] = [
+            ("0.0", 0), ("1.0", 1), ("-1.5e3", -1500), ("1e0", 1), ("1E+2", 100), ("1e-2", 0.01), ("0.1", 0.1),
+            ("1e22", 1e22), ("1e23", 1e23),
+            ("123456789.12345678", 123456789.12345678), ("0.000000000000000000000000000001", 1e-30), ("1e-400", 0),
+            ("4.9e-324", .leastNonzeroMagnitude), ("2.4703282292062327e-324", 0),
+            ("2.4703282292062328e-324", .leastNonzeroMagnitude),
+            ("2.2250738585072011e-308", .leastNormalMagnitude.nextDown),
+            ("1.7976931348623157e308", .greatestFiniteMagnitude),
+            ("9007199254740993.0", 9007199254740992), ("9007199254740995.0", 9007199254740996), ("0e999999999999", 0),
+        ]
+        for (text, expected) in rows {
+            expectEqual(value(text), .real(expected), text)
+            JSONScanner.expectOutcome(Array("[\(text)]".utf8), "[ real \(expected) ]", text)
+        }
+    }
+
+    private static func testSendsWhatIsTooLargeAsText() {
+        let rows = [
+            "18446744073709551616", "-9223372036854775809", "100000000000000000000", "1e309", "-1.8e308",
+            "1.7976931348623159e308",
+            "1e99999999999999999999", String(repeating: "9", count: 400) + ".5",
+        ]
+        for text in rows {
+            expectEqual(value(text), .text, text)
+            JSONScanner.expectOutcome(Array("[\(text)]".utf8), "[ number \(text) ]", text)
+        }
+    }
+
+    private static func testReadsEightDigits() {
+        for (text, expected) in [
+            ("12345678", 12_345_678), ("00000000", 0), ("99999999", 99_999_999), ("10000001", 10_000_001),
+        ] {
+            let word = text.withUTF8Span { $0.uncheckedWord(0) }
+            expectTrue(DigitWords.areDigits(word), "digits \(text)")
+            expectEqual(DigitWords.value(of: word), UInt64(expected), "value of \(text)")
+        }
+        for text in ["1234567:", "/2345678", "1234 678", "12345\u{7F}78", "é345678"] {
+            expectFalse(text.withUTF8Span { DigitWords.areDigits($0.uncheckedWord(0)) }, "digits \(text)")
+        }
+    }
+}
+#endif

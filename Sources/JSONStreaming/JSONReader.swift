@@ -1,0 +1,177 @@
+// The doors for JSON text: a reader that is fed chunks, and whole documents straight into a sink.
+
+public import PlistStreaming
+
+/// A reader of JSON text that owns its sink and is fed chunks of any size.
+///
+/// ```swift
+/// var reader = JSONReader(sink: EventTrace())
+/// try reader.feed(bytes)
+/// try reader.finish()
+/// print(reader.sink.text)
+/// ```
+///
+/// The messages and the errors are the same for every division into chunks. Members come in the order of the text,
+/// repeated names included.
+public struct JSONReader<Sink: PlistSink & ~Copyable>: ~Copyable {
+    /// The receiver of the messages.
+    public var sink: Sink
+    @usableFromInline var scanner: JSONScanner
+    private let options: JSONReaderOptions
+
+    /// Creates a reader before a sink.
+    public init(sink: consuming Sink, options: JSONReaderOptions = JSONReaderOptions()) {
+        self.sink = sink
+        self.options = options
+        scanner = JSONScanner(options: options)
+    }
+
+    // PERF: inlinable, so that the scanner specialises for sinks of other packages.
+    /// Scans the next chunk of the input; its bytes are not kept.
+    ///
+    /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
+    @inlinable
+    public mutating func feed(_ bytes: RawSpan) throws(StreamError) {
+        try scanner.scan(bytes, into: &sink)
+    }
+
+    /// Ends the input.
+    ///
+    /// - Throws: ``StreamError/Kind/unexpectedEnd`` when a value is missing or incomplete.
+    @inlinable
+    public mutating func finish() throws(StreamError) {
+        try scanner.finish(into: &sink)
+    }
+
+    /// The number of bytes fed.
+    public var byteOffset: Int { scanner.byteOffset }
+
+    /// Forgets the input so far, errors included, so that another can be fed. The sink stays as it is.
+    public mutating func reset() {
+        scanner = JSONScanner(options: options)
+    }
+}
+
+extension PlistSink where Self: ~Copyable {
+    // PERF: inlinable, so that the scanner specialises for sinks of other packages.
+    /// Receives a whole JSON document.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position.
+    /// - Complexity: O(*n*) without allocations for text without escapes.
+    @inlinable
+    public mutating func readJSON(
+        _ bytes: RawSpan,
+        options: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) {
+        var scanner = JSONScanner(options: options)
+        try scanner.scanLast(bytes, into: &self)
+    }
+
+    /// Receives a whole JSON document from an array of bytes.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position.
+    @inlinable
+    public mutating func readJSON(
+        _ bytes: [UInt8],
+        options: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) {
+        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
+            // SAFETY: the span does not leave the closure.
+            try readJSON(unsafe UnsafeRawBufferPointer(buffer).bytes, options: options)
+        }
+    }
+
+    /// Receives a whole JSON document from a string.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position in the UTF-8 bytes.
+    @inlinable
+    public mutating func readJSON(
+        _ text: String,
+        options: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) {
+        try text.withUTF8Span { bytes throws(StreamError) in try readJSON(bytes, options: options) }
+    }
+
+    /// Receives a whole JSON document from a file, in chunks and constant memory.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    @inlinable
+    public mutating func readJSON(
+        contentsOfFile path: String,
+        options: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) {
+        let file = try InputFile(path: path)
+        try readJSON(file, options: options)
+    }
+
+    /// Receives a whole JSON document from an open file or another descriptor, in chunks and constant memory.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    @inlinable
+    public mutating func readJSON(
+        _ file: borrowing InputFile,
+        options: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) {
+        var scanner = JSONScanner(options: options)
+        try file.readChunks { chunk throws(StreamError) in try scanner.scan(chunk, into: &self) }
+        try scanner.finish(into: &self)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum JSONReaderTests {}
+
+extension JSONReaderTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
+            "testReadsAnotherInputAfterReset": testReadsAnotherInputAfterReset,
+            "testSendsRepeatedNames": testSendsRepeatedNames,
+        ]
+    }
+
+    private static func testReadsThroughEveryDoor() throws {
+        let text = #"{"a": [1, "é"]}"#
+        let expected = #"{ key "a" [ integer 1 string "é" ] }"#
+        var fromText = EventTrace()
+        try fromText.readJSON(text)
+        expectEqual(fromText.text, expected, "from a string")
+        var fromBytes = EventTrace()
+        try fromBytes.readJSON(Array(text.utf8))
+        expectEqual(fromBytes.text, expected, "from an array")
+        var reader = JSONReader(sink: EventTrace())
+        try text.withUTF8Span { try reader.feed($0) }
+        try reader.finish()
+        expectEqual(reader.sink.text, expected, "in chunks")
+        expectEqual(reader.byteOffset, text.utf8.count, "bytes")
+    }
+
+    private static func testReadsAnotherInputAfterReset() throws {
+        var reader = JSONReader(sink: EventTrace())
+        expectThrows(StreamError.self, "a bad input") {
+            try "[".withUTF8Span { try reader.feed($0) }; try reader.finish()
+        }
+        reader.reset()
+        reader.sink = EventTrace()
+        try "1 ".withUTF8Span { try reader.feed($0) }
+        try reader.finish()
+        expectEqual(reader.sink.text, "integer 1", "the next input")
+    }
+
+    private static func testSendsRepeatedNames() throws {
+        var trace = EventTrace()
+        try trace.readJSON(#"{"a":1,"a":2}"#)
+        expectEqual(trace.text, #"{ key "a" integer 1 key "a" integer 2 }"#, "repeated names")
+        var unique = UniqueKeys(EventTrace())
+        let error = expectThrows(StreamError.self, "refused") { try unique.readJSON(#"{"a":1,"\u0061":2}"#) }
+        expectEqual(error?.kind, .duplicateKey, "kind")
+        expectEqual(error?.position?.column, 8, "column")
+    }
+}
+#endif

@@ -1,0 +1,456 @@
+// The scanner's state and its door: bytes in, messages out, in chunks of any size.
+// The fast loop is in JSONScanner+Runs, the byte-by-byte machine that can do everything in JSONScanner+Plain.
+
+public import PlistStreaming
+
+/// A machine that turns JSON text, chunk by chunk, into messages for a sink.
+///
+/// It accepts exactly RFC 8259. The sink is passed to each call, so that one scanner type serves all sinks; a call
+/// specialises for the sink it gets. The scanner keeps no part of the input except a string or number that a chunk's
+/// end has cut.
+///
+/// ```swift
+/// var scanner = JSONScanner()
+/// var trace = EventTrace()
+/// try scanner.scan(firstBytes, into: &trace)
+/// try scanner.scan(moreBytes, into: &trace)
+/// try scanner.finish(into: &trace)
+/// ```
+///
+/// ``JSONReader`` wraps a scanner and a sink, ``PlistStreaming/PlistSink`` has the doors for whole documents.
+public struct JSONScanner: Sendable {
+    /// What may come next.
+    @usableFromInline
+    enum State: UInt8, Sendable {
+        case value, firstElement, firstKey, key, colon, afterValue
+        case beforeRoot, afterRoot
+        case string, multibyte, escape, unicodeEscape, lowSurrogateBackslash, lowSurrogateU
+        case literal
+        case minus, zero, integer, point, fraction, exponent, exponentSign, exponentDigits
+        case failed
+
+        /// Whether the fast loop can start here: between tokens, but not before a colon.
+        @usableFromInline var startsRuns: Bool { rawValue <= State.beforeRoot.rawValue && self != .colon }
+    }
+
+    @usableFromInline let options: JSONReaderOptions
+    @usableFromInline let allowsRuns: Bool
+    @usableFromInline var state: State = .beforeRoot
+    @usableFromInline var nesting: NestingStack = NestingStack()
+    /// The unescaped text of the string, or the text of the number, that the plain machine is in.
+    @usableFromInline var scratch: [UInt8] = []
+
+    /// The offset in the whole input of the chunk at hand, and its line's number and offset.
+    @usableFromInline var chunkOffset: Int = 0
+    private var line: Int = 1
+    private var lineOffset: Int = 0
+    /// The offset in the whole input of the token at hand, for errors of the sink.
+    @usableFromInline var tokenOffset: Int = 0
+    @usableFromInline var failure: StreamError?
+
+    // The plain machine's registers.
+    var isKey: Bool = false
+    var literal: Literal = .null
+    var literalCount: Int = 0
+    var remainingDigits: Int = 0
+    var codeUnit: UInt32 = 0
+    var highSurrogate: UInt32 = 0
+    var remainingBytes: Int = 0
+    var nextByteRange: ClosedRange<UInt8> = 0x80...0xBF
+
+    /// Creates a scanner before the first byte.
+    public init(options: JSONReaderOptions = JSONReaderOptions()) {
+        self.options = options
+        // Tiny limits are the plain machine's: the fast loop compares only what is longer than a word.
+        allowsRuns =
+            options.limits.stringByteCount >= 64 && options.limits.numberByteCount >= 64 && !options.usesPlainScan
+    }
+
+    // PERF: inlinable, so that the loops below specialise for sinks of other packages.
+    /// Scans the next chunk and sends what it completes.
+    ///
+    /// - Throws: The first error of the input or of the sink, with its position; and again on every later call.
+    /// - Complexity: O(*n*); allocates only for a token cut by a chunk's end, an escape, or 64 levels of nesting.
+    @inlinable
+    public mutating func scan<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan,
+        into sink: inout Sink
+    ) throws(StreamError) {
+        try scanChunk(bytes, into: &sink)
+        finishChunk(bytes)
+    }
+
+    /// Scans the last chunk and ends the input, without reading the chunk's bytes again for line numbers.
+    ///
+    /// - Throws: What ``scan(_:into:)`` and ``finish(into:)`` throw.
+    @inlinable
+    public mutating func scanLast<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan,
+        into sink: inout Sink
+    ) throws(StreamError) {
+        try scanChunk(bytes, into: &sink)
+        try scanEnd(of: bytes, into: &sink)
+    }
+
+    /// Ends the input.
+    ///
+    /// - Throws: ``StreamError/Kind/unexpectedEnd`` when a value is incomplete or missing, or the sink's error for a
+    ///   number that only the end completes.
+    @inlinable
+    public mutating func finish<Sink: PlistSink & ~Copyable>(into sink: inout Sink) throws(StreamError) {
+        try scanEnd(of: RawSpan(), into: &sink)
+    }
+
+    /// The number of bytes scanned in completed calls.
+    public var byteOffset: Int { chunkOffset }
+
+    @inlinable
+    mutating func scanChunk<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan,
+        into sink: inout Sink
+    ) throws(StreamError) {
+        if let failure { throw failure }
+        let count = bytes.byteCount
+        let allowed = min(count, options.limits.totalByteCount - chunkOffset)
+        let chunk = bytes.extracting(first: allowed)
+        var offset = 0
+        while offset < allowed {
+            if allowsRuns && state.startsRuns && allowed - offset > Self.margin {
+                offset = try scanRuns(chunk, from: offset, into: &sink)
+            }
+            offset = try scanPlainToken(chunk, from: offset, into: &sink)
+        }
+        if allowed < count {
+            throw fail(limit: "bytes of input", options.limits.totalByteCount, in: bytes, at: allowed)
+        }
+    }
+
+    @inlinable
+    mutating func scanEnd<Sink: PlistSink & ~Copyable>(
+        of bytes: RawSpan,
+        into sink: inout Sink
+    ) throws(StreamError) {
+        if let failure { throw failure }
+        if isInNumber {
+            do throws(StreamError) { try sendNumber(to: &sink) } catch { throw fail(error, in: bytes) }
+        }
+        guard nesting.depth == 0 && (state == .afterRoot || state == .beforeRoot && options.isSequence) else {
+            throw failAtEnd(of: bytes)
+        }
+        finishChunk(bytes)
+    }
+
+    /// Adds a scanned chunk to the counts.
+    @usableFromInline
+    mutating func finishChunk(_ bytes: RawSpan) {
+        countLines(in: bytes, to: bytes.byteCount)
+        chunkOffset += bytes.byteCount
+    }
+
+    private mutating func countLines(in bytes: RawSpan, to end: Int) {
+        let (count, last) = LineCount.count(in: bytes, to: end)
+        guard count > 0 else { return }
+        line += count
+        lineOffset = chunkOffset + last + 1
+    }
+
+    /// The position of an offset in the whole input, which is on the last line of the chunk's bytes before `end`.
+    private mutating func position(of offset: Int, in bytes: RawSpan, countingTo end: Int) -> StreamPosition {
+        countLines(in: bytes, to: end)
+        return StreamPosition(byteOffset: offset, line: line, column: offset - lineOffset + 1)
+    }
+
+    // Errors are made here, out of the loops.
+
+    /// Records an error at an offset of the chunk; the scanner stays failed.
+    @usableFromInline @inline(never)
+    mutating func fail(_ kind: StreamError.Kind, _ message: String, in bytes: RawSpan, at offset: Int) -> StreamError {
+        state = .failed
+        let place = position(of: chunkOffset + offset, in: bytes, countingTo: offset)
+        let error = StreamError(kind, message, position: place)
+        failure = error
+        return error
+    }
+
+    @usableFromInline @inline(never)
+    mutating func fail(limit what: String, _ limit: Int, in bytes: RawSpan, at offset: Int) -> StreamError {
+        fail(.limitExceeded, "more than \(limit) \(what)", in: bytes, at: offset)
+    }
+
+    /// Records an error of the sink, at the token it refused.
+    @usableFromInline @inline(never)
+    mutating func fail(_ error: StreamError, in bytes: RawSpan) -> StreamError {
+        state = .failed
+        let end = max(0, tokenOffset - chunkOffset)
+        let error = error.located(at: position(of: tokenOffset, in: bytes, countingTo: end))
+        failure = error
+        return error
+    }
+
+    @usableFromInline @inline(never)
+    mutating func failAtEnd(of bytes: RawSpan) -> StreamError {
+        let found = "found the end of the input"
+        return fail(.unexpectedEnd, "expected \(expectation), \(found)", in: bytes, at: bytes.byteCount)
+    }
+}
+
+/// The lines of a chunk.
+private enum LineCount {
+    /// The number of LFs before an offset, and the offset of the last one.
+    static func count(in bytes: RawSpan, to end: Int) -> (count: Int, last: Int) {
+        var count = 0
+        var offset = 0
+        let lastVector = end &- 16
+        var lanes = SIMD16<UInt8>(repeating: 0)
+        let newlines = SIMD16<UInt8>(repeating: 0x0A)
+        var pending = 0
+        while offset <= lastVector {
+            // SAFETY: the loop's condition keeps sixteen bytes before `end`, which is within the span.
+            let vector = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: SIMD16<UInt8>.self)
+            lanes.replace(with: lanes &+ 1, where: vector .== newlines)
+            offset &+= 16
+            pending += 1
+            if pending == 255 {
+                count += sum(lanes)
+                lanes = SIMD16(repeating: 0)
+                pending = 0
+            }
+        }
+        count += sum(lanes)
+        while offset < end {
+            if bytes.uncheckedByte(offset) == 0x0A { count += 1 }
+            offset += 1
+        }
+        guard count > 0 else { return (0, -1) }
+        var last = end - 1
+        while bytes.uncheckedByte(last) != 0x0A { last -= 1 }
+        return (count, last)
+    }
+
+    private static func sum(_ lanes: SIMD16<UInt8>) -> Int {
+        Int(SIMD16<UInt16>(truncatingIfNeeded: lanes).wrappedSum())
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension JSONScanner: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testCountsLinesAndColumns": testCountsLinesAndColumns,
+            "testReportsTheSinksErrorAtItsToken": testReportsTheSinksErrorAtItsToken,
+            "testStaysFailed": testStaysFailed,
+            "testKeepsLimits": testKeepsLimits,
+            "testScansSequences": testScansSequences,
+            "testNestsWithoutRecursion": testNestsWithoutRecursion,
+        ]
+    }
+
+    /// The trace of a reading and its error, as one line; `!` precedes the error.
+    static func outcome(_ chunks: [[UInt8]], options: JSONReaderOptions = JSONReaderOptions()) -> String {
+        var scanner = JSONScanner(options: options)
+        var trace = EventTrace()
+        do throws(StreamError) {
+            for chunk in chunks {
+                try unsafe chunk.withUnsafeBufferPointer { buffer throws(StreamError) in
+                    // SAFETY: the span does not leave the closure.
+                    try scanner.scan(unsafe UnsafeRawBufferPointer(buffer).bytes, into: &trace)
+                }
+            }
+            try scanner.finish(into: &trace)
+            return trace.text
+        } catch {
+            return (trace.events + ["! \(error.kind)", error.description]).joined(separator: " ")
+        }
+    }
+
+    /// Reads whole, from the fast loop and without it, byte by byte and at every split point, and expects one outcome.
+    ///
+    /// The fast loop needs bytes to come; a second text with spaces at its end gives it some, and must differ in
+    /// nothing but where the input ends.
+    static func expectOutcome(
+        _ text: [UInt8], _ expected: String?, options: JSONReaderOptions = JSONReaderOptions(), _ message: String,
+        line: UInt = #line
+    ) {
+        let whole = outcome([text], options: options)
+        if let expected { expectEqual(whole, expected, message, line: line) }
+        for padding in [0, 100] {
+            let text = text + [UInt8](repeating: 0x20, count: padding)
+            let whole = padding == 0 ? whole : outcome([text], options: options)
+            var plain = options
+            plain.usesPlainScan = true
+            expectEqual(outcome([text], options: plain), whole, "\(message), by the plain machine", line: line)
+            expectEqual(
+                outcome(text.map { [$0] }, options: options), whole, "\(message), byte by byte", line: line)
+            for split in text.indices.prefix(300) {
+                let chunks = [Array(text[..<split]), Array(text[split...])]
+                expectEqual(outcome(chunks, options: options), whole, "\(message), split at \(split)", line: line)
+            }
+        }
+    }
+
+    private static func testCountsLinesAndColumns() {
+        expectOutcome(
+            Array("[1,\n\r\n\t2,\n  x]".utf8),
+            "[ integer 1 integer 2 ! invalidSyntax expected a value, found 'x' at line 4, column 3 (byte 12)",
+            "in line 4")
+        let lines = Array("[".utf8) + [UInt8](repeating: 0x0A, count: 5000) + Array("x".utf8)
+        expectOutcome(
+            lines, "[ ! invalidSyntax expected a value or ']', found 'x' at line 5001, column 1 (byte 5001)",
+            "many lines")
+    }
+
+    private struct Refusal: Error {}
+
+    /// Refuses strings, and the key `no`.
+    private struct Refuser: PlistSink {
+        var trace = EventTrace()
+        mutating func beginArray() throws(StreamError) { try trace.beginArray() }
+        mutating func endArray() throws(StreamError) { throw StreamError.stopRequest() }
+        mutating func beginDictionary() throws(StreamError) { try trace.beginDictionary() }
+        mutating func endDictionary() throws(StreamError) { try trace.endDictionary() }
+        mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+            if utf8.equals("no") { throw StreamError(.unknownMember, "no member 'no'") }
+            try trace.writeKey(utf8)
+        }
+        mutating func writeNull() throws(StreamError) { try trace.writeNull() }
+        mutating func writeBool(_ value: Bool) throws(StreamError) { try trace.writeBool(value) }
+        mutating func writeInteger(_ value: Int64) throws(StreamError) {
+            if value == 13 { throw StreamError(.unrepresentable, "13") }
+            try trace.writeInteger(value)
+        }
+        mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try trace.writeUnsigned(value) }
+        mutating func writeReal(_ value: Double) throws(StreamError) { try trace.writeReal(value) }
+        mutating func writeNumber(text: RawSpan) throws(StreamError) { try trace.writeNumber(text: text) }
+        mutating func writeString(_ utf8: RawSpan) throws(StreamError) { throw StreamError(.typeMismatch, "string") }
+        mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try trace.writeData(bytes) }
+        mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+            try trace.writeDate(secondsSince2001: seconds)
+        }
+    }
+
+    private static func testReportsTheSinksErrorAtItsToken() {
+        let rows: [(String, StreamError.Kind, Int, Int)] = [
+            ("{\"a\":\n \"text\"}", .typeMismatch, 2, 2),
+            ("{\"a\": 1, \"no\": 2}", .unknownMember, 1, 10),
+            ("[1,\n13\n\n]", .unrepresentable, 2, 1),
+            ("[1\n]", .stopRequested, 2, 1),
+            ("13", .unrepresentable, 1, 1),
+        ]
+        for (text, kind, line, column) in rows {
+            for padding in [0, 100] {
+                let bytes = Array(text.utf8) + [UInt8](repeating: 0x0A, count: padding)
+                for size in [1, 2, 3, 1000] {
+                    var reader = JSONReader(sink: Refuser())
+                    let error = expectThrows(StreamError.self, text) {
+                        for start in stride(from: 0, to: bytes.count, by: size) {
+                            // SAFETY: the span does not leave the closure.
+                            try unsafe bytes[start..<min(start + size, bytes.count)].withUnsafeBytes {
+                                try reader.feed(unsafe $0.bytes)
+                            }
+                        }
+                        try reader.finish()
+                    }
+                    expectEqual(error?.kind, kind, "kind of \(text)")
+                    expectEqual(error?.position?.line, line, "line of \(text) in pieces of \(size)")
+                    expectEqual(error?.position?.column, column, "column of \(text) in pieces of \(size)")
+                }
+            }
+        }
+    }
+
+    private static func testStaysFailed() throws {
+        var scanner = JSONScanner()
+        var trace = EventTrace()
+        let first = expectThrows(StreamError.self, "first") {
+            try "[1,]".withUTF8Span { try scanner.scan($0, into: &trace) }
+        }
+        let second = expectThrows(StreamError.self, "again") {
+            try "1]".withUTF8Span { try scanner.scan($0, into: &trace) }
+        }
+        let third = expectThrows(StreamError.self, "finish") { try scanner.finish(into: &trace) }
+        expectEqual(first?.position?.byteOffset, 3, "offset")
+        expectEqual(second, first, "the error of the next chunk")
+        expectEqual(third, first, "the error of the end")
+        expectEqual(trace.text, "[ integer 1", "nothing is sent after the error")
+    }
+
+    private static func testKeepsLimits() {
+        func rows(_ limits: StreamLimits, _ rows: [(String, String)]) {
+            for (text, expected) in rows {
+                expectOutcome(
+                    Array(text.utf8), expected, options: JSONReaderOptions(limits: limits), "\(text) within \(limits)")
+            }
+        }
+        rows(
+            StreamLimits(depth: 2),
+            [
+                ("[{}]", "[ { } ]"),
+                (
+                    "[{\"a\":[]}]",
+                    "[ { key \"a\" ! limitExceeded more than 2 levels of nesting at line 1, column 7 (byte 6)"
+                ),
+            ])
+        let bytes100 = String(repeating: "a", count: 98) + "ü"
+        let limit = StreamLimits(stringByteCount: 100, numberByteCount: 70)
+        let refusal = "! limitExceeded more than 100 bytes in a string at line 1, column"
+        rows(
+            limit,
+            [
+                ("[\"\(bytes100)\"]", "[ string \"\(bytes100)\" ]"),
+                ("[\"\(bytes100)b\"]", "[ \(refusal) 103 (byte 102)"),
+                ("[\"\\n\(bytes100)\"]", "[ \(refusal) 104 (byte 103)"),
+                ("{\"\(bytes100)\\u0000\":1}", "{ \(refusal) 108 (byte 107)"),
+                ("[0.\(String(repeating: "0", count: 68))]", "[ real 0.0 ]"),
+                (
+                    "[0.\(String(repeating: "0", count: 69))]",
+                    "[ ! limitExceeded more than 70 bytes in a number at line 1, column 72 (byte 71)"
+                ),
+            ])
+        rows(StreamLimits(stringByteCount: 3), [("[\"abc\"]", "[ string \"abc\" ]")])
+        rows(
+            StreamLimits(totalByteCount: 4),
+            [
+                ("[12]", "[ integer 12 ]"),
+                ("[123]", "[ ! limitExceeded more than 4 bytes of input at line 1, column 5 (byte 4)"),
+            ])
+    }
+
+    private static func testScansSequences() {
+        let options = JSONReaderOptions(isSequence: true)
+        let rows = [
+            ("", ""), (" \n", ""), ("1", "integer 1"), ("1\n2\n", "integer 1 integer 2"),
+            ("{}\r\n[] \"a\" null", "{ } [ ] string \"a\" null"),
+            (
+                "{}{}",
+                "{ } ! invalidSyntax expected whitespace before the next value, found '{' at line 1, column 3 (byte 2)"
+            ),
+            (
+                "1\n[",
+                "integer 1 [ ! unexpectedEnd expected a value or ']', found the end of the input at line 2, column 2 (byte 3)"
+            ),
+        ]
+        for (text, expected) in rows {
+            // Padding would change what the end of an input means only for errors at the end.
+            expectOutcome(Array(text.utf8), expected, options: options, "sequence \(text)")
+        }
+    }
+
+    private static func testNestsWithoutRecursion() {
+        let depth = 100_000
+        let limits = StreamLimits(depth: depth)
+        let text = [UInt8](repeating: 0x5B, count: depth) + [UInt8](repeating: 0x5D, count: depth)
+        var sink = NullSink()
+        expectNoThrow("at the limit") { try sink.readJSON(text, options: JSONReaderOptions(limits: limits)) }
+        let error = expectThrows(StreamError.self, "beyond") {
+            try sink.readJSON([0x5B] + text, options: JSONReaderOptions(limits: limits))
+        }
+        expectEqual(error?.kind, .limitExceeded, "kind")
+        expectEqual(error?.position?.byteOffset, depth, "offset")
+    }
+}
+#endif

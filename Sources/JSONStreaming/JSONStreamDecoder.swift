@@ -1,0 +1,281 @@
+// JSON text to and from Codable types: the names and strategies of Foundation's coders over our reader and writer.
+
+import PlistStreaming
+
+public import PlistBuilding
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// Decodes `Decodable` types from JSON text, in the place of `JSONDecoder`.
+///
+/// ```swift
+/// let tasks = try JSONStreamDecoder().decode([Task].self, from: data)
+/// ```
+///
+/// Text that is not JSON is a `DecodingError.dataCorrupted` whose underlying error is the `StreamError` with the position.
+/// Differences from `JSONDecoder`: of members with one name, the last counts; the text must be strict RFC 8259 in UTF-8.
+public struct JSONStreamDecoder {
+    /// The strategies.
+    public var options: DecodingOptions
+    /// The limits of the text and what is accepted as JSON.
+    public var readerOptions: JSONReaderOptions
+
+    /// Makes a decoder.
+    public init(
+        options: DecodingOptions = DecodingOptions(), readerOptions: JSONReaderOptions = JSONReaderOptions()
+    ) {
+        self.options = options
+        self.readerOptions = readerOptions
+    }
+
+    /// Decodes a value from the text in the bytes.
+    /// - Throws: `DecodingError`, or what the type throws.
+    /// - Complexity: O(*n*) in the bytes; the text becomes a tree first.
+    public func decode<Value: Decodable>(_ type: Value.Type, from bytes: RawSpan) throws -> Value {
+        var builder = PropertyListBuilder(depthLimit: readerOptions.limits.depth)
+        do {
+            try builder.readJSON(bytes, options: readerOptions)
+        } catch {
+            throw Self.corrupted(error)
+        }
+        guard let list = builder.takeResult() else {
+            throw Self.corrupted(StreamError(.unexpectedEnd, "expected a value"))
+        }
+        return try PropertyListValueDecoder(options: options).decode(type, from: list)
+    }
+
+    /// Decodes a value from data.
+    /// - Throws: `DecodingError`, or what the type throws.
+    public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+        // SAFETY: the span does not leave the closure.
+        try unsafe data.withUnsafeBytes { bytes in try unsafe decode(type, from: bytes.bytes) }
+    }
+
+    /// Decodes a value from text.
+    /// - Throws: `DecodingError`, or what the type throws.
+    public func decode<Value: Decodable>(_ type: Value.Type, from text: String) throws -> Value {
+        var text = text
+        // SAFETY: the span does not leave the closure.
+        return try text.withUTF8 { bytes in
+            try unsafe decode(type, from: UnsafeRawBufferPointer(bytes).bytes)
+        }
+    }
+
+    private static func corrupted(_ error: StreamError) -> any Error {
+        DecodingError.dataCorrupted(
+            DecodingError.Context(codingPath: [], debugDescription: error.description, underlyingError: error))
+    }
+}
+
+/// Encodes `Encodable` types to JSON text, in the place of `JSONEncoder`.
+public struct JSONStreamEncoder {
+    /// How dates, data and keys are written.
+    public var options: EncodingOptions
+    /// The layout of the text, and what is written for numbers that are none.
+    public var writerOptions: JSONWriterOptions
+
+    /// Makes an encoder; data become strings in base 64, as in `JSONEncoder`.
+    public init(
+        options: EncodingOptions = EncodingOptions(dates: .secondsSince2001, bytes: .base64),
+        writerOptions: JSONWriterOptions = JSONWriterOptions()
+    ) {
+        self.options = options
+        self.writerOptions = writerOptions
+    }
+
+    /// Encodes a value to text.
+    /// - Throws: `StreamError`, with the path to a value that cannot be encoded.
+    public func encode(_ value: any Encodable) throws(StreamError) -> String {
+        var writer = JSONWriter(options: writerOptions)
+        try writer.write(encodable: value, options: options)
+        try writer.finish()
+        return writer.text
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+#if canImport(FoundationEssentials)
+import Foundation
+#endif
+
+enum JSONStreamDecoderTests {
+    struct Inner: Codable, Equatable {
+        var x: Double
+        var note: String?
+    }
+
+    enum Kind: String, Codable { case one, two }
+
+    enum Choice: Codable, Equatable {
+        case number(Int)
+        case pair(a: String, b: [Int])
+    }
+
+    struct Sample: Codable, Equatable {
+        var id: Int
+        var small: UInt8
+        var big: UInt64
+        var name: String
+        var flag: Bool?
+        var inner: Inner
+        var list: [Inner]
+        var matrix: [[Int]]
+        var table: [String: Float]
+        var kind: Kind
+        var choice: Choice
+        var when: Date
+        var bytes: Data
+        var link: URL
+    }
+
+    class Base: Codable {
+        var a = 1
+    }
+
+    final class Derived: Base {
+        var b = 2
+
+        override init() { super.init() }
+
+        init(b: Int) {
+            super.init()
+            self.b = b
+        }
+
+        enum CodingKeys: String, CodingKey { case b }
+
+        required init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            b = try container.decode(Int.self, forKey: .b)
+            try super.init(from: container.superDecoder())
+        }
+
+        override func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try super.encode(to: container.superEncoder())
+            try container.encode(b, forKey: .b)
+        }
+    }
+
+    static let sample = Sample(
+        id: -7, small: 255, big: .max, name: "näme \"quoted\" of more than fifteen bytes", flag: nil,
+        inner: Inner(x: 0.1, note: nil), list: [Inner(x: -1e300, note: "n"), Inner(x: 3, note: nil)],
+        matrix: [[1, 2], []], table: ["k": 1.5], kind: .two, choice: .pair(a: "x", b: [1]),
+        when: Date(timeIntervalSinceReferenceDate: 123_456.5), bytes: Data([0, 255, 7]),
+        link: URL(fileURLWithPath: "/a/b"))
+}
+
+extension JSONStreamDecoderTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testDecodesWhatFoundationEncodes": testDecodesWhatFoundationEncodes,
+            "testFoundationDecodesWhatItEncodes": testFoundationDecodesWhatItEncodes,
+            "testAgreesWithFoundationOnErrors": testAgreesWithFoundationOnErrors,
+            "testFollowsTheStrategies": testFollowsTheStrategies,
+            "testReportsBadTextWithItsPlace": testReportsBadTextWithItsPlace,
+            "testCodesSuperclasses": testCodesSuperclasses,
+        ]
+    }
+
+    private static func testDecodesWhatFoundationEncodes() throws {
+        let data = try JSONEncoder().encode([sample, sample])
+        expectEqual(try JSONStreamDecoder().decode([Sample].self, from: data), [sample, sample], "samples")
+    }
+
+    private static func testFoundationDecodesWhatItEncodes() throws {
+        let text = try JSONStreamEncoder().encode([sample, sample])
+        expectEqual(try JSONDecoder().decode([Sample].self, from: Data(text.utf8)), [sample, sample], "samples")
+        expectEqual(try JSONStreamDecoder().decode([Sample].self, from: text), [sample, sample], "by our decoder")
+    }
+
+    private static func testAgreesWithFoundationOnErrors() {
+        func shape(_ decode: () throws -> Void) -> String {
+            do {
+                try decode()
+                return "none"
+            } catch DecodingError.keyNotFound(let key, let context) {
+                return "keyNotFound \(key.stringValue) \(context.codingPath.map(\.stringValue))"
+            } catch DecodingError.typeMismatch(_, let context) {
+                return "typeMismatch \(context.codingPath.map(\.stringValue))"
+            } catch DecodingError.valueNotFound(_, let context) {
+                return "valueNotFound \(context.codingPath.map(\.stringValue))"
+            } catch DecodingError.dataCorrupted(let context) {
+                return "dataCorrupted \(context.codingPath.map(\.stringValue))"
+            } catch {
+                return "\(error)"
+            }
+        }
+        let texts = [
+            "[{\"x\": 1}]", "[{\"x\": \"1\"}]", "[{\"x\": 1}, {}]", "[{\"x\": null}]", "[null]", "[1]", "{}", "[{\"x\":true}]",
+            "[{\"x\": 1, \"note\": 2}]", "[[]]", "[{\"x\": 1, \"note\": null}]",
+        ]
+        for text in texts {
+            let ours = shape { _ = try JSONStreamDecoder().decode([Inner].self, from: text) }
+            let theirs = shape { _ = try JSONDecoder().decode([Inner].self, from: Data(text.utf8)) }
+            let isIndexSpelling = ours.replacingOccurrences(of: "Index ", with: "")
+            expectEqual(isIndexSpelling, theirs.replacingOccurrences(of: "Index ", with: ""), text)
+        }
+        for text in ["[1.5]", "[256]", "[-1]", "[\"1\"]", "[true]", "[1e2]", "[2.0]", "[18446744073709551616]"] {
+            let ours = shape { _ = try JSONStreamDecoder().decode([UInt8].self, from: text) }
+            let theirs = shape { _ = try JSONDecoder().decode([UInt8].self, from: Data(text.utf8)) }
+            expectEqual(ours.prefix(4), theirs.prefix(4), text)
+        }
+    }
+
+    private struct Timed: Codable, Equatable {
+        var startDate: Date
+        var rawBytes: Data
+        var ratio: Double
+    }
+
+    private static func testFollowsTheStrategies() throws {
+        let options = DecodingOptions(
+            keys: .convertFromSnakeCase, dates: .iso8601,
+            nonConformingFloats: .convertFromString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan"))
+        let text = "{\"start_date\": \"2001-01-02T00:00:00Z\", \"raw_bytes\": \"AP8=\", \"ratio\": \"-inf\"}"
+        let timed = try JSONStreamDecoder(options: options).decode(Timed.self, from: text)
+        expectEqual(timed.startDate, Date(timeIntervalSinceReferenceDate: 86_400), "date")
+        expectEqual(timed.rawBytes, Data([0, 255]), "bytes")
+        expectEqual(timed.ratio, -.infinity, "ratio")
+        let custom = DecodingOptions(dates: .custom { decoder in
+            Date(timeIntervalSince1970: Double(try decoder.singleValueContainer().decode(String.self)) ?? 0)
+        })
+        let dates = try JSONStreamDecoder(options: custom).decode([Date].self, from: "[\"5\"]")
+        expectEqual(dates, [Date(timeIntervalSince1970: 5)], "custom")
+        let milliseconds = DecodingOptions(dates: .millisecondsSince1970)
+        let later = try JSONStreamDecoder(options: milliseconds).decode([Date].self, from: "[1500]")
+        expectEqual(later, [Date(timeIntervalSince1970: 1.5)], "milliseconds")
+    }
+
+    private static func testReportsBadTextWithItsPlace() {
+        for text in ["", "[1,]", "{\"a\":}", "[1] x", "[\"\u{1}\"]"] {
+            let error = expectThrows(DecodingError.self, text) {
+                _ = try JSONStreamDecoder().decode([Int].self, from: text)
+            }
+            guard case .dataCorrupted(let context) = error else {
+                fail("\(text) is not reported as corrupted data")
+                continue
+            }
+            expectNotNil((context.underlyingError as? StreamError)?.position, "position in \(text)")
+        }
+    }
+
+    private static func testCodesSuperclasses() throws {
+        let object = Derived(b: 3)
+        object.a = 4
+        let text = try JSONStreamEncoder().encode(object)
+        let again = try JSONStreamDecoder().decode(Derived.self, from: text)
+        expectEqual(again.a, 4, "a")
+        expectEqual(again.b, 3, "b")
+        expectEqual(try JSONDecoder().decode(Derived.self, from: Data(text.utf8)).a, 4, "a by Foundation")
+    }
+}
+#endif

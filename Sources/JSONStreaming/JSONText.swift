@@ -1,0 +1,136 @@
+// Strings as the JSON writer writes them: checked, quoted, escaped where RFC 8259 section 7 demands it.
+
+import PlistStreaming
+
+/// The text of JSON strings.
+enum JSONText {
+    /// Checks that a string is valid UTF-8.
+    ///
+    /// - Throws: `invalidText` for everything else.
+    static func check(_ utf8: RawSpan) throws(StreamError) {
+        var offset = 0
+        let end = utf8.byteCount
+        while offset < end {
+            while offset &+ 8 <= end, utf8.uncheckedWord(offset) & 0x8080_8080_8080_8080 == 0 { offset &+= 8 }
+            while offset < end, utf8.uncheckedByte(offset) < 0x80 { offset &+= 1 }
+            guard offset < end else { return }
+            let next = StringRuns.endOfMultibyteRun(in: utf8, from: offset)
+            if next >= 0 {
+                offset = next
+                continue
+            }
+            // The run reaches the last three bytes, or is invalid; the standard library decides.
+            guard String(validating: utf8.extracting(offset..<end)) != nil else { throw invalidText() }
+            return
+        }
+    }
+
+    @inline(never)
+    private static func invalidText() -> StreamError {
+        StreamError(.invalidText, "got a string that is not valid UTF-8")
+    }
+
+    /// Writes a string in quotes.
+    static func writeQuoted(_ utf8: RawSpan, to output: inout ByteOutput) throws(StreamError) {
+        let end = utf8.byteCount
+        try output.reserve(end &+ 18)
+        output.appendReserved(UInt8(ascii: "\""))
+        var runStart = 0
+        var offset = 0
+        while true {
+            offset = endOfPlainRun(in: utf8, from: offset)
+            try output.append(utf8.extracting(runStart..<offset))
+            guard offset < end else { break }
+            try writeEscape(utf8.uncheckedByte(offset), to: &output)
+            offset &+= 1
+            runStart = offset
+        }
+        try output.append(UInt8(ascii: "\""))
+    }
+
+    /// The offset of the first byte that needs an escape, or the end.
+    private static func endOfPlainRun(in utf8: RawSpan, from start: Int) -> Int {
+        var offset = start
+        let end = utf8.byteCount
+        while offset &+ 8 <= end {
+            let word = utf8.uncheckedWord(offset)
+            // Bytes beyond ASCII are plain here, but disturb the test; the byte loop takes them one word at a time.
+            if word & 0x8080_8080_8080_8080 == 0 {
+                let special = StringRuns.specialBytes(in: word)
+                if special != 0 { return offset &+ special.trailingZeroBitCount &>> 3 }
+                offset &+= 8
+                continue
+            }
+            let wordEnd = offset &+ 8
+            while offset < wordEnd {
+                if needsEscape(utf8.uncheckedByte(offset)) { return offset }
+                offset &+= 1
+            }
+        }
+        while offset < end, !needsEscape(utf8.uncheckedByte(offset)) { offset &+= 1 }
+        return offset
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func writeEscape(_ byte: UInt8, to output: inout ByteOutput) throws(StreamError) {
+        try output.reserve(8)
+        output.appendReserved(UInt8(ascii: "\\"))
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): output.appendReserved(byte)
+        case 0x08: output.appendReserved(UInt8(ascii: "b"))
+        case 0x0C: output.appendReserved(UInt8(ascii: "f"))
+        case 0x0A: output.appendReserved(UInt8(ascii: "n"))
+        case 0x0D: output.appendReserved(UInt8(ascii: "r"))
+        case 0x09: output.appendReserved(UInt8(ascii: "t"))
+        default:
+            for character: UInt8 in [0x75, 0x30, 0x30, 0x30 + byte >> 4, hexadecimalDigit(byte & 15)] {
+                output.appendReserved(character)
+            }
+        }
+    }
+
+    private static func hexadecimalDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? 0x30 + value : 0x57 + value
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension JSONText: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testEscapesWhatItMust": testEscapesWhatItMust,
+            "testEscapesInEveryPlace": testEscapesInEveryPlace,
+        ]
+    }
+
+    private static func quoted(_ text: String) throws -> String? {
+        var output = ByteOutput()
+        try text.withUTF8Span { try writeQuoted($0, to: &output) }
+        return output.withBytes { String(validating: $0) }
+    }
+
+    private static func testEscapesWhatItMust() throws {
+        expectEqual(try quoted("\"\\/\u{8}\u{c}\n\r\t"), #""\"\\/\b\f\n\r\t""#, "short escapes")
+        expectEqual(try quoted("\0\u{1}\u{1f}\u{7f}"), "\"\\u0000\\u0001\\u001f\u{7f}\"", "control characters")
+        expectEqual(try quoted("é€🙂\u{2028}"), "\"é€🙂\u{2028}\"", "characters beyond ASCII")
+    }
+
+    private static func testEscapesInEveryPlace() throws {
+        for count in 0..<40 {
+            let head = String(repeating: "a", count: count)
+            for tail in ["", "é", "bbbbbbbbb"] {
+                expectEqual(try quoted("\(head)\"\(tail)"), "\"\(head)\\\"\(tail)\"", "a quote after \(count) bytes")
+                expectEqual(
+                    try quoted("é\(head)\n\(tail)"), "\"é\(head)\\n\(tail)\"", "a newline after \(count + 2) bytes")
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,253 @@
+// The scalar values of the JSON writer.
+
+public import PlistStreaming
+
+extension JSONWriter {
+    /// Writes `null`.
+    public mutating func writeNull() throws(StreamError) {
+        try beginValue()
+        try output.reserve(8)
+        output.appendReserved(word: 0x6C6C_756E, byteCount: 4)
+        try endValue()
+    }
+
+    /// Writes `true` or `false`.
+    public mutating func writeBool(_ value: Bool) throws(StreamError) {
+        try beginValue()
+        try output.reserve(8)
+        if value {
+            output.appendReserved(word: 0x6575_7274, byteCount: 4)
+        } else {
+            output.appendReserved(word: 0x65_736C_6166, byteCount: 5)
+        }
+        try endValue()
+    }
+
+    /// Writes an integer.
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        try beginValue()
+        try output.reserve(32)
+        if value < 0 { output.appendReserved(UInt8(ascii: "-")) }
+        IntegerText.write(value.magnitude, to: &output)
+        try endValue()
+    }
+
+    /// Writes an unsigned integer.
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        try beginValue()
+        try output.reserve(32)
+        IntegerText.write(value, to: &output)
+        try endValue()
+    }
+
+    /// Writes a double with the fewest digits that read back as the same double.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for NaN and the infinities, unless the options
+    ///   have another use for them.
+    public mutating func writeReal(_ value: Double) throws(StreamError) {
+        guard value.isFinite else { return try writeNonFinite(value) }
+        try beginValue()
+        try RealText.write(value, to: &output)
+        try endValue()
+    }
+
+    private mutating func writeNonFinite(_ value: Double) throws(StreamError) {
+        let name = value.isNaN ? "NaN" : value < 0 ? "-Infinity" : "Infinity"
+        switch nonFinitePolicy {
+        case .reject: throw StreamError(.unrepresentable, "JSON has no number for \(name)")
+        case .null: try writeNull()
+        case .string: try name.withUTF8Span { text throws(StreamError) in try writeString(text) }
+        }
+    }
+
+    /// Writes the text of a number as it is.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for text that is no JSON number.
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        guard NumberGrammar.accepts(text) else { throw StreamError(.misuse, "got a number that is none in JSON") }
+        try beginValue()
+        try output.append(text)
+        try endValue()
+    }
+
+    /// Writes a string, escaped.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        try JSONText.check(utf8)
+        try beginValue()
+        try JSONText.writeQuoted(utf8, to: &output)
+        try endValue()
+    }
+
+    /// Writes a string with the bytes in Base64, with padding.
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        try beginValue()
+        try output.append(UInt8(ascii: "\""))
+        try Base64Text.write(bytes, to: &output)
+        try output.append(UInt8(ascii: "\""))
+        try endValue()
+    }
+
+    /// Writes a date as the options say.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for a date that is not finite, or outside the years
+    ///   0 to 9999 where a string is asked for.
+    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        switch datePolicy {
+        case .secondsSince2001: try writeReal(seconds)
+        case .rfc3339:
+            guard let text = DateText.rfc3339(secondsSince2001: seconds) else {
+                throw StreamError(.unrepresentable, "RFC 3339 has no date for \(seconds) seconds since 2001")
+            }
+            try text.withUTF8Span { text throws(StreamError) in try writeString(text) }
+        }
+    }
+}
+
+/// Whole numbers as decimal digits.
+enum IntegerText {
+    /// Writes the digits of a number; 32 bytes must be reserved.
+    static func write(_ value: UInt64, to output: inout ByteOutput) {
+        // PERF: eight digits a step by multiplications in one word, against a division a digit.
+        var rest = value
+        if rest < 100_000_000 {
+            writeLeading(rest, to: &output)
+            return
+        }
+        let low = eightDigits(rest % 100_000_000)
+        rest /= 100_000_000
+        if rest < 100_000_000 {
+            writeLeading(rest, to: &output)
+        } else {
+            let middle = eightDigits(rest % 100_000_000)
+            writeLeading(rest / 100_000_000, to: &output)
+            output.appendReserved(word: middle, byteCount: 8)
+        }
+        output.appendReserved(word: low, byteCount: 8)
+    }
+
+    /// The text of a number below 10^8 in eight digits, the first in the lowest byte.
+    static func eightDigits(_ value: UInt64) -> UInt64 {
+        // Two fours, then four pairs, then eight digits, each in its own lane; the quotients come from reciprocals.
+        let fours = value / 10_000 | (value % 10_000) << 32
+        let hundreds = ((fours &* 10_486) >> 20) & 0x0000_007F_0000_007F
+        let pairs = hundreds | (fours &- hundreds &* 100) << 16
+        let tens = ((pairs &* 103) >> 10) & 0x000F_000F_000F_000F
+        return (tens | (pairs &- tens &* 10) << 8) | 0x3030_3030_3030_3030
+    }
+
+    /// Writes a number below 10^8 without leading zeros.
+    private static func writeLeading(_ value: UInt64, to output: inout ByteOutput) {
+        if value < 10 {
+            output.appendReserved(0x30 | UInt8(truncatingIfNeeded: value))
+            return
+        }
+        let digits = eightDigits(value)
+        let zeros = (digits ^ 0x3030_3030_3030_3030).trailingZeroBitCount >> 3
+        output.appendReserved(word: digits >> UInt64(8 * zeros), byteCount: 8 - zeros)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum JSONWriterValuesTests {}
+
+extension JSONWriterValuesTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testWritesEveryWidthOfInteger": testWritesEveryWidthOfInteger,
+            "testFollowsTheNonFinitePolicy": testFollowsTheNonFinitePolicy,
+            "testWritesDataAndDates": testWritesDataAndDates,
+            "testRefusesInvalidUTF8": testRefusesInvalidUTF8,
+        ]
+    }
+
+    private static func written(
+        _ options: JSONWriterOptions = JSONWriterOptions(), _ body: (inout JSONWriter) throws(StreamError) -> Void
+    ) throws(StreamError) -> String {
+        var writer = JSONWriter(options: options)
+        try body(&writer)
+        try writer.finish()
+        return writer.text
+    }
+
+    private static func testWritesEveryWidthOfInteger() throws {
+        var power: UInt64 = 1
+        for _ in 0..<20 {
+            for value in [power - 1, power, power &+ power &* 8 / 9] {
+                expectEqual(
+                    try written { writer throws(StreamError) in try writer.writeUnsigned(value) }, "\(value)",
+                    "unsigned")
+                let signed = Int64(truncatingIfNeeded: value)
+                expectEqual(
+                    try written { writer throws(StreamError) in try writer.writeInteger(signed) }, "\(signed)", "signed"
+                )
+            }
+            power = power &* 10
+        }
+        expectEqual(
+            try written { writer throws(StreamError) in try writer.writeInteger(.min) }, "\(Int64.min)", "the least")
+        expectEqual(
+            try written { writer throws(StreamError) in try writer.writeUnsigned(.max) }, "\(UInt64.max)",
+            "the greatest")
+    }
+
+    private static func testFollowsTheNonFinitePolicy() throws {
+        for (value, name) in [(Double.nan, "NaN"), (.infinity, "Infinity"), (-.infinity, "-Infinity")] {
+            let error = expectThrows(StreamError.self, name) {
+                _ = try written { writer throws(StreamError) in try writer.writeReal(value) }
+            }
+            expectEqual(error?.kind, .unrepresentable, "kind for \(name)")
+            expectEqual(
+                try written(JSONWriterOptions(nonFinite: .null)) { writer throws(StreamError) in
+                    try writer.writeReal(value)
+                }, "null", name)
+            expectEqual(
+                try written(JSONWriterOptions(nonFinite: .string)) { writer throws(StreamError) in
+                    try writer.writeReal(value)
+                }, "\"\(name)\"", name)
+        }
+    }
+
+    private static func testWritesDataAndDates() throws {
+        let text = try written { writer throws(StreamError) in
+            try writer.beginArray()
+            for text in ["", "f", "fo", "foo", "foob"] {
+                try text.withUTF8Span { bytes throws(StreamError) in try writer.writeData(bytes) }
+            }
+            try writer.writeDate(secondsSince2001: 0.25)
+            try writer.endArray()
+        }
+        // RFC 4648 section 10.
+        expectEqual(text, #"["","Zg==","Zm8=","Zm9v","Zm9vYg==","2001-01-01T00:00:00.250Z"]"#, "text")
+        expectEqual(
+            try written(JSONWriterOptions(dates: .secondsSince2001)) { writer throws(StreamError) in
+                try writer.writeDate(secondsSince2001: 0.25)
+            },
+            "0.25", "seconds")
+        let error = expectThrows(StreamError.self, "a date far away") {
+            _ = try written { writer throws(StreamError) in try writer.writeDate(secondsSince2001: 1e15) }
+        }
+        expectEqual(error?.kind, .unrepresentable, "kind")
+    }
+
+    private static func testRefusesInvalidUTF8() {
+        for bytes: [UInt8] in [
+            [0x80], [0xC3], [0xED, 0xA0, 0x80, 0x61, 0x61], [0x61, 0x61, 0xF5, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61],
+        ] {
+            let error = expectThrows(StreamError.self, "bytes \(bytes)") {
+                // SAFETY: the span does not leave the closure.
+                try unsafe bytes.withUnsafeBytes { buffer in
+                    var writer = JSONWriter()
+                    try writer.writeString(unsafe buffer.bytes)
+                }
+            }
+            expectEqual(error?.kind, .invalidText, "kind of \(bytes)")
+        }
+    }
+}
+#endif

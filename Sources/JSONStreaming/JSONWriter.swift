@@ -1,0 +1,333 @@
+// The sink that writes JSON text: separators, layout, order of messages. The values are in JSONWriter+Values.
+
+public import PlistStreaming
+
+/// A sink that writes JSON text to memory or to a file descriptor.
+///
+/// The text is always valid: RFC 8259, UTF-8, one root value (or one a line). Doubles are written with the fewest
+/// digits that read back as the same double, and always look like reals, so that reading what was written gives the
+/// same messages. Data becomes a string in Base64, a date what the options say.
+///
+/// ```swift
+/// var writer = JSONWriter()
+/// try writer.readJSON("{\"a\" : [1, 2.50]}")
+/// try writer.finish()
+/// writer.text  // {"a":[1,2.5]}
+/// ```
+///
+/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything.
+public struct JSONWriter: PlistSink, ~Copyable {
+    private let options: JSONWriterOptions
+    var output: ByteOutput
+    private var nesting: NestingStack = NestingStack()
+    private var hasElements: Bool = false
+    private var isAfterKey: Bool = false
+    private var rootCount: Int = 0
+    private let indent: Int
+    /// The dictionaries whose members are to be sorted.
+    private var sorting: [MemberOrder] = []
+
+    /// Creates a writer to memory.
+    public init(options: JSONWriterOptions = JSONWriterOptions()) {
+        self.init(options: options, output: ByteOutput())
+    }
+
+    /// Creates a writer to a file descriptor, which stays the caller's to close.
+    ///
+    /// - Parameter bufferByteCount: The memory used; a longer string is held whole before it is written.
+    public init(descriptor: Int32, bufferByteCount: Int = 1 << 16, options: JSONWriterOptions = JSONWriterOptions()) {
+        self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
+    }
+
+    private init(options: JSONWriterOptions, output: consuming ByteOutput) {
+        self.options = options
+        self.output = output
+        indent = if case .pretty(let indent) = options.layout { max(0, indent) } else { -1 }
+    }
+
+    /// Ends the text: checks that it is complete, and writes out what is in the buffer.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or a missing value,
+    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    public mutating func finish() throws(StreamError) {
+        guard nesting.depth == 0 else { throw StreamError(.misuse, "finished with \(nesting.depth) open containers") }
+        guard rootCount > 0 || options.isSequence else { throw StreamError(.misuse, "finished without a value") }
+        try output.flush()
+    }
+
+    /// Forgets what was written, so that the writer's memory serves the next text.
+    public mutating func reset() {
+        output.removeAll()
+        output.isHolding = false
+        nesting = NestingStack()
+        hasElements = false
+        isAfterKey = false
+        rootCount = 0
+        sorting = []
+    }
+
+    /// The text in memory so far.
+    public var text: String { withBytes { bytes in String(validating: bytes) ?? "" } }
+
+    /// A copy of the bytes in memory so far.
+    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+
+    /// Calls a closure with the bytes in memory so far.
+    public func withBytes<Value, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try output.withBytes(body)
+    }
+
+    /// Writes `[`.
+    public mutating func beginArray() throws(StreamError) { try begin(isDictionary: false) }
+
+    /// Writes `]`.
+    public mutating func endArray() throws(StreamError) {
+        guard nesting.depth > 0, !nesting.isInDictionary else {
+            throw StreamError(.misuse, "got endArray without an open array")
+        }
+        try end(UInt8(ascii: "]"))
+    }
+
+    /// Writes `{`.
+    public mutating func beginDictionary() throws(StreamError) {
+        try begin(isDictionary: true)
+        if options.sortsKeys {
+            output.isHolding = true
+            sorting.append(MemberOrder())
+        }
+    }
+
+    /// Writes `}`.
+    public mutating func endDictionary() throws(StreamError) {
+        guard nesting.isInDictionary else {
+            throw StreamError(.misuse, "got endDictionary without an open dictionary")
+        }
+        guard !isAfterKey else { throw StreamError(.misuse, "expected the value of a key, got endDictionary") }
+        if options.sortsKeys, let order = sorting.popLast() {
+            try order.apply(to: &output)
+            output.isHolding = !sorting.isEmpty
+        }
+        try end(UInt8(ascii: "}"))
+    }
+
+    /// Writes a member's name, escaped, and `:`.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for a name that is not valid UTF-8.
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        guard nesting.isInDictionary else { throw StreamError(.misuse, "got writeKey outside a dictionary") }
+        guard !isAfterKey else { throw StreamError(.misuse, "expected the value of a key, got writeKey") }
+        try JSONText.check(utf8)
+        if options.sortsKeys {
+            sorting[sorting.count - 1].add(utf8, at: output.count)
+        } else if hasElements {
+            try output.append(UInt8(ascii: ","))
+        }
+        if indent >= 0 { try beginLine() }
+        try JSONText.writeQuoted(utf8, to: &output)
+        try output.append(UInt8(ascii: ":"))
+        if indent >= 0 { try output.append(0x20) }
+        isAfterKey = true
+        hasElements = true
+    }
+
+    private mutating func begin(isDictionary: Bool) throws(StreamError) {
+        guard nesting.depth < options.depthLimit else {
+            throw StreamError(.limitExceeded, "more than \(options.depthLimit) levels of nesting")
+        }
+        try beginValue()
+        try output.append(isDictionary ? UInt8(ascii: "{") : UInt8(ascii: "["))
+        nesting.push(isDictionary: isDictionary)
+        hasElements = false
+    }
+
+    private mutating func end(_ bracket: UInt8) throws(StreamError) {
+        nesting.pop()
+        if hasElements && indent >= 0 { try beginLine() }
+        hasElements = true
+        try output.append(bracket)
+        try endValue()
+    }
+
+    /// Writes what comes before a value, and refuses one that the grammar does not allow here.
+    mutating func beginValue() throws(StreamError) {
+        if nesting.isInDictionary {
+            guard isAfterKey else { throw StreamError(.misuse, "expected writeKey or endDictionary, got a value") }
+            isAfterKey = false
+        } else if nesting.depth > 0 {
+            if hasElements { try output.append(UInt8(ascii: ",")) }
+            if indent >= 0 { try beginLine() }
+            hasElements = true
+        } else {
+            guard rootCount == 0 || options.isSequence else { throw StreamError(.misuse, "got a second root value") }
+            rootCount += 1
+        }
+    }
+
+    /// Writes what comes after a value at the root.
+    mutating func endValue() throws(StreamError) {
+        guard nesting.depth == 0 else { return }
+        if options.isSequence || indent >= 0 { try output.append(0x0A) }
+    }
+
+    private mutating func beginLine() throws(StreamError) {
+        let count = indent * nesting.depth
+        try output.reserve(count + 1)
+        output.appendReserved(0x0A)
+        for _ in 0..<count { output.appendReserved(0x20) }
+    }
+
+    var nonFinitePolicy: JSONWriterOptions.NonFinite { options.nonFinite }
+    var datePolicy: JSONWriterOptions.Dates { options.dates }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum JSONWriterTests {}
+
+extension JSONWriterTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testWritesWhatItReads": testWritesWhatItReads,
+            "testLaysOutPrettily": testLaysOutPrettily,
+            "testSortsMembers": testSortsMembers,
+            "testWritesLines": testWritesLines,
+            "testRefusesMisuse": testRefusesMisuse,
+            "testRefusesTooDeepNesting": testRefusesTooDeepNesting,
+        ]
+    }
+
+    static func rewritten(_ text: String, _ options: JSONWriterOptions = JSONWriterOptions()) throws -> String {
+        var writer = JSONWriter(options: options)
+        try writer.readJSON(text, options: JSONReaderOptions(isSequence: options.isSequence))
+        try writer.finish()
+        return writer.text
+    }
+
+    private static let sample = #"{"b":[1,-2.5,"é\n\"",null,true,false,[],{}],"a":{"d":[[1],[2]],"c":{"z":0,"y":1}}}"#
+
+    private static func testWritesWhatItReads() throws {
+        for text in [sample, "1", "\"\"", "[]", "{}", "null", "[18446744073709551615,1e400,-0.0,-9223372036854775808]"]
+        {
+            expectEqual(try rewritten(text), text, "compact")
+            var expected = EventTrace()
+            try expected.readJSON(text)
+            for options in [JSONWriterOptions.pretty, JSONWriterOptions(layout: .pretty(indent: 0))] {
+                var trace = EventTrace()
+                try trace.readJSON(try rewritten(text, options))
+                expectEqual(trace.text, expected.text, "after \(options)")
+            }
+        }
+    }
+
+    private static func testLaysOutPrettily() throws {
+        expectEqual(
+            try rewritten(#"{"a":[1,[],{}],"b":{"c":null}}"#, .pretty),
+            """
+            {
+              "a": [
+                1,
+                [],
+                {}
+              ],
+              "b": {
+                "c": null
+              }
+            }
+
+            """, "pretty")
+    }
+
+    private static func testSortsMembers() throws {
+        expectEqual(
+            try rewritten(sample, JSONWriterOptions(sortsKeys: true)),
+            #"{"a":{"c":{"y":1,"z":0},"d":[[1],[2]]},"b":[1,-2.5,"é\n\"",null,true,false,[],{}]}"#, "compact")
+        expectEqual(
+            try rewritten(
+                #"[{"b":1,"":2,"a":{"d":1,"c":2},"é":3,"b":4}]"#,
+                JSONWriterOptions(layout: .pretty(indent: 1), sortsKeys: true)),
+            """
+            [
+             {
+              "": 2,
+              "a": {
+               "c": 2,
+               "d": 1
+              },
+              "b": 1,
+              "b": 4,
+              "é": 3
+             }
+            ]
+
+            """, "pretty")
+    }
+
+    private static func testWritesLines() throws {
+        expectEqual(
+            try rewritten("{\"a\":1} [2]\n3", JSONWriterOptions(isSequence: true)), "{\"a\":1}\n[2]\n3\n", "lines")
+        expectEqual(try rewritten("", JSONWriterOptions(isSequence: true)), "", "no line")
+    }
+
+    private static func testRefusesMisuse() {
+        func expectMisuse(_ message: String, _ body: (inout JSONWriter) throws -> Void) {
+            var writer = JSONWriter()
+            let error = expectThrows(StreamError.self, message) { try body(&writer) }
+            expectEqual(error?.kind, .misuse, "kind of \(message)")
+        }
+        expectMisuse("no value") { try $0.finish() }
+        expectMisuse("an open array") {
+            try $0.beginArray(); try $0.finish()
+        }
+        expectMisuse("two roots") {
+            try $0.writeNull(); try $0.writeNull()
+        }
+        expectMisuse("a value without a key") {
+            try $0.beginDictionary(); try $0.writeNull()
+        }
+        expectMisuse("a container without a key") {
+            try $0.beginDictionary(); try $0.beginArray()
+        }
+        expectMisuse("endArray in a dictionary") {
+            try $0.beginDictionary(); try $0.endArray()
+        }
+        expectMisuse("endDictionary in an array") {
+            try $0.beginArray(); try $0.endDictionary()
+        }
+        expectMisuse("endArray at the root") { try $0.endArray() }
+        expectMisuse("a key in an array") { writer in
+            try writer.beginArray(); try "a".withUTF8Span { try writer.writeKey($0) }
+        }
+        expectMisuse("two keys") { writer in
+            try writer.beginDictionary()
+            try "a".withUTF8Span {
+                try writer.writeKey($0); try writer.writeKey($0)
+            }
+        }
+        expectMisuse("a key without a value") { writer in
+            try writer.beginDictionary()
+            try "a".withUTF8Span { try writer.writeKey($0) }
+            try writer.endDictionary()
+        }
+        expectMisuse("a number that is none") { writer in try "1.".withUTF8Span { try writer.writeNumber(text: $0) } }
+    }
+
+    private static func testRefusesTooDeepNesting() throws {
+        var writer = JSONWriter(options: JSONWriterOptions(depthLimit: 2))
+        try writer.beginArray()
+        try writer.beginDictionary()
+        try "a".withUTF8Span { try writer.writeKey($0) }
+        let error = expectThrows(StreamError.self, "a third level") { try writer.beginArray() }
+        expectEqual(error?.kind, .limitExceeded, "kind")
+        try writer.writeNull()
+        try writer.endDictionary()
+        try writer.endArray()
+        try writer.finish()
+        expectEqual(writer.text, #"[{"a":null}]"#, "what was written without it")
+    }
+}
+#endif

@@ -1,0 +1,96 @@
+// The leading 128 bits of the powers of five that decimal exponents of doubles need, computed once.
+
+/// The powers of five from 5^-342 to 5^308, each normalised to 128 bits.
+///
+/// SPEC: D. Lemire, "Number parsing at a gigabyte per second" (2021), section 5: positive powers are truncated;
+/// reciprocals are rounded up where 128 bits may hold them exactly enough (5^-27 and above) and truncated below.
+@safe
+struct PowersOfFive: @unchecked Sendable {
+    static let exponents: ClosedRange<Int> = -342...308
+
+    // SAFETY: the words are written once, before the only instance is published, and live as long as the process.
+    private let words: UnsafePointer<UInt64>
+
+    /// The table; the first use computes it in well under a millisecond.
+    static let table: PowersOfFive = PowersOfFive()
+
+    // PERF: a pointer that lives for ever instead of an array: no retain and no second bounds check a number.
+    /// The high and low words of 5^exponent; the exponent must be in `exponents`.
+    func power(_ exponent: Int) -> (high: UInt64, low: UInt64) {
+        assert(Self.exponents.contains(exponent))
+        let index = 2 &* (exponent &- Self.exponents.lowerBound)
+        // SAFETY: the callers compare the exponent with `exponents`; the memory has two words for each.
+        return unsafe (words[index], words[index &+ 1])
+    }
+
+    private init() {
+        var values = [(high: UInt64, low: UInt64)](repeating: (0, 0), count: Self.exponents.count)
+        let zero = -Self.exponents.lowerBound
+        var number = BigNumber(1)
+        for exponent in 0...Self.exponents.upperBound {
+            values[zero + exponent] = number.leadingBits
+            number.multiply(by: 5)
+        }
+        // Floors nest: dividing floor(2^n / 5^k) by five gives floor(2^n / 5^(k + 1)). 5^342 has 795 bits; 1,280 leave
+        // more than 128 exact ones.
+        number = BigNumber(1)
+        number.shiftLeft(by: 1280)
+        for exponent in 1...zero {
+            number.divide(by: 5)
+            var bits = number.leadingBits
+            if exponent <= 27 {
+                let (low, carry) = bits.low.addingReportingOverflow(1)
+                bits = (bits.high + (carry ? 1 : 0), low)
+            }
+            values[zero - exponent] = bits
+        }
+        // SAFETY: the memory is filled completely before it is read, and never freed.
+        let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: 2 * values.count)
+        for (index, value) in values.enumerated() {
+            unsafe (memory + 2 * index).initialize(to: value.high)
+            unsafe (memory + 2 * index + 1).initialize(to: value.low)
+        }
+        unsafe words = UnsafePointer(memory)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension PowersOfFive: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testHoldsExactPowers": testHoldsExactPowers,
+            "testIsConsistent": testIsConsistent,
+        ]
+    }
+
+    private static func testHoldsExactPowers() {
+        // 5^27 is the last in one word.
+        var power: UInt64 = 1
+        for exponent in 0...27 {
+            let (high, low) = table.power(exponent)
+            expectEqual(high, power << UInt64(power.leadingZeroBitCount), "5^\(exponent)")
+            expectEqual(low, 0, "the low word of 5^\(exponent)")
+            if exponent < 27 { power *= 5 }
+        }
+        // 1/5 is 0.001100110011… in binary; rounded up in its last bit.
+        expectEqual(table.power(-1).high, 0xCCCC_CCCC_CCCC_CCCC, "1/5")
+        expectEqual(table.power(-1).low, 0xCCCC_CCCC_CCCC_CCCD, "the low word of 1/5")
+    }
+
+    private static func testIsConsistent() {
+        // 5^n times 5^-n is one: the product of the high words is just below a power of two.
+        for exponent in 1...308 {
+            let product = table.power(exponent).high.multipliedFullWidth(by: table.power(-exponent).high).high
+            let isNearPower =
+                product >= 0x3FFF_FFFF_FFFF_FFFD && product <= 0x4000_0000_0000_0000
+                || product >= 0x7FFF_FFFF_FFFF_FFFD && product <= 0x8000_0000_0000_0000
+            expectTrue(isNearPower, "5^\(exponent) and its reciprocal: \(product)")
+            expectEqual(table.power(exponent).high >> 63, 1, "the first bit of 5^\(exponent)")
+        }
+    }
+}
+#endif

@@ -1,0 +1,84 @@
+// The strategies of decoding with Codable, those that `JSONDecoder` users rely on.
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+/// How a decoder finds dates, data, numbers and keys that a stream writes in other ways, as `JSONDecoder` does.
+public struct DecodingOptions {
+    /// How coding keys are found.
+    public enum Keys {
+        /// Names in the stream are coding keys.
+        case useDefaultKeys
+        /// Names in the stream are turned from `snake_case` to `camelCase` before they are compared.
+        case convertFromSnakeCase
+    }
+
+    /// How dates are read. A date of the stream is always one.
+    public enum Dates {
+        /// From numbers of seconds since 2001, as `Date` decodes itself.
+        case deferredToDate
+        /// From numbers of seconds or milliseconds since 1970.
+        case secondsSince1970, millisecondsSince1970
+        /// From strings such as `2001-01-01T00:00:00Z`.
+        case iso8601
+        /// By a function.
+        case custom((any Decoder) throws -> Date)
+    }
+
+    /// How data are read. Data of the stream always are.
+    public enum Bytes {
+        /// From arrays of bytes, as `Data` decodes itself.
+        case deferredToData
+        /// From strings in base 64.
+        case base64
+        /// By a function.
+        case custom((any Decoder) throws -> Data)
+    }
+
+    /// How numbers that are none are read.
+    public enum NonConformingFloats {
+        /// Not at all.
+        case `throw`
+        /// From these strings.
+        case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
+    }
+
+    /// How coding keys are found.
+    public var keys: Keys
+    /// How dates are read.
+    public var dates: Dates
+    /// How data are read.
+    public var bytes: Bytes
+    /// How infinities and NaN are read.
+    public var nonConformingFloats: NonConformingFloats
+    /// What types can ask for while they are decoded.
+    public var userInfo: [CodingUserInfoKey: Any]
+
+    /// Makes options; the same are the first as in `JSONDecoder`.
+    public init(
+        keys: Keys = .useDefaultKeys, dates: Dates = .deferredToDate, bytes: Bytes = .base64,
+        nonConformingFloats: NonConformingFloats = .throw, userInfo: [CodingUserInfoKey: Any] = [:]
+    ) {
+        self.keys = keys
+        self.dates = dates
+        self.bytes = bytes
+        self.nonConformingFloats = nonConformingFloats
+        self.userInfo = userInfo
+    }
+
+    /// Turns `snake_case` to `camelCase`; underscores at both ends stay.
+    static func camelCased(_ name: String) -> String {
+        let core = name.drop { $0 == "_" }
+        guard !core.isEmpty else { return name }
+        let leading = name.prefix(name.count - core.count)
+        let trailing = core.reversed().prefix { $0 == "_" }.count
+        let words = core.dropLast(trailing).split(separator: "_")
+        guard words.count > 1 else { return name }
+        let first = words[0].lowercased()
+        let others = words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst().lowercased() }
+        return leading + first + others.joined() + String(repeating: "_", count: trailing)
+    }
+}

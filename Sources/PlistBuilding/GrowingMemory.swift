@@ -1,0 +1,117 @@
+// Memory for many small trivial values, which grows without being copied where the system can move pages.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A growing array of trivial values that is owned by whoever frees it.
+///
+/// `realloc` moves large areas by remapping their pages; an `Array` copies them into fresh pages, each of which the
+/// system has to clear first.
+@unsafe
+struct GrowingMemory<Element: BitwiseCopyable> {
+    private(set) var start: UnsafeMutablePointer<Element>?
+    private(set) var count = 0
+    private var capacity = 0
+
+    /// The values; valid until the next change.
+    var values: UnsafeBufferPointer<Element> { unsafe UnsafeBufferPointer(start: start, count: count) }
+
+    subscript(index: Int) -> Element {
+        get {
+            unsafe precondition(index >= 0 && index < count, "index out of range")
+            // SAFETY: the index is checked on the line above; values below the count are initialized.
+            return unsafe start.unsafelyUnwrapped[index]
+        }
+        set {
+            unsafe precondition(index >= 0 && index < count, "index out of range")
+            // SAFETY: see get.
+            unsafe start.unsafelyUnwrapped[index] = newValue
+        }
+    }
+
+    @inline(__always)  // PERF: JSONRecords/tree; once a value.
+    mutating func append(_ value: Element) {
+        if unsafe count == capacity { unsafe grow(to: count + 1) }
+        // SAFETY: there is room beyond the count.
+        unsafe (start.unsafelyUnwrapped + count).initialize(to: value)
+        unsafe count &+= 1
+    }
+
+    mutating func append(contentsOf other: UnsafeBufferPointer<Element>) {
+        guard other.count > 0, let first = other.baseAddress else { return }
+        if unsafe capacity - count < other.count { unsafe grow(to: count + other.count) }
+        // SAFETY: there is room for all of them beyond the count, and they come from other memory.
+        unsafe (start.unsafelyUnwrapped + count).initialize(from: first, count: other.count)
+        unsafe count += other.count
+    }
+
+    mutating func removeLast(_ number: Int) {
+        unsafe precondition(number >= 0 && number <= count, "more values are removed than there are")
+        unsafe count -= number
+    }
+
+    @inline(never)
+    private mutating func grow(to needed: Int) {
+        let larger = unsafe max(256, 2 * capacity, needed)
+        let memory = unsafe realloc(start, larger * MemoryLayout<Element>.stride)
+        guard let memory = unsafe memory else { preconditionFailure("out of memory") }
+        unsafe start = memory.bindMemory(to: Element.self, capacity: larger)
+        unsafe capacity = larger
+    }
+
+    /// Gives back what was not used, unless that is little.
+    mutating func trim() {
+        guard unsafe count > 0, unsafe capacity > 2 * count,
+            let memory = unsafe realloc(start, count * MemoryLayout<Element>.stride)
+        else { return }
+        unsafe start = memory.bindMemory(to: Element.self, capacity: count)
+        unsafe capacity = unsafe count
+    }
+
+    func deallocate() { unsafe free(start) }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum GrowingMemoryTests {}
+
+extension GrowingMemoryTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testKeepsValuesWhileItGrows": testKeepsValuesWhileItGrows,
+            "testAppendsManyAndRemoves": testAppendsManyAndRemoves,
+        ]
+    }
+
+    private static func testKeepsValuesWhileItGrows() {
+        var memory = unsafe GrowingMemory<Int>()
+        for value in 0..<10_000 { unsafe memory.append(value) }
+        expectTrue(unsafe memory.values.elementsEqual(0..<10_000), "values")
+        unsafe memory[5] = -1
+        expectEqual(unsafe memory[5], -1, "a changed value")
+        unsafe memory.trim()
+        expectEqual(unsafe memory[9_999], 9_999, "the last one after trimming")
+        unsafe memory.deallocate()
+    }
+
+    private static func testAppendsManyAndRemoves() {
+        var memory = unsafe GrowingMemory<UInt8>()
+        for count in [0, 1, 255, 256, 257, 5_000] {
+            let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: count), count: count)
+            unsafe bytes.withUnsafeBufferPointer { unsafe memory.append(contentsOf: $0) }
+            expectEqual(unsafe Array(memory.values.suffix(count)), bytes, "\(count) bytes")
+        }
+        unsafe memory.removeLast(memory.count)
+        expectEqual(unsafe memory.count, 0, "count")
+        unsafe memory.deallocate()
+    }
+}
+#endif

@@ -1,0 +1,118 @@
+// The builder of typed values: one value of one type for each stream.
+
+import PlistStreaming
+
+/// A sink that builds a value of a type: a structure, an object, an array of them, or any other `StreamValue`.
+///
+/// ```swift
+/// var builder = try ObjectBuilder<[Task]>()
+/// // … a reader sends messages …
+/// let tasks = try builder.takeResult()
+/// ```
+///
+/// Errors name the way to the value: `$[12].address.zip: expected an integer, found string "x"`. After an error the builder
+/// is to be reset before it is used again; nothing of the value is delivered.
+@safe
+public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
+    /// The machine, which the builder owns.
+    // PERF: by address: the setter of a noncopyable stored property with a deinitializer cannot be inlinable.
+    @usableFromInline let machine: UnsafeMutablePointer<ValueMachine>
+
+    /// Makes a builder.
+    /// - Throws: An error of the kind `misuse` when the type cannot be bound.
+    public init(options: BuilderOptions = BuilderOptions()) throws(StreamError) {
+        let made = try ValueMachine(Value.self, options: options, streamingDepth: 0)
+        unsafe machine = .allocate(capacity: 1)
+        unsafe machine.initialize(to: made)
+    }
+
+    deinit {
+        // SAFETY: allocated and initialized by the initializer, and no one else has the address.
+        unsafe machine.deinitialize(count: 1)
+        unsafe machine.deallocate()
+    }
+
+    /// The members that the types do not have, if the options collect them.
+    public var unknownMembers: [UnknownMember] { unsafe machine.pointee.unknownMembers }
+
+    /// Returns the value, and makes room for the next one.
+    /// - Throws: An error of the kind `unexpectedEnd` when the value is not complete.
+    public mutating func takeResult() throws(StreamError) -> Value {
+        guard unsafe machine.pointee.isFilled else { throw StreamError(.unexpectedEnd, "the value is not complete") }
+        unsafe machine.pointee.isFilled = false
+        // SAFETY: the memory at the root holds a value of the type that the machine was made for.
+        return unsafe machine.pointee.root.assumingMemoryBound(to: Value.self).move()
+    }
+
+    /// Gives up the value under construction; the next message begins a new one.
+    public mutating func reset() { unsafe machine.pointee.reset() }
+
+    // PERF: JSONRecords/structures; inlinable, so that a reader calls the machine without a call between.
+    /// Opens an array.
+    @inlinable
+    public mutating func beginArray() throws(StreamError) { try unsafe machine.pointee.beginArray() }
+    /// Closes an array.
+    @inlinable
+    public mutating func endArray() throws(StreamError) { try unsafe machine.pointee.endArray() }
+    /// Opens an object or dictionary.
+    @inlinable
+    public mutating func beginDictionary() throws(StreamError) { try unsafe machine.pointee.beginDictionary() }
+    /// Closes an object or dictionary.
+    @inlinable
+    public mutating func endDictionary() throws(StreamError) { try unsafe machine.pointee.endDictionary() }
+    /// Names the member that follows.
+    @inlinable
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeKey(utf8) }
+    /// Sets a value to null.
+    @inlinable
+    public mutating func writeNull() throws(StreamError) { try unsafe machine.pointee.writeNull() }
+    /// Sets a Boolean.
+    @inlinable
+    public mutating func writeBool(_ value: Bool) throws(StreamError) { try unsafe machine.pointee.writeBool(value) }
+    /// Sets an integer.
+    @inlinable
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        try unsafe machine.pointee.writeInteger(value)
+    }
+    /// Sets an unsigned integer.
+    @inlinable
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        try unsafe machine.pointee.writeUnsigned(value)
+    }
+    /// Sets a floating-point number.
+    @inlinable
+    public mutating func writeReal(_ value: Double) throws(StreamError) { try unsafe machine.pointee.writeReal(value) }
+    /// Sets a number that neither integers nor reals hold.
+    @inlinable
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        try unsafe machine.pointee.writeNumber(text: text)
+    }
+    /// Sets a string.
+    @inlinable
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        try unsafe machine.pointee.writeString(utf8)
+    }
+    /// Sets data.
+    @inlinable
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeData(bytes) }
+    /// Sets a date.
+    @inlinable
+    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        try unsafe machine.pointee.writeDate(secondsSince2001: seconds)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+// The types and rows are in `ObjectBuilder+Tests`, which also has the tests of binding.
+extension ObjectBuilder {
+    static func build(_ script: String, _ options: BuilderOptions = BuilderOptions()) throws -> Value {
+        var builder = try ObjectBuilder(options: options)
+        try EventScript.send(script, to: &builder)
+        return try builder.takeResult()
+    }
+}
+#endif

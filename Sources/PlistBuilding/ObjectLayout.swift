@@ -1,0 +1,231 @@
+// Where the members of a structure or class lie in memory, and how a fresh one is made. Made by the binder from declared
+// or reflected members, interpreted by `ValueMachine` and `PlanWriter`.
+
+import PlistStreaming
+import StringTables
+
+/// A member of a bound type. Trivial, so that the machine copies it without counting references.
+@unsafe
+struct BoundMember {
+    /// The bytes of the name in the stream, which live as long as the layout.
+    let name: UnsafeRawBufferPointer
+    let fast: FastKind
+    /// The offset in the structure or object, or -1 for a property that is set by its accessor.
+    let offset: Int
+    unowned(unsafe) let plan: StreamPlan
+}
+
+/// The members of a structure or class, and how one is made.
+@safe
+final class ObjectLayout {
+    let type: any StreamObject.Type
+    let isClass: Bool
+    var typeName: String { "\(type)" }
+    /// Makes a value with its defaults in uninitialized memory.
+    let make: (UnsafeMutableRawPointer) -> Void
+    let keys: KeySet
+    /// The members in the order of declaration.
+    let members: UnsafeMutableBufferPointer<BoundMember>
+    /// The declared members, for those without an offset.
+    let declared: [StreamMember]?
+    /// One bit for each of the first 64 members.
+    let allMembers: UInt64
+    let requiredMembers: UInt64
+    let nonOptionalMembers: UInt64
+    /// Whether a fresh value may be left uninitialized and its members be filled in one by one.
+    ///
+    /// That holds for structures of which all stored properties are members with an offset, 64 at most.
+    let isFilledMemberwise: Bool
+    /// A value with its defaults, of which missing members are copied; nil when they may hold objects.
+    let defaults: UnsafeMutableRawPointer?
+    /// Whether an object that nobody kept can be set back to its defaults.
+    let isResettable: Bool
+    private let plans: [StreamPlan]
+    private let operations: ValueOperations
+
+    init(
+        type: any StreamObject.Type, operations: ValueOperations, isClass: Bool,
+        make: @escaping (UnsafeMutableRawPointer) -> Void,
+        names: KeySet, plans: [StreamPlan], offsets: [Int], required: UInt64, declared: [StreamMember]?,
+        isCovered: Bool
+    ) {
+        self.type = type
+        self.isClass = isClass
+        unsafe self.make = unsafe make
+        self.plans = plans
+        self.declared = declared
+        unsafe self.operations = operations
+        keys = names
+        unsafe members = .allocate(capacity: plans.count)
+        for (index, plan) in plans.enumerated() {
+            // SAFETY: the name is copied into memory that this layout frees; the plans are owned by this layout.
+            let name = unsafe Self.copiedBytes(names[index])
+            let isFast = index < 64 && offsets[index] >= 0
+            unsafe members.initializeElement(
+                at: index,
+                to: BoundMember(name: name, fast: isFast ? plan.fast : .none, offset: offsets[index], plan: plan))
+        }
+        allMembers = plans.count >= 64 ? .max : 1 << UInt64(plans.count) - 1
+        requiredMembers = required
+        var nonOptional: UInt64 = 0
+        for (index, plan) in plans.enumerated().prefix(64) {
+            if case .optional = plan.shape { continue }
+            nonOptional |= 1 << UInt64(index)
+        }
+        nonOptionalMembers = nonOptional
+        let isValueLike = isCovered && plans.allSatisfy(\.isValueLike)
+        let hasOffsets = offsets.allSatisfy { $0 >= 0 }
+        isFilledMemberwise = !isClass && isValueLike && hasOffsets && plans.count <= 64
+        isResettable = isClass && isValueLike && hasOffsets
+        if isFilledMemberwise || isResettable {
+            // SAFETY: room for one value, made at once and destroyed with this layout.
+            let memory = unsafe UnsafeMutableRawPointer.allocate(
+                byteCount: max(operations.size, 1), alignment: operations.alignment)
+            unsafe make(memory)
+            unsafe defaults = memory
+        } else {
+            unsafe defaults = nil
+        }
+    }
+
+    deinit {
+        if let defaults = unsafe defaults {
+            unsafe operations.deinitialize(defaults)
+            unsafe defaults.deallocate()
+        }
+        for index in unsafe members.indices { unsafe members[index].name.deallocate() }
+        unsafe members.deallocate()
+    }
+
+    /// The start of the members: the structure itself, or the memory of the object that a reference leads to.
+    func members(ofValueAt value: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+        // SAFETY: a reference to an object of a Swift class is its address.
+        isClass ? unsafe value.load(as: UnsafeMutableRawPointer.self) : unsafe value
+    }
+
+    /// The address of a member with an offset in the default value, or nil when there is none to copy from.
+    func defaultAddress(of member: BoundMember) -> UnsafeRawPointer? {
+        guard let defaults = unsafe defaults, unsafe member.offset >= 0 else { return nil }
+        return unsafe UnsafeRawPointer(members(ofValueAt: defaults) + member.offset)
+    }
+
+    private static func copiedBytes(_ name: String) -> UnsafeRawBufferPointer {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: name.utf8.count, alignment: 8)
+        unsafe copy.copyBytes(from: name.utf8)
+        return UnsafeRawBufferPointer(copy)
+    }
+}
+
+extension PlanBinder {
+    /// Makes the plan of a structure or class with members.
+    @usableFromInline
+    func objectPlan(
+        for type: any StreamObject.Type, _ operations: ValueOperations, members: StreamMembers,
+        make: @escaping (UnsafeMutableRawPointer) -> Void
+    ) throws(StreamError) -> StreamPlan {
+        let plan = unsafe StreamPlan(operations, expectation: "a dictionary", shape: .propertyList)
+        plan.isValueLike = false  // Until it is known, since members may be of this type.
+        register(plan, for: type)
+        do throws(StreamError) {
+            let isClass = type is AnyObject.Type
+            let stored = StoredProperties.of(type, isClass: isClass)
+            let layout =
+                if let declared = members.declared {
+                    try unsafe declaredLayout(type, operations, isClass, make, declared, stored)
+                } else {
+                    try unsafe reflectedLayout(type, operations, isClass, make, stored)
+                }
+            plan.isValueLike = layout.isFilledMemberwise
+            plan.shape = .object(layout)
+            return plan
+        } catch {
+            unregister(type)
+            throw error
+        }
+    }
+
+    private func reflectedLayout(
+        _ type: any StreamObject.Type, _ operations: ValueOperations, _ isClass: Bool,
+        _ make: @escaping (UnsafeMutableRawPointer) -> Void, _ stored: [StoredProperty]?
+    ) throws(StreamError) -> ObjectLayout {
+        guard let stored, unsafe !stored.isEmpty || operations.size == 0 || isClass else {
+            throw StreamError(.misuse, "\(type) has no reflection metadata; declare streamMembers")
+        }
+        var names = KeySet()
+        var plans: [StreamPlan] = []
+        for property in stored {
+            func reject(_ reason: String) -> StreamError {
+                StreamError(.misuse, "\(type).\(property.name) \(reason); declare streamMembers")
+            }
+            guard property.isVariable else { throw reject("is a constant") }
+            guard property.isStrong else { throw reject("is weak or unowned") }
+            guard !property.name.hasPrefix("$__lazy_storage_$_") else { throw reject("is lazy") }
+            guard let valueType = property.type as? any StreamValue.Type else {
+                throw reject("has the type \(property.type), which is no StreamValue")
+            }
+            guard names.insert(keyMapping.name(for: property.name)).inserted else {
+                throw reject("is mapped to the name of another property")
+            }
+            plans.append(try openedPlan(valueType))
+        }
+        return unsafe ObjectLayout(
+            type: type, operations: operations, isClass: isClass, make: make, names: names, plans: plans,
+            offsets: stored.map(\.offset), required: 0, declared: nil, isCovered: true)
+    }
+
+    private func declaredLayout(
+        _ type: any StreamObject.Type, _ operations: ValueOperations, _ isClass: Bool,
+        _ make: @escaping (UnsafeMutableRawPointer) -> Void, _ declared: [StreamMember], _ stored: [StoredProperty]?
+    ) throws(StreamError) -> ObjectLayout {
+        var names = KeySet()
+        var plans: [StreamPlan] = []
+        var offsets: [Int] = []
+        var required: UInt64 = 0
+        let sample: AnyObject? = isClass ? type.init() as AnyObject : nil
+        for (index, member) in declared.enumerated() {
+            guard member.root == type || isClass && isSuperclass(member.root, of: sample) else {
+                throw StreamError(.misuse, "the member \(member.name) of \(type) is a property of \(member.root)")
+            }
+            guard names.insert(member.name).inserted else {
+                throw StreamError(.misuse, "\(type) declares two members with the name of \(member.name)")
+            }
+            if member.isRequired {
+                guard index < 64 else {
+                    throw StreamError(.misuse, "\(type) has required members beyond the 64th, \(member.name)")
+                }
+                required |= 1 << UInt64(index)
+            }
+            plans.append(try member.bind(self))
+            offsets.append(offset(of: member, in: sample, stored) ?? -1)
+        }
+        let isCovered = stored.map { stored in
+            stored.allSatisfy { property in property.isStrong && offsets.contains(property.offset) }
+        }
+        return unsafe ObjectLayout(
+            type: type, operations: operations, isClass: isClass, make: make, names: names, plans: plans,
+            offsets: offsets, required: required, declared: declared, isCovered: isCovered ?? false)
+    }
+
+    /// The offset of a declared member, when its property is stored without observers.
+    private func offset(of member: StreamMember, in sample: AnyObject?, _ stored: [StoredProperty]?) -> Int? {
+        guard let sample else { return member.structureOffset }
+        // The address of a property that has none of its own lies elsewhere, which the stored properties tell.
+        guard let offset = member.objectOffset(sample), let stored else { return nil }
+        return stored.contains { $0.offset == offset } ? offset : nil
+    }
+
+    private func isSuperclass(_ root: Any.Type, of sample: AnyObject?) -> Bool {
+        guard let sample, let root = root as? AnyClass else { return false }
+        var superclass: Mirror? = Mirror(reflecting: sample)
+        while let one = superclass {
+            if one.subjectType == root { return true }
+            superclass = one.superclassMirror
+        }
+        return false
+    }
+
+    private func openedPlan(_ type: any StreamValue.Type) throws(StreamError) -> StreamPlan {
+        func open<Value: StreamValue>(_ type: Value.Type) throws(StreamError) -> StreamPlan { try plan(for: type) }
+        return try open(type)
+    }
+}

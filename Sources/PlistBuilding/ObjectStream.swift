@@ -1,0 +1,311 @@
+// The stream of typed values: each value is handed over as soon as it is complete, and its memory is used again.
+
+import PlistStreaming
+
+/// A sink that builds values of a type at a depth of the stream and hands over each one as it is complete.
+///
+/// ```swift
+/// var stream = try ObjectStream<Task>(depth: 1) { task throws(StreamError) in
+///     if task.id == 42 { throw .stopRequest() }
+/// }
+/// // … a reader sends `[{…}, {…}, …]` …
+/// ```
+///
+/// At depth 0 the whole stream is the value, at depth 1 each element of an array or each value of a dictionary, and so on.
+/// Values above the depth are not built. Memory is that of one value, however long the stream is.
+///
+/// An object of a class is used again for the next value, with its members set back to their defaults, when nobody kept
+/// it; a strong reference keeps it, `weak` and `unowned` ones do not. Objects whose members hold other objects, or that have
+/// stored properties which are no members, are made anew each time.
+@safe
+public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
+    /// The machine, which the stream owns; see `ObjectBuilder`.
+    @usableFromInline let machine: UnsafeMutablePointer<ValueMachine>
+    private let receive: (borrowing Value) throws(StreamError) -> Void
+    /// The number of values handed over.
+    public private(set) var count: Int = 0
+
+    /// Makes a stream.
+    /// - Parameters:
+    ///   - depth: The number of containers around each value.
+    ///   - options: What to do with unknown and missing members, nulls and names.
+    ///   - receive: Gets each value in order, and may throw, `StreamError.stopRequest()` to end the stream.
+    /// - Throws: An error of the kind `misuse` when the type cannot be bound.
+    public init(
+        depth: Int = 1, options: BuilderOptions = BuilderOptions(),
+        _ receive: @escaping (borrowing Value) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        let made = try ValueMachine(Value.self, options: options, streamingDepth: depth)
+        unsafe machine = .allocate(capacity: 1)
+        unsafe machine.initialize(to: made)
+        self.receive = receive
+    }
+
+    deinit {
+        // SAFETY: allocated and initialized by the initializer, and no one else has the address.
+        unsafe machine.deinitialize(count: 1)
+        unsafe machine.deallocate()
+    }
+
+    /// The members that the type does not have, if the options collect them, with paths from the root of the stream.
+    public var unknownMembers: [UnknownMember] { unsafe machine.pointee.unknownMembers }
+
+    /// Gives up the value under construction; the next message begins a new stream.
+    public mutating func reset() { unsafe machine.pointee.reset() }
+
+    @usableFromInline @inline(never)
+    mutating func deliver() throws(StreamError) {
+        // SAFETY: the memory at the root holds a value of the type that the machine was made for, until it is released.
+        let value = unsafe machine.pointee.root.assumingMemoryBound(to: Value.self)
+        count += 1
+        do throws(StreamError) {
+            try unsafe receive(value.pointee)
+        } catch {
+            unsafe machine.pointee.release()
+            throw error
+        }
+        unsafe machine.pointee.release()
+    }
+
+    @inlinable @inline(__always)  // PERF: JSONRecords/streams; one comparison a message.
+    mutating func deliverIfFilled() throws(StreamError) {
+        if unsafe machine.pointee.isFilled { try deliver() }
+    }
+
+    /// Opens an array.
+    @inlinable
+    public mutating func beginArray() throws(StreamError) { try unsafe machine.pointee.beginArray() }
+    /// Opens an object or dictionary.
+    @inlinable
+    public mutating func beginDictionary() throws(StreamError) { try unsafe machine.pointee.beginDictionary() }
+    /// Names the member that follows.
+    @inlinable
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeKey(utf8) }
+
+    /// Closes an array.
+    @inlinable
+    public mutating func endArray() throws(StreamError) {
+        try unsafe machine.pointee.endArray()
+        try deliverIfFilled()
+    }
+
+    /// Closes an object or dictionary.
+    @inlinable
+    public mutating func endDictionary() throws(StreamError) {
+        try unsafe machine.pointee.endDictionary()
+        try deliverIfFilled()
+    }
+
+    /// Sets a value to null.
+    @inlinable
+    public mutating func writeNull() throws(StreamError) {
+        try unsafe machine.pointee.writeNull()
+        try deliverIfFilled()
+    }
+
+    /// Sets a Boolean.
+    @inlinable
+    public mutating func writeBool(_ value: Bool) throws(StreamError) {
+        try unsafe machine.pointee.writeBool(value)
+        try deliverIfFilled()
+    }
+
+    /// Sets an integer.
+    @inlinable
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        try unsafe machine.pointee.writeInteger(value)
+        try deliverIfFilled()
+    }
+
+    /// Sets an unsigned integer.
+    @inlinable
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        try unsafe machine.pointee.writeUnsigned(value)
+        try deliverIfFilled()
+    }
+
+    /// Sets a floating-point number.
+    @inlinable
+    public mutating func writeReal(_ value: Double) throws(StreamError) {
+        try unsafe machine.pointee.writeReal(value)
+        try deliverIfFilled()
+    }
+
+    /// Sets a number that neither integers nor reals hold.
+    @inlinable
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        try unsafe machine.pointee.writeNumber(text: text)
+        try deliverIfFilled()
+    }
+
+    /// Sets a string.
+    @inlinable
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        try unsafe machine.pointee.writeString(utf8)
+        try deliverIfFilled()
+    }
+
+    /// Sets data.
+    @inlinable
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        try unsafe machine.pointee.writeData(bytes)
+        try deliverIfFilled()
+    }
+
+    /// Sets a date.
+    @inlinable
+    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        try unsafe machine.pointee.writeDate(secondsSince2001: seconds)
+        try deliverIfFilled()
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum ObjectStreamTests {
+    final class Record: StreamObject {
+        var id = -1
+        var name = "a default of more than fifteen bytes"
+        var tags: [String] = []
+        init() {}
+    }
+
+    final class Parent: StreamObject {
+        var child = Record()
+        init() {}
+    }
+
+    /// Sends a script through a stream and returns what `describe` makes of the values.
+    static func stream<Value: StreamValue>(
+        _ script: String, depth: Int = 1, _ describe: @escaping (borrowing Value) -> String
+    ) throws -> [String] {
+        let received = Received()
+        var stream = try ObjectStream<Value>(depth: depth) { value throws(StreamError) in
+            received.texts.append(describe(value))
+        }
+        try EventScript.send(script, to: &stream)
+        return received.texts
+    }
+
+    final class Received {
+        var texts: [String] = []
+        var kept: [Record] = []
+        var addresses: Set<ObjectIdentifier> = []
+    }
+}
+
+extension ObjectStreamTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testHandsOverValuesOfAnyKindInOrder": testHandsOverValuesOfAnyKindInOrder,
+            "testHandsOverAtEveryDepth": testHandsOverAtEveryDepth,
+            "testSetsMembersBackBetweenRecords": testSetsMembersBackBetweenRecords,
+            "testUsesOneObjectWhenNobodyKeepsIt": testUsesOneObjectWhenNobodyKeepsIt,
+            "testNeverChangesAKeptObject": testNeverChangesAKeptObject,
+            "testMakesObjectsWithObjectsAnew": testMakesObjectsWithObjectsAnew,
+            "testStopsOnRequest": testStopsOnRequest,
+            "testErrorsHaveThePathFromTheRoot": testErrorsHaveThePathFromTheRoot,
+            "testDeliversNoPartOfAValue": testDeliversNoPartOfAValue,
+        ]
+    }
+
+    private static func testHandsOverValuesOfAnyKindInOrder() throws {
+        let script = "[ integer 1 [ integer 2 ] null { key \"a\" integer 3 } string \"x\" ]"
+        let kinds = try stream(script) { (value: borrowing PropertyList) in "\(value.kind) \(value.count)" }
+        expectEqual(kinds, ["integer 0", "array 1", "null 0", "dictionary 1", "string 0"], "kinds")
+        expectEqual(try stream("[ integer 1 integer 2 ]") { (value: borrowing Int) in "\(value)" }, ["1", "2"], "Int")
+        expectEqual(try stream("[ ]") { (value: borrowing Int) in "\(value)" }, [], "of nothing")
+    }
+
+    private static func testHandsOverAtEveryDepth() throws {
+        let script = "{ key \"count\" integer 9 key \"rows\" [ { key \"id\" integer 1 } { key \"id\" integer 2 } ] }"
+        func ids(_ depth: Int) throws -> [String] {
+            try stream(script, depth: depth) { (value: borrowing PropertyList) in
+                value["id"]?.integerValue.map { "\($0)" } ?? "\(value.kind)"
+            }
+        }
+        expectEqual(try ids(0), ["dictionary"], "depth 0")
+        expectEqual(try ids(1), ["integer", "array"], "depth 1")
+        expectEqual(try ids(2), ["1", "2"], "depth 2")
+        expectEqual(try ids(3), ["integer", "integer"], "depth 3")
+        expectEqual(try ids(4), [], "depth 4")
+        let rows = try stream(script, depth: 2) { (value: borrowing Record) in "\(value.id)" }
+        expectEqual(rows, ["1", "2"], "objects at depth 2")
+    }
+
+    private static let records = """
+        [ { key "id" integer 1 key "name" string "first" key "tags" [ string "a" ] } { key "id" integer 2 } { }
+        { key "tags" [ ] key "name" string "a name of more than fifteen bytes" } { } ]
+        """
+
+    private static func testSetsMembersBackBetweenRecords() throws {
+        let texts = try stream(records) { (value: borrowing Record) in "\(value.id) \(value.name) \(value.tags)" }
+        let name = "a default of more than fifteen bytes"
+        expectEqual(
+            texts,
+            [
+                "1 first [\"a\"]", "2 \(name) []", "-1 \(name) []", "-1 a name of more than fifteen bytes []",
+                "-1 \(name) []",
+            ], "records")
+    }
+
+    private static func testUsesOneObjectWhenNobodyKeepsIt() throws {
+        let received = Received()
+        var stream = try ObjectStream<Record> { value throws(StreamError) in
+            received.addresses.insert(ObjectIdentifier(copy value))
+        }
+        try EventScript.send(records, to: &stream)
+        expectEqual(stream.count, 5, "values")
+        expectEqual(received.addresses.count, 1, "objects")
+    }
+
+    private static func testNeverChangesAKeptObject() throws {
+        let received = Received()
+        var stream = try ObjectStream<Record> { value throws(StreamError) in
+            if value.id % 7 == 0 { received.kept.append(copy value) }
+        }
+        let script = (0..<100).map { "{ key \"id\" integer \($0) key \"name\" string \"name \($0)\" }" }
+        try EventScript.send("[ \(script.joined(separator: " ")) ]", to: &stream)
+        let expected = (0..<100).filter { $0 % 7 == 0 }
+        expectEqual(received.kept.map(\.id), expected, "numbers")
+        expectEqual(received.kept.map(\.name), expected.map { "name \($0)" }, "names")
+        expectEqual(Set(received.kept.map(ObjectIdentifier.init)).count, expected.count, "different objects")
+    }
+
+    private static func testMakesObjectsWithObjectsAnew() throws {
+        let received = Received()
+        var stream = try ObjectStream<Parent> { value throws(StreamError) in received.kept.append(value.child) }
+        try EventScript.send("[ { key \"child\" { key \"id\" integer 1 } } { } { } ]", to: &stream)
+        expectEqual(received.kept.map(\.id), [1, -1, -1], "children")
+        expectEqual(Set(received.kept.map(ObjectIdentifier.init)).count, 3, "different children")
+    }
+
+    private static func testStopsOnRequest() throws {
+        var stream = try ObjectStream<Int> { value throws(StreamError) in
+            if value == 2 { throw StreamError.stopRequest() }
+        }
+        let error = expectThrows(StreamError.self, "a stop") {
+            try EventScript.send("[ integer 1 integer 2 integer 3 ]", to: &stream)
+        }
+        expectTrue(error?.isStopRequest ?? false, "is a stop request")
+        expectEqual(stream.count, 2, "values")
+    }
+
+    private static func testErrorsHaveThePathFromTheRoot() {
+        let error = expectThrows(StreamError.self, "a mismatch") {
+            _ = try stream("{ key \"rows\" [ { } { key \"id\" true } ] }", depth: 2) { (_: borrowing Record) in "" }
+        }
+        expectEqual(error?.description, "$.rows[1].id: expected an integer, found true", "description")
+    }
+
+    private static func testDeliversNoPartOfAValue() throws {
+        expectEqual(
+            try stream("[ { key \"id\" integer 1 } { key \"id\" integer 2") { (value: borrowing Record) in "\(value.id)"
+            },
+            ["1"], "values of an incomplete stream")
+    }
+}
+#endif

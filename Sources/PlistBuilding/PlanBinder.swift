@@ -1,0 +1,107 @@
+// Finding the plan of a type: made once for each type and rule of names, and kept as long as the process for common rules.
+
+import PlistStreaming
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Makes and keeps the plans of types under one rule of names.
+public final class PlanBinder {
+    let keyMapping: KeyMapping
+    private var plans: [ObjectIdentifier: StreamPlan] = [:]
+    /// The types whose plans are being made, which may contain each other.
+    private var depth = 0
+
+    init(keyMapping: KeyMapping) { self.keyMapping = keyMapping }
+
+    /// Returns the plan of a type, and makes it if need be.
+    /// - Throws: An error of the kind `misuse` when the type, or one inside it, cannot be bound.
+    public func plan<Value: StreamValue>(for type: Value.Type) throws(StreamError) -> StreamPlan {
+        if let plan = plans[ObjectIdentifier(type)] { return plan }
+        guard depth < 64 else { throw StreamError(.misuse, "\(type) contains itself without end") }
+        depth += 1
+        defer { depth -= 1 }
+        let plan = try Value.makeStreamPlan(self)
+        if type is any StreamWritable.Type {
+            // SAFETY: a plan is used for values of its type only.
+            unsafe plan.writable = { address in
+                unsafe address.assumingMemoryBound(to: Value.self).pointee as? any StreamWritable
+            }
+        }
+        // A type that contains itself has registered its plan while it was made.
+        if let registered = plans[ObjectIdentifier(type)] { return registered }
+        plans[ObjectIdentifier(type)] = plan
+        return plan
+    }
+
+    /// Registers the plan of an object before its members are bound, since they may be of the same type.
+    func register(_ plan: StreamPlan, for type: Any.Type) { plans[ObjectIdentifier(type)] = plan }
+
+    /// Forgets a plan whose members could not be bound.
+    func unregister(_ type: Any.Type) { plans[ObjectIdentifier(type)] = nil }
+
+    /// Makes the plan of a type that is converted from another one.
+    func convertedPlan<Value, Form: StreamValue>(
+        for type: Value.Type, from form: Form.Type,
+        _ convert: @escaping (Form) throws(StreamError) -> Value, _ revert: @escaping (Value) -> Form
+    ) throws(StreamError) -> StreamPlan {
+        let formPlan = try plan(for: form)
+        // SAFETY: the machine passes a value of the form's plan and memory for a value of this plan.
+        let convertMemory: StreamPlan.Convert = { (from, to) throws(StreamError) in
+            unsafe to.initializeMemory(
+                as: Value.self, to: try convert(from.assumingMemoryBound(to: Form.self).move()))
+        }
+        let revertMemory: StreamPlan.Revert = { from, to in
+            unsafe to.initializeMemory(as: Form.self, to: revert(from.assumingMemoryBound(to: Value.self).pointee))
+        }
+        let plan = unsafe StreamPlan(
+            ValueOperations(of: type), expectation: formPlan.expectation,
+            shape: .converted(from: formPlan, convertMemory, revertMemory))
+        plan.isValueLike = unsafe plan.operations.pointee.isTrivial
+        return plan
+    }
+
+    // MARK: Shared binders
+
+    /// The binders of the rules that have no functions, which live as long as the process.
+    private static let exact = SharedBinder(.exact)
+    private static let snakeCase = SharedBinder(.snakeCase)
+
+    /// Returns the plan of a type and whoever keeps it alive.
+    static func bind<Value: StreamValue>(
+        _ type: Value.Type, _ keyMapping: KeyMapping
+    ) throws(StreamError) -> (plan: StreamPlan, owner: AnyObject) {
+        switch keyMapping.rule {
+        case .exact: return (try exact.plan(for: type), exact)
+        case .snakeCase: return (try snakeCase.plan(for: type), snakeCase)
+        case .custom:
+            let binder = PlanBinder(keyMapping: keyMapping)
+            return (try binder.plan(for: type), binder)
+        }
+    }
+}
+
+/// A binder behind a lock. Plans do not change once they are made.
+@safe
+private final class SharedBinder: @unchecked Sendable {
+    private let binder: PlanBinder
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+    init(_ keyMapping: KeyMapping) {
+        binder = PlanBinder(keyMapping: keyMapping)
+        unsafe mutex.initialize(to: pthread_mutex_t())
+        unsafe pthread_mutex_init(mutex, nil)
+    }
+
+    func plan<Value: StreamValue>(for type: Value.Type) throws(StreamError) -> StreamPlan {
+        // SAFETY: the mutex lives as long as the process, since only static properties hold a shared binder.
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        return try binder.plan(for: type)
+    }
+}

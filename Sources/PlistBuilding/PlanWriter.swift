@@ -1,0 +1,254 @@
+// Sends values to sinks by their plans: the counterpart of `ValueMachine`.
+
+import PlistStreaming
+
+struct PlanWriter {
+    let options: WritingOptions
+
+    /// Sends the value at an address.
+    func write<Sink: PlistSink & ~Copyable>(
+        _ address: UnsafeRawPointer, _ plan: StreamPlan, to sink: inout Sink, depth: Int
+    ) throws(StreamError) {
+        // SAFETY: the address is that of a value of the plan's type; a fast kind stands for a type.
+        switch plan.fast {
+        case .integer: return try sink.writeInteger(unsafe address.load(as: Int64.self))
+        case .real: return try sink.writeReal(unsafe address.load(as: Double.self))
+        case .bool: return try sink.writeBool(unsafe address.load(as: Bool.self))
+        case .string:
+            return try unsafe address.assumingMemoryBound(to: String.self).pointee
+                .withUTF8Span { (span) throws(StreamError) in try sink.writeString(span) }
+        default: break
+        }
+        if let writable = unsafe plan.writable?(address) ?? nil { return try writable.write(to: &sink) }
+        switch plan.shape {
+        case .scalar(_, let get):
+            try send(unsafe get(address), to: &sink)
+        case .optional(let wrapped):
+            try unsafe writeOptional(address, plan, wrapped, to: &sink, depth)
+        case .array(let element):
+            try unsafe writeArray(address, element, to: &sink, depth)
+        case .dictionary(let element):
+            try unsafe writeDictionary(address, element, to: &sink, depth)
+        case .object(let layout):
+            try unsafe writeObject(address, layout, to: &sink, depth)
+        case .converted(let form, _, let revert):
+            try unsafe ValueMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
+                unsafe revert(address, memory)
+                defer { unsafe form.operations.pointee.deinitialize(memory) }
+                try unsafe write(UnsafeRawPointer(memory), form, to: &sink, depth: depth)
+            }
+        case .propertyList:
+            try unsafe address.assumingMemoryBound(to: PropertyList.self).pointee.send(to: &sink)
+        }
+    }
+
+    private func checkDepth(_ depth: Int) throws(StreamError) {
+        guard depth < options.depthLimit else {
+            throw StreamError(
+                .limitExceeded,
+                "values are nested deeper than \(options.depthLimit), or objects refer to each other in a circle")
+        }
+    }
+
+    private func writeOptional<Sink: PlistSink & ~Copyable>(
+        _ address: UnsafeRawPointer, _ plan: StreamPlan, _ wrapped: StreamPlan, to sink: inout Sink, _ depth: Int
+    ) throws(StreamError) {
+        var thrown: StreamError?
+        unsafe wrapped.operations.pointee.unwrap(address) { value in
+            do throws(StreamError) {
+                if let value = unsafe value {
+                    try unsafe write(value, wrapped, to: &sink, depth: depth)
+                } else {
+                    try sink.writeNull()
+                }
+            } catch {
+                thrown = error
+            }
+        }
+        if let thrown { throw thrown }
+    }
+
+    private func writeArray<Sink: PlistSink & ~Copyable>(
+        _ address: UnsafeRawPointer, _ element: StreamPlan, to sink: inout Sink, _ depth: Int
+    ) throws(StreamError) {
+        try checkDepth(depth)
+        try sink.beginArray()
+        var thrown: StreamError?
+        let operations = unsafe element.operations
+        unsafe operations.pointee.elements(address) { first, count in
+            guard let first = unsafe first else { return }
+            do throws(StreamError) {
+                for index in 0..<count {
+                    let address = unsafe first + index * operations.pointee.stride
+                    try unsafe write(address, element, to: &sink, depth: depth + 1)
+                }
+            } catch {
+                thrown = error
+            }
+        }
+        if let thrown { throw thrown }
+        try sink.endArray()
+    }
+
+    /// Sends the members in the order of their keys, which is the same for equal dictionaries.
+    private func writeDictionary<Sink: PlistSink & ~Copyable>(
+        _ address: UnsafeRawPointer, _ element: StreamPlan, to sink: inout Sink, _ depth: Int
+    ) throws(StreamError) {
+        try checkDepth(depth)
+        try sink.beginDictionary()
+        var thrown: StreamError?
+        unsafe element.operations.pointee.members(address) { key, value in
+            guard thrown == nil else { return }
+            do throws(StreamError) {
+                try key.withUTF8Span { (span) throws(StreamError) in try sink.writeKey(span) }
+                try unsafe write(value, element, to: &sink, depth: depth + 1)
+            } catch {
+                thrown = error
+            }
+        }
+        if let thrown { throw thrown }
+        try sink.endDictionary()
+    }
+
+    private func writeObject<Sink: PlistSink & ~Copyable>(
+        _ address: UnsafeRawPointer, _ layout: ObjectLayout, to sink: inout Sink, _ depth: Int
+    ) throws(StreamError) {
+        try checkDepth(depth)
+        if layout.isClass {
+            // An object of a subclass is written as what it is.
+            let object = unsafe address.assumingMemoryBound(to: AnyObject.self).pointee
+            if type(of: object) != layout.type { return try write(any: object, to: &sink, depth: depth) }
+        }
+        let base = unsafe UnsafeRawPointer(layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)))
+        try sink.beginDictionary()
+        for index in unsafe layout.members.indices {
+            let member = unsafe layout.members[index]
+            if try unsafe writeFast(member, base, to: &sink) {
+                continue
+            } else if unsafe member.offset >= 0 {
+                try unsafe writeMember(member, base + member.offset, to: &sink, depth)
+            } else if let declared = layout.declared?[index] {
+                try unsafe ValueMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
+                    unsafe declared.get(address, memory)
+                    defer { unsafe member.plan.operations.pointee.deinitialize(memory) }
+                    try unsafe writeMember(member, UnsafeRawPointer(memory), to: &sink, depth)
+                }
+            }
+        }
+        try sink.endDictionary()
+    }
+
+    /// Sends a member of one of the common types without asking its plan; false for all others.
+    @inline(__always)  // PERF: JSONRecords/writing; once a member.
+    private func writeFast<Sink: PlistSink & ~Copyable>(
+        _ member: BoundMember, _ base: UnsafeRawPointer, to sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        // SAFETY: a fast kind stands for the type of the member, which has an offset then.
+        switch unsafe member.fast {
+        case .integer:
+            try unsafe sink.writeKey(member.name.bytes)
+            try unsafe sink.writeInteger(base.load(fromByteOffset: member.offset, as: Int64.self))
+        case .real:
+            try unsafe sink.writeKey(member.name.bytes)
+            try unsafe sink.writeReal(base.load(fromByteOffset: member.offset, as: Double.self))
+        case .bool:
+            try unsafe sink.writeKey(member.name.bytes)
+            try unsafe sink.writeBool(base.load(fromByteOffset: member.offset, as: Bool.self))
+        case .string:
+            try unsafe sink.writeKey(member.name.bytes)
+            try unsafe (base + member.offset).assumingMemoryBound(to: String.self).pointee
+                .withUTF8Span { (span) throws(StreamError) in try sink.writeString(span) }
+        default:
+            return false
+        }
+        return true
+    }
+
+    private func writeMember<Sink: PlistSink & ~Copyable>(
+        _ member: BoundMember, _ address: UnsafeRawPointer, to sink: inout Sink, _ depth: Int
+    ) throws(StreamError) {
+        if case .optional(let wrapped) = unsafe member.plan.shape, options.nilMembers == .omit {
+            var isNil = true
+            unsafe wrapped.operations.pointee.unwrap(address) { unsafe isNil = $0 == nil }
+            if isNil { return }
+        }
+        try unsafe sink.writeKey(member.name.bytes)
+        try unsafe write(address, member.plan, to: &sink, depth: depth + 1)
+    }
+
+    /// Sends a scalar.
+    func send<Sink: PlistSink & ~Copyable>(_ value: ScalarValue, to sink: inout Sink) throws(StreamError) {
+        switch value {
+        case .null: try sink.writeNull()
+        case .bool(let value): try sink.writeBool(value)
+        case .integer(let value): try sink.writeInteger(value)
+        case .unsigned(let value): try sink.writeUnsigned(value)
+        case .real(let value): try sink.writeReal(value)
+        case .date(let seconds): try sink.writeDate(secondsSince2001: seconds)
+        case .number(let text):
+            try text.withUTF8Span { (span) throws(StreamError) in try sink.writeNumber(text: span) }
+        case .string(let text):
+            try text.withUTF8Span { (span) throws(StreamError) in try sink.writeString(span) }
+        case .data(let bytes):
+            try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(StreamError) in
+                try unsafe sink.writeData(UnsafeRawBufferPointer(buffer).bytes)
+            }
+        }
+    }
+
+    // MARK: Values of any type
+
+    /// Sends a value by what it turns out to be.
+    func write<Sink: PlistSink & ~Copyable>(any value: Any, to sink: inout Sink, depth: Int) throws(StreamError) {
+        try checkDepth(depth)
+        if let writable = value as? any StreamWritable { return try writable.write(to: &sink) }
+        if let bound = value as? any StreamValue { return try write(bound: bound, to: &sink, depth: depth) }
+        if let dictionary = value as? [String: Any] {
+            try sink.beginDictionary()
+            for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) {
+                try key.withUTF8Span { (span) throws(StreamError) in try sink.writeKey(span) }
+                try write(any: value, to: &sink, depth: depth + 1)
+            }
+            return try sink.endDictionary()
+        }
+        if let array = value as? [Any] {
+            try sink.beginArray()
+            for value in array { try write(any: value, to: &sink, depth: depth + 1) }
+            return try sink.endArray()
+        }
+        if let encodable = value as? any Encodable { return try sink.write(encodable: encodable) }
+        if let optional = value as? any OptionalValue, optional.isNil { return try sink.writeNull() }
+        throw StreamError(.misuse, "\(type(of: value)) is neither StreamWritable, StreamValue nor Encodable")
+    }
+
+    private func write<Value: StreamValue, Sink: PlistSink & ~Copyable>(
+        bound value: Value, to sink: inout Sink, depth: Int
+    ) throws(StreamError) {
+        // An object is bound by its own class, which may be a subclass of the type it is known by.
+        func bind<Own: StreamValue>(_ type: Own.Type) throws(StreamError) -> (plan: StreamPlan, owner: AnyObject) {
+            try PlanBinder.bind(type, options.keyMapping)
+        }
+        var own: any StreamValue.Type = Value.self
+        if Value.self is AnyObject.Type, let type = type(of: value as AnyObject) as? any StreamValue.Type { own = type }
+        let (plan, owner) = try bind(own)
+        defer { withExtendedLifetime(owner) {} }
+        var thrown: StreamError?
+        unsafe withUnsafePointer(to: value) { address in
+            do throws(StreamError) {
+                try unsafe write(UnsafeRawPointer(address), plan, to: &sink, depth: depth)
+            } catch {
+                thrown = error
+            }
+        }
+        if let thrown { throw thrown }
+    }
+}
+
+/// An optional of any type.
+private protocol OptionalValue {
+    var isNil: Bool { get }
+}
+
+extension Optional: OptionalValue {
+    var isNil: Bool { self == nil }
+}

@@ -1,0 +1,263 @@
+// The tree value: typed access, elements, members, comparison. How it is stored is in `PropertyListStorage`.
+
+import PlistStreaming
+
+/// A property list of any shape: a compact, immutable tree with typed access.
+///
+/// ```swift
+/// let title = list["tasks"]?[0]?["title"]?.stringValue
+/// for (key, value) in list.members { … }
+/// ```
+///
+/// Null is a value of its own: a member that is null is not missing. Dictionaries keep the order of their keys, and of
+/// keys that come twice the last value. A value keeps the whole tree it is part of alive.
+public struct PropertyList: Sendable {
+    let storage: PropertyListStorage
+    let node: PropertyListNode
+
+    init(_ storage: PropertyListStorage, _ node: PropertyListNode) {
+        self.storage = storage
+        self.node = node
+    }
+
+    /// The type of a value.
+    public enum Kind: Sendable, Hashable {
+        case null, bool, integer, unsigned, real, number, string, data, date, array, dictionary
+    }
+
+    /// The type of the value.
+    public var kind: Kind {
+        switch node.tag {
+        case .null: .null
+        case .no, .yes: .bool
+        case .integer: .integer
+        case .unsigned: .unsigned
+        case .real: .real
+        case .number: .number
+        case .string: .string
+        case .data: .data
+        case .date: .date
+        case .array: .array
+        case .dictionary: .dictionary
+        }
+    }
+
+    // MARK: Scalars
+
+    /// Whether the value is null.
+    public var isNull: Bool { node.tag == .null }
+
+    /// The value as a Boolean, nil for any other type.
+    public var boolValue: Bool? {
+        switch node.tag {
+        case .yes: true
+        case .no: false
+        default: nil
+        }
+    }
+
+    /// The value as an integer: one that fits into 64 bits with sign, or a real without a fraction; else nil.
+    public var integerValue: Int64? {
+        switch node.tag {
+        case .integer: Int64(bitPattern: node.payload)
+        case .real: Int64(exactly: Double(bitPattern: node.payload))
+        default: nil
+        }
+    }
+
+    /// The value as an unsigned integer, or nil when it is none.
+    public var unsignedValue: UInt64? {
+        switch node.tag {
+        case .unsigned: node.payload
+        default: integerValue.flatMap { UInt64(exactly: $0) }
+        }
+    }
+
+    /// The value as a floating-point number, to which integers are rounded; nil for any other type.
+    public var realValue: Double? {
+        switch node.tag {
+        case .real: Double(bitPattern: node.payload)
+        case .integer: Double(Int64(bitPattern: node.payload))
+        case .unsigned: Double(node.payload)
+        case .number: numberText.flatMap { Double($0) }
+        default: nil
+        }
+    }
+
+    /// The digits of a number that neither integers nor reals hold, nil for any other type.
+    public var numberText: String? { node.tag == .number ? text : nil }
+
+    /// The value as a string, nil for any other type.
+    public var stringValue: String? { node.tag == .string ? text : nil }
+
+    /// The value as bytes, nil for any other type.
+    public var dataValue: [UInt8]? {
+        guard node.tag == .data else { return nil }
+        return unsafe storage.withBytes(of: node) { unsafe Array($0) }
+    }
+
+    /// The value as seconds since 2001-01-01 00:00:00 UTC, nil for any other type.
+    public var dateValue: Double? { node.tag == .date ? Double(bitPattern: node.payload) : nil }
+
+    private var text: String { unsafe storage.withBytes(of: node) { unsafe String(decoding: $0, as: UTF8.self) } }
+
+    // MARK: Containers
+
+    /// The number of elements or members, 0 for scalars.
+    public var count: Int { isContainer ? node.count : 0 }
+
+    private var isContainer: Bool { node.tag == .array || node.tag == .dictionary }
+
+    /// The element at an index of an array, or nil.
+    /// - Complexity: O(1).
+    public subscript(index: Int) -> PropertyList? {
+        guard node.tag == .array, index >= 0, index < node.count else { return nil }
+        return PropertyList(storage, storage.node(node.firstChild + index))
+    }
+
+    /// The value of a key of a dictionary, or nil.
+    /// - Complexity: one look-up of the key, then O(*n*) comparisons of integers in the number of members.
+    public subscript(key: String) -> PropertyList? {
+        guard node.tag == .dictionary, let key = storage.keys.index(of: key) else { return nil }
+        for index in node.children where storage.node(index).key == UInt32(truncatingIfNeeded: key) {
+            return PropertyList(storage, storage.node(index))
+        }
+        return nil
+    }
+
+    /// The elements of an array, in order; none for any other type.
+    public var elements: Elements { Elements(list: self, count: node.tag == .array ? node.count : 0) }
+
+    /// The keys and values of a dictionary, in order; none for any other type.
+    public var members: Members { Members(list: self, count: node.tag == .dictionary ? node.count : 0) }
+
+    /// The elements of an array.
+    public struct Elements: RandomAccessCollection, Sendable {
+        let list: PropertyList
+        /// The number of elements.
+        public let count: Int
+        /// The index of the first element, which is 0.
+        public var startIndex: Int { 0 }
+        /// The number of elements.
+        public var endIndex: Int { count }
+        /// The element at an index.
+        public subscript(index: Int) -> PropertyList {
+            precondition(index >= 0 && index < count, "index out of range")
+            return PropertyList(list.storage, list.storage.node(list.node.firstChild + index))
+        }
+    }
+
+    /// The members of a dictionary.
+    public struct Members: RandomAccessCollection, Sendable {
+        let list: PropertyList
+        /// The number of members.
+        public let count: Int
+        /// The index of the first member, which is 0.
+        public var startIndex: Int { 0 }
+        /// The number of members.
+        public var endIndex: Int { count }
+        /// The key and the value at an index.
+        public subscript(index: Int) -> (key: String, value: PropertyList) {
+            precondition(index >= 0 && index < count, "index out of range")
+            let node = list.storage.node(list.node.firstChild + index)
+            return (list.storage.keys[Int(node.key)], PropertyList(list.storage, node))
+        }
+    }
+}
+
+extension PropertyList: Equatable {
+    /// Compares values and types; the order of members does not count, that of elements does.
+    ///
+    /// An integer does not equal a real, and two reals are equal as `==` says, so NaN equals nothing.
+    public static func == (left: PropertyList, right: PropertyList) -> Bool {
+        guard left.node.tag == right.node.tag else { return false }
+        switch left.node.tag {
+        case .null, .no, .yes: return true
+        case .integer, .unsigned: return left.node.payload == right.node.payload
+        case .real, .date: return Double(bitPattern: left.node.payload) == Double(bitPattern: right.node.payload)
+        case .number, .string, .data:
+            return unsafe left.storage.withBytes(of: left.node) { leftBytes in
+                unsafe right.storage.withBytes(of: right.node) { unsafe leftBytes.elementsEqual($0) }
+            }
+        case .array: return left.count == right.count && left.elements.elementsEqual(right.elements)
+        case .dictionary:
+            return left.count == right.count && left.members.allSatisfy { right[$0.key] == $0.value }
+        }
+    }
+}
+
+extension PropertyList: StreamValue {
+    /// Makes the plan of a property list, which any value is.
+    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+        unsafe StreamPlan(ValueOperations(of: PropertyList.self), expectation: "any value", shape: .propertyList)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension PropertyList: SelfTesting {
+    /// The in-class tests of the tree.
+    public static var testSelectors: TestSelectors {
+        [
+            "testGivesEachTypeOnlyAsItself": testGivesEachTypeOnlyAsItself,
+            "testConvertsNumbersOnlyExactly": testConvertsNumbersOnlyExactly,
+            "testTellsNullFromMissing": testTellsNullFromMissing,
+            "testComparesWithoutOrderOfMembers": testComparesWithoutOrderOfMembers,
+            "testListsElementsAndMembersInOrder": testListsElementsAndMembersInOrder,
+        ]
+    }
+
+    private static func list(_ script: String) throws -> PropertyList { try PropertyListBuilder.list(script) }
+
+    private static func testGivesEachTypeOnlyAsItself() throws {
+        let list = try list("[ null true integer 7 real 1.5 string \"7\" data 07 date 7.0 [ ] { } ]")
+        expectEqual(list.elements.map(\.isNull), [true] + Array(repeating: false, count: 8), "null")
+        expectEqual(list.elements.compactMap(\.boolValue), [true], "Booleans")
+        expectEqual(list.elements.compactMap(\.integerValue), [7], "integers")
+        expectEqual(list.elements.compactMap(\.realValue), [7, 1.5], "reals")
+        expectEqual(list.elements.compactMap(\.stringValue), ["7"], "strings")
+        expectEqual(list.elements.compactMap(\.dataValue), [[7]], "data")
+        expectEqual(list.elements.compactMap(\.dateValue), [7], "dates")
+        expectEqual(list.elements.map(\.kind).suffix(2), [.array, .dictionary], "containers")
+        expectNil(list["a"], "a member of an array")
+        expectNil(list[0]?[0], "an element of null")
+    }
+
+    private static func testConvertsNumbersOnlyExactly() throws {
+        let list = try list("[ unsigned 18446744073709551615 real 2.0 real 2.5 integer -1 number 1e3 real 1e300 ]")
+        expectEqual(list.elements.map(\.integerValue), [nil, 2, nil, -1, nil, nil], "integers")
+        expectEqual(list.elements.map(\.unsignedValue), [.max, 2, nil, nil, nil, nil], "unsigned integers")
+        expectEqual(list[4]?.realValue, 1_000, "real of a number's text")
+        expectEqual(list[4]?.numberText, "1e3", "text of a number")
+    }
+
+    private static func testTellsNullFromMissing() throws {
+        let list = try list("{ key \"a\" null }")
+        expectEqual(list["a"]?.isNull, true, "a")
+        expectNil(list["b"], "b")
+    }
+
+    private static func testComparesWithoutOrderOfMembers() throws {
+        let one = try list("{ key \"a\" integer 1 key \"b\" [ string \"a longer string\" ] }")
+        let other = try list("{ key \"b\" [ string \"a longer string\" ] key \"a\" integer 1 }")
+        expectEqual(one, other, "another order of members")
+        for script in [
+            "{ key \"a\" integer 1 }", "{ key \"a\" real 1.0 key \"b\" [ string \"a longer string\" ] }", "[ ]",
+        ] {
+            expectFalse(one == (try list(script)), script)
+        }
+        expectFalse(try list("[ integer 1 integer 2 ]") == list("[ integer 2 integer 1 ]"), "another order of elements")
+    }
+
+    private static func testListsElementsAndMembersInOrder() throws {
+        let list = try list("{ key \"z\" integer 1 key \"a\" [ integer 2 integer 3 ] }")
+        expectEqual(list.members.map(\.key), ["z", "a"], "keys")
+        expectEqual(list["a"]?.elements.compactMap(\.integerValue), [2, 3], "elements")
+        expectNil(list["a"]?[2], "an element beyond the end")
+        expectNil(list["a"]?[-1], "an element before the start")
+    }
+}
+#endif

@@ -1,0 +1,367 @@
+// The builder of trees: children wait on a stack until their container closes, and are then stored side by side.
+
+import PlistStreaming
+import StringTables
+
+/// A sink that builds a `PropertyList` of any stream.
+///
+/// ```swift
+/// var builder = PropertyListBuilder()
+/// // … a reader sends messages …
+/// let list = builder.takeResult()
+/// ```
+@safe
+public struct PropertyListBuilder: PlistSink, ~Copyable {
+    private var nodes = unsafe GrowingMemory<PropertyListNode>()
+    private var bytes = unsafe GrowingMemory<UInt8>()
+    private var keys = KeySet()
+    /// Complete values of open containers, and of the root.
+    private var pending = unsafe GrowingMemory<PropertyListNode>()
+    private var open: [OpenContainer] = []
+    /// The key of the value to come.
+    private var key: UInt32 = Self.noKey
+    /// The number of the last key plus 1, 0 at the start of a dictionary.
+    private var lastKey = 0
+    /// By `lastKey`: the key that followed it the last time.
+    private var followers: [UInt32] = [0]
+    /// By number of key: the last dictionary that had it, which finds keys that come twice.
+    private var lastDictionary: [UInt32] = []
+    private var dictionaryCount: UInt32 = 0
+    private let depthLimit: Int
+
+    private static let noKey = UInt32.max
+
+    private struct OpenContainer {
+        let firstChild: Int
+        let key: UInt32
+        let isDictionary: Bool
+    }
+
+    /// Makes a builder that refuses containers nested deeper than the limit.
+    public init(depthLimit: Int = 1_024) { self.depthLimit = depthLimit }
+
+    /// The number of open containers.
+    public var depth: Int { open.count }
+
+    /// Returns the value and forgets everything, or returns nil while it is not complete.
+    public mutating func takeResult() -> PropertyList? {
+        guard open.isEmpty, unsafe pending.count > 0 else { return nil }
+        let root = unsafe pending[0]
+        unsafe nodes.trim()
+        unsafe bytes.trim()
+        let storage = unsafe PropertyListStorage(nodes: nodes, bytes: bytes, keys: keys)
+        unsafe nodes = unsafe GrowingMemory()
+        unsafe bytes = unsafe GrowingMemory()
+        reset()
+        return PropertyList(storage, root)
+    }
+
+    /// Forgets everything; the next message begins a new value.
+    public mutating func reset() {
+        unsafe nodes.removeLast(nodes.count)
+        unsafe bytes.removeLast(bytes.count)
+        unsafe pending.removeLast(pending.count)
+        open = []
+        key = Self.noKey
+        lastKey = 0
+        followers = [0]
+        keys = KeySet()
+        lastDictionary = []
+        dictionaryCount = 0
+    }
+
+    deinit {
+        unsafe nodes.deallocate()
+        unsafe bytes.deallocate()
+        unsafe pending.deallocate()
+    }
+
+    // MARK: Containers
+
+    /// Opens an array.
+    public mutating func beginArray() throws(StreamError) { try begin(isDictionary: false) }
+
+    /// Opens a dictionary.
+    public mutating func beginDictionary() throws(StreamError) { try begin(isDictionary: true) }
+
+    /// Closes an array.
+    public mutating func endArray() throws(StreamError) {
+        guard let container = open.last, !container.isDictionary else {
+            throw StreamError(.misuse, "got endArray without an open array")
+        }
+        close(container, .array)
+    }
+
+    /// Closes a dictionary, in which the last value of a key that came twice is kept.
+    public mutating func endDictionary() throws(StreamError) {
+        guard let container = open.last, container.isDictionary, key == Self.noKey else {
+            throw StreamError(.misuse, "got endDictionary without an open dictionary")
+        }
+        removeDuplicates(from: container.firstChild)
+        close(container, .dictionary)
+    }
+
+    /// Names the value that follows.
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        guard let container = open.last, container.isDictionary, key == Self.noKey else {
+            throw StreamError(.misuse, "got a key outside a dictionary")
+        }
+        // PERF: JSONRecords/tree; dictionaries of one kind have their keys in one order.
+        let guess = Int(followers[lastKey])
+        if guess < keys.count, keys.isKey(at: guess, equalTo: utf8) {
+            key = UInt32(truncatingIfNeeded: guess)
+        } else {
+            let (isNew, index) = keys.insert(utf8)
+            key = UInt32(truncatingIfNeeded: index)
+            if isNew { followers.append(0) }
+            followers[lastKey] = key
+        }
+        lastKey = Int(key) + 1
+    }
+
+    private mutating func begin(isDictionary: Bool) throws(StreamError) {
+        guard open.count < depthLimit else {
+            throw StreamError(.limitExceeded, "containers are nested deeper than \(depthLimit)")
+        }
+        try checkKey()
+        unsafe open.append(OpenContainer(firstChild: pending.count, key: key, isDictionary: isDictionary))
+        key = Self.noKey
+        lastKey = 0
+    }
+
+    private mutating func close(_ container: OpenContainer, _ tag: PropertyListNode.Tag) {
+        let count = unsafe pending.count - container.firstChild
+        let payload = unsafe UInt64(nodes.count) << 32 | UInt64(count)
+        // SAFETY: the values are copied from one memory to the other, while none changes.
+        unsafe nodes.append(contentsOf: UnsafeBufferPointer(rebasing: pending.values[container.firstChild...]))
+        unsafe pending.removeLast(count)
+        open.removeLast()
+        lastKey = container.key == Self.noKey ? 0 : Int(container.key) + 1
+        unsafe pending.append(PropertyListNode(tag, payload, key: container.key))
+    }
+
+    /// Leaves the last value of each key that came twice, at the place of the first.
+    private mutating func removeDuplicates(from first: Int) {
+        dictionaryCount &+= 1
+        if lastDictionary.count < keys.count {
+            let missing = max(keys.count, 2 * lastDictionary.count) - lastDictionary.count
+            lastDictionary.append(contentsOf: repeatElement(0, count: missing))
+        }
+        var hasDuplicate = false
+        for index in unsafe first..<pending.count {
+            let key = unsafe Int(pending[index].key)
+            hasDuplicate = hasDuplicate || lastDictionary[key] == dictionaryCount
+            lastDictionary[key] = dictionaryCount
+        }
+        guard hasDuplicate else { return }
+        var places: [UInt32: Int] = [:]
+        var end = first
+        for index in unsafe first..<pending.count {
+            let node = unsafe pending[index]
+            if let place = places[node.key] {
+                unsafe pending[place] = node
+            } else {
+                places[node.key] = end
+                unsafe pending[end] = node
+                end += 1
+            }
+        }
+        unsafe pending.removeLast(pending.count - end)
+    }
+
+    // MARK: Scalars
+
+    /// Adds null.
+    public mutating func writeNull() throws(StreamError) { try append(.null, 0) }
+
+    /// Adds a Boolean.
+    public mutating func writeBool(_ value: Bool) throws(StreamError) { try append(value ? .yes : .no, 0) }
+
+    /// Adds an integer.
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        try append(.integer, UInt64(bitPattern: value))
+    }
+
+    /// Adds an unsigned integer.
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        try append(value > UInt64(Int64.max) ? .unsigned : .integer, value)
+    }
+
+    /// Adds a floating-point number.
+    public mutating func writeReal(_ value: Double) throws(StreamError) { try append(.real, value.bitPattern) }
+
+    /// Adds a date.
+    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        try append(.date, seconds.bitPattern)
+    }
+
+    /// Adds the text of a number.
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) { try append(.number, text) }
+
+    /// Adds a string.
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try append(.string, utf8) }
+
+    /// Adds data.
+    public mutating func writeData(_ data: RawSpan) throws(StreamError) { try append(.data, data) }
+
+    private mutating func append(_ tag: PropertyListNode.Tag, _ payload: UInt64, length: Int = 0) throws(StreamError) {
+        try checkKey()
+        unsafe pending.append(PropertyListNode(tag, payload, key: key, length: length))
+        key = Self.noKey
+    }
+
+    private mutating func append(_ tag: PropertyListNode.Tag, _ text: RawSpan) throws(StreamError) {
+        let length = text.byteCount
+        if length <= 8 {
+            var payload: UInt64 = 0
+            for index in 0..<length { payload |= UInt64(text.byte(at: index)) << UInt64(8 * index) }
+            return try append(tag, payload, length: length)
+        }
+        let start = unsafe UInt64(bytes.count)
+        // SAFETY: the pointers do not leave the closures.
+        if length >= PropertyListNode.longLength {
+            unsafe withUnsafeBytes(of: UInt64(length).littleEndian) {
+                unsafe bytes.append(contentsOf: $0.bindMemory(to: UInt8.self))
+            }
+        }
+        unsafe text.withUnsafeBytes { unsafe bytes.append(contentsOf: $0.bindMemory(to: UInt8.self)) }
+        try append(tag, start, length: length)
+    }
+
+    @inline(__always)  // PERF: PropertyListBuilder/records; once a value.
+    private func checkKey() throws(StreamError) {
+        if let container = open.last {
+            if container.isDictionary && key == Self.noKey { throw Self.missingKey() }
+        } else if unsafe pending.count > 0 {
+            throw Self.secondValue()
+        }
+    }
+
+    @inline(never)
+    private static func missingKey() -> StreamError { StreamError(.misuse, "expected a key, found a value") }
+
+    @inline(never)
+    private static func secondValue() -> StreamError { StreamError(.misuse, "expected one value, found another") }
+}
+
+extension PropertyListBuilder {
+    /// Adds any scalar.
+    mutating func write(_ message: ScalarMessage) throws(StreamError) {
+        switch unsafe message {
+        case .null: try writeNull()
+        case .bool(let value): try writeBool(value)
+        case .integer(let value): try writeInteger(value)
+        case .unsigned(let value): try writeUnsigned(value)
+        case .real(let value): try writeReal(value)
+        case .number(let text): try unsafe writeNumber(text: text.bytes)
+        case .string(let text): try unsafe writeString(text.bytes)
+        case .data(let data): try unsafe writeData(data.bytes)
+        case .date(let seconds): try writeDate(secondsSince2001: seconds)
+        }
+    }
+}
+
+extension PropertyList {
+    /// Makes a list of a scalar.
+    init(_ message: ScalarMessage) {
+        var builder = PropertyListBuilder()
+        try? unsafe builder.write(message)
+        self = builder.takeResult() ?? PropertyList(.empty, PropertyListNode(.null, 0, key: 0))
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension PropertyListBuilder: SelfTesting {
+    /// The in-class tests of the builder.
+    public static var testSelectors: TestSelectors {
+        [
+            "testSendsBackWhatItWasSent": testSendsBackWhatItWasSent,
+            "testKeepsTheLastOfDuplicateKeys": testKeepsTheLastOfDuplicateKeys,
+            "testHoldsTextOfEveryLength": testHoldsTextOfEveryLength,
+            "testRefusesMisuse": testRefusesMisuse,
+            "testRefusesDeepNesting": testRefusesDeepNesting,
+            "testGivesNoPartialResult": testGivesNoPartialResult,
+            "testIsUsedAgain": testIsUsedAgain,
+        ]
+    }
+
+    static func list(_ script: String) throws -> PropertyList {
+        var builder = PropertyListBuilder()
+        try EventScript.send(script, to: &builder)
+        return try requireNotNil(builder.takeResult(), "result")
+    }
+
+    private static func testSendsBackWhatItWasSent() throws {
+        let scripts = [
+            "null", "true", "integer -1", "string \"\"", "[ ]", "{ }",
+            "[ null true false integer 0 integer -9223372036854775808 unsigned 18446744073709551615 real 0.1 ]",
+            "[ number 1e400 string \"a\" string \"a longer string\" data 00ff date 12.5 ]",
+            "{ key \"\" integer 1 key \"b\" { key \"c\" [ [ ] [ integer 1 ] ] } key \"a\" null }",
+            "[ { key \"a\" integer 1 } { key \"a\" integer 2 key \"b\" real -0.0 } ]",
+        ]
+        for script in scripts {
+            var trace = EventTrace()
+            try list(script).send(to: &trace)
+            expectEqual(trace.text, script, "messages")
+        }
+    }
+
+    private static func testKeepsTheLastOfDuplicateKeys() throws {
+        let list = try list("{ key \"a\" integer 1 key \"b\" null key \"a\" [ integer 2 ] }")
+        var trace = EventTrace()
+        try list.send(to: &trace)
+        expectEqual(trace.text, "{ key \"a\" [ integer 2 ] key \"b\" null }", "messages")
+        expectEqual(list.count, 2, "members")
+        let nested = try Self.list("[ { key \"a\" integer 1 } { key \"a\" integer 2 } ]")
+        expectEqual(nested[1]?["a"]?.integerValue, 2, "the same key in another dictionary")
+    }
+
+    private static func testHoldsTextOfEveryLength() throws {
+        for length in [0, 1, 7, 8, 9, 15, 16, 255, 256, 65_536, 0xFF_FFFE, 0xFF_FFFF] {
+            let text = String(repeating: "x", count: length)
+            var builder = PropertyListBuilder()
+            try text.withUTF8Span { (span) throws(StreamError) in try builder.writeString(span) }
+            expectTrue(builder.takeResult()?.stringValue == text, "text of \(length) bytes")
+        }
+    }
+
+    private static func testRefusesMisuse() {
+        for script in ["{ integer 1", "]", "}", "[ }", "{ ]", "key \"a\"", "{ key \"a\" }", "null null", "[ key \"a\""]
+        {
+            var builder = PropertyListBuilder()
+            let error = expectThrows(StreamError.self, script) { try EventScript.send(script, to: &builder) }
+            expectEqual(error?.kind, .misuse, script)
+        }
+    }
+
+    private static func testRefusesDeepNesting() {
+        var builder = PropertyListBuilder(depthLimit: 3)
+        expectNoThrow("three levels") { try EventScript.send("[ [ [ ] ]", to: &builder) }
+        let error = expectThrows(StreamError.self, "four levels") { try EventScript.send("[ [ [", to: &builder) }
+        expectEqual(error?.kind, .limitExceeded, "kind")
+    }
+
+    private static func testGivesNoPartialResult() throws {
+        var builder = PropertyListBuilder()
+        expectNil(builder.takeResult(), "result of nothing")
+        try EventScript.send("[ integer 1", to: &builder)
+        expectNil(builder.takeResult(), "result of a part")
+        try EventScript.send("]", to: &builder)
+        expectEqual(builder.takeResult()?.count, 1, "elements")
+    }
+
+    private static func testIsUsedAgain() throws {
+        var builder = PropertyListBuilder()
+        try EventScript.send("{ key \"a\" integer 1 }", to: &builder)
+        let first = builder.takeResult()
+        try EventScript.send("[ integer 2 ]", to: &builder)
+        let second = builder.takeResult()
+        expectEqual(first?["a"]?.integerValue, 1, "first value")
+        expectEqual(second?[0]?.integerValue, 2, "second value")
+    }
+}
+#endif

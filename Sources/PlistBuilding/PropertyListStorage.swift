@@ -1,0 +1,87 @@
+// The memory of a tree: nodes of 16 bytes, the text that does not fit into them, and the interned keys.
+// Children of a container lie side by side, so that an element is found by its index and a member by comparing numbers.
+
+import StringTables
+
+/// One value: a tag, the number of its key in a dictionary, and eight bytes of value.
+struct PropertyListNode {
+    /// What a node is, which decides what its payload means.
+    enum Tag: UInt8 {
+        case null, no, yes, integer, unsigned, real, number, string, data, date, array, dictionary
+    }
+
+    /// The value; for text of up to eight bytes the text, else its offset; for containers the first child and the count.
+    var payload: UInt64
+    /// The number of the key, for members of dictionaries.
+    var key: UInt32
+    /// The tag in the low byte, the length of text above it.
+    private var info: UInt32
+
+    /// The length that says that the true one precedes the text.
+    static let longLength = 0xFF_FFFF
+
+    init(_ tag: Tag, _ payload: UInt64, key: UInt32, length: Int = 0) {
+        self.payload = payload
+        self.key = key
+        info = UInt32(tag.rawValue) | UInt32(min(length, Self.longLength)) << 8
+    }
+
+    var tag: Tag { Tag(rawValue: UInt8(truncatingIfNeeded: info)) ?? .null }
+    var length: Int { Int(info >> 8) }
+    var count: Int { Int(payload & 0xFFFF_FFFF) }
+    var firstChild: Int { Int(payload >> 32) }
+    var children: Range<Int> { firstChild..<firstChild + count }
+}
+
+/// A complete tree, which does not change.
+@safe
+final class PropertyListStorage: @unchecked Sendable {
+    let nodes: GrowingMemory<PropertyListNode>
+    private let bytes: GrowingMemory<UInt8>
+    let keys: KeySet
+
+    /// Makes the storage, which owns the memory from now on.
+    init(nodes: GrowingMemory<PropertyListNode>, bytes: GrowingMemory<UInt8>, keys: KeySet) {
+        unsafe self.nodes = nodes
+        unsafe self.bytes = bytes
+        self.keys = keys
+    }
+
+    deinit {
+        unsafe nodes.deallocate()
+        unsafe bytes.deallocate()
+    }
+
+    static let empty = unsafe PropertyListStorage(nodes: GrowingMemory(), bytes: GrowingMemory(), keys: KeySet())
+
+    /// The node at an index, which is checked.
+    func node(_ index: Int) -> PropertyListNode { unsafe nodes[index] }
+
+    /// Returns the value of the key with the number in a dictionary.
+    func member(of dictionary: PropertyListNode, key: Int) -> PropertyListNode? {
+        let key = UInt32(truncatingIfNeeded: key)
+        for index in dictionary.children where node(index).key == key { return node(index) }
+        return nil
+    }
+
+    /// Calls a closure with the text or data of a node.
+    func withBytes<Result>(of node: PropertyListNode, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows
+        -> Result
+    {
+        if node.length <= 8 {
+            // SAFETY: the bytes are those of a local value, and the length is checked.
+            return try unsafe withUnsafeBytes(of: node.payload.littleEndian) { bytes in
+                try unsafe body(UnsafeRawBufferPointer(rebasing: bytes[..<node.length]))
+            }
+        }
+        var start = Int(node.payload)
+        var length = node.length
+        let bytes = unsafe UnsafeRawBufferPointer(bytes.values)
+        if length == PropertyListNode.longLength {
+            length = unsafe Int(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
+            start += 8
+        }
+        // SAFETY: slicing checks the range; the pointer is used within the closure only.
+        return try unsafe body(UnsafeRawBufferPointer(rebasing: bytes[start..<start + length]))
+    }
+}

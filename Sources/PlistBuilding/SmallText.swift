@@ -1,0 +1,133 @@
+// Making strings of bytes that a reader promises to be valid UTF-8, short ones of ASCII without a call.
+
+import PlistStreaming
+
+/// Makes strings of the bytes of messages.
+struct SmallText {
+    /// Whether strings of up to 15 ASCII bytes look in memory the way `smallString` makes them.
+    let isLayoutKnown: Bool
+
+    /// Found out once, by comparing with strings of the standard library of every length.
+    static let checked = SmallText(isLayoutKnown: agreesWithStandardLibrary())
+
+    /// Returns a string of the bytes; those that are not UTF-8 become U+FFFD.
+    @inline(__always)  // PERF: JSONRecords/structures; 8 of 25 ns for a string of up to 15 ASCII bytes.
+    func string(_ utf8: RawSpan) -> String {
+        // SAFETY: the pointer does not leave the closure.
+        unsafe utf8.withUnsafeBytes { bytes in
+            if isLayoutKnown, bytes.count <= 15, let string = unsafe Self.smallString(bytes) { return string }
+            return unsafe String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    /// Makes a string of up to 15 ASCII bytes by its bit pattern: the bytes, and the count in the low half of the last one.
+    /// Returns nil for bytes that are not ASCII.
+    @inline(__always)  // PERF: see above.
+    private static func smallString(_ bytes: UnsafeRawBufferPointer) -> String? {
+        #if _endian(little) && _pointerBitWidth(_64)
+        let count = bytes.count
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+        // SAFETY: each branch loads only below the count it has just checked, which is 15 at most.
+        if count >= 8 {
+            low = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
+            let end = unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+            high = count == 8 ? 0 : end &>> UInt64(truncatingIfNeeded: 8 &* (16 &- count))
+        } else if count >= 4 {
+            let start = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
+            let end = unsafe bytes.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
+            low = UInt64(start) | UInt64(end) &<< UInt64(truncatingIfNeeded: 8 &* (count &- 4))
+        } else if count > 0 {
+            let (middle, last) = (count &>> 1, count &- 1)
+            low = unsafe UInt64(bytes.load(fromByteOffset: 0, as: UInt8.self))
+            low |= unsafe UInt64(bytes.load(fromByteOffset: middle, as: UInt8.self)) &<< UInt64(8 &* middle)
+            low |= unsafe UInt64(bytes.load(fromByteOffset: last, as: UInt8.self)) &<< UInt64(8 &* last)
+        }
+        guard (low | high) & 0x8080_8080_8080_8080 == 0 else { return nil }
+        high |= UInt64(truncatingIfNeeded: 0xE0 | count) &<< 56
+        // SAFETY: used only when strings of the standard library have these very bits; such a string owns no memory.
+        return unsafe unsafeBitCast((low, high), to: String.self)
+        #else
+        return nil
+        #endif
+    }
+
+    private static func agreesWithStandardLibrary() -> Bool {
+        #if _endian(little) && _pointerBitWidth(_64)
+        guard MemoryLayout<String>.size == 16, MemoryLayout<String>.alignment == 8 else { return false }
+        for first in [UInt8(0), 0x20, 0x55, 0x70] {
+            for count in 0...15 {
+                let bytes = (0..<count).map { first &+ UInt8($0) }
+                // SAFETY: bits are compared as numbers; a string of other bits is never made.
+                let agrees = unsafe bytes.withUnsafeBytes { buffer in
+                    let expected = unsafe String(decoding: buffer, as: UTF8.self)
+                    let bits = unsafe unsafeBitCast(expected, to: (UInt64, UInt64).self)
+                    return unsafe expected.utf8.elementsEqual(bytes) && bits == smallBits(buffer)
+                }
+                guard agrees else { return false }
+            }
+        }
+        return true
+        #else
+        return false
+        #endif
+    }
+
+    /// The bits that `smallString` makes, by a plain loop.
+    private static func smallBits(_ bytes: UnsafeRawBufferPointer) -> (UInt64, UInt64) {
+        var words: (UInt64, UInt64) = (0, UInt64(0xE0 | bytes.count) << 56)
+        for index in bytes.indices {
+            let byte = unsafe bytes[index]
+            if index < 8 {
+                words.0 |= UInt64(byte) << UInt64(8 * index)
+            } else {
+                words.1 |= UInt64(byte) << UInt64(8 * (index - 8))
+            }
+        }
+        return words
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension SmallText: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
+            "testMakesStringsThatAreUsedLikeOthers": testMakesStringsThatAreUsedLikeOthers,
+        ]
+    }
+
+    private static func string(_ bytes: [UInt8]) -> String {
+        unsafe bytes.withUnsafeBytes { unsafe checked.string($0.bytes) }
+    }
+
+    private static func testAgreesWithTheStandardLibrary() {
+        for count in 0...33 {
+            for place in 0..<max(count, 1) {
+                for byte in [UInt8(0), 0x7F, 0x80, 0xC3, 0xFF] {
+                    var bytes = (0..<count).map { UInt8(0x41 + $0) }
+                    if count > 0 { bytes[place] = byte }
+                    expectEqual(
+                        string(bytes), String(decoding: bytes, as: UTF8.self), "\(byte) at \(place) of \(count)")
+                }
+            }
+        }
+        expectEqual(string(Array("größe".utf8)), "größe", "a short string that is not ASCII")
+    }
+
+    private static func testMakesStringsThatAreUsedLikeOthers() {
+        for count in 0...15 {
+            var made = string([UInt8](repeating: 0x61, count: count))
+            let literal = String(repeating: "a", count: count)
+            expectEqual(made.hashValue, literal.hashValue, "hash value of \(count) bytes")
+            expectEqual(made.utf8.count, count, "bytes")
+            made += "bcdefghijklmnopq"
+            expectEqual(made, literal + "bcdefghijklmnopq", "after appending to \(count) bytes")
+        }
+    }
+}
+#endif

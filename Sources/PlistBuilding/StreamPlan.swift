@@ -1,0 +1,132 @@
+// How values of one type are read from messages and sent as messages. A plan is made once for a type and names, and
+// interpreted by `ValueMachine` (reading) and `PlanWriter` (writing).
+
+import PlistStreaming
+
+/// A scalar message with its value; bytes are valid during the message.
+@unsafe
+public enum ScalarMessage {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case unsigned(UInt64)
+    case real(Double)
+    case number(UnsafeRawBufferPointer)
+    case string(UnsafeRawBufferPointer)
+    case data(UnsafeRawBufferPointer)
+    case date(Double)
+}
+
+/// A scalar value on its way to a sink.
+public enum ScalarValue: Sendable, Equatable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case unsigned(UInt64)
+    case real(Double)
+    case number(String)
+    case string(String)
+    case data([UInt8])
+    case date(Double)
+}
+
+/// The kinds of values that the machine stores without asking the plan.
+@usableFromInline
+enum FastKind: UInt8 {
+    case none, integer, real, bool, string, optionalInteger, optionalReal, optionalString, optionalBool
+}
+
+/// How values of one type are read and written; made by the type, used by builders and writers.
+@safe
+public final class StreamPlan {
+    /// Reads a scalar into uninitialized memory, or throws and leaves it uninitialized.
+    public typealias Read = (ScalarMessage, UnsafeMutableRawPointer) throws(StreamError) -> Void
+    /// Makes a scalar of the value at an address.
+    public typealias Get = (UnsafeRawPointer) -> ScalarValue
+    /// Moves the value at the first address, converted, into uninitialized memory, or throws and only consumes it.
+    public typealias Convert = (UnsafeMutableRawPointer, UnsafeMutableRawPointer) throws(StreamError) -> Void
+    /// Makes the value that a value is converted from, in uninitialized memory.
+    public typealias Revert = (UnsafeRawPointer, UnsafeMutableRawPointer) -> Void
+
+    @safe
+    enum Shape {
+        case scalar(Read, Get)
+        case optional(StreamPlan)
+        case array(StreamPlan)
+        case dictionary(StreamPlan)
+        case object(ObjectLayout)
+        case converted(from: StreamPlan, Convert, Revert)
+        case propertyList
+    }
+
+    // PERF: JSONRecords/structures; by address, since a copy would count the references of twelve closures.
+    @usableFromInline let operations: UnsafePointer<ValueOperations>
+    @usableFromInline let fast: FastKind
+    /// What the type is called in an error, such as `an integer`.
+    let expectation: String
+    /// Set once, right after making: a type may contain arrays of itself.
+    var shape: Shape
+    /// Makes the value at an address one that writes itself, when its type does.
+    var writable: ((UnsafeRawPointer) -> (any StreamWritable)?)?
+    /// Whether this is the plan of an array of bytes, which a data message fills.
+    var isBytes = false
+    /// Whether values hold no references to objects, so that two copies of one are independent.
+    var isValueLike = true
+
+    init(_ operations: ValueOperations, fast: FastKind = .none, expectation: String, shape: Shape) {
+        // SAFETY: freed with this plan, which is the only owner.
+        let memory = UnsafeMutablePointer<ValueOperations>.allocate(capacity: 1)
+        unsafe memory.initialize(to: operations)
+        unsafe self.operations = UnsafePointer(memory)
+        self.fast = fast
+        self.expectation = expectation
+        self.shape = shape
+    }
+
+    deinit {
+        let memory = unsafe UnsafeMutablePointer(mutating: operations)
+        unsafe memory.deinitialize(count: 1)
+        unsafe memory.deallocate()
+    }
+
+    /// The error that a value of another type was found.
+    @inline(never)
+    func mismatch(_ found: ScalarMessage) -> StreamError {
+        unsafe Self.mismatch(expected: expectation, found)
+    }
+
+    @inline(never)
+    static func mismatch(expected: String, _ found: ScalarMessage) -> StreamError {
+        unsafe StreamError(.typeMismatch, "expected \(expected), found \(found.summary)")
+    }
+
+    @inline(never)
+    func mismatch(found: String) -> StreamError {
+        StreamError(.typeMismatch, "expected \(expectation), found \(found)")
+    }
+}
+
+extension ScalarMessage {
+    /// The value in an error: its type, and at most 64 bytes of it.
+    var summary: String {
+        switch unsafe self {
+        case .null: "null"
+        case .bool(let value): "\(value)"
+        case .integer(let value): "integer \(value)"
+        case .unsigned(let value): "integer \(value)"
+        case .real(let value): "real \(value)"
+        case .number(let text): unsafe "number \(Self.shortened(text))"
+        case .string(let text): unsafe "string \(Self.shortened(text).debugDescription)"
+        case .data(let bytes): "data of \(bytes.count) bytes"
+        case .date(let seconds): "date \(seconds)"
+        }
+    }
+
+    private static func shortened(_ text: UnsafeRawBufferPointer) -> String {
+        guard text.count > 64 else { return unsafe String(decoding: text, as: UTF8.self) }
+        // Cut before a byte that begins a character.
+        var end = 64
+        while end > 60, unsafe text[end] & 0xC0 == 0x80 { end -= 1 }
+        return unsafe String(decoding: text[..<end], as: UTF8.self) + "…"
+    }
+}

@@ -1,0 +1,213 @@
+// The types a member can have: the protocol, and the scalars of the standard library.
+
+import PlistStreaming
+
+/// A type whose values can be built from messages and sent as messages.
+///
+/// Integers, floating-point numbers, Booleans, strings, `PropertyList`, and optionals, arrays and dictionaries of such
+/// types conform. An enumeration with raw values conforms by `extension Color: StreamValue {}`; a structure or class
+/// conforms to ``StreamObject``; any other type to ``StreamConvertible``.
+public protocol StreamValue {
+    /// Makes the plan of the type; builders call it once for each type.
+    static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan
+}
+
+// MARK: Numbers
+
+extension FixedWidthInteger where Self: StreamValue {
+    /// Makes the plan of an integer: any number that is one and fits.
+    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+        let fast: FastKind = Self.self == Int.self || Self.self == Int64.self ? .integer : .none
+        let read: StreamPlan.Read = { (message, address) throws(StreamError) in
+            unsafe address.initializeMemory(as: Self.self, to: try integer(message))
+        }
+        let get: StreamPlan.Get = { address in
+            let value = unsafe address.assumingMemoryBound(to: Self.self).pointee
+            return Int64(exactly: value).map { .integer($0) }
+                ?? UInt64(exactly: value).map { .unsigned($0) } ?? .number("\(value)")
+        }
+        return unsafe StreamPlan(
+            ValueOperations(of: Self.self), fast: fast, expectation: "an integer", shape: .scalar(read, get))
+    }
+
+    private static func integer(_ message: ScalarMessage) throws(StreamError) -> Self {
+        let value: Self?
+        switch unsafe message {
+        case .integer(let integer): value = Self(exactly: integer)
+        case .unsigned(let integer): value = Self(exactly: integer)
+        case .real(let real):
+            guard real.rounded(.towardZero) == real else {
+                throw unsafe StreamPlan.mismatch(expected: "an integer", message)
+            }
+            value = Self(exactly: real)
+        case .number: value = nil
+        default: throw unsafe StreamPlan.mismatch(expected: "an integer", message)
+        }
+        guard let value else {
+            throw unsafe StreamError(
+                .unrepresentable, "expected an integer from \(Self.min) to \(Self.max), found \(message.summary)")
+        }
+        return value
+    }
+}
+
+extension Int: StreamValue {}
+extension Int8: StreamValue {}
+extension Int16: StreamValue {}
+extension Int32: StreamValue {}
+extension Int64: StreamValue {}
+extension UInt: StreamValue {}
+extension UInt8: StreamValue {}
+extension UInt16: StreamValue {}
+extension UInt32: StreamValue {}
+extension UInt64: StreamValue {}
+
+extension BinaryFloatingPoint where Self: StreamValue {
+    /// Makes the plan of a floating-point number: any number, rounded to the nearest value of the type.
+    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+        let read: StreamPlan.Read = { (message, address) throws(StreamError) in
+            let value: Self
+            switch unsafe message {
+            case .integer(let integer): value = Self(integer)
+            case .unsigned(let integer): value = Self(integer)
+            case .real(let real):
+                value = Self(real)
+                guard value.isFinite || !real.isFinite else { throw unsafe outOfRange(message) }
+            case .number(let text):
+                guard let real = unsafe Double(String(decoding: text, as: UTF8.self)), Self(real).isFinite else {
+                    throw unsafe outOfRange(message)
+                }
+                value = Self(real)
+            default: throw unsafe StreamPlan.mismatch(expected: "a number", message)
+            }
+            unsafe address.initializeMemory(as: Self.self, to: value)
+        }
+        let get: StreamPlan.Get = { .real(Double(unsafe $0.assumingMemoryBound(to: Self.self).pointee)) }
+        return unsafe StreamPlan(
+            ValueOperations(of: Self.self), fast: Self.self == Double.self ? .real : .none, expectation: "a number",
+            shape: .scalar(read, get))
+    }
+
+    private static func outOfRange(_ message: ScalarMessage) -> StreamError {
+        unsafe StreamError(
+            .unrepresentable, "expected a number within the range of \(Self.self), found \(message.summary)")
+    }
+}
+
+extension Double: StreamValue {}
+extension Float: StreamValue {}
+
+// MARK: Other scalars
+
+extension Bool: StreamValue {
+    /// Makes the plan of a Boolean: true or false, never a number.
+    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+        let read: StreamPlan.Read = { (message, address) throws(StreamError) in
+            guard case .bool(let value) = unsafe message else {
+                throw unsafe StreamPlan.mismatch(expected: "a Boolean", message)
+            }
+            unsafe address.initializeMemory(as: Bool.self, to: value)
+        }
+        let get: StreamPlan.Get = { .bool(unsafe $0.assumingMemoryBound(to: Bool.self).pointee) }
+        return unsafe StreamPlan(
+            ValueOperations(of: Bool.self), fast: .bool, expectation: "a Boolean", shape: .scalar(read, get))
+    }
+}
+
+extension String: StreamValue {
+    /// Makes the plan of a string.
+    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+        let read: StreamPlan.Read = { (message, address) throws(StreamError) in
+            guard case .string(let bytes) = unsafe message else {
+                throw unsafe StreamPlan.mismatch(expected: "a string", message)
+            }
+            unsafe address.initializeMemory(as: String.self, to: String(decoding: bytes, as: UTF8.self))
+        }
+        let get: StreamPlan.Get = { .string(unsafe $0.assumingMemoryBound(to: String.self).pointee) }
+        return unsafe StreamPlan(
+            ValueOperations(of: String.self), fast: .string, expectation: "a string", shape: .scalar(read, get))
+    }
+}
+
+// MARK: Containers
+
+extension Optional: StreamValue where Wrapped: StreamValue {
+    /// Makes the plan of an optional: null is nil.
+    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+        let wrapped = try binder.plan(for: Wrapped.self)
+        let fast: FastKind =
+            switch wrapped.fast {
+            case .integer: .optionalInteger
+            case .real: .optionalReal
+            case .string: .optionalString
+            case .bool: .optionalBool
+            default: .none
+            }
+        let plan = unsafe StreamPlan(
+            ValueOperations(of: Self.self), fast: fast, expectation: wrapped.expectation,
+            shape: .optional(wrapped))
+        plan.isValueLike = wrapped.isValueLike
+        return plan
+    }
+}
+
+extension Array: StreamValue where Element: StreamValue {
+    /// Makes the plan of an array.
+    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+        let element = try binder.plan(for: Element.self)
+        let plan = unsafe StreamPlan(
+            ValueOperations(of: Self.self), expectation: "an array", shape: .array(element))
+        plan.isBytes = Element.self == UInt8.self
+        plan.isValueLike = element.isValueLike
+        return plan
+    }
+}
+
+extension Dictionary: StreamValue where Key == String, Value: StreamValue {
+    /// Makes the plan of a dictionary with string keys.
+    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+        let value = try binder.plan(for: Value.self)
+        let plan = unsafe StreamPlan(
+            ValueOperations(of: Self.self), expectation: "a dictionary", shape: .dictionary(value))
+        plan.isValueLike = value.isValueLike
+        return plan
+    }
+}
+
+// MARK: Conversions
+
+extension RawRepresentable where Self: StreamValue, RawValue: StreamValue {
+    /// Makes the plan of an enumeration with raw values, which must be known.
+    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+        try binder.convertedPlan(
+            for: Self.self, from: RawValue.self,
+            { (raw) throws(StreamError) in
+                guard let value = Self(rawValue: raw) else {
+                    throw StreamError(.unrepresentable, "expected a raw value of \(Self.self), found \(raw)")
+                }
+                return value
+            }, { $0.rawValue })
+    }
+}
+
+/// A type that is made from another one that can be streamed, such as a date from a string.
+///
+/// With `PropertyList` as the form, anything can be looked at before it is made; so a heterogeneous array is read by a
+/// discriminating member.
+public protocol StreamConvertible: StreamValue {
+    /// The type that the stream holds.
+    associatedtype StreamForm: StreamValue
+    /// Makes a value, or throws an error, to which builders add the path.
+    init(streamForm: StreamForm) throws(StreamError)
+    /// The value in the form that the stream holds.
+    var streamForm: StreamForm { get }
+}
+
+extension StreamConvertible {
+    /// Makes the plan of a converted type.
+    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+        try binder.convertedPlan(
+            for: Self.self, from: StreamForm.self, { (form) throws(StreamError) in try Self(streamForm: form) },
+            { $0.streamForm })
+    }
+}

@@ -1,0 +1,231 @@
+// Sending any value to any sink: by its plan, by its own encoder, or by what it turns out to be.
+
+import PlistStreaming
+
+/// A type that writes itself; its own encoder always wins over its members, also in subclasses.
+///
+/// ```swift
+/// extension Temperature: StreamWritable {
+///     func write<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) { try sink.writeReal(degrees) }
+/// }
+/// ```
+public protocol StreamWritable {
+    /// Sends exactly one value to the sink.
+    func write<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError)
+}
+
+/// What is sent for nil members, how names are mapped, and how deep values may be nested.
+public struct WritingOptions {
+    /// What is sent for a member that is nil.
+    public enum NilMembers: Sendable {
+        /// Neither key nor value.
+        case omit
+        /// The key and null.
+        case writeNull
+    }
+
+    /// How names of reflected properties become names in the stream.
+    public var keyMapping: KeyMapping
+    /// What is sent for a member that is nil.
+    public var nilMembers: NilMembers
+    /// The deepest nesting, beyond which `limitExceeded` is thrown: also for objects that refer to each other in a circle.
+    public var depthLimit: Int
+
+    /// Makes options.
+    public init(keyMapping: KeyMapping = .exact, nilMembers: NilMembers = .omit, depthLimit: Int = 512) {
+        self.keyMapping = keyMapping
+        self.nilMembers = nilMembers
+        self.depthLimit = depthLimit
+    }
+}
+
+extension PlistSink where Self: ~Copyable {
+    /// Sends a value of a bound type.
+    /// - Throws: What the sink throws, `misuse` when the type cannot be bound, `limitExceeded` for values nested too deep.
+    public mutating func write<Value: StreamValue>(
+        _ value: Value, options: WritingOptions = WritingOptions()
+    ) throws(StreamError) {
+        let (plan, owner) = try PlanBinder.bind(Value.self, options.keyMapping)
+        defer { withExtendedLifetime(owner) {} }
+        var thrown: StreamError?
+        // SAFETY: the address is that of a value of the plan's type, and is used within the closure only.
+        unsafe withUnsafePointer(to: value) { address in
+            do throws(StreamError) {
+                try unsafe PlanWriter(options: options).write(UnsafeRawPointer(address), plan, to: &self, depth: 0)
+            } catch {
+                thrown = error
+            }
+        }
+        if let thrown { throw thrown }
+    }
+
+    /// Sends a value of any type: one that writes itself, a bound one, a dictionary, an array, an `Encodable`, or nil.
+    ///
+    /// Dictionaries that are not bound are sent in the order of their keys.
+    /// - Throws: What the sink throws, and `misuse` for a value of which no way to write it is known.
+    public mutating func write(any value: Any, options: WritingOptions = WritingOptions()) throws(StreamError) {
+        try PlanWriter(options: options).write(any: value, to: &self, depth: 0)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum StreamWritableTests {
+    struct Inner: StreamObject {
+        var x = 1
+        var note: String? = nil
+    }
+
+    struct Sample: StreamObject {
+        var id: UInt8 = 200
+        var big = UInt64.max
+        var name = "näme"
+        var ratio = 0.5
+        var single: Float = 0.25
+        var flag = true
+        var missing: Int? = nil
+        var inner = Inner()
+        var list = [Inner(), Inner(x: 2, note: "n")]
+        var matrix = [[1, 2], []]
+        var counts = ["b": 1, "a": 2]
+        var color = Color.red
+    }
+
+    enum Color: String, StreamValue { case red, green }
+
+    class Shape: StreamObject {
+        var name = "shape"
+        required init() {}
+    }
+
+    final class Circle: Shape { var radius = 2.0 }
+
+    class Written: StreamObject, StreamWritable {
+        var secret = 1
+        required init() {}
+        func write<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
+            try sink.writeInteger(Int64(secret))
+        }
+    }
+
+    final class AlsoWritten: Written { var more = 2 }
+
+    final class Ring: StreamObject {
+        var next: Ring? = nil
+        init() {}
+    }
+
+    struct Coded: Encodable {
+        var a = 1
+        var b: String? = nil
+        var c = [true, false]
+        var d = ["k": 1.5]
+    }
+
+    static func trace(_ value: Any, _ options: WritingOptions = WritingOptions()) throws -> String {
+        var trace = EventTrace()
+        try trace.write(any: value, options: options)
+        return trace.text
+    }
+}
+
+extension StreamWritableTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testWritesEveryMemberInOrder": testWritesEveryMemberInOrder,
+            "testReadsBackWhatItWrote": testReadsBackWhatItWrote,
+            "testWritesNilAsTold": testWritesNilAsTold,
+            "testWritesSubclassesAsWhatTheyAre": testWritesSubclassesAsWhatTheyAre,
+            "testOwnEncoderAlwaysWins": testOwnEncoderAlwaysWins,
+            "testWritesValuesOfAnyType": testWritesValuesOfAnyType,
+            "testRefusesCircles": testRefusesCircles,
+            "testPassesOnErrorsOfTheSink": testPassesOnErrorsOfTheSink,
+        ]
+    }
+
+    private static let sampleText = """
+        { key "id" integer 200 key "big" unsigned 18446744073709551615 key "name" string "näme" key "ratio" real 0.5 \
+        key "single" real 0.25 key "flag" true key "inner" { key "x" integer 1 } key "list" [ { key "x" integer 1 } \
+        { key "x" integer 2 key "note" string "n" } ] key "matrix" [ [ integer 1 integer 2 ] [ ] ] key "counts" \
+        { key "a" integer 2 key "b" integer 1 } key "color" string "red" }
+        """
+
+    private static func testWritesEveryMemberInOrder() throws {
+        var trace = EventTrace()
+        try trace.write(Sample())
+        expectEqual(trace.text, sampleText, "messages")
+    }
+
+    private static func testReadsBackWhatItWrote() throws {
+        var builder = try ObjectBuilder<[Sample]>()
+        var sample = Sample()
+        sample.name = "another name, of more than fifteen bytes"
+        sample.color = .green
+        try builder.write([Sample(), sample])
+        let read = try builder.takeResult()
+        var again = EventTrace()
+        try again.write(read)
+        var first = EventTrace()
+        try first.write([Sample(), sample])
+        expectEqual(again.text, first.text, "messages of what was read")
+    }
+
+    private static func testWritesNilAsTold() throws {
+        expectEqual(try trace(Inner()), "{ key \"x\" integer 1 }", "omitted")
+        let options = WritingOptions(nilMembers: .writeNull)
+        expectEqual(try trace(Inner(), options), "{ key \"x\" integer 1 key \"note\" null }", "null")
+        expectEqual(try trace([Int?.none, 1]), "[ null integer 1 ]", "elements")
+        let mapped = WritingOptions(keyMapping: .custom { "_" + $0 })
+        expectEqual(try trace(Inner(), mapped), "{ key \"_x\" integer 1 }", "mapped names")
+    }
+
+    private static func testWritesSubclassesAsWhatTheyAre() throws {
+        let circle = "{ key \"name\" string \"shape\" key \"radius\" real 2.0 }"
+        let shape: Shape = Circle()
+        expectEqual(try trace(shape), circle, "as any")
+        var typed = EventTrace()
+        try typed.write([Shape(), shape])
+        expectEqual(typed.text, "[ { key \"name\" string \"shape\" } \(circle) ]", "as an element")
+    }
+
+    private static func testOwnEncoderAlwaysWins() throws {
+        expectEqual(try trace(Written()), "integer 1", "own")
+        expectEqual(try trace(AlsoWritten()), "integer 1", "inherited")
+        var typed = EventTrace()
+        try typed.write([Written(), AlsoWritten()])
+        expectEqual(typed.text, "[ integer 1 integer 1 ]", "as elements")
+    }
+
+    private static func testWritesValuesOfAnyType() throws {
+        let value: [String: Any] = ["b": [1, "x", Inner(), 2.5, Optional<Int>.none as Any] as [Any], "a": ["c": true]]
+        expectEqual(
+            try trace(value),
+            "{ key \"a\" { key \"c\" true } key \"b\" [ integer 1 string \"x\" { key \"x\" integer 1 } real 2.5 null ] }",
+            "dictionary")
+        expectEqual(
+            try trace([Coded()]),
+            "[ { key \"a\" integer 1 key \"c\" [ true false ] key \"d\" { key \"k\" real 1.5 } } ]", "Encodable")
+        let error = expectThrows(StreamError.self, "a type nobody knows") { _ = try trace({ 1 } as () -> Int) }
+        expectEqual(error?.kind, .misuse, "kind")
+    }
+
+    private static func testRefusesCircles() {
+        let ring = Ring()
+        ring.next = ring
+        let error = expectThrows(StreamError.self, "a circle") { _ = try trace(ring) }
+        expectEqual(error?.kind, .limitExceeded, "kind")
+        ring.next = nil
+    }
+
+    private static func testPassesOnErrorsOfTheSink() throws {
+        let error = expectThrows(StreamError.self, "a sink that refuses") {
+            var builder = try ObjectBuilder<[Int]>()
+            try builder.write(any: [1, "x"] as [Any])
+        }
+        expectEqual(error?.description, "$[1]: expected an integer, found string \"x\"", "description")
+    }
+}
+#endif

@@ -1,0 +1,119 @@
+// One level of nesting of the value being built: which container, where in memory, and which of its values comes next.
+
+import PlistStreaming
+
+/// What a level of nesting is to the machine.
+enum FrameKind: UInt8 {
+    /// Outside all containers.
+    case root
+    /// A container above the streaming depth, of which nothing is built.
+    case passing
+    case object, array, dictionary
+    /// A container that no one wants; `index` counts the containers in it.
+    case skipped
+    /// A container that becomes a property list.
+    case propertyList
+}
+
+/// Where a value goes.
+@unsafe
+struct ValueSlot {
+    /// How the value is read.
+    unowned(unsafe) let plan: StreamPlan
+    let address: UnsafeMutableRawPointer
+    /// Whether there is a value at the address, which the new one replaces once it is complete.
+    let isInitialized: Bool
+}
+
+/// One level of nesting. Its memory areas belong to the level and are used again by the next container there.
+@unsafe
+struct ValueFrame {
+    var kind = FrameKind.root
+    /// How the value to come next is stored, when that needs no plan.
+    var fast = FastKind.none
+    /// Whether the container is built where it goes.
+    var isInPlace = false
+    var isPassingArray = false
+    /// The member to come, -1 before the first key, -2 for an unknown one.
+    var member = -1
+    /// The member that probably comes next.
+    var next = 0
+    /// The elements so far.
+    var index = 0
+    /// The bit of the member in the masks, 0 beyond the 64th.
+    var bit: UInt64 = 0
+    /// The members that have a value in memory.
+    var initialized: UInt64 = 0
+    /// The members that came.
+    var seen: UInt64 = 0
+    /// The address of the value to come, for members with an offset.
+    var address: UnsafeMutableRawPointer
+    /// The start of the members of an object.
+    var base: UnsafeMutableRawPointer
+    /// The container under construction.
+    var value: UnsafeMutableRawPointer
+    var members: UnsafeMutableBufferPointer<BoundMember>
+    var plan: Unmanaged<StreamPlan>
+    var layout: Unmanaged<ObjectLayout>?
+    var elementPlan: Unmanaged<StreamPlan>
+    /// The members that must be initialized before an object built member by member is whole.
+    var full: UInt64 = 0
+    /// The members that must come.
+    var required: UInt64 = 0
+    var slot: ValueSlot
+    /// What `beginDictionary` needs for an element that is an object, in an array of such.
+    var elementObject: ElementObject?
+    /// The key of a dictionary, or of an unknown or passed member.
+    var key = ""
+    /// Memory for the container, when it is not built where it goes.
+    var own = unsafe ScratchMemory()
+    /// Memory for an element, a value, or a member with an accessor.
+    var element = unsafe ScratchMemory()
+
+    init(plan: StreamPlan, memory: UnsafeMutableRawPointer) {
+        unsafe self.plan = Unmanaged.passUnretained(plan)
+        unsafe elementPlan = Unmanaged.passUnretained(plan)
+        unsafe address = memory
+        unsafe base = memory
+        unsafe value = memory
+        unsafe members = UnsafeMutableBufferPointer(start: nil, count: 0)
+        unsafe slot = unsafe ValueSlot(plan: plan, address: memory, isInitialized: false)
+    }
+}
+
+/// What begins and ends one element after another in an array of objects, found once for the array.
+@unsafe
+struct ElementObject {
+    let layout: Unmanaged<ObjectLayout>
+    let members: UnsafeMutableBufferPointer<BoundMember>
+    let operations: UnsafePointer<ValueOperations>
+    let address: UnsafeMutableRawPointer
+    let full: UInt64
+    let required: UInt64
+    let isFilledMemberwise: Bool
+}
+
+/// Memory that grows to what is asked of it and is kept.
+@unsafe
+struct ScratchMemory {
+    private var memory: UnsafeMutableRawPointer?
+    private var capacity = 0
+    private var alignment = 1
+
+    /// Returns room for a value. What was in it must have been moved away.
+    mutating func room(for operations: UnsafePointer<ValueOperations>) -> UnsafeMutableRawPointer {
+        if let memory = unsafe memory, unsafe operations.pointee.size <= capacity,
+            unsafe operations.pointee.alignment <= alignment
+        {
+            return unsafe memory
+        }
+        unsafe memory?.deallocate()
+        unsafe capacity = max(operations.pointee.size, 32)
+        unsafe alignment = max(operations.pointee.alignment, 16)
+        let fresh = unsafe UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: alignment)
+        unsafe memory = fresh
+        return unsafe fresh
+    }
+
+    func deallocate() { unsafe memory?.deallocate() }
+}

@@ -1,0 +1,76 @@
+// Where in the document something was, and leaving it all behind after an error.
+
+import PlistStreaming
+
+extension ValueMachine {
+    /// Returns an error with the path of the value to come, or of the innermost container.
+    func located(_ error: StreamError, isContainer: Bool = false) -> StreamError {
+        error.located(at: path(isContainer: isContainer))
+    }
+
+    /// The path of the value to come, or of the innermost container.
+    func path(isContainer: Bool = false) -> StreamPath {
+        var steps: [StreamPath.Step] = []
+        for level in 0..<(isContainer ? depth : depth + 1) {
+            let frame = unsafe levels + level
+            switch unsafe frame.pointee.kind {
+            case .root, .skipped, .propertyList:
+                break
+            case .passing:
+                steps.append(
+                    unsafe frame.pointee.isPassingArray ? .index(frame.pointee.index) : .key(frame.pointee.key))
+            case .object:
+                let index = unsafe frame.pointee.member
+                if index >= 0, let name = unsafe frame.pointee.layout?.takeUnretainedValue().keys[index] {
+                    steps.append(.key(name))
+                } else if index == -2 {
+                    steps.append(.key(unsafe frame.pointee.key))
+                }
+            case .array:
+                steps.append(.index(unsafe frame.pointee.index))
+            case .dictionary:
+                if unsafe frame.pointee.member >= 0 { steps.append(.key(unsafe frame.pointee.key)) }
+            }
+        }
+        return StreamPath(steps)
+    }
+
+    /// Gives up the value under construction and everything in it; the next message begins a new one.
+    mutating func reset() {
+        unsafe Self.abandon(levels, top, isRootFilled: isFilled || isRecycling, plan)
+        unsafe top = levels
+        unsafe top.pointee.index = 0
+        isFilled = false
+        isRecycling = false
+        tree = nil
+        unknownMembers = []
+    }
+
+    /// Destroys what is in the memory of the levels, from the innermost out.
+    static func abandon(
+        _ levels: UnsafeMutablePointer<ValueFrame>, _ top: UnsafeMutablePointer<ValueFrame>, isRootFilled: Bool,
+        _ plan: StreamPlan
+    ) {
+        var frame = unsafe top
+        while unsafe frame > levels {
+            switch unsafe frame.pointee.kind {
+            case .array, .dictionary:
+                unsafe frame.pointee.plan.takeUnretainedValue().operations.pointee.deinitialize(frame.pointee.value)
+            case .object:
+                if let layout = unsafe frame.pointee.layout?.takeUnretainedValue(), layout.isFilledMemberwise {
+                    for index in unsafe layout.members.indices
+                    where unsafe frame.pointee.initialized & (1 << UInt64(index)) != 0 {
+                        let member = unsafe layout.members[index]
+                        unsafe member.plan.operations.pointee.deinitialize(frame.pointee.base + member.offset)
+                    }
+                } else {
+                    unsafe frame.pointee.plan.takeUnretainedValue().operations.pointee.deinitialize(frame.pointee.value)
+                }
+            case .root, .passing, .skipped, .propertyList:
+                break
+            }
+            unsafe frame -= 1
+        }
+        if isRootFilled { unsafe plan.operations.pointee.deinitialize(levels.pointee.value) }
+    }
+}

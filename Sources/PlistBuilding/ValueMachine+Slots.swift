@@ -1,0 +1,202 @@
+// Where the next value goes, how a scalar is read there, and what follows when it is complete.
+
+import PlistStreaming
+
+extension ValueMachine {
+    /// Finds the place of the value to come; nil when no one wants it.
+    mutating func openSlot() throws(StreamError) -> ValueSlot? {
+        switch unsafe top.pointee.kind {
+        case .root, .passing:
+            guard depth == streamingDepth else {
+                unsafe top.pointee.index += 1
+                return nil
+            }
+            guard !isFilled else { throw located(StreamError(.misuse, "expected one value, found another")) }
+            return unsafe ValueSlot(plan: plan, address: root, isInitialized: false)
+        case .object:
+            return try unsafe openMember()
+        case .array:
+            let plan = unsafe top.pointee.elementPlan.takeUnretainedValue()
+            return unsafe ValueSlot(
+                plan: plan, address: top.pointee.element.room(for: plan.operations), isInitialized: false)
+        case .dictionary:
+            guard unsafe top.pointee.member >= 0 else { throw missingKey() }
+            let plan = unsafe top.pointee.elementPlan.takeUnretainedValue()
+            return unsafe ValueSlot(
+                plan: plan, address: top.pointee.element.room(for: plan.operations), isInitialized: false)
+        case .skipped, .propertyList:
+            return nil
+        }
+    }
+
+    private mutating func openMember() throws(StreamError) -> ValueSlot? {
+        let index = unsafe top.pointee.member
+        guard index >= 0 else {
+            if index == -2 { return nil }
+            throw missingKey()
+        }
+        let member = unsafe top.pointee.members[index]
+        if unsafe member.offset < 0 {
+            let memory = unsafe top.pointee.element.room(for: member.plan.operations)
+            return unsafe ValueSlot(plan: member.plan, address: memory, isInitialized: false)
+        }
+        // Beyond the 64th member, values are initialized from the start.
+        let bit = unsafe top.pointee.bit
+        let isInitialized = unsafe bit == 0 || top.pointee.initialized & bit != 0
+        return unsafe ValueSlot(plan: member.plan, address: top.pointee.address, isInitialized: isInitialized)
+    }
+
+    private func missingKey() -> StreamError { located(StreamError(.misuse, "expected a key, found a value")) }
+
+    /// Reads a scalar into the place of the value to come.
+    mutating func store(_ message: ScalarMessage) throws(StreamError) {
+        if unsafe top.pointee.kind == .propertyList { return try unsafe forward(message) }
+        if try unsafe collectIfUnknown(message) { return }
+        guard let slot = try unsafe openSlot() else { return }
+        if case .null = unsafe message, unsafe options.nulls == .treatAsMissing && top.pointee.kind == .object {
+            if unsafe !slot.plan.acceptsNull { return }
+        }
+        discardRecycled()
+        do throws(StreamError) {
+            if unsafe slot.isInitialized {
+                try unsafe Self.withTemporary(slot.plan.operations) { (memory) throws(StreamError) in
+                    try unsafe slot.plan.read(message, into: memory)
+                    unsafe slot.plan.operations.pointee.deinitialize(slot.address)
+                    unsafe slot.plan.operations.pointee.move(memory, slot.address)
+                }
+            } else {
+                try unsafe slot.plan.read(message, into: slot.address)
+            }
+        } catch {
+            throw located(error)
+        }
+        slotIsFilled()
+    }
+
+    /// Does what follows a complete value: counts it, appends it, or calls the accessor.
+    mutating func slotIsFilled() {
+        switch unsafe top.pointee.kind {
+        case .root, .passing:
+            isFilled = true
+            unsafe top.pointee.index += 1
+        case .object:
+            let index = unsafe top.pointee.member
+            if unsafe top.pointee.members[index].offset < 0,
+                let layout = unsafe top.pointee.layout?.takeUnretainedValue()
+            {
+                let plan = unsafe top.pointee.members[index].plan
+                unsafe layout.declared?[index].set(top.pointee.element.room(for: plan.operations), top.pointee.value)
+                unsafe top.pointee.seen |= top.pointee.bit
+            } else {
+                unsafe top.pointee.initialized |= top.pointee.bit
+                unsafe top.pointee.seen |= top.pointee.bit
+            }
+        case .array:
+            let operations = unsafe top.pointee.elementPlan.takeUnretainedValue().operations
+            unsafe operations.pointee.append(top.pointee.element.room(for: operations), top.pointee.value)
+            unsafe top.pointee.index += 1
+        case .dictionary:
+            let operations = unsafe top.pointee.elementPlan.takeUnretainedValue().operations
+            unsafe operations.pointee.insert(
+                top.pointee.element.room(for: operations), top.pointee.key, top.pointee.value)
+            unsafe top.pointee.member = -1
+        case .skipped, .propertyList:
+            break
+        }
+    }
+
+    /// Releases the object that might have been used again, since another value comes in its place.
+    mutating func discardRecycled() {
+        guard isRecycling, depth == streamingDepth else { return }
+        isRecycling = false
+        unsafe plan.operations.pointee.deinitialize(root)
+    }
+
+    /// Ends the life of the value at the root, or keeps its object for the next one when nobody else has it.
+    mutating func release() {
+        isFilled = false
+        if case .object(let layout) = plan.shape, layout.isResettable {
+            // SAFETY: an object of a Swift class is a native object; the memory holds one reference to it.
+            let object = unsafe root.assumingMemoryBound(to: AnyObject.self)
+            if unsafe isKnownUniquelyReferenced(&object.pointee) {
+                isRecycling = true
+                return
+            }
+        }
+        unsafe plan.operations.pointee.deinitialize(root)
+    }
+
+    /// Calls a closure with uninitialized memory for a value.
+    static func withTemporary(
+        _ operations: UnsafePointer<ValueOperations>, _ body: (UnsafeMutableRawPointer) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        var thrown: StreamError?
+        unsafe withUnsafeTemporaryAllocation(
+            byteCount: max(operations.pointee.size, 1), alignment: operations.pointee.alignment
+        ) { buffer in
+            guard let memory = buffer.baseAddress else { return }
+            do throws(StreamError) { try unsafe body(memory) } catch { thrown = error }
+        }
+        if let thrown { throw thrown }
+    }
+}
+
+extension StreamPlan {
+    /// Whether null is a value of the type.
+    var acceptsNull: Bool {
+        switch shape {
+        case .optional, .propertyList: true
+        case .converted(let form, _, _): form.acceptsNull
+        default: false
+        }
+    }
+
+    /// Reads a scalar into uninitialized memory; after an error the memory is still uninitialized.
+    func read(_ message: ScalarMessage, into address: UnsafeMutableRawPointer) throws(StreamError) {
+        switch shape {
+        case .scalar(let read, _):
+            try unsafe read(message, address)
+        case .optional(let wrapped):
+            if case .null = unsafe message { return unsafe wrapped.operations.pointee.makeNil(address) }
+            try unsafe ValueMachine.withTemporary(wrapped.operations) { (memory) throws(StreamError) in
+                try unsafe wrapped.read(message, into: memory)
+                unsafe wrapped.operations.pointee.wrap(memory, address)
+            }
+        case .converted(let form, let convert, _):
+            try unsafe ValueMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
+                try unsafe form.read(message, into: memory)
+                try unsafe convert(memory, address)
+            }
+        case .propertyList:
+            unsafe address.initializeMemory(as: PropertyList.self, to: PropertyList(message))
+        case .array:
+            guard isBytes, case .data(let bytes) = unsafe message else { throw unsafe mismatch(message) }
+            unsafe address.initializeMemory(as: [UInt8].self, to: Array(bytes))
+        case .dictionary, .object:
+            throw unsafe mismatch(message)
+        }
+    }
+
+    /// Moves a complete container into the memory of a value of this plan, through optionals and conversions.
+    /// The container is consumed even when an error is thrown, and the memory is then still uninitialized.
+    func take(
+        _ value: UnsafeMutableRawPointer, of built: StreamPlan, into address: UnsafeMutableRawPointer
+    ) throws(StreamError) {
+        if self === built { return unsafe operations.pointee.move(value, address) }
+        switch shape {
+        case .optional(let wrapped):
+            try unsafe ValueMachine.withTemporary(wrapped.operations) { (memory) throws(StreamError) in
+                try unsafe wrapped.take(value, of: built, into: memory)
+                unsafe wrapped.operations.pointee.wrap(memory, address)
+            }
+        case .converted(let form, let convert, _):
+            try unsafe ValueMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
+                try unsafe form.take(value, of: built, into: memory)
+                try unsafe convert(memory, address)
+            }
+        default:
+            unsafe built.operations.pointee.deinitialize(value)
+            throw StreamError(.misuse, "a container of another type was built than \(expectation)")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+// What can be done with a value of a type that only its address is known of: the type-erased memory operations.
+// Made where the type is known, so that each operation is a specialised function.
+
+/// The memory operations of one type, by address.
+@unsafe
+public struct ValueOperations {
+    /// The number of bytes of a value.
+    @usableFromInline let size: Int
+    /// The number of bytes between values of an array.
+    @usableFromInline let stride: Int
+    @usableFromInline let alignment: Int
+    /// Whether values are bytes only, which need not be deinitialized.
+    @usableFromInline let isTrivial: Bool
+    /// Ends the life of the value at an address.
+    @usableFromInline let deinitialize: (UnsafeMutableRawPointer) -> Void
+    /// Moves the value at the first address to the uninitialized memory at the second.
+    @usableFromInline let move: (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
+    /// Copies the value at the first address to the uninitialized memory at the second.
+    @usableFromInline let copy: (UnsafeRawPointer, UnsafeMutableRawPointer) -> Void
+    /// Moves the value at the first address into an optional in the uninitialized memory at the second.
+    @usableFromInline let wrap: (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
+    /// Makes nil in the uninitialized memory of an optional.
+    @usableFromInline let makeNil: (UnsafeMutableRawPointer) -> Void
+    /// The address of the value in the optional at an address, or nil; valid while the optional is.
+    @usableFromInline let unwrap: (UnsafeRawPointer, (UnsafeRawPointer?) -> Void) -> Void
+    /// Makes an empty array in uninitialized memory.
+    @usableFromInline let makeArray: (UnsafeMutableRawPointer) -> Void
+    /// Moves the value at the first address to the end of the array at the second.
+    @usableFromInline let append: (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
+    /// Calls a closure with the address of the first element of the array at an address, and the count.
+    @usableFromInline let elements: (UnsafeRawPointer, (UnsafeRawPointer?, Int) -> Void) -> Void
+    /// Makes an empty dictionary in uninitialized memory.
+    @usableFromInline let makeDictionary: (UnsafeMutableRawPointer) -> Void
+    /// Moves the value at the first address into the dictionary at the second.
+    @usableFromInline let insert: (UnsafeMutableRawPointer, String, UnsafeMutableRawPointer) -> Void
+    /// Calls a closure with each key, in order, and the address of its value, in the dictionary at an address.
+    @usableFromInline let members: (UnsafeRawPointer, (String, UnsafeRawPointer) -> Void) -> Void
+
+    // PERF: StructBuilder/records; inlinable, so that the closures are specialised where the type is declared.
+    /// Makes the operations of a type.
+    @inlinable
+    public init<Value>(of type: Value.Type) {
+        unsafe size = MemoryLayout<Value>.size
+        unsafe stride = MemoryLayout<Value>.stride
+        unsafe alignment = MemoryLayout<Value>.alignment
+        unsafe isTrivial = _isPOD(type)
+        // SAFETY: each closure binds memory to the type that its plan is made for; a plan is found by that type only.
+        unsafe deinitialize = { unsafe $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }
+        unsafe move = { from, to in
+            unsafe to.initializeMemory(as: Value.self, to: from.assumingMemoryBound(to: Value.self).move())
+        }
+        unsafe copy = { from, to in
+            unsafe to.initializeMemory(as: Value.self, to: from.assumingMemoryBound(to: Value.self).pointee)
+        }
+        unsafe wrap = { from, to in
+            unsafe to.initializeMemory(as: Value?.self, to: from.assumingMemoryBound(to: Value.self).move())
+        }
+        unsafe makeNil = { unsafe $0.initializeMemory(as: Value?.self, to: nil) }
+        unsafe unwrap = { optional, body in
+            if var value = unsafe optional.assumingMemoryBound(to: Value?.self).pointee {
+                unsafe withUnsafePointer(to: &value) { unsafe body(UnsafeRawPointer($0)) }
+            } else {
+                body(nil)
+            }
+        }
+        unsafe makeArray = { unsafe $0.initializeMemory(as: [Value].self, to: []) }
+        unsafe append = { from, to in
+            unsafe to.assumingMemoryBound(to: [Value].self).pointee
+                .append(from.assumingMemoryBound(to: Value.self).move())
+        }
+        unsafe elements = { array, body in
+            unsafe array.assumingMemoryBound(to: [Value].self).pointee.withUnsafeBufferPointer { buffer in
+                unsafe body(UnsafeRawPointer(buffer.baseAddress), buffer.count)
+            }
+        }
+        unsafe makeDictionary = { unsafe $0.initializeMemory(as: [String: Value].self, to: [:]) }
+        unsafe insert = { from, key, to in
+            unsafe to.assumingMemoryBound(to: [String: Value].self).pointee[key] =
+                from.assumingMemoryBound(to: Value.self).move()
+        }
+        unsafe members = { dictionary, body in
+            let members = unsafe dictionary.assumingMemoryBound(to: [String: Value].self).pointee
+            for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+                unsafe withUnsafePointer(to: value) { unsafe body(key, UnsafeRawPointer($0)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+// Where writers put their bytes: memory that grows, or a descriptor behind a buffer of bounded size.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A growing block of bytes, or a bounded buffer before a file descriptor.
+///
+/// Writers append to it; with a descriptor it writes out whenever its capacity is reached, unless it is told to hold.
+@safe
+public struct ByteOutput: ~Copyable {
+    // SAFETY: `start` has `capacity` bytes, of which `count` are initialized, and lives until `deinit`.
+    private var start: UnsafeMutableRawPointer
+    private var capacity: Int
+    /// The number of bytes in memory.
+    public private(set) var count: Int = 0
+    /// Whether bytes stay in memory even when the buffer is full.
+    public var isHolding: Bool = false
+    private let descriptor: Int32?
+    private let bound: Int
+
+    /// Creates an output that keeps everything in memory.
+    public init(capacity: Int = 4096) {
+        self.init(descriptor: nil, capacity: capacity)
+    }
+
+    /// Creates an output that writes to a descriptor, which stays the caller's to close.
+    ///
+    /// - Parameter bufferByteCount: The size at which the buffer is written out.
+    public init(descriptor: Int32, bufferByteCount: Int = 1 << 16) {
+        self.init(descriptor: .some(descriptor), capacity: max(64, bufferByteCount))
+    }
+
+    private init(descriptor: Int32?, capacity: Int) {
+        self.descriptor = descriptor
+        self.capacity = max(64, capacity)
+        bound = self.capacity
+        unsafe start = UnsafeMutableRawPointer.allocate(byteCount: self.capacity, alignment: 16)
+    }
+
+    deinit {
+        unsafe start.deallocate()
+    }
+
+    /// Appends bytes.
+    ///
+    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    public mutating func append(_ bytes: RawSpan) throws(StreamError) {
+        try reserve(bytes.byteCount)
+        appendReserved(bytes)
+    }
+
+    /// Appends one byte.
+    ///
+    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    public mutating func append(_ byte: UInt8) throws(StreamError) {
+        try reserve(1)
+        appendReserved(byte)
+    }
+
+    /// Makes room, so that this many bytes can be appended by the `appendReserved` functions.
+    ///
+    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    public mutating func reserve(_ byteCount: Int) throws(StreamError) {
+        if capacity - count < byteCount { try makeRoom(byteCount) }
+    }
+
+    /// Appends a byte for which room was reserved.
+    public mutating func appendReserved(_ byte: UInt8) {
+        precondition(count < capacity, "append without reserve")
+        // SAFETY: checked on the line above.
+        unsafe start.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+        count &+= 1
+    }
+
+    /// Appends bytes for which room was reserved.
+    public mutating func appendReserved(_ bytes: RawSpan) {
+        let byteCount = bytes.byteCount
+        precondition(byteCount <= capacity - count, "append without reserve")
+        // SAFETY: checked on the line above; a span never overlaps memory that this type alone owns.
+        unsafe bytes.withUnsafeBytes { source in
+            if let address = source.baseAddress {
+                unsafe (start + count).copyMemory(from: address, byteCount: byteCount)
+            }
+        }
+        count &+= byteCount
+    }
+
+    /// Appends the low bytes of a word, the lowest first; eight bytes must be reserved.
+    public mutating func appendReserved(word: UInt64, byteCount: Int) {
+        precondition(capacity - count >= 8 && byteCount >= 0 && byteCount <= 8, "append without reserve")
+        // SAFETY: checked on the line above.
+        unsafe start.storeBytes(of: word.littleEndian, toByteOffset: count, as: UInt64.self)
+        count &+= byteCount
+    }
+
+    @inline(never)
+    private mutating func makeRoom(_ byteCount: Int) throws(StreamError) {
+        if descriptor != nil && !isHolding { try flush() }
+        guard capacity - count < byteCount else { return }
+        let larger = max(capacity * 2, count + byteCount)
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
+        // SAFETY: both blocks have at least `count` bytes.
+        unsafe memory.copyMemory(from: start, byteCount: count)
+        unsafe start.deallocate()
+        unsafe start = memory
+        capacity = larger
+    }
+
+    /// Writes what is in memory to the descriptor; without one, and while holding, does nothing.
+    ///
+    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    public mutating func flush() throws(StreamError) {
+        guard let descriptor, !isHolding else { return }
+        var written = 0
+        while written < count {
+            // SAFETY: the bytes from `written` to `count` are initialized.
+            let result = unsafe write(descriptor, start + written, count - written)
+            if result < 0 {
+                if errno == EINTR { continue }
+                throw StreamError(.cannotWrite, "cannot write: \(Self.systemMessage(errno))")
+            }
+            written += result
+        }
+        count = 0
+        if capacity > 2 * bound { shrink() }
+    }
+
+    private mutating func shrink() {
+        unsafe start.deallocate()
+        capacity = bound
+        unsafe start = UnsafeMutableRawPointer.allocate(byteCount: bound, alignment: 16)
+    }
+
+    /// Forgets the bytes in memory and keeps the memory.
+    public mutating func removeAll() {
+        count = 0
+    }
+
+    /// Forgets all bytes in memory behind an offset.
+    public mutating func truncate(to newCount: Int) {
+        precondition(newCount >= 0 && newCount <= count, "truncate beyond the end")
+        count = newCount
+    }
+
+    /// Calls a closure with the bytes in memory.
+    public func withBytes<Value, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        // SAFETY: the first `count` bytes are initialized, and the span does not leave the closure.
+        try body(unsafe UnsafeRawBufferPointer(start: start, count: count).bytes)
+    }
+
+    /// The system's words for an error number.
+    public static func systemMessage(_ number: Int32) -> String {
+        // SAFETY: the text is copied before any other call.
+        unsafe String(cString: strerror(number))
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum ByteOutputTests {}
+
+extension ByteOutputTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testGrowsInMemory": testGrowsInMemory,
+            "testWritesOutWhenFull": testWritesOutWhenFull,
+            "testHoldsWhenTold": testHoldsWhenTold,
+            "testReportsARefusingDescriptor": testReportsARefusingDescriptor,
+        ]
+    }
+
+    private static func testGrowsInMemory() throws {
+        var output = ByteOutput(capacity: 1)
+        for byte in 0..<200 { try output.append(UInt8(byte)) }
+        expectEqual(output.withBytes { Array(copying: $0) }, Array(0..<200), "bytes")
+        output.truncate(to: 2)
+        try "xy".withUTF8Span { try output.append($0) }
+        expectEqual(output.withBytes { Array(copying: $0) }, [0, 1, 0x78, 0x79], "bytes after truncation")
+    }
+
+    private static func testWritesOutWhenFull() throws {
+        try withPipe { read, write in
+            var output = ByteOutput(descriptor: write, bufferByteCount: 64)
+            for _ in 0..<100 { try output.append(0x61) }
+            expectLessOrEqual(output.count, 64, "bytes in memory")
+            try output.flush()
+            expectEqual(count(in: read), 100, "bytes in the pipe")
+        }
+    }
+
+    private static func testHoldsWhenTold() throws {
+        try withPipe { read, write in
+            var output = ByteOutput(descriptor: write, bufferByteCount: 64)
+            output.isHolding = true
+            for _ in 0..<1000 { try output.append(0x61) }
+            try output.flush()
+            expectEqual(output.count, 1000, "bytes in memory")
+            output.isHolding = false
+            try output.flush()
+            expectEqual(count(in: read), 1000, "bytes in the pipe")
+        }
+    }
+
+    private static func testReportsARefusingDescriptor() throws {
+        var output = ByteOutput(descriptor: -1)
+        try output.append(0x61)
+        let error = expectThrows(StreamError.self, "flush") { try output.flush() }
+        expectEqual(error?.kind, .cannotWrite, "kind")
+    }
+
+    private static func withPipe(_ body: (_ read: Int32, _ write: Int32) throws -> Void) throws {
+        var ends: [Int32] = [-1, -1]
+        // SAFETY: the array has room for the two descriptors.
+        try requireEqual(unsafe pipe(&ends), 0, "pipe")
+        defer { for end in ends { close(end) } }
+        try body(ends[0], ends[1])
+    }
+
+    private static func count(in descriptor: Int32) -> Int {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        // SAFETY: the count is the buffer's.
+        return unsafe read(descriptor, &buffer, buffer.count)
+    }
+}
+#endif

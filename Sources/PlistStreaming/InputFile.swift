@@ -1,0 +1,116 @@
+// Files and other descriptors, read in chunks into one buffer that is used again.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A file or another descriptor that is read in chunks.
+///
+/// Chunks are read and not mapped: that is as fast, takes a fixed amount of memory, and a file that another process
+/// shortens meanwhile is a short file instead of a crash.
+@safe
+public struct InputFile: ~Copyable {
+    private let descriptor: Int32
+    private let isOwned: Bool
+
+    /// Opens a file for reading.
+    ///
+    /// - Throws: ``StreamError/Kind/cannotRead``.
+    public init(path: String) throws(StreamError) {
+        // SAFETY: the path is a string that outlives the call.
+        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        isOwned = true
+        guard descriptor >= 0 else {
+            throw StreamError(.cannotRead, "cannot open: \(ByteOutput.systemMessage(errno))")
+        }
+    }
+
+    /// Reads from a descriptor that stays the caller's to close, such as standard input.
+    public init(descriptor: Int32) {
+        self.descriptor = descriptor
+        isOwned = false
+    }
+
+    deinit {
+        if isOwned && descriptor >= 0 { close(descriptor) }
+    }
+
+    /// The size of a regular file in bytes, nil for pipes and terminals.
+    public var byteCount: Int? {
+        var status = stat()
+        // SAFETY: the structure lives on the stack for the call.
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int(status.st_size)
+    }
+
+    /// Reads from where the descriptor is to the end and hands over each chunk, whose bytes are valid for the call.
+    ///
+    /// - Parameter chunkByteCount: The memory used. Pipes deliver less at a time.
+    /// - Throws: ``StreamError/Kind/cannotRead``, or what the closure throws.
+    public func readChunks(
+        of chunkByteCount: Int = 256 << 10,
+        _ body: (RawSpan) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        let capacity = max(1, chunkByteCount)
+        let buffer = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
+        defer { unsafe buffer.deallocate() }
+        while true {
+            // SAFETY: the buffer has `capacity` bytes.
+            let count = unsafe read(descriptor, buffer, capacity)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw StreamError(.cannotRead, "cannot read: \(ByteOutput.systemMessage(errno))")
+            }
+            if count == 0 { return }
+            // SAFETY: the first `count` bytes were just read, and the span does not leave the closure.
+            try body(unsafe UnsafeRawBufferPointer(start: buffer, count: count).bytes)
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum InputFileTests {}
+
+extension InputFileTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsChunksToTheEnd": testReadsChunksToTheEnd,
+            "testReportsWhatItCannotRead": testReportsWhatItCannotRead,
+        ]
+    }
+
+    private static func testReadsChunksToTheEnd() throws {
+        var ends: [Int32] = [-1, -1]
+        // SAFETY: the array has room for the two descriptors.
+        try requireEqual(unsafe pipe(&ends), 0, "pipe")
+        defer { close(ends[0]) }
+        var output = ByteOutput(descriptor: ends[1])
+        try "0123456789".withUTF8Span { try output.append($0) }
+        try output.flush()
+        close(ends[1])
+        let file = InputFile(descriptor: ends[0])
+        expectNil(file.byteCount, "the size of a pipe")
+        var chunks: [[UInt8]] = []
+        try file.readChunks(of: 4) { chunk in chunks.append(Array(copying: chunk)) }
+        expectEqual(chunks.map(\.count), [4, 4, 2], "sizes of chunks")
+        expectEqual(chunks.flatMap { $0 }, Array("0123456789".utf8), "bytes")
+    }
+
+    private static func testReportsWhatItCannotRead() {
+        let missing = expectThrows(StreamError.self, "a missing file") { _ = try InputFile(path: "/nonexistent/file") }
+        expectEqual(missing?.kind, .cannotRead, "kind of a missing file")
+        let directory = expectThrows(StreamError.self, "a directory") {
+            try InputFile(path: "/").readChunks { _ in fail("got bytes of a directory") }
+        }
+        expectEqual(directory?.kind, .cannotRead, "kind of a directory")
+    }
+}
+#endif

@@ -1,0 +1,92 @@
+// Which containers are open, one bit each, so that readers and writers nest without recursion.
+
+/// The open containers of a stream from the outermost in, one bit a level.
+@frozen
+public struct NestingStack: Sendable, Equatable {
+    // PERF: inlinable throughout; a reader pushes and pops once a container in its specialised loop.
+
+    /// The innermost 1 to 64 levels, the innermost in bit 0; 1 is a dictionary.
+    @usableFromInline var word: UInt64 = 0
+    @usableFromInline var levelCount: Int = 0
+    /// The full words of the outer levels.
+    @usableFromInline var outerWords: [UInt64] = []
+
+    /// Creates a stack without open containers.
+    @inlinable public init() {}
+
+    /// The number of open containers.
+    @inlinable public var depth: Int { levelCount }
+
+    /// Whether the innermost container is a dictionary; false when none is open.
+    @inlinable public var isInDictionary: Bool { word & 1 != 0 }
+
+    /// Opens a container.
+    ///
+    /// - Complexity: O(1); allocates once every 64 levels beyond the deepest so far.
+    @inlinable
+    public mutating func push(isDictionary: Bool) {
+        if levelCount & 63 == 0 && levelCount > 0 { spill() }
+        word = word << 1 | (isDictionary ? 1 : 0)
+        levelCount += 1
+    }
+
+    /// Closes the innermost container; there must be one.
+    @inlinable
+    public mutating func pop() {
+        precondition(levelCount > 0, "pop without an open container")
+        levelCount -= 1
+        word >>= 1
+        if levelCount & 63 == 0 { refill() }
+    }
+
+    @usableFromInline @inline(never)
+    mutating func spill() {
+        outerWords.append(word)
+        word = 0
+    }
+
+    @usableFromInline @inline(never)
+    mutating func refill() {
+        word = outerWords.popLast() ?? 0
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension NestingStack: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testRemembersEveryLevel": testRemembersEveryLevel,
+            "testIsInNothingWhenEmpty": testIsInNothingWhenEmpty,
+        ]
+    }
+
+    private static func testRemembersEveryLevel() {
+        // Past the boundaries of the first three words, in a pattern that no period of 64 fits.
+        let levels = (0..<200).map { $0 % 3 == 0 || $0 % 7 == 2 }
+        var stack = NestingStack()
+        for (depth, level) in levels.enumerated() {
+            stack.push(isDictionary: level)
+            expectEqual(stack.depth, depth + 1, "depth after push \(depth)")
+        }
+        for (depth, level) in levels.enumerated().reversed() {
+            expectEqual(stack.isInDictionary, level, "level \(depth)")
+            stack.pop()
+        }
+        expectEqual(stack.depth, 0, "depth at the end")
+    }
+
+    private static func testIsInNothingWhenEmpty() {
+        var stack = NestingStack()
+        expectFalse(stack.isInDictionary, "before the first push")
+        stack.push(isDictionary: true)
+        expectTrue(stack.isInDictionary, "after a push")
+        stack.pop()
+        expectFalse(stack.isInDictionary, "after the pop")
+    }
+}
+#endif

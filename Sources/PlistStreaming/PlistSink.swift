@@ -1,0 +1,76 @@
+// The message protocol that every reader sends and every builder and writer receives.
+// This file owns the messages and their legal order; `MessageGrammar` checks that order, `EventTrace` shows it.
+
+/// A receiver of the messages that spell out a property list one piece at a time.
+///
+/// A reader is generic over its sink and sends messages while it scans; a builder turns them into values, a writer
+/// into bytes. Any reader therefore feeds any sink, and nothing is held in between.
+///
+/// The legal order of messages is this grammar:
+///
+///     stream     = value*
+///     value      = scalar | array | dictionary
+///     scalar     = writeNull | writeBool | writeInteger | writeUnsigned | writeReal | writeNumber
+///                | writeString | writeData | writeDate
+///     array      = beginArray value* endArray
+///     dictionary = beginDictionary ( writeKey value )* endDictionary
+///
+/// A stream has one value, except in formats that are sequences of values, such as JSON lines.
+///
+/// What a reader promises:
+/// - It never sends a sequence outside the grammar, even for bad input. After an error it sends nothing more, so
+///   what was sent is a prefix of a legal stream.
+/// - Keys and strings are valid UTF-8, whole, and unescaped. A sink may rely on that for correctness, but must stay
+///   memory-safe without it.
+/// - A number goes by the first message that holds it exactly: `writeInteger`, `writeUnsigned` (from 2^63 up),
+///   `writeReal` (a decimal fraction is rounded to the nearest double), `writeNumber` for what is left.
+/// - Keys may repeat within a dictionary; they are sent as found. What a repeated key means is the sink's decision;
+///   builders keep the last one unless they say otherwise, and ``UniqueKeys`` refuses them.
+///
+/// What a sink may do:
+/// - Refuse a message by throwing. The reader adds the position of the value, sends nothing more, and throws the same
+///   error to its caller.
+/// - Stop the stream by throwing ``StreamError/stopRequest()``, which is an error of its own kind.
+/// - Keep nothing it is passed: the bytes of a span are valid only during the call.
+///
+/// A conformer may be noncopyable, and may be a class: then the methods need no `mutating`.
+public protocol PlistSink: ~Copyable {
+    /// Opens an array.
+    mutating func beginArray() throws(StreamError)
+    /// Closes the innermost container, which is an array.
+    mutating func endArray() throws(StreamError)
+    /// Opens a dictionary.
+    mutating func beginDictionary() throws(StreamError)
+    /// Closes the innermost container, which is a dictionary.
+    mutating func endDictionary() throws(StreamError)
+    /// Names the value that follows in the innermost dictionary.
+    ///
+    /// - Parameter utf8: The unescaped key; valid UTF-8, valid during the call.
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError)
+    /// Sends the null value.
+    mutating func writeNull() throws(StreamError)
+    /// Sends a Boolean value.
+    mutating func writeBool(_ value: Bool) throws(StreamError)
+    /// Sends an integer between -2^63 and 2^63 - 1.
+    mutating func writeInteger(_ value: Int64) throws(StreamError)
+    /// Sends an unsigned integer, from a reader always one above 2^63 - 1.
+    mutating func writeUnsigned(_ value: UInt64) throws(StreamError)
+    /// Sends a floating-point number; from a text format it is finite.
+    mutating func writeReal(_ value: Double) throws(StreamError)
+    /// Sends the text of a number that neither 64-bit integers nor finite doubles hold.
+    ///
+    /// - Parameter text: A number in the grammar of RFC 8259 section 6, ASCII; valid during the call.
+    mutating func writeNumber(text: RawSpan) throws(StreamError)
+    /// Sends a string.
+    ///
+    /// - Parameter utf8: The unescaped string; valid UTF-8, valid during the call.
+    mutating func writeString(_ utf8: RawSpan) throws(StreamError)
+    /// Sends a block of bytes.
+    ///
+    /// - Parameter bytes: The bytes; valid during the call.
+    mutating func writeData(_ bytes: RawSpan) throws(StreamError)
+    /// Sends a point in time.
+    ///
+    /// - Parameter seconds: Seconds since 2001-01-01 00:00:00 UTC, negative before.
+    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError)
+}

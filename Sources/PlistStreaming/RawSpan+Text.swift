@@ -1,0 +1,105 @@
+// The doors between raw spans and the strings and arrays of the standard library.
+
+extension RawSpan {
+    // PERF: inlinable, because it runs once a byte in plain code paths.
+    /// Returns the byte at an offset; an offset out of bounds traps.
+    @inlinable
+    public func byte(at offset: Int) -> UInt8 {
+        precondition(offset >= 0 && offset < byteCount, "byte offset out of bounds")
+        // SAFETY: the offset was checked on the line above, and a byte has no alignment.
+        return unsafe unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt8.self)
+    }
+
+    /// Returns whether the span holds exactly the UTF-8 text of a string.
+    public func equals(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { expected in
+            // SAFETY: both buffers are alive for the duration of the closures, and sizes are compared first.
+            unsafe withUnsafeBytes { found in
+                unsafe found.count == expected.count && found.elementsEqual(expected)
+            }
+        }
+    }
+}
+
+extension String {
+    /// Creates a string from UTF-8 bytes, or nil when they are not valid.
+    ///
+    /// - Complexity: O(*n*), one allocation beyond 15 bytes.
+    public init?(validating utf8: RawSpan) {
+        // SAFETY: the buffer is read only within the closure.
+        let text = unsafe utf8.withUnsafeBytes { bytes in unsafe String(validating: bytes, as: UTF8.self) }
+        guard let text else { return nil }
+        self = text
+    }
+
+    // PERF: inlinable, because encoders call it once a string and the closure must specialise.
+    /// Calls a closure with the string's UTF-8 bytes.
+    @inlinable
+    public func withUTF8Span<Value, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        var copy = self
+        let result: Result<Value, Failure> = copy.withUTF8 { buffer in
+            // SAFETY: the span does not leave the closure, and the buffer outlives it.
+            let span = unsafe UnsafeRawBufferPointer(buffer).bytes
+            do throws(Failure) {
+                return .success(try body(span))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// Creates an array with a copy of a span's bytes.
+    public init(copying bytes: RawSpan) {
+        // SAFETY: the buffer is read only within the closure.
+        self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum RawSpanTextTests {}
+
+extension RawSpanTextTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testRoundTripsText": testRoundTripsText,
+            "testRefusesInvalidText": testRefusesInvalidText,
+            "testComparesWithText": testComparesWithText,
+        ]
+    }
+
+    private static func testRoundTripsText() {
+        for text in ["", "a", "größer", "a\0b", "🙂 with a tail beyond fifteen bytes"] {
+            expectEqual(text.withUTF8Span { String(validating: $0) }, text, "text")
+            expectEqual(text.withUTF8Span { Array(copying: $0) }, Array(text.utf8), "bytes")
+        }
+    }
+
+    private static func testRefusesInvalidText() {
+        for bytes: [UInt8] in [
+            [0x80], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x61, 0xC3],
+        ] {
+            // SAFETY: the span does not leave the closure.
+            expectNil(unsafe bytes.withUnsafeBytes { String(validating: unsafe $0.bytes) }, "text of \(bytes)")
+        }
+    }
+
+    private static func testComparesWithText() {
+        "name".withUTF8Span { span in
+            expectTrue(span.equals("name"), "the same text")
+            expectFalse(span.equals("nam"), "a prefix")
+            expectFalse(span.equals("namf"), "another text")
+            expectEqual(span.byte(at: 3), 0x65, "the last byte")
+        }
+    }
+}
+#endif

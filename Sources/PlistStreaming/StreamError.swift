@@ -1,0 +1,162 @@
+// The one error of all streams: what is wrong, where in the bytes, where in the document.
+// It is one reference, so that a throwing message costs no more than a register test.
+
+/// An error of a reader, a sink or a writer, with the place it was found at.
+public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What went wrong, as far as a caller could treat it differently.
+    public enum Kind: String, Sendable, Hashable {
+        /// The input is not in the format.
+        case invalidSyntax
+        /// A string of the input is not valid Unicode.
+        case invalidText
+        /// The input ends inside a value.
+        case unexpectedEnd
+        /// A limit of ``StreamLimits`` is exceeded.
+        case limitExceeded
+        /// A dictionary has the same key twice, and the sink refuses that.
+        case duplicateKey
+        /// A value has another type than the sink expects there.
+        case typeMismatch
+        /// A value has the right type, but the target cannot hold it.
+        case unrepresentable
+        /// A member that the sink needs is absent.
+        case missingMember
+        /// A member that the sink does not know, where it must know all.
+        case unknownMember
+        /// Messages came in an order outside the grammar of ``PlistSink``.
+        case misuse
+        /// The operating system refused to open or read the input.
+        case cannotRead
+        /// The operating system refused to create or write the output.
+        case cannotWrite
+        /// The sink wants no more messages; this is no fault of the input.
+        case stopRequested
+    }
+
+    private final class Storage: Sendable {
+        let kind: Kind
+        let message: String
+        let position: StreamPosition?
+        let path: StreamPath?
+
+        init(kind: Kind, message: String, position: StreamPosition?, path: StreamPath?) {
+            self.kind = kind
+            self.message = message
+            self.position = position
+            self.path = path
+        }
+    }
+
+    // PERF: one reference instead of nine words keeps the error out of the hot path's registers.
+    private let storage: Storage
+
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - kind: What went wrong.
+    ///   - message: A lower-case fragment without a full stop that says what was expected and found.
+    ///   - position: The place in the input; readers add it to errors of sinks.
+    ///   - path: The place in the document.
+    @inline(never)
+    public init(_ kind: Kind, _ message: String, position: StreamPosition? = nil, path: StreamPath? = nil) {
+        storage = Storage(kind: kind, message: message, position: position, path: path)
+    }
+
+    /// Makes the error by which a sink ends a stream early.
+    public static func stopRequest() -> StreamError { StreamError(.stopRequested, "the sink stopped the stream") }
+
+    /// What went wrong.
+    public var kind: Kind { storage.kind }
+    /// What was expected and found, without the place.
+    public var message: String { storage.message }
+    /// The place in the input, nil for errors that no reader has seen.
+    public var position: StreamPosition? { storage.position }
+    /// The place in the document, nil when the thrower does not keep one.
+    public var path: StreamPath? { storage.path }
+
+    /// Whether the input ended inside a value.
+    public var isUnexpectedEnd: Bool { kind == .unexpectedEnd }
+    /// Whether the sink asked to stop.
+    public var isStopRequest: Bool { kind == .stopRequested }
+
+    /// Returns this error with a position, unless it has one.
+    public func located(at position: StreamPosition) -> StreamError {
+        storage.position == nil ? StreamError(kind, message, position: position, path: path) : self
+    }
+
+    /// Returns this error with a path, unless it has one.
+    public func located(at path: StreamPath) -> StreamError {
+        storage.path == nil ? StreamError(kind, message, position: position, path: path) : self
+    }
+
+    /// The error in words, such as `$[3].title: expected a string, found null at line 3, column 7 (byte 52)`.
+    public var description: String {
+        let prefix = path.map { "\($0): " } ?? ""
+        let suffix = position.map { " at \($0)" } ?? ""
+        return prefix + message + suffix
+    }
+
+    /// Returns the error the way compilers print theirs, so that editors can jump: `path:line:column: error: …`.
+    public func compilerDescription(file: String) -> String {
+        let place = position.map { ":\($0.line):\($0.column)" } ?? ""
+        let prefix = path.map { "\($0): " } ?? ""
+        return "\(file)\(place): error: \(prefix)\(message)"
+    }
+
+    /// Compares kind, message, position and path.
+    public static func == (left: StreamError, right: StreamError) -> Bool {
+        left.kind == right.kind && left.message == right.message && left.position == right.position
+            && left.path == right.path
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension StreamError: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testDescribesPathMessageAndPosition": testDescribesPathMessageAndPosition,
+            "testKeepsItsFirstPlace": testKeepsItsFirstPlace,
+            "testDescribesItselfLikeACompiler": testDescribesItselfLikeACompiler,
+            "testTellsStopRequestsApart": testTellsStopRequestsApart,
+        ]
+    }
+
+    private static let place = StreamPosition(byteOffset: 52, line: 3, column: 7)
+    private static let path = StreamPath([.index(3), .key("title")])
+
+    private static func testDescribesPathMessageAndPosition() {
+        let error = StreamError(.typeMismatch, "expected a string, found null")
+        expectEqual(error.description, "expected a string, found null", "without places")
+        expectEqual(
+            error.located(at: path).located(at: place).description,
+            "$[3].title: expected a string, found null at line 3, column 7 (byte 52)", "with places")
+    }
+
+    private static func testKeepsItsFirstPlace() {
+        let error = StreamError(.typeMismatch, "m", position: place, path: path)
+        expectEqual(error.located(at: .start), error, "another position")
+        expectEqual(error.located(at: StreamPath()), error, "another path")
+    }
+
+    private static func testDescribesItselfLikeACompiler() {
+        let error = StreamError(.invalidSyntax, "expected a value, found ']'", position: place)
+        expectEqual(
+            error.compilerDescription(file: "a.json"), "a.json:3:7: error: expected a value, found ']'",
+            "with position")
+        expectEqual(
+            StreamError(.cannotRead, "m").compilerDescription(file: "a.json"), "a.json: error: m",
+            "without position")
+    }
+
+    private static func testTellsStopRequestsApart() {
+        expectTrue(StreamError.stopRequest().isStopRequest, "a stop request")
+        expectFalse(StreamError(.misuse, "m").isStopRequest, "another error")
+        expectTrue(StreamError(.unexpectedEnd, "m").isUnexpectedEnd, "an unexpected end")
+    }
+}
+#endif

@@ -1,0 +1,151 @@
+// The command `convert` as its users run it: real processes, real files, real pipes.
+
+import Foundation
+import Testing
+
+@Suite struct ConvertTests {
+    /// What a run left behind.
+    struct Outcome {
+        var status: Int32
+        var output: String
+        var errors: String
+    }
+
+    /// The built command, beside the test bundle.
+    static let command: URL = {
+        #if os(macOS)
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL ?? Bundle.main.bundleURL
+        return bundle.deletingLastPathComponent().appending(path: "convert")
+        #else
+        return Bundle.main.bundleURL.appending(path: "convert")
+        #endif
+    }()
+
+    private func run(_ arguments: [String], input: String = "", in directory: URL) throws -> Outcome {
+        let process = Process()
+        process.executableURL = Self.command
+        process.arguments = arguments
+        process.currentDirectoryURL = directory
+        let files = ["in", "out", "err"].map { directory.appending(path: ".std\($0)") }
+        try Data(input.utf8).write(to: files[0])
+        for file in files.dropFirst() { try Data().write(to: file) }
+        process.standardInput = try FileHandle(forReadingFrom: files[0])
+        process.standardOutput = try FileHandle(forWritingTo: files[1])
+        process.standardError = try FileHandle(forWritingTo: files[2])
+        try process.run()
+        process.waitUntilExit()
+        let texts = try files.map { try String(contentsOf: $0, encoding: .utf8) }
+        for file in files { try FileManager.default.removeItem(at: file) }
+        return Outcome(status: process.terminationStatus, output: texts[1], errors: texts[2])
+    }
+
+    private func withDirectory(_ body: (URL) throws -> Void) throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "convert-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try body(directory)
+    }
+
+    private func files(in directory: URL) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+    }
+
+    @Test func convertsBothWays() throws {
+        try withDirectory { directory in
+            let text = #"[{"a":1,"b":[2.5,"é"]},null,[]]"#
+            try Data(text.utf8).write(to: directory.appending(path: "a.json"))
+            var outcome = try run(["a.json", "b.jsonl"], in: directory)
+            #expect(outcome.status == 0)
+            #expect(outcome.errors == "")
+            let lines = try String(contentsOf: directory.appending(path: "b.jsonl"), encoding: .utf8)
+            #expect(lines == "{\"a\":1,\"b\":[2.5,\"é\"]}\nnull\n[]\n")
+            outcome = try run(["b.jsonl", "c.json"], in: directory)
+            #expect(outcome.status == 0)
+            #expect(try String(contentsOf: directory.appending(path: "c.json"), encoding: .utf8) == text)
+            #expect(try files(in: directory) == ["a.json", "b.jsonl", "c.json"])
+        }
+    }
+
+    @Test func convertsStandardStreams() throws {
+        try withDirectory { directory in
+            let outcome = try run(["-", "-", "--pretty", "--sort-keys"], input: #"{"b":1,"a":[]}"#, in: directory)
+            #expect(outcome.status == 0)
+            #expect(outcome.output == "{\n  \"a\": [],\n  \"b\": 1\n}\n")
+            #expect(outcome.errors == "")
+        }
+    }
+
+    @Test func reportsBadInputAndLeavesNothing() throws {
+        try withDirectory { directory in
+            try Data("[1,\n  x]".utf8).write(to: directory.appending(path: "bad.json"))
+            let outcome = try run(["bad.json", "out.json"], in: directory)
+            #expect(outcome.status == 1)
+            #expect(outcome.errors == "bad.json:2:3: error: expected a value, found 'x'\n")
+            #expect(try files(in: directory) == ["bad.json"])
+        }
+    }
+
+    @Test func keepsAnEarlierOutputWhenItFails() throws {
+        try withDirectory { directory in
+            try Data("old".utf8).write(to: directory.appending(path: "out.json"))
+            let outcome = try run(["-", "out.json"], input: "[1,", in: directory)
+            #expect(outcome.status == 1)
+            #expect(outcome.errors == "<stdin>:1:4: error: expected a value, found the end of the input\n")
+            #expect(try String(contentsOf: directory.appending(path: "out.json"), encoding: .utf8) == "old")
+            #expect(try files(in: directory) == ["out.json"])
+        }
+    }
+
+    @Test func convertsAFileIntoItself() throws {
+        try withDirectory { directory in
+            let file = directory.appending(path: "a.json")
+            try Data("[ 1 ]".utf8).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+            #expect(try run(["a.json", "a.json"], in: directory).status == 0)
+            #expect(try String(contentsOf: file, encoding: .utf8) == "[1]")
+            let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+        }
+    }
+
+    @Test func explainsMistakesOnTheCommandLine() throws {
+        try withDirectory { directory in
+            let outcome = try run(["a.json", "b.json", "--form", "json"], in: directory)
+            #expect(outcome.status == 2)
+            #expect(
+                outcome.errors
+                    == "convert: error: there is no option '--form'; did you mean '--from'?\nTry 'convert --help'.\n")
+            #expect(try files(in: directory) == [])
+            #expect(try run(["--help"], in: directory).output.hasPrefix("usage: convert IN OUT"))
+        }
+    }
+
+    @Test func reportsFilesItCannotOpen() throws {
+        try withDirectory { directory in
+            var outcome = try run(["none.json", "out.json"], in: directory)
+            #expect(outcome.status == 1)
+            #expect(outcome.errors == "none.json: error: cannot open: No such file or directory\n")
+            outcome = try run(["-", "none/out.json"], input: "1", in: directory)
+            #expect(outcome.status == 1)
+            #expect(outcome.errors == "none/out.json: error: cannot create: No such file or directory\n")
+            #expect(try files(in: directory) == [])
+        }
+    }
+
+    @Test func writesToWhatIsNoFile() throws {
+        try withDirectory { directory in
+            let outcome = try run(["-", "/dev/null", "--to", "json"], input: "[]", in: directory)
+            #expect(outcome.status == 0)
+            #expect(outcome.errors == "")
+        }
+    }
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "there is no /dev/full"))
+    func reportsAnOutputThatIsFull() throws {
+        try withDirectory { directory in
+            let outcome = try run(["-", "/dev/full", "--to", "json"], input: "[]", in: directory)
+            #expect(outcome.status == 1)
+            #expect(outcome.errors.hasPrefix("/dev/full: error: cannot write: "))
+        }
+    }
+}

@@ -1,0 +1,155 @@
+// Doubles against the C library's strtod: random ones, and those that are hard to round.
+// JSON_DOUBLES=2000000 in the environment checks as many of each kind; the default takes some seconds.
+
+import Foundation
+import JSONStreaming
+import PlistStreaming
+import Testing
+
+/// A sink that keeps the last number as a double.
+private struct LastNumber: PlistSink {
+    var value: Double = .nan
+    mutating func beginArray() throws(StreamError) {}
+    mutating func endArray() throws(StreamError) {}
+    mutating func beginDictionary() throws(StreamError) {}
+    mutating func endDictionary() throws(StreamError) {}
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {}
+    mutating func writeNull() throws(StreamError) {}
+    mutating func writeBool(_ value: Bool) throws(StreamError) {}
+    mutating func writeInteger(_ value: Int64) throws(StreamError) { self.value = Double(value) }
+    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { self.value = Double(value) }
+    mutating func writeReal(_ value: Double) throws(StreamError) { self.value = value }
+    mutating func writeNumber(text: RawSpan) throws(StreamError) { value = .infinity }
+    mutating func writeString(_ utf8: RawSpan) throws(StreamError) {}
+    mutating func writeData(_ bytes: RawSpan) throws(StreamError) {}
+    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
+}
+
+@Suite struct DoubleRoundingTests {
+    static let count = Int(ProcessInfo.processInfo.environment["JSON_DOUBLES"] ?? "") ?? 20_000
+
+    /// A generator from a seed, so that every run checks the same numbers.
+    struct Random: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+            return word ^ word >> 31
+        }
+    }
+
+    /// Reads a number by the fast loop and by the plain machine, and expects what strtod says.
+    private func check(_ text: String) throws {
+        let expected = strtod(text, nil)
+        for padding in ["", String(repeating: " ", count: 128)] {
+            var sink = LastNumber()
+            try sink.readJSON("[" + text + "]" + padding)
+            if sink.value.magnitude.bitPattern != expected.magnitude.bitPattern {
+                #expect(sink.value == expected, "\(text)")
+            }
+        }
+    }
+
+    /// A random double of any exponent, half of them subnormal or near the ends of the range.
+    private func randomDouble(_ random: inout Random) -> Double {
+        while true {
+            var bits = random.next() >> 1
+            switch bits % 8 {
+            case 0: bits &= (1 << 52) - 1
+            case 1: bits = bits & ((1 << 52) - 1) | 1 << 52
+            case 2: bits = bits & ((1 << 52) - 1) | 0x7FE << 52
+            default: break
+            }
+            let value = Double(bitPattern: bits)
+            if value.isFinite { return value }
+        }
+    }
+
+    @Test func readsShortestAndLongTexts() throws {
+        var random = Random(state: 1)
+        for _ in 0..<Self.count {
+            let value = randomDouble(&random)
+            try check("\(value)")
+            try check(String(format: "%.16e", value))
+            try check(String(format: "%.25e", value))
+        }
+    }
+
+    @Test func readsMiddlesBetweenDoubles() throws {
+        var random = Random(state: 2)
+        for _ in 0..<max(1, Self.count / 20) {
+            let value = randomDouble(&random)
+            // The middle between two neighbours, all its digits; then a little above and below.
+            let middle = Middle.decimal(above: value)
+            try check(middle + "e0")
+            try check(middle + String(repeating: "0", count: 30) + "1")
+            let below = Middle.slightlyBelow(middle)
+            try check(below)
+        }
+    }
+
+    @Test func readsRandomDigitsAndExponents() throws {
+        var random = Random(state: 3)
+        for _ in 0..<Self.count {
+            let mantissa = random.next() >> UInt64.random(in: 0..<64, using: &random)
+            try check("\(mantissa)e\(Int.random(in: -345...310, using: &random))")
+            try check("\(mantissa).\(random.next())")
+            try check("0." + String(repeating: "0", count: Int.random(in: 0...30, using: &random)) + "\(mantissa)")
+        }
+    }
+
+    @Test func writesDoublesThatReadBack() throws {
+        var random = Random(state: 4)
+        for _ in 0..<Self.count {
+            let value = randomDouble(&random)
+            var writer = JSONWriter()
+            try writer.writeReal(value)
+            var sink = LastNumber()
+            try sink.readJSON(writer.bytes)
+            if sink.value != value { #expect(sink.value == value) }
+            let text = writer.text
+            // No shorter text would do: the standard library's has as few digits as possible.
+            if digitCount(text) > digitCount(value.description) { #expect(text == value.description) }
+        }
+    }
+
+    private func digitCount(_ text: String) -> Int {
+        let digits = text.prefix { $0 != "e" }.filter(\.isNumber).drop { $0 == "0" }
+        return digits.reversed().drop { $0 == "0" }.count
+    }
+}
+
+/// Exact decimal texts of the middles between neighbouring doubles.
+private enum Middle {
+    /// The middle of a double and the next one above, as decimal digits with a fraction.
+    static func decimal(above value: Double) -> String {
+        let biased = Int(value.bitPattern >> 52)
+        let fraction = value.bitPattern & ((1 << 52) - 1)
+        let significand = 2 * (biased == 0 ? fraction : fraction | 1 << 52) + 1
+        let scale = max(biased, 1) - 1076
+        // Digits of significand × 2^scale, least significant first; a division by two is a multiplication by five.
+        var digits = String(significand).reversed().compactMap(\.wholeNumberValue)
+        for _ in 0..<abs(scale) { multiply(&digits, by: scale < 0 ? 5 : 2) }
+        while digits.count <= max(0, -scale) { digits.append(0) }
+        let text = String(digits.reversed().map { Character(String($0)) })
+        guard scale < 0 else { return text + ".0" }
+        return "\(text.dropLast(-scale)).\(text.suffix(-scale))"
+    }
+
+    /// A number whose last digit, which is not zero, is one less, and nines after it.
+    static func slightlyBelow(_ text: String) -> String {
+        guard let last = text.last?.wholeNumberValue, last > 0 else { return text }
+        return text.dropLast() + "\(last - 1)" + String(repeating: "9", count: 30)
+    }
+
+    private static func multiply(_ digits: inout [Int], by factor: Int) {
+        var carry = 0
+        for index in digits.indices {
+            let product = digits[index] * factor + carry
+            digits[index] = product % 10
+            carry = product / 10
+        }
+        if carry > 0 { digits.append(carry) }
+    }
+}

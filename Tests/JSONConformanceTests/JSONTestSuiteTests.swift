@@ -1,0 +1,153 @@
+// The JSONTestSuite corpus: y_ files are accepted, n_ files rejected, and each i_ file is decided here.
+// The corpus lies beside the package, in ../shared/corpora; without it the tests say so and are skipped.
+
+import Foundation
+import JSONStreaming
+import PlistStreaming
+import Testing
+
+/// The files of the corpus.
+enum Corpus {
+    static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appending(
+            path: "shared/corpora/JSONTestSuite/test_parsing")
+
+    static let names: [String] =
+        ((try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []).filter { $0.hasSuffix(".json") }
+        .sorted()
+
+    static func bytes(_ name: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: directory.appending(path: name)))
+    }
+
+    /// The trace of a document and its error, read in chunks of the sizes given; the rest is one chunk.
+    static func outcome(_ bytes: [UInt8], chunkSizes: [Int] = []) -> String {
+        var reader = JSONReader(sink: EventTrace())
+        do {
+            var start = 0
+            var sizes = chunkSizes[...]
+            while start < bytes.count {
+                let end = min(bytes.count, start + (sizes.popFirst() ?? bytes.count))
+                try bytes[start..<end].withUnsafeBytes { try reader.feed($0.bytes) }
+                start = end
+            }
+            try reader.finish()
+            return reader.sink.text
+        } catch let error as StreamError {
+            return (reader.sink.events + ["! \(error.kind) \(error)"]).joined(separator: " ")
+        } catch {
+            return "\(error)"
+        }
+    }
+}
+
+@Suite(.enabled(if: !Corpus.names.isEmpty, "there is no corpus at ../shared/corpora/JSONTestSuite/test_parsing"))
+struct JSONTestSuiteTests {
+    /// The files that RFC 8259 leaves to us, and what we do: nil accepts, a kind rejects.
+    ///
+    /// Numbers of any size are numbers: what no binary type holds is sent as text, what is too small is the nearest
+    /// double, zero. Text that is not valid Unicode is rejected, escapes of lone surrogates included; so are byte order
+    /// marks and everything but UTF-8. 500 levels are within the limit.
+    static let decisions: [String: StreamError.Kind?] = [
+        "i_number_double_huge_neg_exp.json": nil,
+        "i_number_huge_exp.json": nil,
+        "i_number_neg_int_huge_exp.json": nil,
+        "i_number_pos_double_huge_exp.json": nil,
+        "i_number_real_neg_overflow.json": nil,
+        "i_number_real_pos_overflow.json": nil,
+        "i_number_real_underflow.json": nil,
+        "i_number_too_big_neg_int.json": nil,
+        "i_number_too_big_pos_int.json": nil,
+        "i_number_very_big_negative_int.json": nil,
+        "i_object_key_lone_2nd_surrogate.json": .invalidText,
+        "i_string_1st_surrogate_but_2nd_missing.json": .invalidText,
+        "i_string_1st_valid_surrogate_2nd_invalid.json": .invalidText,
+        "i_string_UTF-16LE_with_BOM.json": .invalidSyntax,
+        "i_string_UTF-8_invalid_sequence.json": .invalidText,
+        "i_string_UTF8_surrogate_U+D800.json": .invalidText,
+        "i_string_incomplete_surrogate_and_escape_valid.json": .invalidText,
+        "i_string_incomplete_surrogate_pair.json": .invalidText,
+        "i_string_incomplete_surrogates_escape_valid.json": .invalidText,
+        "i_string_invalid_lonely_surrogate.json": .invalidText,
+        "i_string_invalid_surrogate.json": .invalidText,
+        "i_string_invalid_utf-8.json": .invalidText,
+        "i_string_inverted_surrogates_U+1D11E.json": .invalidText,
+        "i_string_iso_latin_1.json": .invalidText,
+        "i_string_lone_second_surrogate.json": .invalidText,
+        "i_string_lone_utf8_continuation_byte.json": .invalidText,
+        "i_string_not_in_unicode_range.json": .invalidText,
+        "i_string_overlong_sequence_2_bytes.json": .invalidText,
+        "i_string_overlong_sequence_6_bytes.json": .invalidText,
+        "i_string_overlong_sequence_6_bytes_null.json": .invalidText,
+        "i_string_truncated-utf-8.json": .invalidText,
+        "i_string_utf16BE_no_BOM.json": .invalidSyntax,
+        "i_string_utf16LE_no_BOM.json": .invalidSyntax,
+        "i_structure_500_nested_arrays.json": nil,
+        "i_structure_UTF-8_BOM_empty_object.json": .invalidSyntax,
+    ]
+
+    @Test func corpusIsComplete() {
+        #expect(Corpus.names.count == 318)
+    }
+
+    @Test func decidesEveryFile() throws {
+        for name in Corpus.names {
+            let outcome = Corpus.outcome(try Corpus.bytes(name))
+            switch name.prefix(2) {
+            case "y_": #expect(!outcome.contains("! "), "\(name)")
+            case "n_": #expect(outcome.contains("! "), "\(name)")
+            default:
+                let decision = try #require(Self.decisions[name], "\(name) is not decided")
+                if let kind = decision {
+                    #expect(outcome.contains("! \(kind) "), "\(name)")
+                } else {
+                    #expect(!outcome.contains("! "), "\(name)")
+                }
+            }
+        }
+    }
+
+    @Test func givesOneOutcomeForEveryDivision() throws {
+        for name in Corpus.names {
+            let bytes = try Corpus.bytes(name)
+            // With spaces behind it, the same document goes through the fast loop as well.
+            for document in [bytes, bytes + [UInt8](repeating: 0x20, count: 128)] {
+                let whole = Corpus.outcome(document)
+                let byteByByte = Corpus.outcome(document, chunkSizes: Array(repeating: 1, count: document.count))
+                #expect(byteByByte == whole, "\(name) byte by byte")
+                guard document.count < 1000 else { continue }
+                for split in 1..<max(2, document.count) {
+                    let divided = Corpus.outcome(document, chunkSizes: [split])
+                    if divided != whole { #expect(divided == whole, "\(name) split at \(split)") }
+                }
+            }
+        }
+    }
+
+    @Test func writesWhatItReads() throws {
+        for name in Corpus.names where name.hasPrefix("y_") {
+            let bytes = try Corpus.bytes(name)
+            for options in [JSONWriterOptions(), .pretty] {
+                var writer = JSONWriter(options: options)
+                try writer.readJSON(bytes)
+                try writer.finish()
+                #expect(Corpus.outcome(writer.bytes) == Corpus.outcome(bytes), "\(name)")
+            }
+        }
+    }
+
+    @Test func reportsTheEndAtEveryCut() throws {
+        for name in Corpus.names {
+            // Truncated at every byte, a document is never taken for whole, and nothing crashes.
+            let bytes = try Corpus.bytes(name)
+            guard bytes.count < 300, name.hasPrefix("y_") else { continue }
+            for count in 0..<bytes.count {
+                let outcome = Corpus.outcome(Array(bytes.prefix(count)))
+                let rest = bytes[count...]
+                let isWhole = rest.allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+                let isNumber = bytes.first.map { $0 == 0x2D || (0x30...0x39).contains($0) } ?? false
+                if !isWhole && !isNumber { #expect(outcome.contains("! unexpectedEnd"), "\(name) cut after \(count)") }
+            }
+        }
+    }
+}

@@ -35,7 +35,9 @@ let package = Package(
             swiftSettings: selfTests),
         .target(
             name: "SelfTests",
-            dependencies: ["InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger"],
+            dependencies: [
+                "InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger", "convert",
+            ],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
         .plugin(

@@ -214,7 +214,8 @@ extension JSONStreamDecoderTests: SelfTesting {
             }
         }
         let texts = [
-            "[{\"x\": 1}]", "[{\"x\": \"1\"}]", "[{\"x\": 1}, {}]", "[{\"x\": null}]", "[null]", "[1]", "{}", "[{\"x\":true}]",
+            "[{\"x\": 1}]", "[{\"x\": \"1\"}]", "[{\"x\": 1}, {}]", "[{\"x\": null}]", "[null]", "[1]", "{}",
+            "[{\"x\":true}]",
             "[{\"x\": 1, \"note\": 2}]", "[[]]", "[{\"x\": 1, \"note\": null}]",
         ]
         for text in texts {
@@ -245,9 +246,10 @@ extension JSONStreamDecoderTests: SelfTesting {
         expectEqual(timed.startDate, Date(timeIntervalSinceReferenceDate: 86_400), "date")
         expectEqual(timed.rawBytes, Data([0, 255]), "bytes")
         expectEqual(timed.ratio, -.infinity, "ratio")
-        let custom = DecodingOptions(dates: .custom { decoder in
-            Date(timeIntervalSince1970: Double(try decoder.singleValueContainer().decode(String.self)) ?? 0)
-        })
+        let custom = DecodingOptions(
+            dates: .custom { decoder in
+                Date(timeIntervalSince1970: Double(try decoder.singleValueContainer().decode(String.self)) ?? 0)
+            })
         let dates = try JSONStreamDecoder(options: custom).decode([Date].self, from: "[\"5\"]")
         expectEqual(dates, [Date(timeIntervalSince1970: 5)], "custom")
         let milliseconds = DecodingOptions(dates: .millisecondsSince1970)

@@ -39,12 +39,25 @@ final class SubjectRunner {
             module = description
         case .module(let description):
             module = description
-            if !linkedImages.contains(module.image) {
-                guard link(module) else { return }
-                linkedImages.insert(module.image)
+            if options.marker != nil, let earlier = PassedBefore(module) {
+                if !earlier.isRecorded, prepare(module) {
+                    run(module, runOptions)
+                    // Warnings are worth repeating; what has neither is done with.
+                    if status == .passed, tally.warnings == 0, tally.planned > 0 { earlier.record() }
+                }
+                return
             }
+            guard prepare(module) else { return }
         }
         run(module, runOptions)
+    }
+
+    /// Links the image unless that was done in an earlier repetition; false when there is none to run.
+    private func prepare(_ module: ModuleDescription) -> Bool {
+        if linkedImages.contains(module.image) { return true }
+        guard link(module) else { return false }
+        linkedImages.insert(module.image)
+        return true
     }
 
     /// Starts a debugger on a test of the first subject that has it.

@@ -1,0 +1,48 @@
+// Keeps a build from running the same tests twice: a module may be used by several targets that each have the build
+// plugin, and so a step for each of them. The first to come runs the tests, the others wait and believe it.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import TestSupervision
+
+/// The record of a module's last pass, beside its objects.
+final class PassedBefore {
+    private let path: String
+    private let key: String
+    private let lock: Int32
+
+    /// Waits until no other step tests the module; nil where no record can be kept.
+    init?(_ module: ModuleDescription) {
+        guard !module.bundleFolder.isEmpty, !module.module.isEmpty, let objects = try? module.resolvedObjects() else {
+            return nil
+        }
+        path = "\(module.bundleFolder)/\(module.module).in-class-passed"
+        let tool = FileAccess.program(named: CommandLine.arguments.first ?? "") ?? ""
+        key = (objects + module.sources + [tool])
+            .map { "\($0)\t\(FileAccess.modificationTime(of: $0) ?? 0)\n" }.joined()
+        lock = open("\(path).lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        guard lock >= 0 else { return nil }
+        while flock(lock, LOCK_EX) != 0 {
+            if errno != EINTR {
+                close(lock)
+                return nil
+            }
+        }
+    }
+
+    deinit { close(lock) }
+
+    /// Whether these very objects have passed.
+    var isRecorded: Bool {
+        guard let bytes = try? FileAccess.contents(of: path) else { return false }
+        return String(decoding: bytes, as: UTF8.self) == key
+    }
+
+    /// Records that the objects have passed; without a record they are merely tested again.
+    func record() { try? FileAccess.write(Array(key.utf8), to: path) }
+}

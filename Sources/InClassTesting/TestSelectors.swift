@@ -31,13 +31,13 @@ public struct TestSelectors: ExpressibleByDictionaryLiteral, Sendable {
         entries = elements.map { (name: $0.0, body: $0.1) }
     }
 
-    /// The same tests, each of which may take so long.
+    /// A list of tests each of which may take so long, instead of the runner's limit.
     ///
     /// ```swift
-    /// ["slow": ["testMillionPushes": testMillionPushes].timeout(milliseconds: 60_000)]
+    /// ["slow": .timeout(milliseconds: 60_000, ["testMillionPushes": testMillionPushes])]
     /// ```
-    public func timeout(milliseconds: Int) -> TestSelectors {
-        var list = self
+    public static func timeout(milliseconds: Int, _ tests: TestSelectors) -> TestSelectors {
+        var list = tests
         list.timeoutMilliseconds = milliseconds
         return list
     }
@@ -59,5 +59,31 @@ public struct TestType: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
     /// The name.
     public var description: String { name }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+extension TestSelectors: SelfTesting {
+    public static var testSelectors: TestSelectors {
+        [
+            "testKeepsTheOrderAndDuplicates": testKeepsTheOrderAndDuplicates,
+            "testCarriesALimit": testCarriesALimit,
+        ]
+    }
+
+    private static func testKeepsTheOrderAndDuplicates() {
+        let list: TestSelectors = ["b": {}, "a": {}, "b": {}]
+        expectEqual(list.entries.map(\.name), ["b", "a", "b"])
+        let body: TestBody = {}
+        expectEqual(TestSelectors([("x", body)]).entries.map(\.name), ["x"])
+    }
+
+    private static func testCarriesALimit() {
+        let lists: [TestType: TestSelectors] = ["slow": .timeout(milliseconds: 50, ["a": {}])]
+        expectEqual(lists["slow"]?.timeoutMilliseconds, 50)
+        expectEqual(lists["slow"]?.entries.map(\.name), ["a"])
+    }
+}
+#endif
 
 #endif

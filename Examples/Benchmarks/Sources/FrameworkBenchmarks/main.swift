@@ -74,3 +74,26 @@ func measure(fileCount: Int, testCount: Int) throws {
 try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
 try measure(fileCount: isSmoke ? 2 : 20, testCount: 10)
 if !isSmoke { try measure(fileCount: 1, testCount: 1000) }
+try measureExpectations()
+
+/// Measures one passing expectation, debug and release.
+func measureExpectations() throws {
+    let packages = try Framework.allCases.map { try ExpectationPackage($0, in: parent, root: root) }
+    say("\none passing expectation of \(ExpectationPackage.count), median of \(rounds), ns (ratio to in-class)")
+    for isRelease in isSmoke ? [false] : [false, true] {
+        var times: [Framework: [Double]] = [:]
+        for _ in 0..<rounds {
+            for package in packages {
+                times[package.framework, default: []].append(try package.nanoseconds(isRelease: isRelease))
+            }
+        }
+        let own = median(times[.inClass] ?? [1])
+        let columns = Framework.allCases.map { framework in
+            let time = median(times[framework] ?? [0])
+            return "\(framework.rawValue) \(String(format: "%.1f", time)) (\(String(format: "%.1f", time / own)))"
+        }
+        say(
+            "  \((isRelease ? "release" : "debug").padding(toLength: 26, withPad: " ", startingAt: 0))"
+                + columns.joined(separator: "   "))
+    }
+}

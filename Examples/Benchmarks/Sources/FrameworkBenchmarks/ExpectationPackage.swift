@@ -1,0 +1,86 @@
+// A package with one test that meets a million expectations and writes how long one took, for each framework.
+
+import Foundation
+
+struct ExpectationPackage {
+    static let count = 1_000_000
+
+    let framework: Framework
+    let folder: URL
+    /// Where the test writes the nanoseconds of one expectation.
+    private let result: URL
+
+    init(_ framework: Framework, in parent: URL, root: URL) throws {
+        self.framework = framework
+        folder = parent.appending(path: "expectations-\(framework.rawValue)")
+        result = folder.appending(path: "nanoseconds")
+        let manifest = try GeneratedPackage(
+            framework, in: parent.appending(path: "expectations"), root: root, fileCount: 1, testCount: 1)
+        try FileManager.default.copyItem(at: manifest.folder, to: folder)
+        let loop = """
+            let values = (0..<1024).map { $0 &* 7 }
+                let others = values.map { $0 }
+                let clock = ContinuousClock()
+                let elapsed = clock.measure {
+                    for index in 0..<\(Self.count) { \(expectation) }
+                }
+                let nanoseconds = Double(elapsed.components.attoseconds) / 1e9 / \(Self.count) + Double(elapsed.components.seconds) * 1e9 / \(Self.count)
+                try "\\(nanoseconds)".write(toFile: "\(result.path)", atomically: true, encoding: .utf8)
+            """
+        let test: (path: String, text: String) =
+            switch framework {
+            case .inClass:
+                (
+                    "Sources/Lib/Type0.swift",
+                    """
+                    import Foundation
+                    public struct Type0 { public init(value: Int) {}; public func method0(_ argument: Int) -> Int { argument } }
+                    #if DEBUG || IN_CLASS_TESTS
+                    import InClassTesting
+                    extension Type0: SelfTesting {
+                        public static var testSelectors: TestSelectors { .timeout(milliseconds: 100_000, ["testMillion": testMillion]) }
+                        private static func testMillion() throws {
+                        \(loop)
+                        }
+                    }
+                    #endif
+
+                    """
+                )
+            case .xcTest:
+                (
+                    "Tests/LibTests/Type0Tests.swift",
+                    "import Foundation\nimport XCTest\nfinal class Tests: XCTestCase { func testMillion() throws {\n    \(loop)\n} }\n"
+                )
+            case .swiftTesting:
+                (
+                    "Tests/LibTests/Type0Tests.swift",
+                    "import Foundation\nimport Testing\n@Test func million() throws {\n    \(loop)\n}\n"
+                )
+            }
+        try Data(test.text.utf8).write(to: folder.appending(path: test.path))
+    }
+
+    private var expectation: String {
+        let (value, other) = ("values[index & 1023]", "others[index & 1023]")
+        return switch framework {
+        case .inClass: "expectEqual(\(value), \(other), \"value\")"
+        case .xcTest: "XCTAssertEqual(\(value), \(other), \"value\")"
+        case .swiftTesting: "#expect(\(value) == \(other), \"value\")"
+        }
+    }
+
+    /// Runs the test in a configuration and returns the nanoseconds of one expectation.
+    func nanoseconds(isRelease: Bool) throws -> Double {
+        try? FileManager.default.removeItem(at: result)
+        var words = framework.command
+        if isRelease {
+            words += ["-c", "release", "-Xswiftc", framework == .inClass ? "-DIN_CLASS_TESTS" : "-enable-testing"]
+        }
+        // A passed in-class test does not run again; a changed source does.
+        let source = folder.appending(path: "Sources/Lib/Type0.swift")
+        try Data((try String(contentsOf: source, encoding: .utf8) + "\n").utf8).write(to: source)
+        _ = try milliseconds(words, in: folder)
+        return Double(try String(contentsOf: result, encoding: .utf8)) ?? .nan
+    }
+}

@@ -35,7 +35,7 @@ struct TestLogger: CommandPlugin {
         let withValue: Set<String> = [
             "-tt", "--test-type", "--filter", "--skip", "--timeout", "--shard", "--partition", "--slow", "--slowest",
             "-j",
-            "--jobs", "--repeat", "--debug",
+            "--jobs", "--repeat", "--debug", "--format", "--junit", "--json",
         ]
         var names: [String] = []
         var options: [String] = []

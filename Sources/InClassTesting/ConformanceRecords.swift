@@ -74,7 +74,7 @@ enum ConformanceRecords {
         var name = ""
         var component = ""
         var isFirst = true
-        var rest = Substring(String(reflecting: type))
+        var rest = Substring(withoutDiscriminators(String(reflecting: type)))
         while let character = rest.first {
             if rest.hasPrefix("(unknown context at "), let end = rest.firstIndex(of: ")") {
                 rest = rest[rest.index(after: end)...].drop { $0 == "." }

@@ -31,13 +31,34 @@ package func valueText(_ value: Any) -> String {
             text = escaped(String(describing: value))
         }
     }
-    return abridged(text)
+    return abridged(withoutDiscriminators(text))
+}
+
+/// Writes private types as their source does: an optimised build calls them `(Trouble in _39AF…)`.
+func withoutDiscriminators(_ text: String) -> String {
+    guard text.contains(" in _") else { return text }
+    var result = ""
+    var rest = text[...]
+    while let character = rest.popFirst() {
+        let name = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+        let behind = rest.dropFirst(name.count)
+        let discriminator = behind.dropFirst(5).prefix { $0.isHexDigit }
+        if character == "(", !name.isEmpty, behind.hasPrefix(" in _"), discriminator.count >= 16,
+            behind.dropFirst(5 + discriminator.count).first == ")"
+        {
+            result += name
+            rest = behind.dropFirst(6 + discriminator.count)
+        } else {
+            result.append(character)
+        }
+    }
+    return result
 }
 
 /// Describes an error: an enumeration's case or a structure's fields, with the type in front.
 package func errorText(_ error: any Error) -> String {
-    let type = "\(type(of: error))"
-    let text = escaped(String(describing: error))
+    let type = withoutDiscriminators("\(type(of: error))")
+    let text = withoutDiscriminators(escaped(String(describing: error)))
     if text.isEmpty || text == type { return type }
     if Mirror(reflecting: error).displayStyle == .enum, !(error is any CustomStringConvertible) {
         return abridged("\(type).\(text)")
@@ -206,6 +227,7 @@ extension ValueTextTests: SelfTesting {
             "testWritesValuesAsSourceDoes": testWritesValuesAsSourceDoes,
             "testWritesErrors": testWritesErrors,
             "testStaysOnOneLine": testStaysOnOneLine,
+            "testLeavesDiscriminatorsOut": testLeavesDiscriminatorsOut,
             "testAbridgesLongValues": testAbridgesLongValues,
             "testNotesSayWhereValuesDiffer": testNotesSayWhereValuesDiffer,
             "testNotesAreLimited": testNotesAreLimited,
@@ -240,6 +262,15 @@ extension ValueTextTests: SelfTesting {
     private static func testStaysOnOneLine() {
         expectEqual(valueText("a\n\t\r\"\\\u{1B}\u{2028}"), #""a\n\t\r\"\\\u{1b}\u{2028}""#)
         expectEqual(escaped("x\ny"), "x\\ny")
+    }
+
+    private static func testLeavesDiscriminatorsOut() {
+        let hash = "_0123456789ABCDEF0123456789ABCDEF"
+        let rows = [
+            ("(Trouble in \(hash))", "Trouble"), ("Box<(A in \(hash)), (B in \(hash))>.small", "Box<A, B>.small"),
+            ("(A in \(hash))(x: 1)", "A(x: 1)"), ("(a in _b)", "(a in _b)"), ("(A in \(hash)", "(A in \(hash)"),
+        ]
+        for (text, plain) in rows { expectEqual(withoutDiscriminators(text), plain) }
     }
 
     private static func testAbridgesLongValues() {

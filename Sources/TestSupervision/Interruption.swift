@@ -28,7 +28,7 @@ package enum Interruption {
     package static var signal: Int32? { signalNumber == 0 ? nil : signalNumber }
 
     /// Why runs are to end now, if they are.
-    static var reason: String? {
+    package static var reason: String? {
         if let signal { return signalName(signal) }
         return deadline.map { ContinuousClock.now >= $0 } ?? false ? "its time limit" : nil
     }

@@ -60,8 +60,7 @@ package final class TestRun {
         for index in chosen where duplicates.contains(index) { pass(duplicateResult(plan[index]), index) }
         queue = ordered(runnable, memory)[...]
         try runQueue()
-        for index in selected { waiting[index] = waiting[index] ?? TestResult(test: plan[index], outcome: .notRun) }
-        passOn()
+        passOnRest()
         reportWarnings(first.warnings)
         memory.store(failed: failedNames, run: Set(done.map { plan[$0].name }), for: module)
         return checkedTally()
@@ -261,12 +260,23 @@ package final class TestRun {
             case .passed: tally.passed += 1
             case .failed: tally.failed += 1
             case .skipped: tally.skipped += 1
-            case .notRun: tally.notRun += 1
             }
             tally.knownIssues += result.issues.reduce(0) { $0 + ($1.knownReason == nil ? 0 : 1) }
             report(.ended(result))
             if options.slowMilliseconds > 0, result.nanoseconds > options.slowMilliseconds * 1_000_000 {
                 warnSlow(result)
+            }
+        }
+    }
+
+    /// Passes on what waits for tests that will have no result, and counts those.
+    private func passOnRest() {
+        while let index = selected.first {
+            if waiting[index] == nil {
+                tally.notRun += 1
+                selected.removeFirst()
+            } else {
+                passOn()
             }
         }
     }

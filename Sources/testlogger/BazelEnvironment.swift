@@ -20,7 +20,6 @@ struct BazelEnvironment {
 
     /// The path of the file that must be gone when the run is over, else the run has ended too early.
     var prematureExitFile: String? { variables("TEST_PREMATURE_EXIT_FILE") }
-    var junitPath: String? { variables("XML_OUTPUT_FILE") }
     var infrastructureFailureFile: String? { variables("TEST_INFRASTRUCTURE_FAILURE_FILE") }
 
     /// Changes options by what the environment says; an option that was given stays.
@@ -35,6 +34,7 @@ struct BazelEnvironment {
             options.partition = .slice(index: index, count: total)
         }
         if let filter = variables("TESTBRIDGE_TEST_ONLY"), !filter.isEmpty { options.filters.append(filter) }
+        if options.junitPath == nil { options.junitPath = variables("XML_OUTPUT_FILE") }
         if variables("TESTBRIDGE_TEST_RUNNER_FAIL_FAST") == "1" { options.stopsAtFirstFailure = true }
         if options.isShuffled, options.seed == nil, let seed = try number("TEST_RANDOM_SEED") {
             options.seed = UInt64(seed)

@@ -35,6 +35,11 @@ struct Options: Equatable {
     var isListing = false
     var isStable = false
     var wantsHelp = false
+    var format = OutputFormat.text
+    var junitPath: String?
+    var jsonPath: String?
+    /// Print annotations for GitHub's pages, also elsewhere.
+    var isOnGitHub = false
     /// Write what was got in place of the literals that were expected.
     var isAccepting = false
     /// The test to start a debugger on.
@@ -50,7 +55,8 @@ struct Options: Equatable {
         (["--changed"], nil), (["--shard"], "I/N"), (["--partition"], "PART"), (["--timeout"], "MS"),
         (["--slow"], "MS"), (["--slowest"], "N"), (["-j", "--jobs"], "N"), (["--repeat"], "N"),
         (["--until-failure"], nil), (["--shuffle"], "[SEED]"), (["--fail-fast"], nil), (["--stable-output"], nil),
-        (["--accept"], nil), (["--debug"], "TEST"), (["--watch"], nil), (["--coverage"], nil), (["--marker"], "FILE"),
+        (["--accept"], nil), (["--debug"], "TEST"), (["--format"], "FORM"), (["--junit"], "PATH"), (["--json"], "PATH"),
+        (["--github"], nil), (["--watch"], nil), (["--coverage"], nil), (["--marker"], "FILE"),
     ]
 
     /// Reads the words after the program's name.
@@ -121,6 +127,17 @@ struct Options: Equatable {
                 throw UsageError(description: "option '--shuffle' expects a whole number as its seed, not '\(value)'")
             }
             seed = UInt64(value)
+        case "--format":
+            guard let form = OutputFormat(rawValue: value) else {
+                let names = OutputFormat.allCases.map(\.rawValue)
+                throw UsageError(
+                    description: "option '--format' expects one of \(names.joined(separator: ", ")), not '\(value)'"
+                        + suggestion(for: value, among: names))
+            }
+            format = form
+        case "--junit": junitPath = value
+        case "--json": jsonPath = value
+        case "--github": isOnGitHub = true
         case "--watch": isWatching = true
         case "--accept": isAccepting = true
         case "--debug": debuggedTest = value
@@ -179,6 +196,10 @@ struct Options: Equatable {
           -vv                      every test when it begins, too
               --slow MS            a warning for each test that takes longer
               --slowest N          the N slowest tests
+              --format FORM        text, tap, json (lines) or junit
+              --junit PATH         JUnit's XML into a file, too
+              --json PATH          events as JSON lines into a file, too
+              --github             annotations for GitHub's pages, and its step summary; by itself inside GitHub Actions
               --coverage           the lines that the tests reach, of a build with --enable-code-coverage, as a summary
                                    and in lcov's form beside the image
               --stable-output      no times, and paths relative to the package, so that output can be compared

@@ -26,7 +26,21 @@ final class SubjectRunner {
     /// Images that have been linked already, in an earlier repetition.
     private var linkedImages: Set<String> = []
 
-    init(_ options: Options) { self.options = options }
+    private let reports: Reports
+
+    init(_ options: Options) {
+        self.options = options
+        reports = Reports(options, root: Subjects(directory: FileAccess.currentDirectory).root)
+    }
+
+    /// Writes the reports, however far the run has come.
+    func finishReports(_ end: RunEnd) {
+        if options.isListing { return }
+        do throws(SystemError) { try reports.finish(end) } catch {
+            TestLogger.complain(error.description)
+            add(.notRun)
+        }
+    }
 
     /// Runs one subject; afterwards `status` is the worst so far.
     func run(_ subject: Subject, _ runOptions: RunOptions) {
@@ -122,7 +136,8 @@ final class SubjectRunner {
                 for test in tests { print("\(test.module).\(test.name)") }
             }
             if case .ended(let result) = event, options.slowestCount > 0 { noteSlow(result) }
-            for line in reporter.lines(for: event) { print(line) }
+            if !options.isListing { reports.add(event) }
+            if options.format == .text { for line in reporter.lines(for: event) { print(line) } }
         }
         if options.wantsCoverage { CoverageReport(module).begin() }
         do throws(RunError) {

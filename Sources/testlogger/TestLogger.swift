@@ -91,10 +91,15 @@ struct TestLogger {
             if options.isUntilFailure, runner.status != .passed { break }
             if options.isListing || runner.tally.planned == 0 { break }
         }
+        let elapsed = (ContinuousClock.now - start).components
+        let nanoseconds = Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000)
+        runner.finishReports(
+            RunEnd(earlyReason: Interruption.reason.map { "ended by \($0)" }, nanoseconds: nanoseconds))
         let status = verdict(runner, runOptions)
+        guard options.format == .text else { return status == .passed ? createMarker() : status }
         if runner.status == .failed, repetition > 1 { print("failed in repetition \(repetition)") }
         printSlowest(runner)
-        printSummary(runner, start)
+        printSummary(runner, nanoseconds)
         if options.isAccepting {
             let paths = PathStyle(
                 root: Subjects(directory: FileAccess.currentDirectory).root, isRelative: options.isStable)
@@ -148,15 +153,14 @@ struct TestLogger {
         }
     }
 
-    private func printSummary(_ runner: SubjectRunner, _ start: ContinuousClock.Instant) {
+    private func printSummary(_ runner: SubjectRunner, _ nanoseconds: Int) {
         let tally = runner.tally
         if options.isListing || tally.planned == 0 && !tally.isRed { return }
         if options.verbosity == .quiet, !tally.isRed { return }
-        let elapsed = (ContinuousClock.now - start).components
         let summary = SummaryText(
             passed: tally.passed, failed: tally.failed, skipped: tally.skipped, notRun: tally.notRun,
             knownIssues: tally.knownIssues, moduleIssues: tally.moduleIssues, warnings: tally.warnings,
-            nanoseconds: Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000))
+            nanoseconds: nanoseconds)
         print(summary.line(isStable: options.isStable))
     }
 

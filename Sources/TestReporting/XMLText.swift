@@ -1,0 +1,142 @@
+// Writes XML 1.0 that every parser accepts, whatever the texts hold.
+
+struct XMLText: Sendable {
+    private(set) var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+    private var openNames: [String] = []
+
+    /// Starts an element on a line of its own; an attribute without a value is left out.
+    mutating func begin(_ name: String, _ attributes: [(name: String, value: String?)] = []) {
+        addTag(name, attributes)
+        text += ">\n"
+        openNames.append(name)
+    }
+
+    mutating func end() {
+        guard let name = openNames.popLast() else { return }
+        indent()
+        text += "</\(name)>\n"
+    }
+
+    /// Adds an element that holds nothing but text.
+    mutating func add(_ name: String, _ attributes: [(name: String, value: String?)] = [], content: String = "") {
+        addTag(name, attributes)
+        if content.isEmpty {
+            text += "/>\n"
+        } else {
+            text += ">"
+            text += Self.escaped(content)
+            text += "</\(name)>\n"
+        }
+    }
+
+    private mutating func addTag(_ name: String, _ attributes: [(name: String, value: String?)]) {
+        indent()
+        text += "<\(name)"
+        for attribute in attributes {
+            guard let value = attribute.value else { continue }
+            text += " \(attribute.name)=\""
+            text += Self.escaped(value, isAttribute: true)
+            text += "\""
+        }
+    }
+
+    private mutating func indent() {
+        for _ in openNames { text += "  " }
+    }
+
+    /// Escapes what has a meaning in XML and drops what may not stand in it.
+    ///
+    /// Every `>` is escaped, so `]]>` cannot occur. A parser turns line ends and tabs in attributes into spaces, and
+    /// carriage returns anywhere into line ends, unless they are written as references.
+    // SPEC: XML 1.0, 2.2 (Char), 2.4, 2.11 and 3.3.3.
+    static func escaped(_ text: String, isAttribute: Bool = false) -> String {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.utf8.count)
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;".utf8
+            case "<": result += "&lt;".utf8
+            case ">": result += "&gt;".utf8
+            case "\"": result += "&quot;".utf8
+            case "'": result += "&apos;".utf8
+            case "\r": result += "&#13;".utf8
+            case "\n" where isAttribute: result += "&#10;".utf8
+            case "\t" where isAttribute: result += "&#9;".utf8
+            case "\n", "\t": result.append(UInt8(ascii: scalar))
+            case _ where !isAllowed(scalar): break
+            default: result += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// The text that a parser will see: names that differ only in what is dropped are not two names.
+    static func allowed(_ text: String) -> String {
+        var result = ""
+        result.unicodeScalars.append(contentsOf: text.unicodeScalars.filter(isAllowed))
+        return result
+    }
+
+    private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value >= 0x20 && scalar.value != 0xFFFE && scalar.value != 0xFFFF
+            || "\t\n\r".unicodeScalars.contains(scalar)
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension XMLText: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testEscapesWhatHasAMeaning": testEscapesWhatHasAMeaning,
+            "testDropsWhatIsNoXML": testDropsWhatIsNoXML,
+            "testNestsElements": testNestsElements,
+        ]
+    }
+
+    private static func testEscapesWhatHasAMeaning() {
+        let rows = [
+            ("", "", ""), ("a&<>\"'é😀", "a&amp;&lt;&gt;&quot;&apos;é😀", "a&amp;&lt;&gt;&quot;&apos;é😀"),
+            ("]]>", "]]&gt;", "]]&gt;"), ("a\r\n\tb", "a&#13;\n\tb", "a&#13;&#10;&#9;b"),
+        ]
+        for (text, content, attribute) in rows {
+            expectEqual(escaped(text), content)
+            expectEqual(escaped(text, isAttribute: true), attribute)
+        }
+    }
+
+    private static func testDropsWhatIsNoXML() {
+        let rows: [(UInt32, Bool)] = [
+            (0, false), (8, false), (9, true), (0xB, false), (0x1B, false), (0x1F, false), (0x20, true), (0x7F, true),
+            (0x85, true), (0xD7FF, true), (0xE000, true), (0xFFFD, true), (0xFFFE, false), (0xFFFF, false),
+            (0x10000, true), (0x10FFFF, true),
+        ]
+        for (value, isKept) in rows {
+            let text = Unicode.Scalar(value).map { String(Character($0)) } ?? ""
+            expectEqual(escaped("[\(text)]"), isKept ? "[\(text)]" : "[]", "U+\(String(value, radix: 16))")
+            expectEqual(allowed("[\(text)]"), isKept ? "[\(text)]" : "[]", "U+\(String(value, radix: 16))")
+        }
+    }
+
+    private static func testNestsElements() {
+        var xml = XMLText()
+        xml.begin("a", [("b", "1"), ("c", nil)])
+        xml.add("d")
+        xml.add("e", content: "<")
+        xml.end()
+        expectEqual(
+            xml.text,
+            """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <a b="1">
+              <d/>
+              <e>&lt;</e>
+            </a>
+
+            """)
+    }
+}
+#endif

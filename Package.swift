@@ -60,5 +60,6 @@ let package = Package(
             plugins: ["InClassTests"]),
         .testTarget(name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistStreaming"]),
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
+        .testTarget(name: "TestloggerTests", dependencies: ["testlogger"], exclude: ["Goldens"]),
     ]
 )

@@ -12,7 +12,7 @@ struct TestLogger: CommandPlugin {
             return
         }
         let tool = try context.tool(named: "testlogger").url
-        let (names, options) = split(arguments)
+        let (names, options) = try split(arguments, tool)
         if options.contains("--help") || options.contains("-h") {
             try run(tool, ["--help"])
             return
@@ -30,23 +30,22 @@ struct TestLogger: CommandPlugin {
         try run(tool, options + modules.map(\.descriptionURL.path))
     }
 
-    /// Separates target names from options and their values.
-    private func split(_ arguments: [String]) -> (names: [String], options: [String]) {
-        let withValue: Set<String> = [
-            "-tt", "--test-type", "--filter", "--skip", "--timeout", "--shard", "--partition", "--slow", "--slowest",
-            "-j",
-            "--jobs", "--repeat", "--debug", "--format", "--junit", "--json",
-        ]
-        var names: [String] = []
-        var options: [String] = []
-        var rest = arguments[...]
-        while let word = rest.popFirst() {
-            // A line of a source goes to the tool as it is.
-            if !word.hasPrefix("-"), !word.contains(":") { names.append(word) } else { options.append(word) }
-            if word == "--shuffle", let seed = rest.first, UInt64(seed) != nil { options.append(rest.removeFirst()) }
-            if withValue.contains(word), let value = rest.popFirst() { options.append(value) }
-        }
-        return (names, options)
+    /// Separates target names from options and their values, which only the tool itself can tell apart.
+    private func split(_ arguments: [String], _ tool: URL) throws -> (names: [String], options: [String]) {
+        let output = Pipe()
+        let process = Process()
+        process.executableURL = tool
+        process.arguments = ["--read-only"] + arguments
+        process.standardOutput = output
+        try process.run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        // The tool has said what is wrong.
+        guard process.terminationStatus == 0 else { exit(process.terminationStatus) }
+        let words = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+            .dropLast().map(String.init)
+        let parts = words.split(separator: "--", maxSplits: 1, omittingEmptySubsequences: false)
+        return (Array(parts[0]), Array(parts[1]))
     }
 
     private func selectedModules(_ context: PluginContext, _ names: [String], _ layout: BuildLayout) throws
@@ -61,6 +60,7 @@ struct TestLogger: CommandPlugin {
                     folder: context.pluginWorkDirectoryURL.appending(path: layout.configuration), clang: clang)
             }
             .filter(\.canHaveTests)
+            .sorted { $0.target.name < $1.target.name }
         let known = testable.map(\.target.name)
         for name in names where !known.contains(name) {
             throw Failure(

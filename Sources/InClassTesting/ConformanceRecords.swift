@@ -80,6 +80,11 @@ enum ConformanceRecords {
                 rest = rest[rest.index(after: end)...].drop { $0 == "." }
                 continue
             }
+            // A type in an extension of another module's type.
+            if rest.hasPrefix("(extension in "), let end = rest.firstIndex(of: ":") {
+                rest = rest[rest.index(after: end)...]
+                continue
+            }
             rest.removeFirst()
             switch character {
             case ".":
@@ -399,6 +404,9 @@ extension PinnedTable.Row: SelfTesting where Key == Int, Value == String, Elemen
     }
 }
 
+/// A type in an extension of another module's.
+extension Int { fileprivate struct Digit {} }
+
 extension ConformanceRecords: SelfTesting {
     static var testSelectors: TestSelectors {
         [
@@ -420,7 +428,8 @@ extension ConformanceRecords: SelfTesting {
         let rows: [(Any.Type, String)] = [
             (Int.self, "Int"), ([Int].self, "Array<Int>"), (PinnedTable<Int, String>.self, "PinnedTable<Int, String>"),
             ([String: [Int]].self, "Dictionary<String, Array<Int>>"), (Unicode.Scalar.self, "Unicode.Scalar"),
-            (Local.self, "ConformanceRecords.Local"),
+            (Local.self, "ConformanceRecords.Local"), (Int.Digit.self, "Int.Digit"),
+            ([Int.Digit].self, "Array<Int.Digit>"),
         ]
         for (type, name) in rows { expectEqual(displayName(type), name) }
     }

@@ -37,9 +37,11 @@ package struct DiagnosticReporter: Sendable {
         case .planned:
             return []
         case .began(let test):
-            return verbosity >= .progress ? ["begin \(test.name)"] : []
+            return verbosity >= .progress && !isStable ? ["begin \(test.name)"] : []
         case .ended(let result):
-            return lines(for: result)
+            // Several workers begin tests in any order; they end in that of the plan.
+            let beginning = verbosity >= .progress && isStable ? ["begin \(result.test.name)"] : []
+            return beginning + lines(for: result)
         case .moduleIssue(let module, let issue):
             return text.lines(for: issue, of: nil, module: module).map { coloured($0) }
         case .warning(let warning):

@@ -33,14 +33,17 @@ package struct DiagnosticText: Sendable {
 
     /// One line in the compiler's form, without its newline.
     package func line(_ severity: Severity, at place: SourcePlace, _ message: String) -> String {
-        "\(paths.text(place.path)):\(place.line):\(place.column): \(severity.rawValue): \(message)"
+        let message = Self.withoutPlaces(message, isMessage: true)
+        return "\(paths.text(place.path)):\(place.line):\(place.column): \(severity.rawValue): \(message)"
     }
 
     /// The lines of an issue: what was got and expected, then a note for each detail.
     package func lines(for issue: TestIssue, of test: PlannedTest?, module: String = "") -> [String] {
         let place = SourcePlace(path: issue.path, line: issue.line, column: issue.column)
         var lines = [line(.error, at: place, Self.message(for: issue, of: test, module: module))]
-        if let fixIt = issue.fixIt { lines.append(self.line(for: fixIt)) }
+        // A fix-it that replaces a range is for `--accept` only: Emacs takes `x.swift:3:5-3` for a file, Vim loses the
+        // column.
+        if let fixIt = issue.fixIt, fixIt.end == fixIt.start { lines.append(self.line(for: fixIt)) }
         for note in issue.notes { lines.append(line(.note, at: place, Self.harmless(note))) }
         for caller in issue.callers { lines.append(line(.note, at: caller, "called from here")) }
         return lines
@@ -126,31 +129,46 @@ package struct DiagnosticText: Sendable {
 
     /// The lines of captured output, marked so that no reader takes one for a diagnostic.
     ///
-    /// The quote stops Swift Build's pattern; the colon taken out of `:3: error:` stops VS Code's.
+    /// The quote stops Swift Build's pattern, the spaces in what looks like a place those of editors.
     package static func captured(_ output: [UInt8], omittedCount: Int) -> [String] {
         guard !output.isEmpty else { return [] }
         var text = String(decoding: output, as: UTF8.self)
         if text.hasSuffix("\n") { text.removeLast() }
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            "  ' " + withoutLocation(escaped(String(line)))
+            "  ' " + withoutPlaces(escaped(String(line)), isMessage: false)
         }
         if omittedCount > 0 { lines.insert("  ' … \(omittedCount) bytes left out …", at: 0) }
         return lines
     }
 
-    /// Takes the last colon out of each `:3: error:`.
-    private static func withoutLocation(_ line: String) -> String {
-        var result = ""
-        var rest = Substring(line)
-        while let colon = rest.firstIndex(of: ":") {
-            result += rest[..<colon]
-            rest = rest[rest.index(after: colon)...]
-            let following = rest.drop { $0 == " " }
-            let isNumbered = result.last.map { $0.isASCII && $0.isNumber } ?? false
-            let isSeverity = ["error", "warning", "note", "fixit"].contains { following.hasPrefix($0) }
-            if !(isNumbered && isSeverity) { result += ":" }
+    /// Puts a space behind each number that an editor would take for the line of a place.
+    ///
+    /// Vim and Emacs take any `word:NUMBER:` for one, `word(NUMBER):` and `word|NUMBER|` too, and Vim even a number and
+    /// a colon anywhere behind a text in double quotes. Only the last is looked for in a message of ours, which has a
+    /// place of its own in front.
+    private static func withoutPlaces(_ line: String, isMessage: Bool) -> String {
+        let scalars = Array(line.unicodeScalars)
+        guard scalars.contains(where: isDigit) else { return line }
+        var result = String.UnicodeScalarView()
+        var quoteCount = 0
+        for (index, scalar) in scalars.enumerated() {
+            result.append(scalar)
+            if scalar == "\"" { quoteCount += 1 }
+            guard isDigit(scalar), index + 1 < scalars.count else { continue }
+            let isBehindQuotes = quoteCount >= 2 && scalars[(index + 1)...].starts(with: ": ".unicodeScalars)
+            if isBehindQuotes || !isMessage && isLine(endingAt: index, in: scalars) { result.append(" ") }
         }
-        return result + rest
+        return String(result)
+    }
+
+    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+
+    /// Whether the number that ends here stands between the marks of a place.
+    private static func isLine(endingAt index: Int, in scalars: [Unicode.Scalar]) -> Bool {
+        let rest = scalars[(index + 1)...]
+        guard [":", "|", "):"].contains(where: { rest.starts(with: $0.unicodeScalars) }) else { return false }
+        let before = scalars[..<index].reversed().drop(while: isDigit).drop { $0 == " " }
+        return before.first.map { ":(|,.-".unicodeScalars.contains($0) } ?? false
     }
 }
 
@@ -168,6 +186,7 @@ extension DiagnosticText: SelfTesting {
             "testNotesFollowTheirError": testNotesFollowTheirError,
             "testFixItIsWrittenForXcode": testFixItIsWrittenForXcode,
             "testCapturedOutputIsNoDiagnostic": testCapturedOutputIsNoDiagnostic,
+            "testNumberBehindQuotesIsNoLine": testNumberBehindQuotesIsNoLine,
         ]
     }
 
@@ -221,11 +240,26 @@ extension DiagnosticText: SelfTesting {
             ["/s.swift:3:4: warning: w", #"/s.swift:3:4: fixit: \"testA\"\u003a testA, "#])
     }
 
+    private static func testNumberBehindQuotesIsNoLine() {
+        let rows = [
+            ("got \"a\" for row 3: b", "got \"a\" for row 3 : b"), ("got 3: b", "got 3: b"),
+            ("\"a\" at 10:30", "\"a\" at 10:30"),
+            ("[1: \"a\", 2: \"b\"]", "[1: \"a\", 2 : \"b\"]"),
+        ]
+        let place = SourcePlace(path: "/s.swift", line: 3, column: 4)
+        for (message, text) in rows {
+            expectEqual(
+                DiagnosticText(paths: PathStyle()).line(.error, at: place, message), "/s.swift:3:4: error: \(text)")
+        }
+    }
+
     private static func testCapturedOutputIsNoDiagnostic() {
         let rows: [(String, [String])] = [
             ("", []), ("a\n", ["  ' a"]), ("a\n\nb", ["  ' a", "  ' ", "  ' b"]),
-            ("x.swift:3:1: error: y", ["  ' x.swift:3:1 error: y"]), ("\u{1B}[0m", [#"  ' \u{1b}[0m"#]),
-            ("10:30 note", ["  ' 10:30 note"]), ("a:1:  warning: b:2: note: c", ["  ' a:1  warning: b:2 note: c"]),
+            ("x.swift:3:1: error: y", ["  ' x.swift:3 :1 : error: y"]), ("\u{1B}[0m", [#"  ' \u{1b}[0m"#]),
+            ("10:30 note", ["  ' 10:30 note"]), ("a:1:  warning: b:2: note: c", ["  ' a:1 :  warning: b:2 : note: c"]),
+            ("f.c(3): a", ["  ' f.c(3 ): a"]), ("f|3| a", ["  ' f|3 | a"]), ("12:30:45 a", ["  ' 12:30 :45 a"]),
+            ("\"f\" 3: a", ["  ' \"f\" 3 : a"]), ("[1: 2]", ["  ' [1: 2]"]),
         ]
         for (output, lines) in rows { expectEqual(captured(Array(output.utf8), omittedCount: 0), lines) }
         expectEqual(captured([0x61], omittedCount: 7), ["  ' … 7 bytes left out …", "  ' a"])

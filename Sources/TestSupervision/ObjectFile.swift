@@ -9,7 +9,7 @@ import Musl
 import Glibc
 #endif
 
-/// A 64-bit little-endian ELF file.
+/// A 64-bit little-endian ELF file of this machine's architecture.
 struct ObjectFile {
     private let bytes: [UInt8]
     private let sections: [(name: Int, offset: Int, size: Int)]
@@ -24,12 +24,13 @@ struct ObjectFile {
     init?(bytes: [UInt8]) {
         guard bytes.count >= 64, bytes[0...5].elementsEqual([0x7F, 0x45, 0x4C, 0x46, 2, 1]) else { return nil }
         func number(at offset: Int, _ size: Int) -> Int? {
-            guard offset >= 0, offset + size <= bytes.count else { return nil }
+            guard offset >= 0, offset <= bytes.count - size else { return nil }
             var value: UInt64 = 0
             for index in (0..<size).reversed() { value = value << 8 | UInt64(bytes[offset + index]) }
             return Int(exactly: value)
         }
-        guard let table = number(at: 0x28, 8), let size = number(at: 0x3A, 2), let count = number(at: 0x3C, 2),
+        guard number(at: 0x12, 2) == Self.machine, let table = number(at: 0x28, 8), table <= bytes.count,
+            let size = number(at: 0x3A, 2), let count = number(at: 0x3C, 2),
             let nameIndex = number(at: 0x3E, 2)
         else { return nil }
         var sections: [(name: Int, offset: Int, size: Int)] = []
@@ -38,12 +39,24 @@ struct ObjectFile {
             guard let name = number(at: header, 4), let offset = number(at: header + 0x18, 8),
                 let length = number(at: header + 0x20, 8)
             else { return nil }
-            sections.append((name, offset, length))
+            // What lies beyond the end stays there, however far it is.
+            sections.append((name, min(offset, bytes.count), min(length, bytes.count + 1)))
         }
         guard nameIndex < sections.count else { return nil }
         self.bytes = bytes
         self.sections = sections
         self.nameTable = sections[nameIndex].offset
+    }
+
+    /// `e_machine` of the objects that can run here.
+    private static var machine: Int {
+        #if arch(arm64)
+        0xB7
+        #elseif arch(x86_64)
+        0x3E
+        #elseif arch(riscv64)
+        0xF3
+        #endif
     }
 
     /// Where the sections of this name are in the file.
@@ -131,6 +144,25 @@ extension ObjectFile: SelfTesting {
         let header: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1] + [UInt8](repeating: 0xFF, count: 58)
         expectNil(ObjectFile(bytes: header))
         expectNil(ObjectFile(path: "/"))
+        // Numbers as large as they come must not overflow, nor may another machine's object pass.
+        var large = header
+        large.replaceSubrange(0x12..<0x14, with: [UInt8(truncatingIfNeeded: machine), 0])
+        large[0x2F] = 0x7F
+        expectNil(ObjectFile(bytes: large))
+        large.replaceSubrange(0x28..<0x40, with: [UInt8](repeating: 0, count: 24))
+        large[0x28] = 0x40
+        large[0x3A] = 0x40
+        large[0x3C] = 1
+        large += [UInt8](repeating: 0xFF, count: 0x18) + [UInt8](repeating: 0, count: 40)
+        for index in [0x5F, 0x67] { large[index] = 0x7F }
+        for index in 0x58..<0x5F { large[index] = 0xFF }
+        for index in 0x60..<0x67 { large[index] = 0xFF }
+        let object = ObjectFile(bytes: large)
+        expectNotNil(object, "sections beyond the end")
+        expectFalse(object?.hasSection("x") ?? true)
+        expectEqual(object?.mentions(symbol: "x"), false)
+        large[0x12] ^= 1
+        expectNil(ObjectFile(bytes: large), "another machine's object")
     }
 
     private static func testFindsThisVeryImage() throws {

@@ -120,7 +120,9 @@ package struct TestSelection: Sendable {
             mistakes.append("there is no test type '\(type)'" + suggestion(for: type, among: types.sorted()))
         }
         for filter in filters where !tests.contains(where: filter.matches) {
-            mistakes.append("no test matches '\(filter.text)'" + suggestion(for: filter.text, among: tests.map(\.name)))
+            mistakes.append(
+                "no test matches '\(filter.text)'"
+                    + suggestion(for: filter.text, among: tests.flatMap { [$0.name, $0.testName] }))
         }
         return mistakes
     }

@@ -11,6 +11,8 @@ struct UsageError: Error, Equatable, CustomStringConvertible {
 struct Options: Equatable {
     /// Modules, descriptions, objects and images, as they were written.
     var subjects: [String] = []
+    /// Everything else, as it was written: options and their values.
+    var optionWords: [String] = []
     /// Places in the sources whose tests are to run.
     var lines: [SourceLine] = []
     var testTypes: [String] = []
@@ -65,13 +67,19 @@ struct Options: Equatable {
         var isEndOfOptions = false
         while let word = rest.popFirst() {
             guard word.hasPrefix("-"), word != "-", !isEndOfOptions else {
-                if let line = SourceLine(word) { lines.append(line) } else { subjects.append(word) }
+                if let line = SourceLine(word) {
+                    lines.append(line)
+                    optionWords.append(word)
+                } else {
+                    subjects.append(word)
+                }
                 continue
             }
             if word == "--" {
                 isEndOfOptions = true
                 continue
             }
+            optionWords.append(word)
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let option = Self.known.first(where: { $0.names.contains(parts[0]) }), let name = option.names.last
             else {
@@ -85,12 +93,14 @@ struct Options: Equatable {
                     value = parts[1]
                 } else if let next = rest.first, UInt64(next) != nil {
                     value = rest.removeFirst()
+                    optionWords.append(value)
                 }
             } else if let valueName = option.value {
                 guard let given = parts.count == 2 ? parts[1] : rest.popFirst() else {
                     throw UsageError(description: "option '\(parts[0])' expects \(valueName) after it")
                 }
                 value = given
+                if parts.count == 1 { optionWords.append(given) }
             } else if parts.count == 2 {
                 throw UsageError(description: "option '\(parts[0])' takes no value, but is given '\(parts[1])'")
             }
@@ -235,6 +245,9 @@ extension Options: SelfTesting {
         expectEqual(options.verbosity, .tests)
         expectEqual(options.timeoutMilliseconds, 50)
         expectEqual(options.subjects, ["M", "-x"])
+        expectEqual(
+            options.optionWords,
+            ["-tt", "slow", "--test-type=unit", "--filter", "a", "--skip=b", "-v", "--timeout", "50"])
         expectEqual(try Options(["-vv", "-v"]).verbosity, .progress)
         expectEqual(try Options(["--shuffle", "7", "M"]).seed, 7)
         expectEqual(try Options(["--shuffle", "M"]).subjects, ["M"])

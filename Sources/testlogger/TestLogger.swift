@@ -27,7 +27,13 @@ struct TestLogger {
         let bazel = BazelEnvironment()
         var status: Int32
         do throws(UsageError) {
-            var options = try Options(Array(CommandLine.arguments.dropFirst()))
+            let words = CommandLine.arguments.dropFirst()
+            if words.first == "--read-only" {
+                let options = try Options(Array(words.dropFirst()))
+                for word in options.subjects + ["--"] + options.optionWords { print(word) }
+                return
+            }
+            var options = try Options(Array(words))
             if options.wantsHelp {
                 print(Options.help)
                 return

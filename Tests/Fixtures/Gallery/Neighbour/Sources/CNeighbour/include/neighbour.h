@@ -1,0 +1,1 @@
+int neighbour_double(int number);

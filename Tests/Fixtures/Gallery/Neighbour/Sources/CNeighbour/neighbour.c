@@ -1,0 +1,3 @@
+#include "neighbour.h"
+
+int neighbour_double(int number) { return 2 * number; }

@@ -1,0 +1,1 @@
+// Tests the types of the executable that this target depends on.

@@ -1,0 +1,5 @@
+import Kinds
+import LifeCycles
+import Resources
+
+print(Zebra(), Texts.simple() ?? "none")

@@ -1,0 +1,157 @@
+// A build with a failing test fails where the test does, and leaves what depends on it unbuilt; a passed test is not
+// run again and recompiles nothing; a release holds nothing of the tests.
+
+import Foundation
+import Testing
+
+extension TestloggerTests {
+    @Suite(.serialized)
+    struct BuildTests {
+        private static let source = "Sources/Stock/Stock.swift"
+        private static let expectation = #"expectEqual(count(of: "pens"), 2, "count after adding")"#
+        private static let broken = #"expectEqual(count(of: "pens"), 3, "count after adding")"#
+
+        /// How often the tests have run, which they write down themselves.
+        private func runs(_ package: FixturePackage) throws -> Int {
+            guard let path = package.built(".img.runs").first else { return 0 }
+            return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").count
+        }
+
+        private func app(_ package: FixturePackage) -> String? {
+            let products = ["/debug/shop", "/Debug-linux/shop"]
+            return package.built("/shop").first { path in
+                products.contains(where: path.hasSuffix) && FileManager.default.isExecutableFile(atPath: path)
+                    && (try? FileManager.default.contentsOfDirectory(atPath: path)) == nil
+            }
+        }
+
+        /// The times of everything that compiling makes.
+        private func compiledTimes(_ package: FixturePackage) throws -> [String: Date] {
+            let paths = package.built(".o").filter {
+                $0.contains("Stock") || $0.contains("shop") || $0.contains("main")
+            }
+            return Dictionary(uniqueKeysWithValues: try paths.map { ($0, try package.modificationTime(of: $0)) })
+        }
+
+        /// The whole story, in a folder whose name has spaces, and under Swift Build a quote.
+        @Test(arguments: BuildSystem.allCases)
+        func story(system: BuildSystem) throws {
+            let package = try FixturePackage("Shop", as: system == .native ? "A corner shop" : "The Baker's päckage")
+            // Readers of diagnostics lose a path with a quote in it, hence the relative one.
+            let path = system == .native ? package.file(Self.source).path : Self.source
+            let line = "\(path):30:20: error: got 2 instead of expected 3 for count after adding (Stock.testAdds)"
+
+            try package.replace(Self.expectation, with: Self.broken, in: Self.source)
+            var result = try package.build(system)
+            #expect(result.status != 0)
+            #expect(result.lines.contains(line), "\(result)")
+            #expect(result.lines.contains { $0.hasPrefix("2 tests, 1 passed, 1 failed (") }, "\(result)")
+            #expect(app(package) == nil, "the app is not built")
+            #expect(try runs(package) == 1)
+
+            // A failure is no news that is told only once.
+            result = try package.build(system)
+            #expect(result.status != 0)
+            #expect(result.lines.contains(line), "\(result)")
+            #expect(try runs(package) == 2)
+
+            result = try package.swift("run", "--build-system", system.rawValue, "shop")
+            #expect(result.status != 0)
+            #expect(!result.output.contains("pens: 3"), "\(result)")
+            #expect(app(package) == nil)
+
+            try package.replace(Self.broken, with: Self.expectation, in: Self.source)
+            result = try package.build(system)
+            #expect(result.status == 0, "\(result)")
+            var passed = try runs(package)
+            result = try package.swift("run", "--build-system", system.rawValue, "shop")
+            #expect(result.output.hasSuffix("pens: 3\n"), "\(result)")
+            // Swift Build runs a command again, once, when it builds another set of targets than the last time.
+            if system == .swiftbuild {
+                _ = try package.build(system)
+                #expect(try runs(package) <= passed + 2)
+                passed = try runs(package)
+            }
+
+            // Nothing has changed: no test runs, nothing is compiled or linked.
+            let before = try compiledTimes(package)
+            let binary = try #require(app(package))
+            let linked = try package.modificationTime(of: binary)
+            result = try package.build(system)
+            #expect(result.status == 0)
+            #expect(try runs(package) == passed)
+            #expect(try compiledTimes(package) == before)
+            #expect(try package.modificationTime(of: binary) == linked)
+
+            // An edit that passes: the library is compiled and tested again, the marker is left alone, and so the app
+            // is linked but not compiled.
+            let marker = try #require(package.built("StockTested.swift").first)
+            let marked = try package.modificationTime(of: marker)
+            try package.replace(
+                "counts[article, default: 0] += count", with: "counts[article] = self.count(of: article) + count",
+                in: Self.source)
+            result = try package.build(system)
+            #expect(result.status == 0, "\(result)")
+            #expect(try runs(package) == passed + 1)
+            #expect(try package.modificationTime(of: marker) == marked)
+            let after = try compiledTimes(package)
+            for (path, time) in before where path.contains("main.swift") || path.contains("StockTested") {
+                #expect(after[path] == time, "\(path) is compiled again")
+            }
+            #expect(
+                before.contains {
+                    $0.key.contains("Stock.swift.o") || $0.key.hasSuffix("/Stock.o") ? after[$0.key] != $0.value : false
+                })
+
+            // Broken again: what was built stays as it was, and is not run.
+            let relinked = try package.modificationTime(of: binary)
+            try package.replace(Self.expectation, with: Self.broken, in: Self.source)
+            result = try package.swift("run", "--build-system", system.rawValue, "shop")
+            #expect(result.status != 0)
+            #expect(!result.output.contains("pens: 3"), "\(result)")
+            #expect(result.lines.contains(line), "\(result)")
+            #expect(try package.modificationTime(of: binary) == relinked)
+        }
+
+        /// The text of a release is the one of a package that never had tests.
+        @Test(.enabled(if: RunningPrograms.path(of: "objcopy") != nil, "objcopy is not installed"))
+        func releaseHoldsNothingOfTests() throws {
+            let package = try FixturePackage("Shop", as: "Release")
+            func text() throws -> Data {
+                let result = try package.build(.native, "-c", "release")
+                #expect(result.status == 0, "\(result)")
+                let sections = package.file("text")
+                let copied = try RunningPrograms.run(
+                    [
+                        "objcopy", "-O", "binary", "--only-section=.text", package.file(".build/release/shop").path,
+                        sections.path,
+                    ],
+                    in: package.folder)
+                #expect(copied.status == 0, "\(copied)")
+                return try Data(contentsOf: sections)
+            }
+            let withTests = try text()
+            #expect(withTests.count > 1000)
+            let source = try package.text(of: Self.source)
+            let start = try #require(source.firstRange(of: "#if DEBUG"))
+            try package.write(String(source[..<start.lowerBound]), to: Self.source)
+            #expect(try text() == withTests)
+            // Nor does it matter whether the package has ever heard of InClassTesting.
+            var manifest = try package.text(of: "Package.swift")
+            manifest = manifest.replacing(/,\s*plugins: \[.*?\]/, with: "")
+            manifest = manifest.replacing(/, dependencies: \[.product.*?\]/, with: "").replacing(
+                /dependencies: \[.package.*?\],/, with: "")
+            #expect(!manifest.contains("name: \"InClassTesting\""))
+            try package.write(manifest, to: "Package.swift")
+            #expect(try text() == withTests)
+        }
+
+        /// What the README shows, built as it stands.
+        @Test func quickStart() throws {
+            let package = try FixturePackage(copying: "Examples/QuickStart", dependencyPath: "../..", as: "QuickStart")
+            let result = try package.build()
+            #expect(result.status == 0, "\(result)")
+            #expect(package.built("Tested.swift").count == 1)
+        }
+    }
+}

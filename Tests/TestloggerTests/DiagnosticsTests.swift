@@ -1,0 +1,123 @@
+// What testlogger prints, for every way in which a test, a list or a command line can be wrong: goldens.
+
+import Foundation
+import Testing
+
+extension TestloggerTests {
+    @Suite(.serialized)
+    struct DiagnosticsTests {
+        let package: FixturePackage
+
+        init() throws { package = try SharedPackages.diagnostics.get() }
+
+        /// Runs commands in the package and writes them down.
+        private func transcript(_ commands: String...) throws -> String {
+            try commands.map { command in
+                let words = command.split(separator: " ").map { $0 == "''" ? "" : String($0) }
+                let result = try package.testlogger(Array(words.dropFirst()))
+                var text = Goldens.transcript(of: result, as: command)
+                text.replace(package.folder.path, with: "…")
+                return text
+            }.joined(separator: "\n")
+        }
+
+        @Test func expectations() throws {
+            try Goldens.expect(transcript("testlogger --stable-output Expectations"), is: "expectations")
+        }
+
+        @Test func crashesAndExits() throws {
+            try Goldens.expect(transcript("testlogger --stable-output Hostile"), is: "hostile")
+        }
+
+        @Test func timeouts() throws {
+            try Goldens.expect(
+                transcript("testlogger --stable-output --timeout 1500 --test-type hanging Hostile"), is: "timeouts")
+        }
+
+        @Test func lists() throws {
+            try Goldens.expect(transcript("testlogger --stable-output Lists"), is: "lists")
+        }
+
+        @Test func fixtures() throws {
+            try Goldens.expect(transcript("testlogger --stable-output LifeCycle"), is: "life-cycle")
+        }
+
+        @Test func capturedOutput() throws {
+            try Goldens.expect(transcript("testlogger --stable-output Speaking"), is: "captured-output")
+        }
+
+        @Test func outcomesAndSummaries() throws {
+            try Goldens.expect(
+                transcript(
+                    "testlogger --stable-output Quiet", "testlogger --stable-output -v Quiet",
+                    "testlogger --stable-output -vv Quiet",
+                    "testlogger --stable-output --verbose --test-type slow Quiet",
+                    "testlogger --stable-output Quiet --filter Other.testOther",
+                    "testlogger --stable-output -v Quiet Lists --filter testOther --skip Misspelt"),
+                is: "outcomes")
+        }
+
+        @Test func listing() throws {
+            try Goldens.expect(
+                transcript(
+                    "testlogger --list Quiet", "testlogger -l -tt slow -tt network Quiet",
+                    "testlogger --list --filter ^Quiet.*Known Quiet Lists", "testlogger --list --skip . Quiet"),
+                is: "listing")
+        }
+
+        @Test func wrongCommandLines() throws {
+            try Goldens.expect(
+                transcript(
+                    "testlogger", "testlogger --stabel-output Quiet", "testlogger --frobnicate", "testlogger --timeout",
+                    "testlogger --timeout soon Quiet", "testlogger --timeout 0 Quiet", "testlogger --list=yes Quiet",
+                    "testlogger --timeout=soon Quiet", "testlogger Quite", "testlogger Xylophone", "testlogger ''",
+                    "testlogger ./Quiet", "testlogger Package.swift/x", "testlogger /bin/ls", "testlogger missing.o",
+                    "testlogger missing.inclass", "testlogger --filter testPases Quiet", "testlogger --filter ( Quiet",
+                    "testlogger --test-type slw Quiet", "testlogger --filter testPasses --skip testPasses Quiet",
+                    "testlogger NoTests", "testlogger -- --list"),
+                is: "wrong-command-lines")
+        }
+
+        @Test func help() throws {
+            try Goldens.expect(transcript("testlogger --help", "testlogger -h Quiet"), is: "help")
+        }
+
+        /// Two runs print the same, but for times: nothing in the order is left to chance.
+        @Test func runsRepeat() throws {
+            let commands = ["--stable-output", "-vv", "Expectations", "Lists", "Quiet", "LifeCycle"]
+            let first = try package.testlogger(commands)
+            #expect(try package.testlogger(commands).output == first.output)
+        }
+
+        /// Every failure stands exactly at its expectation: the source has its argument list there.
+        @Test func columnsAreTheSources() throws {
+            let result = try package.testlogger(["Expectations"])
+            let found = try IntendedDiagnostics(folder: package.folder.path).diagnostics(in: result.output)
+            #expect(found.count > 100)
+            var expected = Set<FoundDiagnostic>()
+            for name in ["Equality", "Truth", "Throwing", "Values", "Messages"] {
+                let path = package.file("Sources/Expectations/\(name).swift").path
+                let lines = try package.text(of: "Sources/Expectations/\(name).swift").components(separatedBy: "\n")
+                for (index, line) in lines.enumerated() {
+                    // A call's own column is that of its parenthesis, or of its closure where it has no other argument.
+                    guard
+                        let call = line.firstMatch(
+                            of: /\b(?:expect|require|withKnownIssue|fail|resource)[A-Z]?\w*(?:\(| (?={))/),
+                        line.hasPrefix("        "), !line.contains("not reached"), !line.contains("func ")
+                    else { continue }
+                    let column = line[..<call.range.upperBound].utf8.count + (call.output.hasSuffix("(") ? 0 : 1)
+                    expected.insert(FoundDiagnostic(path: path, line: index + 1, column: column, severity: "error"))
+                }
+            }
+            let places = Set(found.filter { $0.severity == "error" })
+            #expect(expected.subtracting(places).sorted() == [])
+            // The rest are errors that were thrown, and a list too long to show, which stand at their tests.
+            for place in places.subtracting(expected) {
+                let lines = try String(contentsOfFile: place.path, encoding: .utf8).components(separatedBy: "\n")
+                let text = String(
+                    decoding: Array(lines[place.line - 1].utf8).dropFirst(place.column - 1), as: UTF8.self)
+                #expect(text.hasPrefix("test"), "\(place)")
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+// A stranger's package with every kind of type and module: its tests run in both build systems, debug and release, and
+// by the command; a green build says nothing of them.
+
+import Foundation
+import Testing
+
+extension TestloggerTests {
+    @Suite(.serialized)
+    struct GalleryTests {
+        static let shared = Result { try FixturePackage("Gallery") }
+        let package: FixturePackage
+
+        init() throws { package = try Self.shared.get() }
+
+        /// The modules that the build plugin tests, in the order of the golden.
+        private static let modules = ["Kinds", "LifeCycles", "Mixed", "Resources", "tool"]
+
+        /// Expects that a build tested the modules, and runs the images it left, each test by name.
+        private func expectTested(
+            _ modules: [String], in configuration: String, sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            let built = package.built(".inclass").filter {
+                $0.contains("/InClassTests/\(configuration)/")
+            }
+            for module in modules {
+                let description = try #require(
+                    built.first { $0.hasSuffix("/\(module).inclass") }, "\(module) in \(configuration)",
+                    sourceLocation: sourceLocation)
+                let start = description.dropLast(".inclass".count)
+                let markers = ["Tested.swift", "Tested.h"].filter {
+                    FileManager.default.fileExists(atPath: start + $0)
+                }
+                #expect(markers.count == 1, "\(module) is tested", sourceLocation: sourceLocation)
+                let result = try package.testlogger(["-v", "--stable-output", description])
+                try Goldens.expect(
+                    Goldens.transcript(of: result, as: "testlogger -v --stable-output \(module)"),
+                    is: "gallery-\(module)",
+                    sourceLocation: sourceLocation)
+            }
+        }
+
+        /// Expects a build to end well and without a word about tests.
+        private func expectQuiet(_ result: ProgramResult, sourceLocation: SourceLocation = #_sourceLocation) {
+            #expect(result.status == 0, "\(result)", sourceLocation: sourceLocation)
+            let news = result.lines.filter { line in
+                // Swift Build's own linker options, which are there without any plugin.
+                !line.contains("argument unused during compilation: '-rdynamic'")
+                    && (line.contains("warning:") || line.contains("error:") || line.contains(" passed")
+                        || line.contains("tests,"))
+            }
+            #expect(news == [], sourceLocation: sourceLocation)
+        }
+
+        @Test func nativeDebug() throws {
+            expectQuiet(try package.build(.native))
+            try expectTested(Self.modules, in: "debug")
+            let app = try RunningPrograms.run([package.file(".build/debug/app").path], in: package.folder)
+            #expect(app.output == "Zebra() simple text\n\n")
+        }
+
+        /// The command needs no plugin on any target, and finds the tests of all.
+        @Test func command() throws {
+            let all = try package.swift("package", "testlogger", "-v", "--stable-output")
+            #expect(all.status == 0, "\(all)")
+            let lines = all.output.split(separator: "\n").filter { $0.contains("passed") || $0.contains("skipped") }
+            let byName = try Self.modules.flatMap { module in
+                try package.testlogger(["-v", "--stable-output", module]).output.split(separator: "\n").dropLast()
+            }
+            #expect(Set(lines.dropLast()) == Set(byName + ["passed SelfHosted.testAnswer"]))
+            #expect(lines.last == "\(byName.count + 1) tests, \(byName.count) passed, 1 skipped")
+        }
+
+        @Test func commandWithTargets() throws {
+            let result = try package.swift("package", "testlogger", "--list", "--filter", "test[CS]", "Mixed", "tool")
+            #expect(result.status == 0, "\(result)")
+            let lines = result.output.split(separator: "\n").filter { $0.contains(".test") }
+            #expect(
+                Set(lines) == [
+                    "Mixed.Mixed.testC", "Mixed.Mixed.testCPlusPlusExceptions", "Mixed.Mixed.testSQLite",
+                    "tool.Arguments.testCount",
+                ])
+            let help = try package.swift("package", "testlogger", "--help")
+            #expect(help.status == 0)
+            #expect(help.output.contains("usage: testlogger [options]"))
+        }
+
+        @Test func commandWithWrongWords() throws {
+            let target = try package.swift("package", "testlogger", "Mixd")
+            #expect(target.status != 0)
+            #expect(target.text.contains("there is no target 'Mixd' with InClassTesting"), "\(target)")
+            let option = try package.swift("package", "testlogger", "--flter", "x", "Mixed")
+            // SwiftPM makes 1 of every status.
+            #expect(option.status != 0, "\(option)")
+            #expect(option.text.contains("unknown option '--flter'; did you mean '--filter'?"))
+        }
+
+        @Test func swiftBuildDebug() throws {
+            expectQuiet(try package.build(.swiftbuild))
+            try expectTested(Self.modules + ["SelfHosted"], in: "Debug-linux")
+        }
+
+        @Test func swiftBuildCommand() throws {
+            let result = try package.swift(
+                "package", "--build-system", "swiftbuild", "testlogger", "-v", "--stable-output", "Resources")
+            #expect(result.status == 0, "\(result)")
+            #expect(
+                result.output.contains(
+                    "passed Texts.testBundle\npassed Texts.testResource\npassed Texts.testNestedResource\n"))
+        }
+
+        /// In release the tests are not compiled, and nothing is said of that.
+        @Test func releaseAlone() throws {
+            expectQuiet(try package.build(.native, "-c", "release"))
+            #expect(package.built(".img").filter { $0.contains("/InClassTests/release/") } == [])
+            let app = try Data(contentsOf: package.file(".build/release/app"))
+            #expect(app.firstRange(of: Data("inclass_main".utf8)) == nil)
+            #expect(app.firstRange(of: Data("testSelectors".utf8)) == nil)
+            // Whoever asks for tests there is told.
+            let result = try package.swift("package", "-c", "release", "testlogger", "Kinds")
+            #expect(result.status != 0, "\(result)")
+            #expect(result.text.contains("the tests of module 'Kinds' are compiled out of this build"))
+        }
+
+        @Test func releaseWithTests() throws {
+            expectQuiet(try package.build(.native, "-c", "release", "-Xswiftc", "-DIN_CLASS_TESTS"))
+            try expectTested(Self.modules, in: "release")
+        }
+
+        @Test func swiftBuildReleaseWithTests() throws {
+            expectQuiet(try package.build(.swiftbuild, "-c", "release", "-Xswiftc", "-DIN_CLASS_TESTS"))
+            try expectTested(Self.modules + ["SelfHosted"], in: "Release-linux")
+        }
+    }
+}

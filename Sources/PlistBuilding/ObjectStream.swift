@@ -59,12 +59,18 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
         let value = unsafe machine.pointee.root.assumingMemoryBound(to: Value.self)
         count += 1
         do throws(StreamError) {
-            try unsafe receive(value.pointee)
+            try unsafe handOver(value)
         } catch {
             unsafe machine.pointee.release()
             throw error
         }
         unsafe machine.pointee.release()
+    }
+
+    /// A function of its own, so that no copy of a reference is left when it returns, however the code is compiled.
+    @inline(never)
+    private func handOver(_ value: UnsafeMutablePointer<Value>) throws(StreamError) {
+        try unsafe receive(value.pointee)
     }
 
     @inlinable @inline(__always)  // PERF: JSONRecords/streams; one comparison a message.
@@ -167,10 +173,12 @@ import InClassTesting
 
 enum ObjectStreamTests {
     final class Record: StreamObject {
+        /// The number of objects that were made.
+        nonisolated(unsafe) static var madeCount = 0
         var id = -1
         var name = "a default of more than fifteen bytes"
         var tags: [String] = []
-        init() {}
+        init() { unsafe Self.madeCount += 1 }
     }
 
     final class Parent: StreamObject {
@@ -193,7 +201,6 @@ enum ObjectStreamTests {
     final class Received {
         var texts: [String] = []
         var kept: [Record] = []
-        var addresses: Set<ObjectIdentifier> = []
     }
 }
 
@@ -253,13 +260,11 @@ extension ObjectStreamTests: SelfTesting {
     }
 
     private static func testUsesOneObjectWhenNobodyKeepsIt() throws {
-        let received = Received()
-        var stream = try ObjectStream<Record> { value throws(StreamError) in
-            received.addresses.insert(ObjectIdentifier(copy value))
-        }
+        var stream = try ObjectStream<Record> { _ throws(StreamError) in }
+        let before = unsafe Record.madeCount
         try EventScript.send(records, to: &stream)
         expectEqual(stream.count, 5, "values")
-        expectEqual(received.addresses.count, 1, "objects")
+        expectEqual(unsafe Record.madeCount - before, 1, "objects made")
     }
 
     private static func testNeverChangesAKeptObject() throws {

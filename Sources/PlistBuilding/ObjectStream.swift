@@ -21,9 +21,10 @@ import PlistStreaming
 public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     /// The machine, which the stream owns; see `ObjectBuilder`.
     @usableFromInline let machine: UnsafeMutablePointer<ValueMachine>
-    private let receive: (borrowing Value) throws(StreamError) -> Void
+    @usableFromInline let receive: (borrowing Value) throws(StreamError) -> Void
     /// The number of values handed over.
-    public private(set) var count: Int = 0
+    public var count: Int { deliveredCount }
+    @usableFromInline var deliveredCount = 0
 
     /// Makes a stream.
     /// - Parameters:
@@ -53,11 +54,12 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     /// Gives up the value under construction; the next message begins a new stream.
     public mutating func reset() { unsafe machine.pointee.reset() }
 
-    @usableFromInline @inline(never)
+    // PERF: JSONRecords/streams; inlinable, so that values are handed over without copies by type.
+    @inlinable @inline(never)
     mutating func deliver() throws(StreamError) {
         // SAFETY: the memory at the root holds a value of the type that the machine was made for, until it is released.
         let value = unsafe machine.pointee.root.assumingMemoryBound(to: Value.self)
-        count += 1
+        deliveredCount += 1
         do throws(StreamError) {
             try unsafe handOver(value)
         } catch {
@@ -68,8 +70,8 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     }
 
     /// A function of its own, so that no copy of a reference is left when it returns, however the code is compiled.
-    @inline(never)
-    private func handOver(_ value: UnsafeMutablePointer<Value>) throws(StreamError) {
+    @inlinable @inline(never)
+    func handOver(_ value: UnsafeMutablePointer<Value>) throws(StreamError) {
         try unsafe receive(value.pointee)
     }
 

@@ -113,6 +113,7 @@ extension ValueMachine {
     }
 
     /// Ends the life of the value at the root, or keeps its object for the next one when nobody else has it.
+    @usableFromInline
     mutating func release() {
         isFilled = false
         if case .object(let layout) = plan.shape, layout.isResettable {

@@ -30,6 +30,59 @@ enum JSONText {
         StreamError(.invalidText, "got a string that is not valid UTF-8")
     }
 
+    /// The longest string that is tried in one go.
+    static let shortByteCount = 256
+
+    // PERF: one pass that checks and copies words, the last one overlapping; most keys and strings end here.
+    /// Writes a short string in quotes if it is ASCII without need of escapes; otherwise writes nothing.
+    ///
+    /// There must be room for the string and 18 more bytes.
+    @inline(__always)
+    static func writePlain(_ utf8: RawSpan, to output: inout ByteOutput) -> Bool {
+        let count = utf8.byteCount
+        let start = output.count
+        output.appendReserved(UInt8(ascii: "\""))
+        var special: UInt64 = 0
+        if count >= 8 {
+            var offset = 0
+            let last = count &- 8
+            while offset < last {
+                let word = utf8.uncheckedWord(offset)
+                special |= StringRuns.specialBytes(in: word)
+                output.appendReserved(word: word, byteCount: 8)
+                offset &+= 8
+            }
+            // The last eight bytes, of which the first may be written already.
+            let word = utf8.uncheckedWord(last)
+            special |= StringRuns.specialBytes(in: word)
+            let written = offset &- last
+            output.appendReserved(word: word >> UInt64(written &* 8), byteCount: 8 &- written)
+        } else if count >= 4 {
+            let low = UInt64(utf8.uncheckedHalf(0))
+            let high = UInt64(utf8.uncheckedHalf(count &- 4))
+            // Spaces fill the word; the high half moves behind the low one.
+            let word = low | high << UInt64((count &- 4) &* 8)
+            special = StringRuns.specialBytes(in: word | filling(from: count))
+            output.appendReserved(word: word, byteCount: count)
+        } else {
+            var word: UInt64 = 0
+            for offset in 0..<count { word |= UInt64(utf8.uncheckedByte(offset)) << UInt64(offset &* 8) }
+            special = StringRuns.specialBytes(in: word | filling(from: count))
+            output.appendReserved(word: word, byteCount: count)
+        }
+        guard special == 0 else {
+            output.truncate(to: start)
+            return false
+        }
+        output.appendReserved(UInt8(ascii: "\""))
+        return true
+    }
+
+    /// Spaces in the bytes of a word from an index below eight on.
+    private static func filling(from index: Int) -> UInt64 {
+        0x2020_2020_2020_2020 << UInt64(index &* 8)
+    }
+
     /// Writes a string in quotes.
     static func writeQuoted(_ utf8: RawSpan, to output: inout ByteOutput) throws(StreamError) {
         let end = utf8.byteCount

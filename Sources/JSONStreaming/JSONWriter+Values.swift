@@ -5,39 +5,35 @@ public import PlistStreaming
 extension JSONWriter {
     /// Writes `null`.
     public mutating func writeNull() throws(StreamError) {
-        try beginValue()
-        try output.reserve(8)
+        try beginValue(reserving: 8)
         output.appendReserved(word: 0x6C6C_756E, byteCount: 4)
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes `true` or `false`.
     public mutating func writeBool(_ value: Bool) throws(StreamError) {
-        try beginValue()
-        try output.reserve(8)
+        try beginValue(reserving: 8)
         if value {
             output.appendReserved(word: 0x6575_7274, byteCount: 4)
         } else {
             output.appendReserved(word: 0x65_736C_6166, byteCount: 5)
         }
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes an integer.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try beginValue()
-        try output.reserve(32)
+        try beginValue(reserving: 32)
         if value < 0 { output.appendReserved(UInt8(ascii: "-")) }
         IntegerText.write(value.magnitude, to: &output)
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes an unsigned integer.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try beginValue()
-        try output.reserve(32)
+        try beginValue(reserving: 32)
         IntegerText.write(value, to: &output)
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes a double with the fewest digits that read back as the same double.
@@ -46,9 +42,9 @@ extension JSONWriter {
     ///   have another use for them.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         guard value.isFinite else { return try writeNonFinite(value) }
-        try beginValue()
+        try beginValue(reserving: 0)
         try RealText.write(value, to: &output)
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     private mutating func writeNonFinite(_ value: Double) throws(StreamError) {
@@ -65,28 +61,44 @@ extension JSONWriter {
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for text that is no JSON number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard NumberGrammar.accepts(text) else { throw StreamError(.misuse, "got a number that is none in JSON") }
-        try beginValue()
+        try beginValue(reserving: 0)
         try output.append(text)
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes a string, escaped.
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        if isPlainCompact, isAfterKey || isInArray, utf8.byteCount <= JSONText.shortByteCount {
+            try output.reserve(utf8.byteCount &+ 24)
+            let start = output.count
+            if !isAfterKey && hasElements { output.appendReserved(UInt8(ascii: ",")) }
+            if JSONText.writePlain(utf8, to: &output) {
+                isAfterKey = false
+                hasElements = true
+                return
+            }
+            output.truncate(to: start)
+        }
+        try writeAnyString(utf8)
+    }
+
+    @inline(never)
+    private mutating func writeAnyString(_ utf8: RawSpan) throws(StreamError) {
         try JSONText.check(utf8)
-        try beginValue()
+        try beginValue(reserving: 0)
         try JSONText.writeQuoted(utf8, to: &output)
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes a string with the bytes in Base64, with padding.
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try beginValue()
+        try beginValue(reserving: 0)
         try output.append(UInt8(ascii: "\""))
         try Base64Text.write(bytes, to: &output)
         try output.append(UInt8(ascii: "\""))
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes a date as the options say.

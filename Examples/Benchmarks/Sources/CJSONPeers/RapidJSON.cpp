@@ -3,7 +3,6 @@
 #include "CJSONPeers.h"
 
 #if __has_include(<rapidjson/reader.h>)
-#define RAPIDJSON_SSE2
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 

@@ -137,7 +137,8 @@ public struct JSONScanner: Sendable {
         guard nesting.depth == 0 && (state == .afterRoot || state == .beforeRoot && options.isSequence) else {
             throw failAtEnd(of: bytes)
         }
-        finishChunk(bytes)
+        // Nothing follows, so that nobody asks for the lines of the last chunk.
+        chunkOffset += bytes.byteCount
     }
 
     /// Adds a scanned chunk to the counts.

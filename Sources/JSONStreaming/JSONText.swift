@@ -34,14 +34,15 @@ enum JSONText {
     static let shortByteCount = 256
 
     // PERF: one pass that checks and copies words, the last one overlapping; most keys and strings end here.
-    /// Writes a short string in quotes if it is ASCII without need of escapes; otherwise writes nothing.
+    /// Stores a short string in quotes if it is ASCII without need of escapes, and returns the offset after it.
     ///
-    /// There must be room for the string and 18 more bytes.
+    /// There must be room for the string and 18 more bytes. Nothing is counted; -1 stands for any other string.
     @inline(__always)
-    static func writePlain(_ utf8: RawSpan, to output: inout ByteOutput) -> Bool {
+    static func storePlain(_ utf8: RawSpan, in output: inout ByteOutput, at start: Int) -> Int {
         let count = utf8.byteCount
-        let start = output.count
-        output.appendReserved(UInt8(ascii: "\""))
+        output.store(UInt8(ascii: "\""), at: start)
+        let first = start &+ 1
+        let end = first &+ count
         var special: UInt64 = 0
         if count >= 8 {
             var offset = 0
@@ -49,38 +50,31 @@ enum JSONText {
             while offset < last {
                 let word = utf8.uncheckedWord(offset)
                 special |= StringRuns.specialBytes(in: word)
-                output.appendReserved(word: word, byteCount: 8)
+                output.store(word: word, at: first &+ offset)
                 offset &+= 8
             }
-            // The last eight bytes, of which the first may be written already.
+            // The last eight bytes, of which some may be stored already.
             let word = utf8.uncheckedWord(last)
             special |= StringRuns.specialBytes(in: word)
-            let written = offset &- last
-            output.appendReserved(word: word >> UInt64(written &* 8), byteCount: 8 &- written)
-        } else if count >= 4 {
-            let low = UInt64(utf8.uncheckedHalf(0))
-            let high = UInt64(utf8.uncheckedHalf(count &- 4))
-            // Spaces fill the word; the high half moves behind the low one.
-            let word = low | high << UInt64((count &- 4) &* 8)
-            special = StringRuns.specialBytes(in: word | filling(from: count))
-            output.appendReserved(word: word, byteCount: count)
+            output.store(word: word, at: first &+ last)
         } else {
             var word: UInt64 = 0
-            for offset in 0..<count { word |= UInt64(utf8.uncheckedByte(offset)) << UInt64(offset &* 8) }
-            special = StringRuns.specialBytes(in: word | filling(from: count))
-            output.appendReserved(word: word, byteCount: count)
+            if count >= 4 {
+                word = UInt64(utf8.uncheckedHalf(0))
+                word |= UInt64(utf8.uncheckedHalf(count &- 4)) &<< UInt64((count &- 4) &* 8)
+            } else if count > 0 {
+                // The first, the middle and the last of one to three bytes.
+                word = UInt64(utf8.uncheckedByte(0))
+                word |= UInt64(utf8.uncheckedByte(count &>> 1)) &<< UInt64((count &>> 1) &* 8)
+                word |= UInt64(utf8.uncheckedByte(count &- 1)) &<< UInt64((count &- 1) &* 8)
+            }
+            // Spaces fill the rest of the word.
+            let filling = 0x2020_2020_2020_2020 &<< UInt64(count &* 8)
+            special = StringRuns.specialBytes(in: word | filling)
+            output.store(word: word, at: first)
         }
-        guard special == 0 else {
-            output.truncate(to: start)
-            return false
-        }
-        output.appendReserved(UInt8(ascii: "\""))
-        return true
-    }
-
-    /// Spaces in the bytes of a word from an index below eight on.
-    private static func filling(from index: Int) -> UInt64 {
-        0x2020_2020_2020_2020 << UInt64(index &* 8)
+        output.store(UInt8(ascii: "\""), at: end)
+        return special == 0 ? end &+ 1 : -1
     }
 
     /// Writes a string in quotes.

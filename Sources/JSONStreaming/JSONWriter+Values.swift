@@ -24,15 +24,20 @@ extension JSONWriter {
     /// Writes an integer.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
         try beginValue(reserving: 32)
-        if value < 0 { output.appendReserved(UInt8(ascii: "-")) }
-        IntegerText.write(value.magnitude, to: &output)
+        var offset = output.count
+        if value < 0 {
+            output.store(UInt8(ascii: "-"), at: offset)
+            offset &+= 1
+        }
+        output.advance(to: IntegerText.store(value.magnitude, in: &output, at: offset))
         if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes an unsigned integer.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         try beginValue(reserving: 32)
-        IntegerText.write(value, to: &output)
+        let offset = output.count
+        output.advance(to: IntegerText.store(value, in: &output, at: offset))
         if nesting.depth == 0 { try endRoot() }
     }
 
@@ -72,14 +77,13 @@ extension JSONWriter {
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         if isPlainCompact, isAfterKey || isInArray, utf8.byteCount <= JSONText.shortByteCount {
             try output.reserve(utf8.byteCount &+ 24)
-            let start = output.count
-            if !isAfterKey && hasElements { output.appendReserved(UInt8(ascii: ",")) }
-            if JSONText.writePlain(utf8, to: &output) {
+            let end = JSONText.storePlain(utf8, in: &output, at: storeComma(isNeeded: !isAfterKey && hasElements))
+            if end >= 0 {
+                output.advance(to: end)
                 isAfterKey = false
                 hasElements = true
                 return
             }
-            output.truncate(to: start)
         }
         try writeAnyString(utf8)
     }
@@ -119,24 +123,27 @@ extension JSONWriter {
 
 /// Whole numbers as decimal digits.
 enum IntegerText {
-    /// Writes the digits of a number; 32 bytes must be reserved.
-    static func write(_ value: UInt64, to output: inout ByteOutput) {
-        // PERF: eight digits a step by multiplications in one word, against a division a digit.
-        var rest = value
+    // PERF: eight digits a step by multiplications in one word, against a division a digit.
+    /// Stores the digits of a number and returns the offset after them; 32 bytes must be reserved, nothing is counted.
+    @inline(__always)
+    static func store(_ value: UInt64, in output: inout ByteOutput, at offset: Int) -> Int {
+        if value < 100_000_000 { return storeLeading(value, in: &output, at: offset) }
+        return storeLong(value, in: &output, at: offset)
+    }
+
+    @inline(never)
+    private static func storeLong(_ value: UInt64, in output: inout ByteOutput, at start: Int) -> Int {
+        let rest = value / 100_000_000
+        var offset: Int
         if rest < 100_000_000 {
-            writeLeading(rest, to: &output)
-            return
-        }
-        let low = eightDigits(rest % 100_000_000)
-        rest /= 100_000_000
-        if rest < 100_000_000 {
-            writeLeading(rest, to: &output)
+            offset = storeLeading(rest, in: &output, at: start)
         } else {
-            let middle = eightDigits(rest % 100_000_000)
-            writeLeading(rest / 100_000_000, to: &output)
-            output.appendReserved(word: middle, byteCount: 8)
+            offset = storeLeading(rest / 100_000_000, in: &output, at: start)
+            output.store(word: eightDigits(rest % 100_000_000), at: offset)
+            offset &+= 8
         }
-        output.appendReserved(word: low, byteCount: 8)
+        output.store(word: eightDigits(value % 100_000_000), at: offset)
+        return offset &+ 8
     }
 
     /// The text of a number below 10^8 in eight digits, the first in the lowest byte.
@@ -149,15 +156,20 @@ enum IntegerText {
         return (tens | (pairs &- tens &* 10) << 8) | 0x3030_3030_3030_3030
     }
 
-    /// Writes a number below 10^8 without leading zeros.
-    private static func writeLeading(_ value: UInt64, to output: inout ByteOutput) {
-        if value < 10 {
-            output.appendReserved(0x30 | UInt8(truncatingIfNeeded: value))
-            return
-        }
-        let digits = eightDigits(value)
-        let zeros = (digits ^ 0x3030_3030_3030_3030).trailingZeroBitCount >> 3
-        output.appendReserved(word: digits >> UInt64(8 * zeros), byteCount: 8 - zeros)
+    /// Stores a number below 10^8 without leading zeros.
+    @inline(__always)
+    private static func storeLeading(_ value: UInt64, in output: inout ByteOutput, at offset: Int) -> Int {
+        // The count comes from comparisons and not from the digits, so that the next store need not wait for them.
+        var count = 1
+        if value >= 10 { count &+= 1 }
+        if value >= 100 { count &+= 1 }
+        if value >= 1000 { count &+= 1 }
+        if value >= 10_000 { count &+= 1 }
+        if value >= 100_000 { count &+= 1 }
+        if value >= 1_000_000 { count &+= 1 }
+        if value >= 10_000_000 { count &+= 1 }
+        output.store(word: eightDigits(value) &>> UInt64((8 &- count) &* 8), at: offset)
+        return offset &+ count
     }
 }
 

@@ -121,15 +121,14 @@ public struct JSONWriter: PlistSink, ~Copyable {
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         if nesting.isInDictionary, !isAfterKey, isPlainCompact, utf8.byteCount <= JSONText.shortByteCount {
             try output.reserve(utf8.byteCount &+ 24)
-            let start = output.count
-            if hasElements { output.appendReserved(UInt8(ascii: ",")) }
-            if JSONText.writePlain(utf8, to: &output) {
-                output.appendReserved(UInt8(ascii: ":"))
+            let end = JSONText.storePlain(utf8, in: &output, at: storeComma(isNeeded: hasElements))
+            if end >= 0 {
+                output.store(UInt8(ascii: ":"), at: end)
+                output.advance(to: end &+ 1)
                 isAfterKey = true
                 hasElements = true
                 return
             }
-            output.truncate(to: start)
         }
         try writeAnyKey(utf8)
     }
@@ -213,6 +212,15 @@ public struct JSONWriter: PlistSink, ~Copyable {
         try output.reserve(count + 1)
         output.appendReserved(0x0A)
         for _ in 0..<count { output.appendReserved(0x20) }
+    }
+
+    /// Stores a comma where one is needed, and returns the offset after it; room is reserved, nothing is counted.
+    @inline(__always)
+    mutating func storeComma(isNeeded: Bool) -> Int {
+        // PERF: always stored, and overwritten when it is not needed, instead of a branch.
+        let offset = output.count
+        output.store(UInt8(ascii: ","), at: offset)
+        return offset &+ (isNeeded ? 1 : 0)
     }
 
     /// Whether the innermost container is an array.

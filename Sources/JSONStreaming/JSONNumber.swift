@@ -36,6 +36,35 @@ enum JSONNumber: Equatable, Sendable {
         return .real(digits.isNegative ? -magnitude : magnitude)
     }
 
+    /// Scans a plain integer and returns the offset after it, or `StringRuns.notFound` for all that is not plain.
+    ///
+    /// Not plain are 64-bit integers beyond `Int64`, `-0`, wrong grammar, a follower that belongs to a real, and the
+    /// end of the span.
+    @usableFromInline
+    static func scanInteger(_ bytes: RawSpan, from start: Int, into value: inout Int64) -> Int {
+        let isNegative = bytes.uncheckedByte(start) == UInt8(ascii: "-")
+        let first = isNegative ? start &+ 1 : start
+        // 19 digits do not overflow 64 bits; more of them are not plain.
+        let limit = min(first &+ 19, bytes.byteCount &- 1)
+        var magnitude: UInt64 = 0
+        var offset = first
+        while offset < limit {
+            let digit = bytes.uncheckedByte(offset) &- 0x30
+            if digit > 9 { break }
+            magnitude = magnitude &* 10 &+ UInt64(digit)
+            offset &+= 1
+        }
+        guard offset < bytes.byteCount else { return StringRuns.notFound }
+        let follower = bytes.uncheckedByte(offset)
+        let isPlain =
+            follower &- 0x30 > 9 && follower != UInt8(ascii: ".") && follower | 0x20 != UInt8(ascii: "e")
+        let hasLeadingZero = offset &- first != 1 && bytes.uncheckedByte(first) == UInt8(ascii: "0")
+        guard isPlain, !hasLeadingZero, offset > first, magnitude <= UInt64(Int64.max), !isNegative || magnitude != 0
+        else { return StringRuns.notFound }
+        value = isNegative ? 0 &- Int64(bitPattern: magnitude) : Int64(bitPattern: magnitude)
+        return offset
+    }
+
     /// Scans a plain real number and returns the offset after it, or `StringRuns.notFound` for all that is not plain.
     ///
     /// Not plain are integers, more than 19 digits, what overflows, wrong grammar, and the end of the span.
@@ -117,7 +146,20 @@ enum JSONNumber: Equatable, Sendable {
 }
 
 /// Eight decimal digits in one word.
+@usableFromInline
 enum DigitWords {
+    // PERF: inlinable for the scanner's loop; a dozen instructions for up to seven digits without a branch.
+    /// The number that one to seven digits spell, given as values from 0 to 9 in the lowest bytes, the first lowest.
+    @inlinable @inline(__always)
+    static func integer(of digits: UInt64, count: Int) -> Int64 {
+        // Zeros move in before the first digit; what follows the last one moves out.
+        var lanes = digits &<< UInt64(truncatingIfNeeded: 64 &- count &* 8)
+        lanes = (lanes &* 10) &+ (lanes &>> 8)
+        let low = (lanes & 0x0000_00FF_0000_00FF) &* 0x000F_4240_0000_0064
+        let high = ((lanes &>> 16) & 0x0000_00FF_0000_00FF) &* 0x0000_2710_0000_0001
+        return Int64(bitPattern: (low &+ high) &>> 32)
+    }
+
     /// Whether all eight bytes are ASCII digits.
     static func areDigits(_ word: UInt64) -> Bool {
         let high: UInt64 = 0xF0F0_F0F0_F0F0_F0F0

@@ -237,16 +237,14 @@ extension JSONScanner {
         from start: Int,
         to sink: inout Sink
     ) throws(StreamError) -> Int {
-        var integer: Int64 = 0
-        var end = JSONNumber.scanInteger(bytes, from: start, into: &integer)
-        if end >= 0 {
-            try sink.writeInteger(integer)
-            return end
+        let number = JSONNumber.scanPlain(bytes, from: start)
+        guard number.end >= 0 else { return number.end }
+        if number.isReal {
+            try sink.writeReal(Double(bitPattern: number.bits))
+        } else {
+            try sink.writeInteger(Int64(bitPattern: number.bits))
         }
-        var real = 0.0
-        end = JSONNumber.scanReal(bytes, from: start, into: &real)
-        if end >= 0 { try sink.writeReal(real) }
-        return end
+        return number.end
     }
 
     /// Sends a negative number or a literal, and returns the offset after it, or -1 for all else.

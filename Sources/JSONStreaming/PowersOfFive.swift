@@ -11,6 +11,14 @@ struct PowersOfFive: @unchecked Sendable {
     // SAFETY: the words are written once, before the only instance is published, and live as long as the process.
     private let words: UnsafePointer<UInt64>
 
+    // PERF: as for the powers of five.
+    /// 10^exponent as a double, exact from 0 to 22.
+    func exactPowerOfTen(_ exponent: Int) -> Double {
+        assert((0...22).contains(exponent))
+        // SAFETY: the callers compare the exponent with 22; the memory has a word for each.
+        return unsafe Double(bitPattern: words[2 &* Self.exponents.count &+ exponent])
+    }
+
     /// The table; the first use computes it in well under a millisecond.
     static let table: PowersOfFive = PowersOfFive()
 
@@ -45,10 +53,15 @@ struct PowersOfFive: @unchecked Sendable {
             values[zero - exponent] = bits
         }
         // SAFETY: the memory is filled completely before it is read, and never freed.
-        let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: 2 * values.count)
+        let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: 2 * values.count + 23)
         for (index, value) in values.enumerated() {
             unsafe (memory + 2 * index).initialize(to: value.high)
             unsafe (memory + 2 * index + 1).initialize(to: value.low)
+        }
+        var power = 1.0
+        for exponent in 0...22 {
+            unsafe (memory + 2 * values.count + exponent).initialize(to: power.bitPattern)
+            power *= 10
         }
         unsafe words = UnsafePointer(memory)
     }
@@ -91,6 +104,8 @@ extension PowersOfFive: SelfTesting {
             expectTrue(isNearPower, "5^\(exponent) and its reciprocal: \(product)")
             expectEqual(table.power(exponent).high >> 63, 1, "the first bit of 5^\(exponent)")
         }
+        expectEqual(table.exactPowerOfTen(0), 1, "10^0")
+        expectEqual(table.exactPowerOfTen(22), 1e22, "10^22")
     }
 }
 #endif

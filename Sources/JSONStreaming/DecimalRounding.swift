@@ -53,7 +53,7 @@ enum DecimalRounding {
     /// The nearest double; in the rare cases that 128 bits do not decide, one beside it at most.
     static func estimate(mantissa: UInt64, exponent: Int) -> (value: Double, isCertain: Bool) {
         if mantissa == 0 || exponent < PowersOfFive.exponents.lowerBound { return (0, true) }
-        if exponent > PowersOfFive.exponents.upperBound { return (.infinity, true) }
+        if exponent > 308 { return (.infinity, true) }
         let shift = mantissa.leadingZeroBitCount
         let normalised = mantissa &<< UInt64(shift)
         let power = PowersOfFive.table.power(exponent)

@@ -1,12 +1,12 @@
 // The leading 128 bits of the powers of five that decimal exponents of doubles need, computed once.
 
-/// The powers of five from 5^-342 to 5^308, each normalised to 128 bits.
+/// The powers of five from 5^-342 to 5^324, each normalised to 128 bits.
 ///
 /// SPEC: D. Lemire, "Number parsing at a gigabyte per second" (2021), section 5: positive powers are truncated;
 /// reciprocals are rounded up where 128 bits may hold them exactly enough (5^-27 and above) and truncated below.
 @safe
 struct PowersOfFive: @unchecked Sendable {
-    static let exponents: ClosedRange<Int> = -342...308
+    static let exponents: ClosedRange<Int> = -342...324
 
     // SAFETY: the words are written once, before the only instance is published, and live as long as the process.
     private let words: UnsafePointer<UInt64>
@@ -96,7 +96,7 @@ extension PowersOfFive: SelfTesting {
 
     private static func testIsConsistent() {
         // 5^n times 5^-n is one: the product of the high words is just below a power of two.
-        for exponent in 1...308 {
+        for exponent in 1...324 {
             let product = table.power(exponent).high.multipliedFullWidth(by: table.power(-exponent).high).high
             let isNearPower =
                 product >= 0x3FFF_FFFF_FFFF_FFFD && product <= 0x4000_0000_0000_0000

@@ -3,20 +3,14 @@
 
 /// Conversions of decimal numbers to doubles.
 enum DecimalRounding {
-    /// The exact powers of ten among doubles.
-    private static let exactPowers: [Double] = (0...22).map { exponent in
-        var power = 1.0
-        for _ in 0..<exponent { power *= 10 }
-        return power
-    }
-
     /// The double nearest to mantissa × 10^exponent; infinite above the largest.
     static func nearest(mantissa: UInt64, exponent: Int) -> Double {
         if exponent == 0 && mantissa <= 1 << 53 { return Double(mantissa) }
         // Both operands are exact, so that IEEE rounds the exact result.
         if mantissa <= 1 << 53 && exponent >= -22 && exponent <= 22 {
-            let power = exactPowers[exponent.magnitude < 23 ? Int(exponent.magnitude) : 0]
-            return exponent < 0 ? Double(mantissa) / power : Double(mantissa) * power
+            return exponent < 0
+                ? Double(mantissa) / PowersOfFive.table.exactPowerOfTen(0 &- exponent)
+                : Double(mantissa) * PowersOfFive.table.exactPowerOfTen(exponent)
         }
         let estimate = estimate(mantissa: mantissa, exponent: exponent)
         if estimate.isCertain { return estimate.value }
@@ -59,9 +53,9 @@ enum DecimalRounding {
     /// The nearest double; in the rare cases that 128 bits do not decide, one beside it at most.
     static func estimate(mantissa: UInt64, exponent: Int) -> (value: Double, isCertain: Bool) {
         if mantissa == 0 || exponent < PowersOfFive.exponents.lowerBound { return (0, true) }
-        if exponent > PowersOfFive.exponents.upperBound { return (.infinity, true) }
+        if exponent > 308 { return (.infinity, true) }
         let shift = mantissa.leadingZeroBitCount
-        let normalised = mantissa << UInt64(shift)
+        let normalised = mantissa &<< UInt64(shift)
         let power = PowersOfFive.table.power(exponent)
         var product = normalised.multipliedFullWidth(by: power.high)
         if product.high & 0x1FF == 0x1FF {
@@ -71,9 +65,9 @@ enum DecimalRounding {
         }
         let isCertain = product.low != .max || (-27...55).contains(exponent)
         let upperBit = Int(product.high >> 63)
-        var significand = product.high >> UInt64(upperBit + 9)
+        var significand = product.high &>> UInt64(upperBit &+ 9)
         // floor(log2(5^exponent)) + exponent, from 217706 / 2^16 = log2(10) within the range of exponents.
-        var binaryExponent = (217_706 &* exponent) >> 16 + 63 + upperBit - shift + 1023
+        var binaryExponent = (217_706 &* exponent) &>> 16 &+ 63 &+ upperBit &- shift &+ 1023
         if binaryExponent <= 0 {
             guard -binaryExponent + 1 < 64 else { return (0, isCertain) }
             significand >>= UInt64(-binaryExponent + 1)
@@ -84,7 +78,7 @@ enum DecimalRounding {
         }
         // A tie is only possible for few exponents; then the product is exact and half goes to even.
         if product.low <= 1 && (-4...23).contains(exponent) && significand & 3 == 1
-            && significand << UInt64(upperBit + 9) == product.high
+            && significand &<< UInt64(upperBit &+ 9) == product.high
         {
             significand &= ~1
         }

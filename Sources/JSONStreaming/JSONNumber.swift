@@ -36,17 +36,31 @@ enum JSONNumber: Equatable, Sendable {
         return .real(digits.isNegative ? -magnitude : magnitude)
     }
 
-    /// Scans a plain real number and returns the offset after it, or `StringRuns.notFound` for all that is not plain.
-    ///
-    /// Not plain are integers, more than 19 digits, what overflows, wrong grammar, and the end of the span.
+    /// What `scanPlain` found.
     @usableFromInline
-    static func scanReal(_ bytes: RawSpan, from start: Int, into value: inout Double) -> Int {
+    struct Plain: Sendable {
+        /// The offset after the number, or `StringRuns.notFound`.
+        @usableFromInline var end: Int
+        @usableFromInline var isReal: Bool
+        /// The integer, or the bit pattern of the real.
+        @usableFromInline var bits: UInt64
+
+        static let none = Plain(end: StringRuns.notFound, isReal: false, bits: 0)
+    }
+
+    /// Scans a plain number: up to 19 digits, an integer within `Int64` or a finite real.
+    ///
+    /// Not plain are also `-0`, wrong grammar, more than 64 bytes, and the end of the span: all of that is for the plain
+    /// machine, from the number's beginning.
+    @usableFromInline
+    static func scanPlain(_ bytes: RawSpan, from start: Int) -> Plain {
+        // Every load below is of a byte before `lastWord`, or of eight bytes from an offset up to it.
         let lastWord = bytes.byteCount &- 8
+        guard start < lastWord else { return .none }
         var offset = start
         let isNegative = bytes.uncheckedByte(offset) == UInt8(ascii: "-")
         if isNegative { offset &+= 1 }
         var mantissa: UInt64 = 0
-        var exponent = 0
         let firstDigit = offset
         while offset < lastWord {
             let digit = bytes.uncheckedByte(offset) &- 0x30
@@ -54,16 +68,24 @@ enum JSONNumber: Equatable, Sendable {
             mantissa = mantissa &* 10 &+ UInt64(digit)
             offset &+= 1
         }
-        var digitCount = offset &- firstDigit
-        let hasLeadingZero = digitCount != 1 && bytes.uncheckedByte(firstDigit) == UInt8(ascii: "0")
-        guard digitCount > 0, digitCount <= 19, !hasLeadingZero, offset < lastWord else { return StringRuns.notFound }
-        var isReal = false
-        if bytes.uncheckedByte(offset) == UInt8(ascii: ".") {
-            isReal = true
+        let digitCount = offset &- firstDigit
+        guard digitCount > 0, digitCount <= 19, offset < lastWord else { return .none }
+        let startsWithZero = bytes.uncheckedByte(firstDigit) == UInt8(ascii: "0")
+        guard digitCount == 1 || !startsWithZero else { return .none }
+        let follower = bytes.uncheckedByte(offset)
+        let isExponent = follower | 0x20 == UInt8(ascii: "e")
+        guard follower == UInt8(ascii: ".") || isExponent else {
+            guard mantissa <= UInt64(Int64.max), !isNegative || mantissa != 0 else { return .none }
+            return Plain(end: offset, isReal: false, bits: isNegative ? 0 &- mantissa : mantissa)
+        }
+        var exponent = 0
+        if !isExponent {
             offset &+= 1
             let firstFraction = offset
-            while offset <= lastWord, DigitWords.areDigits(bytes.uncheckedWord(offset)), offset &- firstFraction < 16 {
-                mantissa = mantissa &* 100_000_000 &+ DigitWords.value(of: bytes.uncheckedWord(offset))
+            while offset <= lastWord, offset &- firstFraction < 16 {
+                let word = bytes.uncheckedWord(offset)
+                guard DigitWords.areDigits(word) else { break }
+                mantissa = mantissa &* 100_000_000 &+ DigitWords.value(of: word)
                 offset &+= 8
             }
             while offset < lastWord {
@@ -72,28 +94,26 @@ enum JSONNumber: Equatable, Sendable {
                 mantissa = mantissa &* 10 &+ UInt64(digit)
                 offset &+= 1
             }
-            guard offset > firstFraction, offset < lastWord else { return StringRuns.notFound }
+            guard offset > firstFraction, offset < lastWord else { return .none }
             exponent = firstFraction &- offset
-            digitCount &-= exponent
-            // Zeros before the first significant digit do not count.
-            if mantissa != 0, digitCount > 19, bytes.uncheckedByte(firstDigit) == UInt8(ascii: "0") {
-                var zero = firstFraction
-                while bytes.uncheckedByte(zero) == UInt8(ascii: "0") { zero &+= 1 }
-                digitCount = offset &- zero
-            }
-            guard digitCount <= 19 else { return StringRuns.notFound }
+            let isExact = digitCount &- exponent <= 19 || startsWithZero && hasFewDigits(bytes, firstFraction, offset)
+            guard isExact else { return .none }
         }
         if bytes.uncheckedByte(offset) | 0x20 == UInt8(ascii: "e") {
-            isReal = true
             offset = scanExponent(bytes, from: offset &+ 1, to: lastWord, adding: &exponent)
-            if offset < 0 { return offset }
         }
-        // Longer texts are for the plain machine, which knows their limit.
-        guard isReal, offset &- start <= 64 else { return StringRuns.notFound }
+        guard offset > 0, offset &- start <= 64 else { return .none }
         let magnitude = DecimalRounding.nearest(mantissa: mantissa, exponent: exponent)
-        guard magnitude.isFinite else { return StringRuns.notFound }
-        value = isNegative ? -magnitude : magnitude
-        return offset
+        guard magnitude.isFinite else { return .none }
+        return Plain(end: offset, isReal: true, bits: (isNegative ? -magnitude : magnitude).bitPattern)
+    }
+
+    /// Whether the digits of a fraction are at most 19 without the zeros before the first other digit.
+    @inline(never)
+    private static func hasFewDigits(_ bytes: RawSpan, _ start: Int, _ end: Int) -> Bool {
+        var zero = start
+        while zero < end, bytes.uncheckedByte(zero) == UInt8(ascii: "0") { zero &+= 1 }
+        return end &- zero <= 19
     }
 
     private static func scanExponent(_ bytes: RawSpan, from start: Int, to end: Int, adding exponent: inout Int) -> Int
@@ -117,7 +137,20 @@ enum JSONNumber: Equatable, Sendable {
 }
 
 /// Eight decimal digits in one word.
+@usableFromInline
 enum DigitWords {
+    // PERF: inlinable for the scanner's loop; a dozen instructions for up to seven digits without a branch.
+    /// The number that one to seven digits spell, given as values from 0 to 9 in the lowest bytes, the first lowest.
+    @inlinable @inline(__always)
+    static func integer(of digits: UInt64, count: Int) -> Int64 {
+        // Zeros move in before the first digit; what follows the last one moves out.
+        var lanes = digits &<< UInt64(truncatingIfNeeded: 64 &- count &* 8)
+        lanes = (lanes &* 10) &+ (lanes &>> 8)
+        let low = (lanes & 0x0000_00FF_0000_00FF) &* 0x000F_4240_0000_0064
+        let high = ((lanes &>> 16) & 0x0000_00FF_0000_00FF) &* 0x0000_2710_0000_0001
+        return Int64(bitPattern: (low &+ high) &>> 32)
+    }
+
     /// Whether all eight bytes are ASCII digits.
     static func areDigits(_ word: UInt64) -> Bool {
         let high: UInt64 = 0xF0F0_F0F0_F0F0_F0F0

@@ -29,8 +29,6 @@ public struct JSONScanner: Sendable {
         case minus, zero, integer, point, fraction, exponent, exponentSign, exponentDigits
         case failed
 
-        /// Whether the fast loop can start here: between tokens, but not before a colon.
-        @usableFromInline var startsRuns: Bool { rawValue <= State.beforeRoot.rawValue && self != .colon }
     }
 
     @usableFromInline let options: JSONReaderOptions
@@ -115,7 +113,7 @@ public struct JSONScanner: Sendable {
         let chunk = bytes.extracting(first: allowed)
         var offset = 0
         while offset < allowed {
-            if allowsRuns && state.startsRuns && allowed - offset > Self.margin {
+            if allowsRuns && canStartRuns && allowed - offset > Self.margin {
                 offset = try scanRuns(chunk, from: offset, into: &sink)
             }
             offset = try scanPlainToken(chunk, from: offset, into: &sink)
@@ -137,7 +135,17 @@ public struct JSONScanner: Sendable {
         guard nesting.depth == 0 && (state == .afterRoot || state == .beforeRoot && options.isSequence) else {
             throw failAtEnd(of: bytes)
         }
-        finishChunk(bytes)
+        // Nothing follows, so that nobody asks for the lines of the last chunk.
+        chunkOffset += bytes.byteCount
+    }
+
+    /// Whether the fast loop can start: between tokens, but not between the name and the value of a member.
+    @usableFromInline var canStartRuns: Bool {
+        switch state {
+        case .firstElement, .firstKey, .key, .afterValue, .beforeRoot: true
+        case .value: !nesting.isInDictionary
+        default: false
+        }
     }
 
     /// Adds a scanned chunk to the counts.

@@ -30,6 +30,53 @@ enum JSONText {
         StreamError(.invalidText, "got a string that is not valid UTF-8")
     }
 
+    /// The longest string that is tried in one go.
+    static let shortByteCount = 256
+
+    // PERF: one pass that checks and copies words, the last one overlapping; most keys and strings end here.
+    /// Stores a short string in quotes if it is ASCII without need of escapes, and returns the offset after it.
+    ///
+    /// There must be room for the string and 18 more bytes. Nothing is counted; -1 stands for any other string.
+    @inline(__always)
+    static func storePlain(_ utf8: RawSpan, in output: inout ByteOutput, at start: Int) -> Int {
+        let count = utf8.byteCount
+        output.store(UInt8(ascii: "\""), at: start)
+        let first = start &+ 1
+        let end = first &+ count
+        var special: UInt64 = 0
+        if count >= 8 {
+            var offset = 0
+            let last = count &- 8
+            while offset < last {
+                let word = utf8.uncheckedWord(offset)
+                special |= StringRuns.specialBytes(in: word)
+                output.store(word: word, at: first &+ offset)
+                offset &+= 8
+            }
+            // The last eight bytes, of which some may be stored already.
+            let word = utf8.uncheckedWord(last)
+            special |= StringRuns.specialBytes(in: word)
+            output.store(word: word, at: first &+ last)
+        } else {
+            var word: UInt64 = 0
+            if count >= 4 {
+                word = UInt64(utf8.uncheckedHalf(0))
+                word |= UInt64(utf8.uncheckedHalf(count &- 4)) &<< UInt64((count &- 4) &* 8)
+            } else if count > 0 {
+                // The first, the middle and the last of one to three bytes.
+                word = UInt64(utf8.uncheckedByte(0))
+                word |= UInt64(utf8.uncheckedByte(count &>> 1)) &<< UInt64((count &>> 1) &* 8)
+                word |= UInt64(utf8.uncheckedByte(count &- 1)) &<< UInt64((count &- 1) &* 8)
+            }
+            // Spaces fill the rest of the word.
+            let filling = 0x2020_2020_2020_2020 &<< UInt64(count &* 8)
+            special = StringRuns.specialBytes(in: word | filling)
+            output.store(word: word, at: first)
+        }
+        output.store(UInt8(ascii: "\""), at: end)
+        return special == 0 ? end &+ 1 : -1
+    }
+
     /// Writes a string in quotes.
     static func writeQuoted(_ utf8: RawSpan, to output: inout ByteOutput) throws(StreamError) {
         let end = utf8.byteCount

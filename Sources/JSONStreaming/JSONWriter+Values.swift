@@ -5,39 +5,40 @@ public import PlistStreaming
 extension JSONWriter {
     /// Writes `null`.
     public mutating func writeNull() throws(StreamError) {
-        try beginValue()
-        try output.reserve(8)
+        try beginValue(reserving: 8)
         output.appendReserved(word: 0x6C6C_756E, byteCount: 4)
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes `true` or `false`.
     public mutating func writeBool(_ value: Bool) throws(StreamError) {
-        try beginValue()
-        try output.reserve(8)
+        try beginValue(reserving: 8)
         if value {
             output.appendReserved(word: 0x6575_7274, byteCount: 4)
         } else {
             output.appendReserved(word: 0x65_736C_6166, byteCount: 5)
         }
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes an integer.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try beginValue()
-        try output.reserve(32)
-        if value < 0 { output.appendReserved(UInt8(ascii: "-")) }
-        IntegerText.write(value.magnitude, to: &output)
-        try endValue()
+        try beginValue(reserving: 32)
+        var offset = output.count
+        if value < 0 {
+            output.store(UInt8(ascii: "-"), at: offset)
+            offset &+= 1
+        }
+        output.advance(to: IntegerText.store(value.magnitude, in: &output, at: offset))
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes an unsigned integer.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try beginValue()
-        try output.reserve(32)
-        IntegerText.write(value, to: &output)
-        try endValue()
+        try beginValue(reserving: 32)
+        let offset = output.count
+        output.advance(to: IntegerText.store(value, in: &output, at: offset))
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes a double with the fewest digits that read back as the same double.
@@ -46,9 +47,9 @@ extension JSONWriter {
     ///   have another use for them.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         guard value.isFinite else { return try writeNonFinite(value) }
-        try beginValue()
+        try beginValue(reserving: 0)
         try RealText.write(value, to: &output)
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     private mutating func writeNonFinite(_ value: Double) throws(StreamError) {
@@ -65,28 +66,43 @@ extension JSONWriter {
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for text that is no JSON number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard NumberGrammar.accepts(text) else { throw StreamError(.misuse, "got a number that is none in JSON") }
-        try beginValue()
+        try beginValue(reserving: 0)
         try output.append(text)
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes a string, escaped.
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        if isPlainCompact, isAfterKey || isInArray, utf8.byteCount <= JSONText.shortByteCount {
+            try output.reserve(utf8.byteCount &+ 24)
+            let end = JSONText.storePlain(utf8, in: &output, at: storeComma(isNeeded: !isAfterKey && hasElements))
+            if end >= 0 {
+                output.advance(to: end)
+                isAfterKey = false
+                hasElements = true
+                return
+            }
+        }
+        try writeAnyString(utf8)
+    }
+
+    @inline(never)
+    private mutating func writeAnyString(_ utf8: RawSpan) throws(StreamError) {
         try JSONText.check(utf8)
-        try beginValue()
+        try beginValue(reserving: 0)
         try JSONText.writeQuoted(utf8, to: &output)
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes a string with the bytes in Base64, with padding.
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try beginValue()
+        try beginValue(reserving: 0)
         try output.append(UInt8(ascii: "\""))
         try Base64Text.write(bytes, to: &output)
         try output.append(UInt8(ascii: "\""))
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes a date as the options say.
@@ -107,24 +123,27 @@ extension JSONWriter {
 
 /// Whole numbers as decimal digits.
 enum IntegerText {
-    /// Writes the digits of a number; 32 bytes must be reserved.
-    static func write(_ value: UInt64, to output: inout ByteOutput) {
-        // PERF: eight digits a step by multiplications in one word, against a division a digit.
-        var rest = value
+    // PERF: eight digits a step by multiplications in one word, against a division a digit.
+    /// Stores the digits of a number and returns the offset after them; 32 bytes must be reserved, nothing is counted.
+    @inline(__always)
+    static func store(_ value: UInt64, in output: inout ByteOutput, at offset: Int) -> Int {
+        if value < 100_000_000 { return storeLeading(value, in: &output, at: offset) }
+        return storeLong(value, in: &output, at: offset)
+    }
+
+    @inline(never)
+    private static func storeLong(_ value: UInt64, in output: inout ByteOutput, at start: Int) -> Int {
+        let rest = value / 100_000_000
+        var offset: Int
         if rest < 100_000_000 {
-            writeLeading(rest, to: &output)
-            return
-        }
-        let low = eightDigits(rest % 100_000_000)
-        rest /= 100_000_000
-        if rest < 100_000_000 {
-            writeLeading(rest, to: &output)
+            offset = storeLeading(rest, in: &output, at: start)
         } else {
-            let middle = eightDigits(rest % 100_000_000)
-            writeLeading(rest / 100_000_000, to: &output)
-            output.appendReserved(word: middle, byteCount: 8)
+            offset = storeLeading(rest / 100_000_000, in: &output, at: start)
+            output.store(word: eightDigits(rest % 100_000_000), at: offset)
+            offset &+= 8
         }
-        output.appendReserved(word: low, byteCount: 8)
+        output.store(word: eightDigits(value % 100_000_000), at: offset)
+        return offset &+ 8
     }
 
     /// The text of a number below 10^8 in eight digits, the first in the lowest byte.
@@ -137,15 +156,20 @@ enum IntegerText {
         return (tens | (pairs &- tens &* 10) << 8) | 0x3030_3030_3030_3030
     }
 
-    /// Writes a number below 10^8 without leading zeros.
-    private static func writeLeading(_ value: UInt64, to output: inout ByteOutput) {
-        if value < 10 {
-            output.appendReserved(0x30 | UInt8(truncatingIfNeeded: value))
-            return
-        }
-        let digits = eightDigits(value)
-        let zeros = (digits ^ 0x3030_3030_3030_3030).trailingZeroBitCount >> 3
-        output.appendReserved(word: digits >> UInt64(8 * zeros), byteCount: 8 - zeros)
+    /// Stores a number below 10^8 without leading zeros.
+    @inline(__always)
+    private static func storeLeading(_ value: UInt64, in output: inout ByteOutput, at offset: Int) -> Int {
+        // The count comes from comparisons and not from the digits, so that the next store need not wait for them.
+        var count = 1
+        if value >= 10 { count &+= 1 }
+        if value >= 100 { count &+= 1 }
+        if value >= 1000 { count &+= 1 }
+        if value >= 10_000 { count &+= 1 }
+        if value >= 100_000 { count &+= 1 }
+        if value >= 1_000_000 { count &+= 1 }
+        if value >= 10_000_000 { count &+= 1 }
+        output.store(word: eightDigits(value) &>> UInt64((8 &- count) &* 8), at: offset)
+        return offset &+ count
     }
 }
 

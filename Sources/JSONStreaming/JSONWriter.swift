@@ -19,11 +19,13 @@ public import PlistStreaming
 public struct JSONWriter: PlistSink, ~Copyable {
     private let options: JSONWriterOptions
     var output: ByteOutput
-    private var nesting: NestingStack = NestingStack()
-    private var hasElements: Bool = false
-    private var isAfterKey: Bool = false
+    private(set) var nesting: NestingStack = NestingStack()
+    var hasElements: Bool = false
+    var isAfterKey: Bool = false
     private var rootCount: Int = 0
     private let indent: Int
+    /// Whether nothing but commas and colons goes between values.
+    let isPlainCompact: Bool
     /// The dictionaries whose members are to be sorted.
     private var sorting: [MemberOrder] = []
 
@@ -43,6 +45,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
         self.options = options
         self.output = output
         indent = if case .pretty(let indent) = options.layout { max(0, indent) } else { -1 }
+        isPlainCompact = options.layout == .compact && !options.sortsKeys
     }
 
     /// Ends the text: checks that it is complete, and writes out what is in the buffer.
@@ -116,6 +119,22 @@ public struct JSONWriter: PlistSink, ~Copyable {
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for a name that is not valid UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        if nesting.isInDictionary, !isAfterKey, isPlainCompact, utf8.byteCount <= JSONText.shortByteCount {
+            try output.reserve(utf8.byteCount &+ 24)
+            let end = JSONText.storePlain(utf8, in: &output, at: storeComma(isNeeded: hasElements))
+            if end >= 0 {
+                output.store(UInt8(ascii: ":"), at: end)
+                output.advance(to: end &+ 1)
+                isAfterKey = true
+                hasElements = true
+                return
+            }
+        }
+        try writeAnyKey(utf8)
+    }
+
+    @inline(never)
+    private mutating func writeAnyKey(_ utf8: RawSpan) throws(StreamError) {
         guard nesting.isInDictionary else { throw StreamError(.misuse, "got writeKey outside a dictionary") }
         guard !isAfterKey else { throw StreamError(.misuse, "expected the value of a key, got writeKey") }
         try JSONText.check(utf8)
@@ -136,8 +155,8 @@ public struct JSONWriter: PlistSink, ~Copyable {
         guard nesting.depth < options.depthLimit else {
             throw StreamError(.limitExceeded, "more than \(options.depthLimit) levels of nesting")
         }
-        try beginValue()
-        try output.append(isDictionary ? UInt8(ascii: "{") : UInt8(ascii: "["))
+        try beginValue(reserving: 1)
+        output.appendReserved(isDictionary ? UInt8(ascii: "{") : UInt8(ascii: "["))
         nesting.push(isDictionary: isDictionary)
         hasElements = false
     }
@@ -147,14 +166,31 @@ public struct JSONWriter: PlistSink, ~Copyable {
         if hasElements && indent >= 0 { try beginLine() }
         hasElements = true
         try output.append(bracket)
-        try endValue()
+        if nesting.depth == 0 { try endRoot() }
     }
 
-    /// Writes what comes before a value, and refuses one that the grammar does not allow here.
-    mutating func beginValue() throws(StreamError) {
-        if nesting.isInDictionary {
-            guard isAfterKey else { throw StreamError(.misuse, "expected writeKey or endDictionary, got a value") }
+    // PERF: inlined into each message; in compact text a value costs two tests and one check of room.
+    /// Writes what comes before a value, refuses one that the grammar does not allow here, and makes room for it.
+    @inline(__always)
+    mutating func beginValue(reserving byteCount: Int) throws(StreamError) {
+        try output.reserve(byteCount &+ 1)
+        if isAfterKey {
             isAfterKey = false
+            return
+        }
+        if isPlainCompact && isInArray {
+            if hasElements { output.appendReserved(UInt8(ascii: ",")) }
+            hasElements = true
+            return
+        }
+        try beginAnyValue()
+        try output.reserve(byteCount)
+    }
+
+    @inline(never)
+    private mutating func beginAnyValue() throws(StreamError) {
+        if nesting.isInDictionary {
+            throw StreamError(.misuse, "expected writeKey or endDictionary, got a value")
         } else if nesting.depth > 0 {
             if hasElements { try output.append(UInt8(ascii: ",")) }
             if indent >= 0 { try beginLine() }
@@ -166,8 +202,8 @@ public struct JSONWriter: PlistSink, ~Copyable {
     }
 
     /// Writes what comes after a value at the root.
-    mutating func endValue() throws(StreamError) {
-        guard nesting.depth == 0 else { return }
+    @inline(never)
+    mutating func endRoot() throws(StreamError) {
         if options.isSequence || indent >= 0 { try output.append(0x0A) }
     }
 
@@ -178,6 +214,17 @@ public struct JSONWriter: PlistSink, ~Copyable {
         for _ in 0..<count { output.appendReserved(0x20) }
     }
 
+    /// Stores a comma where one is needed, and returns the offset after it; room is reserved, nothing is counted.
+    @inline(__always)
+    mutating func storeComma(isNeeded: Bool) -> Int {
+        // PERF: always stored, and overwritten when it is not needed, instead of a branch.
+        let offset = output.count
+        output.store(UInt8(ascii: ","), at: offset)
+        return offset &+ (isNeeded ? 1 : 0)
+    }
+
+    /// Whether the innermost container is an array.
+    var isInArray: Bool { nesting.depth > 0 && !nesting.isInDictionary }
     var nonFinitePolicy: JSONWriterOptions.NonFinite { options.nonFinite }
     var datePolicy: JSONWriterOptions.Dates { options.dates }
 }

@@ -1,15 +1,23 @@
 // The leading 128 bits of the powers of five that decimal exponents of doubles need, computed once.
 
-/// The powers of five from 5^-342 to 5^308, each normalised to 128 bits.
+/// The powers of five from 5^-342 to 5^324, each normalised to 128 bits.
 ///
 /// SPEC: D. Lemire, "Number parsing at a gigabyte per second" (2021), section 5: positive powers are truncated;
 /// reciprocals are rounded up where 128 bits may hold them exactly enough (5^-27 and above) and truncated below.
 @safe
 struct PowersOfFive: @unchecked Sendable {
-    static let exponents: ClosedRange<Int> = -342...308
+    static let exponents: ClosedRange<Int> = -342...324
 
     // SAFETY: the words are written once, before the only instance is published, and live as long as the process.
     private let words: UnsafePointer<UInt64>
+
+    // PERF: as for the powers of five.
+    /// 10^exponent as a double, exact from 0 to 22.
+    func exactPowerOfTen(_ exponent: Int) -> Double {
+        assert((0...22).contains(exponent))
+        // SAFETY: the callers compare the exponent with 22; the memory has a word for each.
+        return unsafe Double(bitPattern: words[2 &* Self.exponents.count &+ exponent])
+    }
 
     /// The table; the first use computes it in well under a millisecond.
     static let table: PowersOfFive = PowersOfFive()
@@ -45,10 +53,15 @@ struct PowersOfFive: @unchecked Sendable {
             values[zero - exponent] = bits
         }
         // SAFETY: the memory is filled completely before it is read, and never freed.
-        let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: 2 * values.count)
+        let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: 2 * values.count + 23)
         for (index, value) in values.enumerated() {
             unsafe (memory + 2 * index).initialize(to: value.high)
             unsafe (memory + 2 * index + 1).initialize(to: value.low)
+        }
+        var power = 1.0
+        for exponent in 0...22 {
+            unsafe (memory + 2 * values.count + exponent).initialize(to: power.bitPattern)
+            power *= 10
         }
         unsafe words = UnsafePointer(memory)
     }
@@ -83,7 +96,7 @@ extension PowersOfFive: SelfTesting {
 
     private static func testIsConsistent() {
         // 5^n times 5^-n is one: the product of the high words is just below a power of two.
-        for exponent in 1...308 {
+        for exponent in 1...324 {
             let product = table.power(exponent).high.multipliedFullWidth(by: table.power(-exponent).high).high
             let isNearPower =
                 product >= 0x3FFF_FFFF_FFFF_FFFD && product <= 0x4000_0000_0000_0000
@@ -91,6 +104,8 @@ extension PowersOfFive: SelfTesting {
             expectTrue(isNearPower, "5^\(exponent) and its reciprocal: \(product)")
             expectEqual(table.power(exponent).high >> 63, 1, "the first bit of 5^\(exponent)")
         }
+        expectEqual(table.exactPowerOfTen(0), 1, "10^0")
+        expectEqual(table.exactPowerOfTen(22), 1e22, "10^22")
     }
 }
 #endif

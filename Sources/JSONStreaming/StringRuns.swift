@@ -68,24 +68,11 @@ enum StringRuns {
         return notFound
     }
 
-    // PERF: always inlined; most keys and many strings end within the first word.
-    /// As `closingQuote(in:from:)`, for an offset that the caller knows to have eight bytes.
+    // PERF: inlinable for the scanner's loop.
+    /// Whether a byte is whitespace in JSON.
     @inlinable @inline(__always)
-    static func closingQuoteNearby(in bytes: RawSpan, from start: Int) -> Int {
-        let special = specialBytes(in: bytes.uncheckedWord(start))
-        if special != 0 {
-            let offset = start &+ special.trailingZeroBitCount &>> 3
-            if bytes.uncheckedByte(offset) == 0x22 { return offset }
-        }
-        return closingQuote(in: bytes, from: start)
-    }
-
-    // PERF: always inlined; compact files have none, which is one comparison.
-    /// The offset of the first byte that is not whitespace, near the end at most the span's count.
-    @inlinable @inline(__always)
-    static func endOfWhitespaceRun(in bytes: RawSpan, from start: Int) -> Int {
-        guard start < bytes.byteCount, bytes.uncheckedByte(start) <= 0x20 else { return start }
-        return endOfWhitespace(in: bytes, from: start)
+    static func isWhitespace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 
     // PERF: always inlined; files for people spend half their bytes here, eight spaces at a time.
@@ -158,9 +145,9 @@ extension StringRuns: SelfTesting {
     private static func testSkipsWhitespaceOnly() {
         for count in 0..<30 {
             let text = String(repeating: " ", count: count) + "\n\r\t  x.............."
-            text.withUTF8Span { expectEqual(endOfWhitespaceRun(in: $0, from: 0), count + 5, "\(count) spaces") }
+            text.withUTF8Span { expectEqual(endOfWhitespace(in: $0, from: 0), count + 5, "\(count) spaces") }
         }
-        "\u{B}         ".withUTF8Span { expectEqual(endOfWhitespaceRun(in: $0, from: 0), 0, "a vertical tab") }
+        "\u{B}         ".withUTF8Span { expectEqual(endOfWhitespace(in: $0, from: 0), 0, "a vertical tab") }
     }
 }
 #endif

@@ -70,6 +70,7 @@ extension ObjectBuilderTests: SelfTesting {
             "testRejectsNumbersThatDoNotFit": testRejectsNumbersThatDoNotFit,
             "testFollowsThePolicies": testFollowsThePolicies,
             "testMapsKeys": testMapsKeys,
+            "testConvertsAndDiscriminates": testConvertsAndDiscriminates,
             "testReleasesPartsAfterAnError": testReleasesPartsAfterAnError,
             "testRefusesMisuse": testRefusesMisuse,
         ]
@@ -271,6 +272,63 @@ extension ObjectBuilderTests: SelfTesting {
             let error = expectThrows(StreamError.self, part, make)
             expectTrue(error?.message.contains(part) ?? false, "\(error?.message ?? "") contains \(part)")
         }
+    }
+
+    /// A number that the stream spells as a string.
+    private struct Amount: StreamConvertible, Equatable {
+        var cents = 0
+        init(streamForm: String) throws(StreamError) {
+            guard let cents = Int(streamForm) else {
+                throw StreamError(.unrepresentable, "expected an amount, found \(streamForm)")
+            }
+            self.cents = cents
+        }
+        var streamForm: String { "\(cents)" }
+    }
+
+    /// One of two shapes, told apart by a member that may come last.
+    private enum Shape: StreamConvertible, Equatable {
+        case circle(Double)
+        case square(Int64)
+
+        init(streamForm: PropertyList) throws(StreamError) {
+            switch streamForm["kind"]?.stringValue {
+            case "circle": self = .circle(streamForm["radius"]?.realValue ?? 0)
+            case "square": self = .square(streamForm["side"]?.integerValue ?? 0)
+            default: throw StreamError(.unrepresentable, "expected a kind of shape")
+            }
+        }
+
+        var streamForm: PropertyList { unsafe PropertyList(.null) }
+    }
+
+    private struct Drawing: StreamObject {
+        var price: Amount? = nil
+        var shapes: [Shape] = []
+        var best: Shape? = nil
+    }
+
+    private static func testConvertsAndDiscriminates() throws {
+        let drawing = try ObjectBuilder<Drawing>.build(
+            """
+            { key "price" string "250" key "shapes" [ { key "radius" real 1.5 key "kind" string "circle" }
+            { key "kind" string "square" key "side" integer 2 } ] key "best" { key "kind" string "circle" } key "best" null }
+            """)
+        expectEqual(drawing.price?.cents, 250, "price")
+        expectEqual(drawing.shapes, [.circle(1.5), .square(2)], "shapes")
+        expectNil(drawing.best, "best")
+        let rows = [
+            ("{ key \"price\" string \"x\" }", "$.price: expected an amount, found x"),
+            ("{ key \"shapes\" [ { } ] }", "$.shapes[0]: expected a kind of shape"),
+            ("{ key \"price\" integer 1 }", "$.price: expected a string, found integer 1"),
+        ]
+        for (script, message) in rows {
+            let error = expectThrows(StreamError.self, script) { _ = try ObjectBuilder<Drawing>.build(script) }
+            expectEqual(error?.description, message, script)
+        }
+        var trace = EventTrace()
+        try trace.write(drawing.price)
+        expectEqual(trace.text, "string \"250\"", "messages")
     }
 
     /// Counts its instances, to see that none is left.

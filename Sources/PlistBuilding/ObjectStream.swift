@@ -21,9 +21,10 @@ import PlistStreaming
 public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     /// The machine, which the stream owns; see `ObjectBuilder`.
     @usableFromInline let machine: UnsafeMutablePointer<ValueMachine>
-    private let receive: (borrowing Value) throws(StreamError) -> Void
+    @usableFromInline let receive: (borrowing Value) throws(StreamError) -> Void
     /// The number of values handed over.
-    public private(set) var count: Int = 0
+    public var count: Int { deliveredCount }
+    @usableFromInline var deliveredCount = 0
 
     /// Makes a stream.
     /// - Parameters:
@@ -53,18 +54,25 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     /// Gives up the value under construction; the next message begins a new stream.
     public mutating func reset() { unsafe machine.pointee.reset() }
 
-    @usableFromInline @inline(never)
+    // PERF: JSONRecords/streams; inlinable, so that values are handed over without copies by type.
+    @inlinable @inline(never)
     mutating func deliver() throws(StreamError) {
         // SAFETY: the memory at the root holds a value of the type that the machine was made for, until it is released.
         let value = unsafe machine.pointee.root.assumingMemoryBound(to: Value.self)
-        count += 1
+        deliveredCount += 1
         do throws(StreamError) {
-            try unsafe receive(value.pointee)
+            try unsafe handOver(value)
         } catch {
             unsafe machine.pointee.release()
             throw error
         }
         unsafe machine.pointee.release()
+    }
+
+    /// A function of its own, so that no copy of a reference is left when it returns, however the code is compiled.
+    @inlinable @inline(never)
+    func handOver(_ value: UnsafeMutablePointer<Value>) throws(StreamError) {
+        try unsafe receive(value.pointee)
     }
 
     @inlinable @inline(__always)  // PERF: JSONRecords/streams; one comparison a message.
@@ -167,10 +175,12 @@ import InClassTesting
 
 enum ObjectStreamTests {
     final class Record: StreamObject {
+        /// The number of objects that were made.
+        nonisolated(unsafe) static var madeCount = 0
         var id = -1
         var name = "a default of more than fifteen bytes"
         var tags: [String] = []
-        init() {}
+        init() { unsafe Self.madeCount += 1 }
     }
 
     final class Parent: StreamObject {
@@ -193,7 +203,6 @@ enum ObjectStreamTests {
     final class Received {
         var texts: [String] = []
         var kept: [Record] = []
-        var addresses: Set<ObjectIdentifier> = []
     }
 }
 
@@ -253,13 +262,11 @@ extension ObjectStreamTests: SelfTesting {
     }
 
     private static func testUsesOneObjectWhenNobodyKeepsIt() throws {
-        let received = Received()
-        var stream = try ObjectStream<Record> { value throws(StreamError) in
-            received.addresses.insert(ObjectIdentifier(copy value))
-        }
+        var stream = try ObjectStream<Record> { _ throws(StreamError) in }
+        let before = unsafe Record.madeCount
         try EventScript.send(records, to: &stream)
         expectEqual(stream.count, 5, "values")
-        expectEqual(received.addresses.count, 1, "objects")
+        expectEqual(unsafe Record.madeCount - before, 1, "objects made")
     }
 
     private static func testNeverChangesAKeptObject() throws {

@@ -113,11 +113,13 @@ extension ValueMachine {
     }
 
     /// Ends the life of the value at the root, or keeps its object for the next one when nobody else has it.
+    @usableFromInline
     mutating func release() {
         isFilled = false
         if case .object(let layout) = plan.shape, layout.isResettable {
-            // SAFETY: an object of a Swift class is a native object; the memory holds one reference to it.
-            let object = unsafe root.assumingMemoryBound(to: AnyObject.self)
+            // SAFETY: the memory holds one reference to an object of a Swift class; only its count is looked at. It is
+            // not read as `AnyObject`, of which an unoptimized build does not tell whether it is unique.
+            let object = unsafe root.assumingMemoryBound(to: NativeObject.self)
             if unsafe isKnownUniquelyReferenced(&object.pointee) {
                 isRecycling = true
                 return
@@ -200,3 +202,6 @@ extension StreamPlan {
         }
     }
 }
+
+/// Stands for any Swift class where only the count of references matters.
+private final class NativeObject {}

@@ -70,6 +70,7 @@ struct ValueMachine: ~Copyable {
     var depth: Int { unsafe top - levels }
 
     /// The memory of the value at the root.
+    @usableFromInline
     var root: UnsafeMutableRawPointer { unsafe levels.pointee.value }
 
     // MARK: Messages

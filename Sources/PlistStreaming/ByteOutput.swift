@@ -14,10 +14,11 @@ import Glibc
 @safe
 public struct ByteOutput: ~Copyable {
     // SAFETY: `start` has `capacity` bytes, of which `count` are initialized, and lives until `deinit`.
-    private var start: UnsafeMutableRawPointer
-    private var capacity: Int
+    @usableFromInline var start: UnsafeMutableRawPointer
+    @usableFromInline var capacity: Int
+    @usableFromInline var used: Int = 0
     /// The number of bytes in memory.
-    public private(set) var count: Int = 0
+    public var count: Int { used }
     /// Whether bytes stay in memory even when the buffer is full.
     public var isHolding: Bool = false
     private let descriptor: Int32?
@@ -57,6 +58,7 @@ public struct ByteOutput: ~Copyable {
     /// Appends one byte.
     ///
     /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    @inlinable
     public mutating func append(_ byte: UInt8) throws(StreamError) {
         try reserve(1)
         appendReserved(byte)
@@ -65,16 +67,19 @@ public struct ByteOutput: ~Copyable {
     /// Makes room, so that this many bytes can be appended by the `appendReserved` functions.
     ///
     /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    @inlinable @inline(__always)
     public mutating func reserve(_ byteCount: Int) throws(StreamError) {
-        if capacity - count < byteCount { try makeRoom(byteCount) }
+        // PERF: the one check that lets a writer store a whole message; always inlined with the stores below.
+        if capacity &- used < byteCount { try makeRoom(byteCount) }
     }
 
     /// Appends a byte for which room was reserved.
+    @inlinable @inline(__always)
     public mutating func appendReserved(_ byte: UInt8) {
-        precondition(count < capacity, "append without reserve")
+        precondition(used < capacity, "append without reserve")
         // SAFETY: checked on the line above.
-        unsafe start.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
-        count &+= 1
+        unsafe start.storeBytes(of: byte, toByteOffset: used, as: UInt8.self)
+        used &+= 1
     }
 
     /// Appends bytes for which room was reserved.
@@ -87,19 +92,45 @@ public struct ByteOutput: ~Copyable {
                 unsafe (start + count).copyMemory(from: address, byteCount: byteCount)
             }
         }
-        count &+= byteCount
+        used &+= byteCount
     }
 
     /// Appends the low bytes of a word, the lowest first; eight bytes must be reserved.
+    @inlinable @inline(__always)
     public mutating func appendReserved(word: UInt64, byteCount: Int) {
-        precondition(capacity - count >= 8 && byteCount >= 0 && byteCount <= 8, "append without reserve")
+        precondition(capacity &- used >= 8 && byteCount >= 0 && byteCount <= 8, "append without reserve")
         // SAFETY: checked on the line above.
-        unsafe start.storeBytes(of: word.littleEndian, toByteOffset: count, as: UInt64.self)
-        count &+= byteCount
+        unsafe start.storeBytes(of: word.littleEndian, toByteOffset: used, as: UInt64.self)
+        used &+= byteCount
     }
 
-    @inline(never)
-    private mutating func makeRoom(_ byteCount: Int) throws(StreamError) {
+    // PERF: stores at an offset that the caller counts in a register; a count in memory would be a chain of loads and
+    // stores from one byte to the next.
+    /// Stores a byte in reserved room without counting it; `advance(to:)` counts.
+    @inlinable @inline(__always)
+    public mutating func store(_ byte: UInt8, at offset: Int) {
+        precondition(offset >= 0 && offset < capacity, "store without reserve")
+        // SAFETY: checked on the line above.
+        unsafe start.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
+    }
+
+    /// Stores eight bytes in reserved room, the lowest first, without counting them; `advance(to:)` counts.
+    @inlinable @inline(__always)
+    public mutating func store(word: UInt64, at offset: Int) {
+        precondition(offset >= 0 && offset &+ 8 <= capacity, "store without reserve")
+        // SAFETY: checked on the line above.
+        unsafe start.storeBytes(of: word.littleEndian, toByteOffset: offset, as: UInt64.self)
+    }
+
+    /// Counts the bytes stored up to an offset; all bytes before it must have been stored.
+    @inlinable @inline(__always)
+    public mutating func advance(to offset: Int) {
+        precondition(offset >= used && offset <= capacity, "advance without reserve")
+        used = offset
+    }
+
+    @usableFromInline @inline(never)
+    mutating func makeRoom(_ byteCount: Int) throws(StreamError) {
         if descriptor != nil && !isHolding { try flush() }
         guard capacity - count < byteCount else { return }
         let larger = max(capacity * 2, count + byteCount)
@@ -126,7 +157,7 @@ public struct ByteOutput: ~Copyable {
             }
             written += result
         }
-        count = 0
+        used = 0
         if capacity > 2 * bound { shrink() }
     }
 
@@ -138,13 +169,13 @@ public struct ByteOutput: ~Copyable {
 
     /// Forgets the bytes in memory and keeps the memory.
     public mutating func removeAll() {
-        count = 0
+        used = 0
     }
 
     /// Forgets all bytes in memory behind an offset.
     public mutating func truncate(to newCount: Int) {
         precondition(newCount >= 0 && newCount <= count, "truncate beyond the end")
-        count = newCount
+        used = newCount
     }
 
     /// Calls a closure with the bytes in memory.

@@ -1,5 +1,6 @@
 // JSON into values: the file of the articles, one million objects with two integers and a short string.
 
+import CJSONPeers
 import Foundation
 import JSONStreaming
 import PlistBuilding
@@ -10,7 +11,7 @@ let jsonRecordsSuite = Suite(name: "JSONRecords") { scale in
     let fewer = scale.amount(full: 100_000, smoke: 100)
     return [
         structuresGroup(count), objectsGroup(count), streamGroup(count), columnsGroup(count), treeGroup(count),
-        foundationGroup(fewer),
+        foundationGroup(fewer), writingGroup(fewer),
     ]
 }
 
@@ -38,6 +39,23 @@ private func recordsText(_ count: Int) -> [UInt8] {
     return text
 }
 
+/// The case of simdjson, where it was there when this was compiled.
+private func simdJSON(
+    _ name: String, _ text: [UInt8], _ sum: @escaping (UnsafePointer<CChar>, Int) -> UInt64
+) -> [Case] {
+    guard cjsonpeers_has_simdjson() else { return [] }
+    let padded = text + [UInt8](repeating: 0, count: 64)
+    return [
+        Case(name: name) {
+            padded.withUnsafeBytes { bytes in
+                bytes.baseAddress.map { sum($0.assumingMemoryBound(to: CChar.self), text.count) } ?? 0
+            }
+        }
+    ]
+}
+
+private let simdPeer = cjsonpeers_has_simdjson() ? "simdjson" : nil
+
 private func work(_ count: Int, _ text: [UInt8]) -> Work { Work(count: count, unit: "object", byteCount: text.count) }
 
 private func sum(_ records: [Record]) -> UInt64 {
@@ -51,7 +69,7 @@ private func structuresGroup(_ count: Int) -> Group {
     return Group(
         name: "structures", work: work(count, text),
         cases: [
-            Case(name: "ObjectBuilder<[struct]>", peer: "creating them") {
+            Case(name: "ObjectBuilder<[struct]>", peer: simdPeer, goal: simdPeer == nil ? nil : 1.1) {
                 var builder = try ObjectBuilder<[Record]>()
                 try builder.readJSON(text)
                 return sum(try builder.takeResult())
@@ -68,7 +86,7 @@ private func structuresGroup(_ count: Int) -> Group {
                 try sink.readJSON(text)
                 return expectedSum(count)
             },
-        ])
+        ] + simdJSON("simdjson", text, cjsonpeers_simdjson_structures))
 }
 
 private func objectsGroup(_ count: Int) -> Group {
@@ -108,7 +126,7 @@ private func streamGroup(_ count: Int) -> Group {
     return Group(
         name: "streams", work: work(count, text),
         cases: [
-            Case(name: "ObjectStream<struct>") {
+            Case(name: "ObjectStream<struct>", peer: simdPeer, goal: simdPeer == nil ? nil : 0.9) {
                 let total = Total()
                 var stream = try ObjectStream<Record> { record throws(StreamError) in
                     total.sum &+= UInt64(record.hi + record.there + record.comment.utf8.count)
@@ -116,7 +134,7 @@ private func streamGroup(_ count: Int) -> Group {
                 try stream.readJSON(text)
                 return total.sum
             },
-            Case(name: "ObjectStream<class>") {
+            Case(name: "ObjectStream<class>", peer: simdPeer, goal: simdPeer == nil ? nil : 0.9) {
                 let total = Total()
                 var stream = try ObjectStream<RecordObject> { record throws(StreamError) in
                     total.sum &+= UInt64(record.hi + record.there + record.comment.utf8.count)
@@ -129,7 +147,7 @@ private func streamGroup(_ count: Int) -> Group {
                 try sink.readJSON(text)
                 return expectedSum(count)
             },
-        ])
+        ] + simdJSON("simdjson", text, cjsonpeers_simdjson_streamed))
 }
 
 private func columnsGroup(_ count: Int) -> Group {
@@ -137,7 +155,7 @@ private func columnsGroup(_ count: Int) -> Group {
     return Group(
         name: "columns", work: work(count, text),
         cases: [
-            Case(name: "ColumnsBuilder") {
+            Case(name: "ColumnsBuilder", peer: simdPeer, goal: simdPeer == nil ? nil : 1.4) {
                 var builder = ColumnsBuilder(["hi": .integer, "there": .integer, "comment": .string])
                 try builder.readJSON(text)
                 let columns = try builder.takeResult()
@@ -147,7 +165,7 @@ private func columnsGroup(_ count: Int) -> Group {
                 }
                 return sum
             }
-        ])
+        ] + simdJSON("simdjson", text, cjsonpeers_simdjson_structures))
 }
 
 private func treeGroup(_ count: Int) -> Group {
@@ -161,6 +179,24 @@ private func treeGroup(_ count: Int) -> Group {
                 guard let list = builder.takeResult() else { return 0 }
                 return UInt64(list.count) + UInt64(list[count - 1]?["hi"]?.integerValue ?? 0)
             }
+        ])
+}
+
+private func writingGroup(_ count: Int) -> Group {
+    let records = (0..<count).map { Record(hi: $0, there: $0, comment: "comment") }
+    return Group(
+        name: "writing", work: work(count, recordsText(count)),
+        cases: [
+            Case(name: "JSONWriter of bound types", peer: "JSONEncoder", goal: 30) {
+                var writer = JSONWriter()
+                try writer.write(records)
+                try writer.finish()
+                return UInt64(writer.text.utf8.count)
+            },
+            Case(name: "JSONStreamEncoder", peer: "JSONEncoder") {
+                UInt64(try JSONStreamEncoder().encode(records).utf8.count)
+            },
+            Case(name: "JSONEncoder") { UInt64(try JSONEncoder().encode(records).count) },
         ])
 }
 

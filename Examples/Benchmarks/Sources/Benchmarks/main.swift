@@ -55,7 +55,8 @@ while let argument = arguments.popFirst() {
 var groupCount = 0
 do {
     for suite in suites where filter.isEmpty || suite.name.hasPrefix(filter.prefix(suite.name.count)) {
-        for group in try suite.makeGroups(scale) where "\(suite.name)/\(group.name)".contains(filter) {
+        for group in try suite.makeGroups(scale)
+        where filter.isEmpty || "\(suite.name)/\(group.name)".contains(filter) {
             let measurements = try measure(group, rounds: rounds)
             groupCount += 1
             if scale == .full { print(report(group, suite: suite.name, measurements: measurements)) }

@@ -1,0 +1,71 @@
+// simdjson's on-demand parser, reading records of two integers and a string into a vector of structures, or one by one.
+
+#include "CJSONPeers.h"
+
+#if __has_include(<simdjson.h>) && defined(__x86_64__) && defined(__clang__)
+#define SIMDJSON_BUILTIN_IMPLEMENTATION haswell
+// See SimdJSON.cpp.
+#include <immintrin.h>
+#pragma clang attribute push(__attribute__((target("avx2,bmi,pclmul,lzcnt,popcnt"))), apply_to = function)
+#include <simdjson.h>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace simdjson;
+namespace on = simdjson::haswell::ondemand;
+
+struct Record {
+    int64_t hi;
+    int64_t there;
+    std::string comment;
+};
+
+/// Calls `take` with the members of each record; the members come in the order of the structure.
+template <typename Take>
+bool records(const char *text, size_t count, Take take) {
+    static on::parser parser;
+    on::document document;
+    if (parser.iterate(text, count, count + SIMDJSON_PADDING).get(document)) return false;
+    on::array array;
+    if (document.get_array().get(array)) return false;
+    for (auto element : array) {
+        on::object object;
+        int64_t hi, there;
+        std::string_view comment;
+        if (element.get_object().get(object) || object["hi"].get_int64().get(hi)
+            || object["there"].get_int64().get(there) || object["comment"].get_string().get(comment)) return false;
+        take(hi, there, comment);
+    }
+    return true;
+}
+
+} // namespace
+
+uint64_t cjsonpeers_simdjson_structures(const char *text, size_t count) {
+    std::vector<Record> made;
+    bool read = records(text, count, [&](int64_t hi, int64_t there, std::string_view comment) {
+        made.push_back(Record{hi, there, std::string(comment)});
+    });
+    uint64_t sum = 0;
+    for (const auto &record : made) sum += record.hi + record.there + record.comment.size();
+    return read ? sum : 0;
+}
+
+uint64_t cjsonpeers_simdjson_streamed(const char *text, size_t count) {
+    uint64_t sum = 0;
+    bool read = records(text, count, [&](int64_t hi, int64_t there, std::string_view comment) {
+        sum += hi + there + comment.size();
+    });
+    return read ? sum : 0;
+}
+
+#pragma clang attribute pop
+
+#else
+
+uint64_t cjsonpeers_simdjson_structures(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_simdjson_streamed(const char *, size_t) { return 0; }
+
+#endif

@@ -1,0 +1,31 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// swift build -c release -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld --package-path Examples/Fuzzing \
+//     --product FuzzJSONReader
+// Examples/Fuzzing/.build/release/FuzzJSONReader CORPUS -max_total_time=600
+// Without the sanitizer the targets do not link, for want of the fuzzer; therefore this package is nested.
+let package = Package(
+    name: "Fuzzing",
+    platforms: [.macOS(.v14)],
+    dependencies: [
+        .package(name: "InClassTesting", path: "../..")
+    ],
+    targets: [
+        .executableTarget(
+            name: "FuzzJSONReader",
+            dependencies: [
+                "CFuzzer",
+                .product(name: "JSONStreaming", package: "InClassTesting"),
+                .product(name: "PlistStreaming", package: "InClassTesting"),
+            ]),
+        .executableTarget(
+            name: "FuzzJSONRoundTrip",
+            dependencies: [
+                "CFuzzer",
+                .product(name: "JSONStreaming", package: "InClassTesting"),
+                .product(name: "PlistStreaming", package: "InClassTesting"),
+            ]),
+        .target(name: "CFuzzer"),
+    ]
+)

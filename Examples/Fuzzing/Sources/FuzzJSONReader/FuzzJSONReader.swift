@@ -1,0 +1,68 @@
+// Bytes of any kind into the JSON reader: whole, with room for the fast loop, byte by byte, and in pieces that the first
+// bytes choose. Each way must give the same trace, or the same error at the same offset.
+
+import CFuzzer
+import JSONStreaming
+import PlistStreaming
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+@main
+enum FuzzJSONReader {
+    static func main() {
+        var count = CommandLine.argc
+        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
+        exit(
+            LLVMFuzzerRunDriver(&count, &arguments) { start, count in
+                fuzzJSONReader(Array(UnsafeRawBufferPointer(start: start, count: count)))
+            })
+    }
+}
+
+private func fuzzJSONReader(_ bytes: [UInt8]) -> CInt {
+    guard let first = bytes.first else { return 0 }
+    let options = JSONReaderOptions(
+        limits: first & 1 == 0 ? .standard : StreamLimits(depth: 5, stringByteCount: 70, numberByteCount: 66),
+        isSequence: first & 2 != 0)
+    let document = Array(bytes.dropFirst())
+    let whole = outcome(document, pieces: [document.count], options)
+    let inPieces = outcome(document, pieces: bytes.prefix(16).map { Int($0 & 63) + 1 }, options)
+    precondition(inPieces == whole, "pieces: \(inPieces) and whole: \(whole)")
+    let byByte = outcome(document, pieces: [1], options)
+    precondition(byByte == whole, "by byte: \(byByte) and whole: \(whole)")
+    // Spaces behind it bring all of a document into the fast loop's reach.
+    let padded = document + [UInt8](repeating: 0x20, count: 128)
+    let paddedWhole = outcome(padded, pieces: [padded.count], options)
+    let paddedByByte = outcome(padded, pieces: [1], options)
+    precondition(paddedByByte == paddedWhole, "by byte: \(paddedByByte) and whole: \(paddedWhole)")
+    return 0
+}
+
+/// The trace and the error of a reading in pieces of these sizes, again and again from the first.
+private func outcome(_ bytes: [UInt8], pieces: [Int], _ options: JSONReaderOptions) -> String {
+    var scanner = JSONScanner(options: options)
+    var trace = EventTrace()
+    do throws(StreamError) {
+        var start = 0
+        var index = 0
+        while start < bytes.count {
+            let end = min(bytes.count, start + max(1, pieces[index % pieces.count]))
+            try bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
+                try scanner.scan(UnsafeRawBufferPointer(buffer).bytes.extracting(start..<end), into: &trace)
+            }
+            start = end
+            index += 1
+        }
+        try scanner.finish(into: &trace)
+        precondition(trace.grammar.isComplete, "the trace ends inside a container")
+        return trace.text
+    } catch {
+        precondition(error.kind != .misuse, "the reader broke the grammar: \(error)")
+        precondition((error.position?.byteOffset ?? -1) <= bytes.count, "an offset behind the end")
+        return trace.text + " ! \(error.kind) \(error)"
+    }
+}

@@ -1,0 +1,96 @@
+// What the JSON reader accepts, the writer writes and the reader reads back as the same messages, in every layout;
+// and messages in any order either are refused or give a text that is valid.
+
+import CFuzzer
+import JSONStreaming
+import PlistStreaming
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+@main
+enum FuzzJSONRoundTrip {
+    static func main() {
+        var count = CommandLine.argc
+        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
+        exit(
+            LLVMFuzzerRunDriver(&count, &arguments) { start, count in
+                fuzzJSONRoundTrip(Array(UnsafeRawBufferPointer(start: start, count: count)))
+            })
+    }
+}
+
+private func fuzzJSONRoundTrip(_ bytes: [UInt8]) -> CInt {
+    var expected = EventTrace()
+    do {
+        try expected.readJSON(bytes)
+    } catch {
+        writeMessages(bytes)
+        return 0
+    }
+    for options in [JSONWriterOptions(), .pretty, JSONWriterOptions(layout: .pretty(indent: 0))] {
+        let text = rewritten(bytes, options)
+        var trace = EventTrace()
+        do { try trace.readJSON(text) } catch { preconditionFailure("the writer wrote \(error)") }
+        precondition(trace.text == expected.text, "\(trace.text) and \(expected.text)")
+    }
+    // Sorting twice is sorting once.
+    let sorted = rewritten(bytes, JSONWriterOptions(sortsKeys: true))
+    precondition(rewritten(sorted, JSONWriterOptions(sortsKeys: true)) == sorted, "sorting is not stable")
+    return 0
+}
+
+private func rewritten(_ bytes: [UInt8], _ options: JSONWriterOptions) -> [UInt8] {
+    var writer = JSONWriter(options: options)
+    do {
+        try writer.readJSON(bytes)
+        try writer.finish()
+    } catch {
+        preconditionFailure("the writer refused what the reader sent: \(error)")
+    }
+    return writer.bytes
+}
+
+/// Sends a message for each byte; refused ones leave no trace, and what is accepted is valid JSON.
+private func writeMessages(_ bytes: [UInt8]) {
+    var writer = JSONWriter(options: JSONWriterOptions(sortsKeys: (bytes.first ?? 0) & 1 == 0, nonFinite: .null))
+    var trace = EventTrace()
+    for (index, byte) in bytes.enumerated() {
+        var isWritten = true
+        do throws(StreamError) { try send(byte, bytes, index, to: &writer) } catch { isWritten = false }
+        guard isWritten else { continue }
+        do throws(StreamError) { try send(byte, bytes, index, to: &trace) } catch {
+            preconditionFailure("the writer took what the grammar forbids: \(error)")
+        }
+    }
+    do { try writer.finish() } catch { return }
+    var sink = NullSink()
+    do { try sink.readJSON(writer.bytes) } catch { preconditionFailure("invalid: \(error) in \(writer.text)") }
+}
+
+private func send<Sink: PlistSink & ~Copyable>(
+    _ byte: UInt8, _ bytes: [UInt8], _ index: Int, to sink: inout Sink
+) throws(StreamError) {
+    let end = min(bytes.count, index + Int(byte >> 4))
+    let word = bytes[index..<end].reduce(UInt64(byte) << 56) { $0 << 8 | UInt64($1) }
+    try bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
+        let text = UnsafeRawBufferPointer(buffer).bytes.extracting(index..<max(index, end))
+        switch byte & 15 {
+        case 0, 1: try sink.beginArray()
+        case 2, 3: try sink.endArray()
+        case 4: try sink.beginDictionary()
+        case 5: try sink.endDictionary()
+        case 6, 7, 8: try sink.writeKey(text)
+        case 9: try sink.writeString(text)
+        case 10: try sink.writeInteger(Int64(bitPattern: word))
+        case 11: try sink.writeUnsigned(word)
+        case 12: try sink.writeReal(Double(bitPattern: word))
+        case 13: try sink.writeData(text)
+        case 14: try sink.writeDate(secondsSince2001: Double(Int32(truncatingIfNeeded: word)))
+        default: try sink.writeNull()
+        }
+    }
+}

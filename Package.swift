@@ -30,11 +30,14 @@ let package = Package(
         .target(name: "TestSupervision", dependencies: ["TestEvents"] + selfTestDependencies, swiftSettings: selfTests),
         .target(name: "TestReporting", dependencies: ["TestEvents"] + selfTestDependencies, swiftSettings: selfTests),
         .executableTarget(
-            name: "testlogger", dependencies: ["TestEvents", "TestSupervision", "TestReporting"] + selfTestDependencies,
+            name: "testlogger",
+            dependencies: ["TestEvents", "TestSupervision", "TestReporting"] + selfTestDependencies,
             swiftSettings: selfTests),
         .target(
             name: "SelfTests",
-            dependencies: ["InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger"],
+            dependencies: [
+                "InClassTesting", "StringTables", "TestEvents", "TestSupervision", "TestReporting", "testlogger",
+            ],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
         .plugin(

@@ -97,7 +97,7 @@ struct TestedModule {
 
     private var text: String {
         var lines: [(String, String)] = [
-            ("module", target.moduleName), ("root", package.directoryURL.path),
+            ("module", target.moduleName), ("target", target.name), ("root", package.directoryURL.path),
             ("image", folder.appending(path: "\(target.moduleName).img").path),
             ("search", layout.products.path), ("bundles", layout.products.path),
         ]

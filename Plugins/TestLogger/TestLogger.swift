@@ -32,12 +32,18 @@ struct TestLogger: CommandPlugin {
 
     /// Separates target names from options and their values.
     private func split(_ arguments: [String]) -> (names: [String], options: [String]) {
-        let withValue: Set<String> = ["-tt", "--test-type", "--filter", "--skip", "--timeout"]
+        let withValue: Set<String> = [
+            "-tt", "--test-type", "--filter", "--skip", "--timeout", "--shard", "--partition", "--slow", "--slowest",
+            "-j",
+            "--jobs", "--repeat", "--debug",
+        ]
         var names: [String] = []
         var options: [String] = []
         var rest = arguments[...]
         while let word = rest.popFirst() {
-            if !word.hasPrefix("-") { names.append(word) } else { options.append(word) }
+            // A line of a source goes to the tool as it is.
+            if !word.hasPrefix("-"), !word.contains(":") { names.append(word) } else { options.append(word) }
+            if word == "--shuffle", let seed = rest.first, UInt64(seed) != nil { options.append(rest.removeFirst()) }
             if withValue.contains(word), let value = rest.popFirst() { options.append(value) }
         }
         return (names, options)

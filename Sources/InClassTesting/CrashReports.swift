@@ -27,6 +27,8 @@ enum CrashReports {
     private nonisolated(unsafe) static var backtrace: Backtrace?
     private nonisolated(unsafe) static var isTestRunning = false
     private nonisolated(unsafe) static var testThread = pthread_self()
+    /// The thread that has been given its stack last.
+    private nonisolated(unsafe) static var preparedThread: pthread_t?
 
     /// Sends last words to the descriptor from now on.
     static func install(descriptor: Int32) {
@@ -58,6 +60,18 @@ enum CrashReports {
         prepareThread()
     }
 
+    /// Says nothing in this process, a child that is to die: its parent looks at how it does.
+    static func leaveToParent() {
+        isTestRunning = false
+        for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS, SIGPROF] { signal(number, SIG_DFL) }
+        var noCore = rlimit(rlim_cur: 0, rlim_max: 0)
+        #if canImport(Glibc)
+        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &noCore)
+        #else
+        setrlimit(RLIMIT_CORE, &noCore)
+        #endif
+    }
+
     /// Gives the calling thread the stack that its handlers run on, so that a stack overflow can be reported too.
     static func prepareThread() {
         var current = stack_t()
@@ -70,8 +84,12 @@ enum CrashReports {
 
     /// A test begins on the calling thread.
     static func testBegins() {
-        prepareThread()
-        testThread = pthread_self()
+        let thread = pthread_self()
+        if preparedThread.map({ pthread_equal(thread, $0) == 0 }) ?? true {
+            prepareThread()
+            preparedThread = thread
+        }
+        testThread = thread
         isTestRunning = true
     }
 

@@ -4,11 +4,11 @@
 #if DEBUG || IN_CLASS_TESTS
 
 #if canImport(Darwin)
-import Darwin
+@preconcurrency import Darwin
 #elseif canImport(Musl)
-import Musl
+@preconcurrency import Musl
 #else
-import Glibc
+@preconcurrency import Glibc
 #endif
 
 /// The place of a call in a source file.
@@ -78,6 +78,10 @@ package enum Recorder {
     // SAFETY: read and written under the mutex only.
     private nonisolated(unsafe) static var writer = EventWriter(descriptor: -1)
     private nonisolated(unsafe) static var issueCount = 0
+    private nonisolated(unsafe) static var hasIssues = false
+    /// Print issues for a person instead of sending them: there is a debugger in the supervisor's place.
+    // SAFETY: set once before anything runs.
+    nonisolated(unsafe) static var printsIssues = false
     private nonisolated(unsafe) static var scopes: [Scope] = []
 
     /// An open `withKnownIssue`, or an open collection of a test of this module.
@@ -116,8 +120,11 @@ package enum Recorder {
     }
 
     /// The test is over; the line goes out with the next one.
-    static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) {
+    ///
+    /// - Returns: whether any test has had an issue so far.
+    static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) -> Bool {
         locked {
+            hasIssues = hasIssues || issueCount > 0
             if issueCount > issueCountMax {
                 let rest = RecordedIssue(
                     place: .test, got: "\(issueCount) issues", expected: "at most \(issueCountMax)",
@@ -125,6 +132,7 @@ package enum Recorder {
                 writer.add(rest)
             }
             writer.add("end", index, nanoseconds, outputEnd)
+            return hasIssues
         }
     }
 
@@ -138,9 +146,15 @@ package enum Recorder {
             }
             issueCount += 1
             guard issueCount <= issueCountMax else { return }
+            if printsIssues { return printIssue(issue) }
             writer.add(issue)
             writer.send()
         }
+    }
+
+    private static func printIssue(_ issue: RecordedIssue) {
+        let place = "\(issue.place.path):\(issue.place.line):\(issue.place.column)"
+        fputs("\(place): error: got \(issue.got) instead of expected \(issue.expected) \(issue.message)\n", stderr)
     }
 
     static func openKnownIssue(_ reason: String) {

@@ -13,11 +13,15 @@ public protocol SelfTesting: ~Copyable, ~Escapable {
     static var testSelectors: TestSelectors { get }
     /// Further lists by name, which run when `testlogger --test-type NAME` asks for them.
     static var testSelectorsByType: [TestType: TestSelectors] { get }
+    /// How long each test of this type may take, in milliseconds; nil, unless implemented, for the runner's limit.
+    static var testTimeoutMilliseconds: Int? { get }
 }
 
 extension SelfTesting where Self: ~Copyable & ~Escapable {
     /// No further lists.
     public static var testSelectorsByType: [TestType: TestSelectors] { [:] }
+    /// The runner's limit.
+    public static var testTimeoutMilliseconds: Int? { nil }
 }
 
 /// A type whose tests may be instance methods, each of which runs on a fresh fixture.

@@ -16,6 +16,8 @@ public typealias TestBody = @Sendable () async throws -> Void
 /// Write a computed `static var`: the compiler then checks the list once, not once more for each edit elsewhere.
 public struct TestSelectors: ExpressibleByDictionaryLiteral, Sendable {
     package let entries: [(name: String, body: TestBody)]
+    /// How long each of these tests may take, or nil for the limit of their type.
+    package private(set) var timeoutMilliseconds: Int?
 
     /// Creates a list of the given names and functions, in this order.
     public init(dictionaryLiteral elements: (String, TestBody)...) {
@@ -27,6 +29,17 @@ public struct TestSelectors: ExpressibleByDictionaryLiteral, Sendable {
     /// - Complexity: O(number of tests).
     public init(_ elements: [(String, TestBody)]) {
         entries = elements.map { (name: $0.0, body: $0.1) }
+    }
+
+    /// The same tests, each of which may take so long.
+    ///
+    /// ```swift
+    /// ["slow": ["testMillionPushes": testMillionPushes].timeout(milliseconds: 60_000)]
+    /// ```
+    public func timeout(milliseconds: Int) -> TestSelectors {
+        var list = self
+        list.timeoutMilliseconds = milliseconds
+        return list
     }
 }
 

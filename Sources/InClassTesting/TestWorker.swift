@@ -18,6 +18,7 @@
 @_cdecl("inclass_main")
 public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
     let words = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
+    if words.count == 4, words[1] == "--in-class-debug" { TestWorker.startDebugging(module: words[2], test: words[3]) }
     guard words.count == 5, words[1] == "--in-class-worker", let events = Int32(words[3]),
         let commands = Int32(words[4])
     else {
@@ -34,6 +35,8 @@ enum TestWorker {
         var testName: String
         var testType: String
         var module: String
+        /// How long it may take, or 0 for as long as any other.
+        var timeoutMilliseconds: Int
         var body: TestBody
     }
 
@@ -47,10 +50,34 @@ enum TestWorker {
         Recorder.connect(EventWriter(descriptor: events))
         CrashReports.install(descriptor: events)
         let tests = announcePlan(module: module)
-        Task.detached {
+        drainMainQueue {
             await serve(CommandReader(descriptor: commands), tests)
+            return 0
+        }
+    }
+
+    /// Runs one test for a debugger: in this process with its own output, no limit and no handler; issues are printed.
+    static func startDebugging(module: String, test name: String) -> Never {
+        Recorder.connect(EventWriter(descriptor: -1))
+        Recorder.printsIssues = true
+        let tests = plannedTests(module: module).filter { "\($0.typeName).\($0.testName)" == name }
+        guard let test = tests.first else {
+            fputs("there is no test \(name)\n", stderr)
+            exit(4)
+        }
+        drainMainQueue {
+            do { try await test.body() } catch { try? recordThrown(error, from: "the test") }
+            fputs("\(name) is over\n", stderr)
+            return 0
+        }
+    }
+
+    /// Runs something in a task and ends the process with its status, while the main thread serves the main actor.
+    private static func drainMainQueue(_ body: @escaping @Sendable () async -> Int32) -> Never {
+        Task.detached {
+            let status = await body()
             fflush(nil)
-            exit(0)
+            exit(status)
         }
         typealias Drain = @convention(c) () -> Void
         guard let symbol = dlsym(nil, "swift_task_asyncMainDrainQueue") else {
@@ -59,55 +86,73 @@ enum TestWorker {
         }
         // SAFETY: takes nothing and returns nothing; the same in the Swift and the C convention.
         unsafeBitCast(symbol, to: Drain.self)()
+        _exit(70)  // the main queue is never done
+    }
+
+    private static func plannedTests(module: String) -> [Test] {
+        var tests: [Test] = []
+        for tested in ConformanceRecords.testedTypes().tested where isTested(tested.module, module) {
+            tests += list(of: tested)
+        }
+        return tests
+    }
+
+    private static func isTested(_ name: String, _ module: String) -> Bool {
+        module.isEmpty ? name != "InClassTesting" : name == module
     }
 
     private static func announcePlan(module: String) -> [Test] {
         let (types, untestable) = ConformanceRecords.testedTypes()
-        let isTested = { (name: String) in module.isEmpty ? name != "InClassTesting" : name == module }
         var tests: [Test] = []
         Recorder.send { $0.add("version", EventWriter.version) }
-        for tested in types where isTested(tested.module) { add(tested, to: &tests) }
-        for type in untestable where isTested(type.module) {
+        for tested in types where isTested(tested.module, module) {
+            let list = list(of: tested)
+            if list.isEmpty { Recorder.send { $0.add("warning", [tested.name, "its list of tests is empty"]) } }
+            tests += list
+        }
+        for type in untestable where isTested(type.module, module) {
             Recorder.send { $0.add("warning", [type.name, "its tests do not run: \(type.reason)"]) }
         }
         Recorder.send { writer in
             for test in tests {
-                writer.add("planned", [test.typeName, test.testName, test.testType, test.module])
+                writer.add(
+                    "planned",
+                    [test.typeName, test.testName, test.testType, test.module, String(test.timeoutMilliseconds)])
             }
             writer.add("ready", tests.count)
         }
         return tests
     }
 
-    private static func add(_ tested: TestedType, to tests: inout [Test]) {
+    /// Reads the lists of a type.
+    private static func list(of tested: TestedType) -> [Test] {
         func selectors<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> [(TestType, TestSelectors)] {
             [(.unit, type.testSelectors)]
                 + type.testSelectorsByType.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) }
         }
+        func timeout<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> Int? { type.testTimeoutMilliseconds }
         let lists = selectors(tested.type)
-        if lists.allSatisfy({ $0.1.entries.isEmpty }) {
-            Recorder.send { $0.add("warning", [tested.name, "its list of tests is empty"]) }
-        }
-        for (testType, list) in lists {
-            for entry in list.entries {
-                tests.append(
-                    Test(
-                        typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
-                        body: entry.body))
+        let typeTimeout = timeout(tested.type)
+        return lists.flatMap { testType, list in
+            list.entries.map { entry in
+                Test(
+                    typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
+                    timeoutMilliseconds: list.timeoutMilliseconds ?? typeTimeout ?? 0, body: entry.body)
             }
         }
     }
 
     /// Runs ranges of the plan until the supervisor closes the commands.
     private static func serve(_ commands: consuming CommandReader, _ tests: [Test]) async {
+        var outputEnd = outputOffset()
         while let range = commands.next() {
-            for index in range where tests.indices.contains(index) { await run(tests[index], index) }
+            for index in range where tests.indices.contains(index) { await run(tests[index], index, &outputEnd) }
             Recorder.send { $0.add("idle") }
         }
     }
 
-    private static func run(_ test: Test, _ index: Int) async {
-        Recorder.begin(index, outputStart: outputOffset())
+    private static func run(_ test: Test, _ index: Int, _ outputEnd: inout Int) async {
+        Recorder.begin(index, outputStart: outputEnd)
         CrashReports.testBegins()
         let start = ContinuousClock.now
         var skipReason: String?
@@ -118,9 +163,12 @@ enum TestWorker {
         CrashReports.testEnds()
         fflush(nil)
         if let skipReason { Recorder.send { $0.add("skip", [skipReason]) } }
-        Recorder.end(
+        outputEnd = outputOffset()
+        let hasFailed = Recorder.end(
             index, nanoseconds: Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000),
-            outputEnd: outputOffset())
+            outputEnd: outputEnd)
+        // What passed tests have written is of no use to anybody, but may be much.
+        if !hasFailed, outputEnd > 1 << 20, ftruncate(1, 0) == 0 { outputEnd = 0 }
     }
 
     /// How much has been written to the standard output, which the supervisor has made a file.

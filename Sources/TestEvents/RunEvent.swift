@@ -17,9 +17,26 @@ package struct SourcePlace: Equatable, Hashable, Sendable {
     }
 }
 
+/// A part of a source line and what to write there instead.
+package struct SourceFixIt: Equatable, Sendable {
+    package var start: SourcePlace
+    /// Behind the last byte that is replaced; the start itself when something is inserted.
+    package var end: SourcePlace
+    package var text: String
+
+    package init(start: SourcePlace, end: SourcePlace, text: String) {
+        self.start = start
+        self.end = end
+        self.text = text
+    }
+
+    /// Inserts a text at a place.
+    package init(at place: SourcePlace, inserting text: String) { self.init(start: place, end: place, text: text) }
+}
+
 /// How a test ended.
 package struct TestResult: Equatable, Sendable {
-    package enum Outcome: String, Sendable { case passed, failed, skipped }
+    package enum Outcome: String, Sendable { case passed, failed, skipped, notRun }
 
     package var test: PlannedTest
     package var outcome: Outcome
@@ -43,17 +60,12 @@ package struct SourceWarning: Equatable, Sendable {
     package var place: SourcePlace
     package var text: String
     /// What to insert at a place to mend it.
-    package var fixIt: (place: SourcePlace, text: String)?
+    package var fixIt: SourceFixIt?
 
-    package init(place: SourcePlace, text: String, fixIt: (place: SourcePlace, text: String)? = nil) {
+    package init(place: SourcePlace, text: String, fixIt: SourceFixIt? = nil) {
         self.place = place
         self.text = text
         self.fixIt = fixIt
-    }
-
-    package static func == (one: Self, other: Self) -> Bool {
-        one.place == other.place && one.text == other.text && one.fixIt?.place == other.fixIt?.place
-            && one.fixIt?.text == other.fixIt?.text
     }
 }
 

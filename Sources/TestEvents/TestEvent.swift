@@ -12,8 +12,13 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
     package var testType: String
     /// The module that defines the type.
     package var module: String
+    /// How long it may take, or 0 for as long as any other.
+    package var timeoutMilliseconds: Int
 
-    package init(typeName: String, testName: String, testType: String, module: String) {
+    package init(
+        typeName: String, testName: String, testType: String, module: String, timeoutMilliseconds: Int = 0
+    ) {
+        self.timeoutMilliseconds = timeoutMilliseconds
         self.typeName = typeName
         self.testName = testName
         self.testType = testType
@@ -56,6 +61,8 @@ package struct TestIssue: Equatable, Sendable {
     package var notes: [String]
     /// Where the code that failed was called from, innermost first; found by the supervisor, never on the wire.
     package var callers: [SourcePlace] = []
+    /// What to write in the source to make the expectation met; found by the supervisor, never on the wire.
+    package var fixIt: SourceFixIt?
     /// Not nil inside `withKnownIssue`, where an issue is what is expected.
     package var knownReason: String?
 
@@ -107,8 +114,14 @@ extension TestEvent {
     /// Creates an event from one line without its newline, or nil when the line is not an event of this version.
     ///
     /// - Complexity: O(length of the line).
-    package init?(line: some Collection<UInt8>) {
-        self.init(reader: FieldReader(line: Array(line)))
+    package init?(line: UnsafeRawBufferPointer) {
+        self.init(reader: FieldReader(line: line))
+    }
+
+    /// Creates an event from one line without its newline, or nil when the line is not an event of this version.
+    package init?(line: [UInt8]) {
+        guard let event = line.withUnsafeBytes(TestEvent.init(line:)) else { return nil }
+        self = event
     }
 
     private init?(reader start: FieldReader) {
@@ -125,9 +138,12 @@ extension TestEvent {
             self = .end(index: index, nanoseconds: nanoseconds, outputEnd: outputEnd)
         case "planned":
             guard let typeName = reader.next(), let testName = reader.next(), let testType = reader.next(),
-                let module = reader.next()
+                let module = reader.next(), let timeout = reader.nextNumber()
             else { return nil }
-            self = .planned(PlannedTest(typeName: typeName, testName: testName, testType: testType, module: module))
+            self = .planned(
+                PlannedTest(
+                    typeName: typeName, testName: testName, testType: testType, module: module,
+                    timeoutMilliseconds: timeout))
         case "issue":
             guard let issue = reader.nextIssue() else { return nil }
             self = .issue(issue)
@@ -159,10 +175,10 @@ extension TestEvent {
 }
 
 private struct FieldReader {
-    let line: [UInt8]
+    let line: UnsafeRawBufferPointer
     var index = 0
 
-    init(line: [UInt8]) { self.line = line }
+    init(line: UnsafeRawBufferPointer) { self.line = line }
 
     var isAtEnd: Bool { index > line.count }
 
@@ -174,12 +190,12 @@ private struct FieldReader {
             if line[end] == UInt8(ascii: "\\") { hasEscape = true }
             end += 1
         }
-        let field = line[index..<end]
+        let field = UnsafeRawBufferPointer(rebasing: line[index..<end])
         index = end + 1
         return hasEscape ? Self.unescaped(field) : String(decoding: field, as: UTF8.self)
     }
 
-    private static func unescaped(_ field: ArraySlice<UInt8>) -> String? {
+    private static func unescaped(_ field: UnsafeRawBufferPointer) -> String? {
         var bytes: [UInt8] = []
         var isEscaped = false
         for byte in field {
@@ -264,15 +280,16 @@ extension TestEvent: SelfTesting {
         write(&writer)
         expectEqual(writer.buffer.last, UInt8(ascii: "\n"), "end of the line")
         expectEqual(writer.buffer.dropLast().contains(UInt8(ascii: "\n")), false, "one line")
-        return TestEvent(line: writer.buffer.dropLast())
+        return TestEvent(line: Array(writer.buffer.dropLast()))
     }
 
     private static func testReadsWhatWorkersWrite() {
         let hostile = "a\tb\nc\\d\r\u{0}é"
-        let test = PlannedTest(typeName: hostile, testName: "t", testType: "unit", module: "")
+        let test = PlannedTest(
+            typeName: hostile, testName: "t", testType: "unit", module: "", timeoutMilliseconds: 50)
         let rows: [(TestEvent, (inout EventWriter) -> Void)] = [
             (.version(1), { $0.add("version", 1) }),
-            (.planned(test), { $0.add("planned", [hostile, "t", "unit", ""]) }),
+            (.planned(test), { $0.add("planned", [hostile, "t", "unit", "", "50"]) }),
             (.ready(count: 0), { $0.add("ready", 0) }),
             (.begin(index: 7, outputStart: 9), { $0.add("begin", 7, 9) }),
             (.end(index: 7, nanoseconds: .max, outputEnd: 12), { $0.add("end", 7, .max, 12) }),

@@ -40,6 +40,7 @@ package struct DiagnosticText: Sendable {
     package func lines(for issue: TestIssue, of test: PlannedTest?, module: String = "") -> [String] {
         let place = SourcePlace(path: issue.path, line: issue.line, column: issue.column)
         var lines = [line(.error, at: place, Self.message(for: issue, of: test, module: module))]
+        if let fixIt = issue.fixIt { lines.append(self.line(for: fixIt)) }
         for note in issue.notes { lines.append(line(.note, at: place, Self.harmless(note))) }
         for caller in issue.callers { lines.append(line(.note, at: caller, "called from here")) }
         return lines
@@ -48,12 +49,14 @@ package struct DiagnosticText: Sendable {
     /// The lines of a warning: the warning, and a fix-it where one line mends it.
     package func lines(for warning: SourceWarning) -> [String] {
         var lines = [line(.warning, at: warning.place, Self.harmless(warning.text))]
-        if let fixIt = warning.fixIt {
-            lines.append(
-                "\(paths.text(fixIt.place.path)):\(fixIt.place.line):\(fixIt.place.column): fixit: \(Self.fixItText(fixIt.text))"
-            )
-        }
+        if let fixIt = warning.fixIt { lines.append(self.line(for: fixIt)) }
         return lines
+    }
+
+    private func line(for fixIt: SourceFixIt) -> String {
+        let start = "\(paths.text(fixIt.start.path)):\(fixIt.start.line):\(fixIt.start.column)"
+        let end = fixIt.end == fixIt.start ? "" : "-\(fixIt.end.line):\(fixIt.end.column)"
+        return "\(start)\(end): fixit: \(Self.fixItText(fixIt.text))"
     }
 
     /// `got 4 instead of expected 5 for count after push (Stack.testPush)`, on one line whatever the message holds.
@@ -211,7 +214,8 @@ extension DiagnosticText: SelfTesting {
 
     private static func testFixItIsWrittenForXcode() {
         let place = SourcePlace(path: "/s.swift", line: 3, column: 4)
-        let warning = SourceWarning(place: place, text: "w", fixIt: (place, "\"testA\": testA, "))
+        let warning = SourceWarning(
+            place: place, text: "w", fixIt: SourceFixIt(at: place, inserting: "\"testA\": testA, "))
         expectEqual(
             DiagnosticText(paths: PathStyle()).lines(for: warning),
             ["/s.swift:3:4: warning: w", #"/s.swift:3:4: fixit: \"testA\"\u003a testA, "#])

@@ -5,17 +5,20 @@ package struct SummaryText: Equatable, Sendable {
     package var passed: Int
     package var failed: Int
     package var skipped: Int
+    package var notRun: Int
     package var knownIssues: Int
     package var moduleIssues: Int
     package var warnings: Int
     package var nanoseconds: Int
 
     package init(
-        passed: Int, failed: Int, skipped: Int, knownIssues: Int, moduleIssues: Int, warnings: Int, nanoseconds: Int
+        passed: Int, failed: Int, skipped: Int, notRun: Int, knownIssues: Int, moduleIssues: Int, warnings: Int,
+        nanoseconds: Int
     ) {
         self.passed = passed
         self.failed = failed
         self.skipped = skipped
+        self.notRun = notRun
         self.knownIssues = knownIssues
         self.moduleIssues = moduleIssues
         self.warnings = warnings
@@ -26,10 +29,11 @@ package struct SummaryText: Equatable, Sendable {
     ///
     /// - Parameter isStable: leave out the time.
     package func line(isStable: Bool) -> String {
-        let count = passed + failed + skipped
+        let count = passed + failed + skipped + notRun
         var parts = [count == 1 ? "1 test" : "\(count) tests", "\(passed) passed"]
         if failed > 0 { parts.append("\(failed) failed") }
         if skipped > 0 { parts.append("\(skipped) skipped") }
+        if notRun > 0 { parts.append("\(notRun) not run") }
         if knownIssues > 0 { parts.append(knownIssues == 1 ? "1 known issue" : "\(knownIssues) known issues") }
         if moduleIssues > 0 {
             parts.append(moduleIssues == 1 ? "1 failure outside tests" : "\(moduleIssues) failures outside tests")
@@ -54,7 +58,8 @@ extension SummaryText: SelfTesting {
 
     private static func testLeavesOutWhatIsNoNews() {
         var summary = SummaryText(
-            passed: 1, failed: 0, skipped: 0, knownIssues: 0, moduleIssues: 0, warnings: 0, nanoseconds: 3_100_000)
+            passed: 1, failed: 0, skipped: 0, notRun: 0, knownIssues: 0, moduleIssues: 0, warnings: 0,
+            nanoseconds: 3_100_000)
         expectEqual(summary.line(isStable: false), "1 test, 1 passed (3.10 ms)")
         summary.failed = 2
         summary.skipped = 1

@@ -22,10 +22,21 @@ package enum ProcessEnd: Equatable, Sendable {
 package enum ChildProcess {
     /// Starts a program with descriptors of ours under the numbers it expects.
     ///
-    /// - Parameter descriptors: ours, and the number each has in the child; all others are closed there.
+    /// - Parameters:
+    ///   - descriptors: ours, and the number each has in the child; all others are closed there.
+    ///   - isGroup: make the child a process group, so that whatever it leaves behind can be ended with it.
     static func start(
-        _ words: [String], environment: [String: String] = [:], descriptors: [(ours: Int32, theirs: Int32)]
+        _ words: [String], environment: [String: String] = [:], descriptors: [(ours: Int32, theirs: Int32)],
+        isGroup: Bool = false
     ) throws(SystemError) -> pid_t {
+        #if canImport(Darwin)
+        var attributes: posix_spawnattr_t?
+        #else
+        var attributes = posix_spawnattr_t()
+        #endif
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        if isGroup { posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP)) }
         #if canImport(Darwin)
         var actions: posix_spawn_file_actions_t?
         #else
@@ -39,7 +50,7 @@ package enum ChildProcess {
         var variables = Self.environment(adding: environment).map { strdup($0) } + [nil]
         defer { for variable in variables { free(variable) } }
         var process: pid_t = 0
-        let code = posix_spawnp(&process, words[0], &actions, nil, &arguments, &variables)
+        let code = posix_spawnp(&process, words[0], &actions, &attributes, &arguments, &variables)
         guard code == 0 else { throw SystemError("start \(words[0])", code: code) }
         return process
     }
@@ -64,7 +75,9 @@ package enum ChildProcess {
     }
 
     /// Runs a program to its end and returns what it wrote to both of its output streams.
-    static func run(_ words: [String], input: [UInt8] = []) throws(SystemError) -> (end: ProcessEnd, output: [UInt8]) {
+    package static func run(_ words: [String], input: [UInt8] = []) throws(SystemError) -> (
+        end: ProcessEnd, output: [UInt8]
+    ) {
         let outputPipe = try pipe()
         defer { close(outputPipe.read) }
         let inputFile = try temporaryFile(input)

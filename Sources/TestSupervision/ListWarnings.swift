@@ -18,7 +18,7 @@ extension SourceScan {
                     place: declared.place,
                     text: "test '\(declared.name)' of \(name) is in no list and does not run")
                 if let insertion = type.insertion, !type.isInsertionEmptyList {
-                    warning.fixIt = (insertion, "\(declared.entry), ")
+                    warning.fixIt = SourceFixIt(at: insertion, inserting: "\(declared.entry), ")
                 }
                 warnings.append(warning)
             }
@@ -60,7 +60,7 @@ extension ListWarningTests: SelfTesting {
         expectEqual(warning.text, "test 'testB' of S is in no list and does not run")
         expectEqual(warning.place, SourcePlace(path: "/s.swift", line: 3, column: 7))
         expectEqual(warning.fixIt?.text, "\"testB\": fixture(testB), ")
-        expectEqual(warning.fixIt?.place.column, 58)
+        expectEqual(warning.fixIt?.start.column, 58)
     }
 
     private static func testTypeWithoutListMayCallFunctionsAsItLikes() {

@@ -5,6 +5,8 @@
 package struct ModuleDescription: Equatable, Sendable {
     /// The module's name.
     package var module = ""
+    /// The name of the target that is built to make it.
+    package var target = ""
     /// The folder of the package, which relative paths are relative to.
     package var root = ""
     /// Absolute paths of the module's Swift sources.
@@ -65,6 +67,7 @@ extension ModuleDescription {
     private mutating func add(key: String, _ value: String) -> Bool {
         switch key {
         case "module": module = value
+        case "target": target = value
         case "root": root = value
         case "source": sources.append(value)
         case "file-map": fileMaps.append(value)

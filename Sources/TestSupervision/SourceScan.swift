@@ -76,6 +76,15 @@ struct SourceScan {
         return declared?.place ?? entry?.place ?? type.lists.first
     }
 
+    /// Whether a line belongs to a test: to its declaration or what follows up to the next one, or, above all tests of
+    /// its file, to any test of a type that is tested there.
+    func covers(_ line: SourceLine, _ test: PlannedTest) -> Bool {
+        guard let place = place(of: test), line.names(place.path) else { return false }
+        let starts = types.values.flatMap(\.declared).filter { $0.place.path == place.path }.map(\.place.line)
+        guard let start = starts.filter({ $0 <= line.line }).max() else { return true }
+        return place.line == start
+    }
+
     /// The name without generic arguments.
     static func plainName(_ name: String) -> String {
         var depth = 0

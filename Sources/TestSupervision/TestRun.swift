@@ -1,5 +1,5 @@
-// Runs the tests of one module: starts workers, follows what they say, starts another where one died, and gives every
-// issue a place in the sources. What is done with the events is up to the reporters.
+// Runs the tests of one module: hands parts of the plan to workers, starts another where one died, and passes results on
+// in the order of the plan, whatever order they came in. What is done with them is up to the reporters.
 
 #if canImport(Darwin)
 import Darwin
@@ -10,378 +10,288 @@ import Glibc
 #endif
 import TestEvents
 
-package struct RunOptions: Sendable {
-    package var selection = TestSelection()
-    /// How long one test may take.
-    package var timeoutMilliseconds = 10_000
-    /// How much of a failed test's output is kept, from its end.
-    package var outputByteCountMax = 16 << 10
-    /// Only announce the plan.
-    package var isListing = false
-
-    package init() {}
-}
-
-/// What a run came to. `planned` is always the sum of the outcomes.
-package struct RunTally: Equatable, Sendable {
-    package var planned = 0
-    package var passed = 0
-    package var failed = 0
-    package var skipped = 0
-    /// Issues inside `withKnownIssue`.
-    package var knownIssues = 0
-    /// Failures that belong to no test.
-    package var moduleIssues = 0
-    package var warnings = 0
-    /// Tests that the selection left out.
-    package var unselected = 0
-
-    package init() {}
-
-    package var isRed: Bool { failed > 0 || moduleIssues > 0 }
-
-    package static func + (one: Self, other: Self) -> Self {
-        var sum = one
-        sum.planned += other.planned
-        sum.passed += other.passed
-        sum.failed += other.failed
-        sum.skipped += other.skipped
-        sum.knownIssues += other.knownIssues
-        sum.moduleIssues += other.moduleIssues
-        sum.warnings += other.warnings
-        sum.unselected += other.unselected
-        return sum
-    }
-}
-
-/// Why a run did not take place at all.
-package enum RunError: Error, Equatable, CustomStringConvertible {
-    /// The system refused what the runner needs.
-    case system(SystemError)
-    /// The image speaks another version of the worker protocol.
-    case protocolMismatch(String)
-
-    package var description: String {
-        switch self {
-        case .system(let error): error.description
-        case .protocolMismatch(let text): text
-        }
-    }
-}
-
-/// One module's tests, on their way.
 package final class TestRun {
     private let module: ModuleDescription
     private let options: RunOptions
     private let report: (RunEvent) -> Void
-    private let outputFile: Int32
-    private let scan: () -> SourceScan
-    private lazy var sources = scan()
+    private lazy var sources = SourceScan(sources: module.sources, module: module.module)
+    private lazy var locator = IssueLocator(module: module) { [unowned self] in sources }
 
     /// The module's tests, once a worker has announced them.
     package private(set) var plan: [PlannedTest] = []
-    private var warnings: [(typeName: String, text: String)] = []
     private var tally = RunTally()
+    /// The literals that `--accept` may replace.
+    package private(set) var fixes: [LiteralFix] = []
 
-    /// The test that is running, as far as the worker has said.
-    private var current: (index: Int, result: TestResult, outputStart: Int, deadline: ContinuousClock.Instant)?
-    private var lastWords: TestEvent?
-    private var reported: Set<Int> = []
+    /// The selected tests in the order their results are passed on, and those results that wait for an earlier one.
+    private var selected: ArraySlice<Int> = []
+    private var waiting: [Int: TestResult] = [:]
+    /// What is to be run yet, in the order it is to be run.
+    private var queue: ArraySlice<Int> = []
+    private var sessions: [WorkerSession] = []
+    /// The indices of the tests that have a result.
+    private var done: Set<Int> = []
+    private var failedNames: Set<String> = []
+    private var isStopping = false
 
     /// Prepares a run.
     ///
     /// - Parameter report: receives each event as it happens.
-    package init(
-        _ module: ModuleDescription, options: RunOptions, report: @escaping (RunEvent) -> Void
-    ) throws(RunError) {
+    package init(_ module: ModuleDescription, options: RunOptions, report: @escaping (RunEvent) -> Void) {
         self.module = module
         self.options = options
         self.report = report
-        scan = { SourceScan(sources: module.sources, module: module.module) }
-        do throws(SystemError) { outputFile = try ChildProcess.temporaryFile() } catch { throw .system(error) }
-        _ = fcntl(outputFile, F_SETFL, O_APPEND)
     }
-
-    deinit { close(outputFile) }
 
     /// Runs the selected tests and says what they came to.
     package func run() throws(RunError) -> RunTally {
-        guard let worker = try startedWorker() else { return tally }
-        let selected = plan.indices.filter { options.selection.includes(plan[$0]) }
-        tally.planned = selected.count
-        tally.unselected = plan.count - selected.count
-        report(.planned(module: module.module, tests: selected.map { plan[$0] }))
+        let first = try startedSession()
+        guard try waitUntilReady(first) else { return tally }
+        plan = first.plan
+        let memory = RunMemory(module)
+        let chosen = options.selection.indices(in: plan, memory: memory, sources: { self.sources })
+        selected = chosen[...]
+        tally.planned = chosen.count
+        tally.unselected = plan.count - chosen.count
+        report(.planned(module: module.module, tests: chosen.map { plan[$0] }))
         if options.isListing { return tally }
         let duplicates = Self.duplicates(in: plan)
-        try runToEnd(Self.ranges(selected.filter { !duplicates.contains($0) }), worker)
-        for index in selected where duplicates.contains(index) { reportDuplicate(plan[index]) }
-        reportWarnings()
-        if tally.passed + tally.failed + tally.skipped != tally.planned {
+        let runnable = chosen.filter { !duplicates.contains($0) }
+        for index in chosen where duplicates.contains(index) { pass(duplicateResult(plan[index]), index) }
+        queue = ordered(runnable, memory)[...]
+        try runQueue()
+        for index in selected { waiting[index] = waiting[index] ?? TestResult(test: plan[index], outcome: .notRun) }
+        passOn()
+        reportWarnings(first.warnings)
+        memory.store(failed: failedNames, run: Set(done.map { plan[$0].name }), for: module)
+        return checkedTally()
+    }
+
+    private func ordered(_ indices: [Int], _ memory: RunMemory) -> [Int] {
+        guard let seed = options.shuffleSeed else {
+            return RunOrder.urgentFirst(indices, plan: plan, memory: memory, sources: { self.sources })
+        }
+        var generator = SeededGenerator(seed: seed)
+        return indices.shuffled(using: &generator)
+    }
+
+    private func checkedTally() -> RunTally {
+        let sum = tally.passed + tally.failed + tally.skipped + tally.notRun
+        if sum != tally.planned {
             reportModuleIssue(
-                got: "\(tally.passed + tally.failed + tally.skipped) results",
-                expected: "\(tally.planned), one for each test")
+                TestIssue(kind: .list, got: "\(sum) results", expected: "\(tally.planned), one for each test"))
         }
         return tally
     }
 
-    /// Joins neighbouring indices.
-    static func ranges(_ indices: [Int]) -> [Range<Int>] {
-        var ranges: [Range<Int>] = []
-        for index in indices {
-            if let last = ranges.last, last.upperBound == index {
-                ranges[ranges.count - 1] = last.lowerBound..<index + 1
-            } else {
-                ranges.append(index..<index + 1)
-            }
-        }
-        return ranges
-    }
-
     // MARK: Workers
 
-    /// Starts a worker and reads its plan; nil when it died over it, which is then reported.
-    private func startedWorker() throws(RunError) -> Worker? {
-        let worker: Worker
-        var environment: [String: String] = [:]
-        let resources = module.resources.filter(FileAccess.isDirectory)
-        if !resources.isEmpty { environment["IN_CLASS_RESOURCES"] = resources.joined(separator: ":") }
+    private func startedSession() throws(RunError) -> WorkerSession {
         do throws(SystemError) {
-            worker = try Worker(
-                image: module.image, module: module.module, output: outputFile, environment: environment)
+            let session = try WorkerSession(module, options: options)
+            sessions.append(session)
+            return session
         } catch { throw .system(error) }
-        let isFirst = plan.isEmpty
-        var announced: [PlannedTest] = []
-        let outputStart = outputOffset
-        let deadline = ContinuousClock.now + .milliseconds(options.timeoutMilliseconds)
-        lastWords = nil
-        while let lines = worker.lines(waiting: 100) {
-            for line in lines {
-                guard let event = TestEvent(line: line) else {
-                    throw .protocolMismatch(
-                        "the test image said what this testlogger does not understand; build it anew")
-                }
+    }
+
+    /// Waits for a worker's plan; false when it died over it, which is then reported.
+    private func waitUntilReady(_ session: WorkerSession) throws(RunError) -> Bool {
+        while session.state == .starting {
+            for case let event in session.reports(waiting: session.patience) {
                 switch event {
-                case .version(let number) where number != TestEvent.currentVersion:
-                    throw .protocolMismatch(
-                        "the test image speaks version \(number), this testlogger \(TestEvent.currentVersion)")
-                case .planned(let test): announced.append(test)
-                case .warning(let typeName, let text) where isFirst: warnings.append((typeName, text))
-                case .ready(let count):
-                    guard count == announced.count, isFirst || announced == plan else {
-                        throw .protocolMismatch("the test image announced two different plans")
-                    }
-                    plan = announced
-                    return worker
-                case .crash, .exit: lastWords = event
+                case .protocolMismatch(let text): throw .protocolMismatch(text)
+                case .died(let death):
+                    reportModuleIssue(locator.issue(for: death, expected: "list of its tests"))
+                    return false
                 default: break
                 }
             }
-            if ContinuousClock.now > deadline {
-                worker.send(signal: SIGKILL)
-                break
-            }
+            session.checkLimits()
         }
-        let end = worker.waitForEnd()
-        let issue = deathIssue(end, outputStart: outputStart, expected: "list of its tests")
-        reportModuleIssue(got: issue.got, expected: issue.expected, at: issue)
-        return nil
+        return true
     }
 
-    private func runToEnd(_ ranges: [Range<Int>], _ first: Worker) throws(RunError) {
-        var remaining = ranges
-        var worker: Worker? = first
-        while !remaining.isEmpty {
-            if worker == nil { worker = try startedWorker() }
-            guard let present = worker else { return }
-            follow(present, through: remaining)
-            let end = present.waitForEnd()
-            if current != nil {
-                reportDeath(end)
-            } else if end != .exited(0), remaining.allSatisfy({ $0.allSatisfy(reported.contains) }) {
-                let issue = deathIssue(end, outputStart: outputOffset, expected: "quiet end after the last test")
-                reportModuleIssue(got: issue.got, expected: issue.expected)
-            }
-            let left = remaining.flatMap { $0 }.filter { !reported.contains($0) }
-            // A worker that neither ran a test nor died in one would be started for ever.
-            if left.count == remaining.reduce(0, { $0 + $1.count }) {
-                reportModuleIssue(got: "a worker that ran no test", expected: "it to run \(left.count)")
-                return
-            }
-            remaining = Self.ranges(left)
-            worker = nil
-        }
-    }
-
-    /// Has a worker run ranges until its events end, and ends it when a test takes too long.
-    private func follow(_ worker: Worker, through ranges: [Range<Int>]) {
-        var next = ranges[...]
-        func runNext() {
-            if let range = next.popFirst() { worker.run(range) } else { worker.closeCommands() }
-        }
-        lastWords = nil
-        runNext()
+    private func runQueue() throws(RunError) {
+        let start = ContinuousClock.now
         while true {
-            var wait = 1000
-            if let current {
-                let left = (current.deadline - ContinuousClock.now).components
-                wait = max(0, min(1000, Int(left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000) + 1))
-                if ContinuousClock.now >= current.deadline { return endHung(worker) }
+            if let reason = Interruption.reason { interrupt(reason) }
+            assign()
+            sessions.removeAll { $0.state == .dead }
+            if sessions.isEmpty {
+                if queue.isEmpty { return }
+                _ = try startedSession()
             }
-            guard let lines = worker.lines(waiting: wait) else { return }
-            for line in lines {
-                guard let event = TestEvent(line: line) else { continue }
-                if event == .idle { runNext() } else { take(event) }
-            }
+            // More workers only for what takes long enough to pay for starting them.
+            let isLong = ContinuousClock.now - start > .milliseconds(40)
+            if isLong, queue.count > 4, sessions.count < options.workerCountMax { _ = try startedSession() }
+            Worker.wait(for: sessions.map(\.worker), milliseconds: min(patience, isLong ? 1000 : 10))
+            for session in sessions { try serve(session) }
         }
     }
 
-    /// Asks the worker for the stack of the test that hangs, and ends it.
-    private func endHung(_ worker: Worker) {
-        worker.send(signal: SIGPROF)
-        let patience = ContinuousClock.now + .milliseconds(300)
-        while lastWords == nil, ContinuousClock.now < patience, let lines = worker.lines(waiting: 50) {
-            for line in lines { if let event = TestEvent(line: line) { take(event) } }
-        }
-        worker.send(signal: SIGKILL)
-        if lastWords == nil { lastWords = .crash(signal: Int(SIGPROF), frames: []) }
+    private func interrupt(_ reason: String) {
+        isStopping = true
+        for session in sessions { session.interrupt(reason) }
     }
 
-    private func take(_ event: TestEvent) {
-        switch event {
-        case .begin(let index, let outputStart):
-            guard plan.indices.contains(index) else { return }
-            current = (
-                index, TestResult(test: plan[index], outcome: .passed), outputStart,
-                ContinuousClock.now + .milliseconds(options.timeoutMilliseconds)
-            )
-            report(.began(plan[index]))
-        case .issue(let issue):
-            let place = located(issue, test: current?.result.test)
-            current?.result.issues.append(place)
-        case .skip(let reason):
-            current?.result.skipReason = reason
-        case .end(let index, let nanoseconds, let outputEnd):
-            guard var ended = current, ended.index == index else { return }
-            current = nil
-            ended.result.nanoseconds = nanoseconds
-            finish(ended.result, index, output: ended.outputStart..<max(ended.outputStart, outputEnd))
-        case .crash, .exit:
-            lastWords = event
-        case .warning(let typeName, let text):
-            warnings.append((typeName, text))
-        default: break
+    private var patience: Int { sessions.map(\.patience).min() ?? 0 }
+
+    private func serve(_ session: WorkerSession) throws(RunError) {
+        for event in session.reports(waiting: 0) {
+            switch event {
+            case .began(let test): report(.began(test))
+            case .ended(let index, let result): pass(result, index)
+            case .protocolMismatch(let text): throw .protocolMismatch(text)
+            case .died(let death): try take(death, of: session)
+            }
+        }
+        if session.state != .starting, !session.isPlanChecked {
+            guard session.plan == plan else { throw .protocolMismatch("the test image announced two different plans") }
+            session.isPlanChecked = true
+        }
+        session.checkLimits()
+    }
+
+    /// Gives idle workers something to run, or sends them home.
+    private func assign() {
+        for session in sessions where session.state == .idle {
+            // One worker alone runs all there is; several share it in pieces that get smaller towards the end.
+            let limit =
+                options.workerCountMax == 1 ? Int.max : max(1, min(queue.count, 4096) / (options.workerCountMax * 4))
+            if !isStopping, let range = RunOrder.nextRange(&queue, limit: limit) {
+                session.assigned = range
+                session.run(range)
+            } else {
+                session.finish()
+            }
+        }
+        if isStopping { queue = [] }
+    }
+
+    private func take(_ death: WorkerDeath, of session: WorkerSession) throws(RunError) {
+        // What a dead worker had not begun is run by the next.
+        let rest = session.assigned.filter { !done.contains($0) && $0 != death.test?.index }
+        guard let (index, partial) = death.test else {
+            if case .interruption? = death.verdict { return }
+            if session.wasStarting || !rest.isEmpty || death.end != .exited(0) {
+                reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
+                // A worker that dies between tests would do so for ever.
+                queue = []
+                isStopping = true
+            }
+            return
+        }
+        queue = (rest + queue)[...]
+        var result = partial
+        var issue = locator.located(locator.issue(for: death, expected: "end of test"), test: result.test)
+        if issue.kind == .crash || issue.kind == .exit, death.verdict == nil {
+            issue.notes += try noteOnRunningAlone(index, session)
+        }
+        result.issues.append(issue)
+        result.outcome = .failed
+        result.output = death.output
+        result.omittedOutputCount = death.omittedOutputCount
+        pass(result, index)
+    }
+
+    /// Runs a test that died once more in a worker of its own, and says whether it dies there too.
+    private func noteOnRunningAlone(_ index: Int, _ session: WorkerSession) throws(RunError) -> [String] {
+        guard session.begunCount > 1, let previous = session.previousTest else { return [] }
+        let alone = try startedSession()
+        defer { sessions.removeAll { $0 === alone } }
+        while alone.state == .starting {
+            for case .died in alone.reports(waiting: alone.patience) { return [] }
+            alone.checkLimits()
+        }
+        alone.run(index..<index + 1)
+        while true {
+            for event in alone.reports(waiting: alone.patience) {
+                switch event {
+                case .died: return ["it fails alone, too"]
+                case .ended(_, let result):
+                    alone.abort()
+                    return [
+                        result.outcome == .failed
+                            ? "it fails alone, too, but otherwise"
+                            : "it passes alone and failed only after other tests, the last of which was \(previous.name)"
+                    ]
+                case .protocolMismatch: return []
+                case .began: break
+                }
+            }
+            alone.checkLimits()
         }
     }
 
     // MARK: Results
 
-    private func finish(_ ended: TestResult, _ index: Int, output: Range<Int>) {
-        var result = ended
-        let failures = result.issues.filter { $0.knownReason == nil }
-        result.outcome = !failures.isEmpty ? .failed : result.skipReason != nil ? .skipped : .passed
-        if result.outcome == .failed {
-            let start = max(output.lowerBound, output.upperBound - options.outputByteCountMax)
-            result.omittedOutputCount = start - output.lowerBound
-            let written = try? FileAccess.contents(of: outputFile, from: start, to: output.upperBound, name: "output")
-            result.output = FatalMessage.withoutStackTrace(written ?? [])
+    /// Takes a result and passes on what is complete, in the order of the plan.
+    private func pass(_ result: TestResult, _ index: Int) {
+        var located = result
+        located.issues = result.issues.map { locator.located($0, test: result.test) }
+        for index in located.issues.indices { located.issues[index].fixIt = fixIt(for: located.issues[index]) }
+        if let seed = options.shuffleSeed {
+            for issue in located.issues.indices {
+                located.issues[issue].notes.append("the order was shuffled with seed \(seed)")
+            }
         }
-        tally.knownIssues += result.issues.count - failures.count
-        switch result.outcome {
-        case .passed: tally.passed += 1
-        case .failed: tally.failed += 1
-        case .skipped: tally.skipped += 1
+        done.insert(index)
+        if located.outcome == .failed {
+            failedNames.insert(result.test.name)
+            if options.stopsAtFirstFailure { isStopping = true }
         }
-        reported.insert(index)
-        report(.ended(result))
+        waiting[index] = located
+        passOn()
     }
 
-    private var outputOffset: Int {
-        var status = stat()
-        return fstat(outputFile, &status) == 0 ? Int(status.st_size) : 0
+    /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
+    private func fixIt(for issue: TestIssue) -> SourceFixIt? {
+        guard let written = FileAccess.modificationTime(of: issue.path),
+            let linked = FileAccess.modificationTime(of: module.image), written < linked,
+            let fix = LiteralFix(for: issue)
+        else { return nil }
+        fixes.append(fix)
+        return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
     }
 
-    private func reportDeath(_ end: ProcessEnd) {
-        guard var died = current else { return }
-        current = nil
-        let issue = deathIssue(end, outputStart: died.outputStart, expected: "end of test")
-        died.result.issues.append(located(issue, test: died.result.test))
-        finish(died.result, died.index, output: died.outputStart..<outputOffset)
-    }
-
-    /// Describes how a worker died, at the innermost place in the module's own sources.
-    private func deathIssue(_ end: ProcessEnd, outputStart: Int, expected: String) -> TestIssue {
-        let output =
-            (try? FileAccess.contents(
-                of: outputFile, from: max(outputStart, outputOffset - 64 << 10), to: outputOffset, name: "output"))
-            ?? []
-        let fatal = FatalMessage(output: String(decoding: output, as: UTF8.self))
-        var issue = TestIssue(kind: .crash, got: "", expected: expected)
-        var frames: [Int] = []
-        switch (lastWords, end) {
-        case (.crash(let signal, let found), _) where signal == SIGPROF:
-            issue.kind = .timeout
-            issue.got = "no end after \(options.timeoutMilliseconds) ms"
-            frames = found
-        case (.crash(let signal, let found), _):
-            issue.got = "crash \(signalName(Int32(signal)))" + (fatal.map { " '\($0.text)'" } ?? "")
-            frames = found
-        case (.exit(let found), .exited(let code)):
-            issue.kind = .exit
-            issue.got = "exit(\(code))"
-            frames = found
-        case (_, .killed(let signal)):
-            issue.got = "crash \(signalName(signal))" + (fatal.map { " '\($0.text)'" } ?? "")
-        case (_, .exited(let code)):
-            issue.kind = .exit
-            issue.got = "exit(\(code))"
+    private func passOn() {
+        while let index = selected.first, let result = waiting.removeValue(forKey: index) {
+            selected.removeFirst()
+            switch result.outcome {
+            case .passed: tally.passed += 1
+            case .failed: tally.failed += 1
+            case .skipped: tally.skipped += 1
+            case .notRun: tally.notRun += 1
+            }
+            tally.knownIssues += result.issues.reduce(0) { $0 + ($1.knownReason == nil ? 0 : 1) }
+            report(.ended(result))
+            if options.slowMilliseconds > 0, result.nanoseconds > options.slowMilliseconds * 1_000_000 {
+                warnSlow(result)
+            }
         }
-        let places = Symbolizer(image: module.image, clang: module.clang).places(of: frames).filter(isOwn)
-        var place = places.first
-        // The optimiser merges traps, which then have no line; the runtime's message may still name the file.
-        if place == nil, let fatal { place = fatal.place(among: module.sources) }
-        if let place {
-            issue.path = place.path
-            issue.line = place.line
-            issue.column = place.column
-        }
-        // Recursion says the same place again and again.
-        for caller in places.dropFirst() where caller != issue.callers.last && issue.callers.count < 8 {
-            issue.callers.append(caller)
-        }
-        return issue
     }
 
-    private func isOwn(_ place: SourcePlace) -> Bool {
-        module.sources.isEmpty
-            ? !place.path.contains("/InClassTesting/") && place.path.hasSuffix(".swift")
-            : module.sources.contains(place.path)
+    private func warnSlow(_ result: TestResult) {
+        let place = sources.place(of: result.test) ?? locator.fallbackPlace
+        let milliseconds = result.nanoseconds / 1_000_000
+        warn(
+            SourceWarning(
+                place: place, text: "\(result.test.name) took \(milliseconds) ms, more than \(options.slowMilliseconds)"
+            ))
     }
 
-    /// Gives an issue without a place that of its test's declaration.
-    private func located(_ issue: TestIssue, test: PlannedTest?) -> TestIssue {
-        guard issue.path.isEmpty || issue.line == 0 else { return issue }
-        var located = issue
-        let place = test.flatMap { sources.place(of: $0) } ?? fallbackPlace
-        located.path = place.path
-        located.line = place.line
-        located.column = place.column
-        return located
-    }
-
-    /// Where a message goes that concerns no place: the first source file.
-    private var fallbackPlace: SourcePlace {
-        SourcePlace(path: module.sources.first ?? module.image, line: 1, column: 1)
-    }
-
-    private func reportModuleIssue(got: String, expected: String, at place: TestIssue? = nil) {
+    private func reportModuleIssue(_ issue: TestIssue) {
         tally.moduleIssues += 1
-        var issue = place ?? TestIssue(kind: .list, got: got, expected: expected)
-        if issue.path.isEmpty {
-            issue.path = fallbackPlace.path
-            issue.line = fallbackPlace.line
-            issue.column = fallbackPlace.column
-        }
-        report(.moduleIssue(module: module.module, issue))
+        report(.moduleIssue(module: module.module, locator.located(issue, test: nil)))
+    }
+
+    /// The place of the test of this name, `Type.test`.
+    package static func place(ofTestNamed name: String, in module: ModuleDescription) -> SourcePlace? {
+        guard let dot = name.lastIndex(of: ".") else { return nil }
+        let test = PlannedTest(
+            typeName: String(name[..<dot]), testName: String(name[name.index(after: dot)...]), testType: "unit",
+            module: module.module)
+        return SourceScan(sources: module.sources, module: module.module).place(of: test)
     }
 
     // MARK: Lists
@@ -400,28 +310,22 @@ package final class TestRun {
         return duplicates
     }
 
-    private func reportDuplicate(_ test: PlannedTest) {
+    private func duplicateResult(_ test: PlannedTest) -> TestResult {
         var result = TestResult(test: test, outcome: .failed)
-        var issue = TestIssue(
+        let issue = TestIssue(
             kind: .list, got: "a second entry of this name, which did not run", expected: "each name once")
         let entries = sources[test.typeName]?.listed.filter { $0.name == test.testName } ?? []
-        if let place = entries.dropFirst().first?.place {
-            issue.path = place.path
-            issue.line = place.line
-            issue.column = place.column
-        }
-        result.issues = [located(issue, test: test)]
-        tally.failed += 1
-        report(.ended(result))
+        result.issues = [entries.dropFirst().first.map { issue.placed(at: $0.place) } ?? issue]
+        return result
     }
 
     /// Reports what the worker could not test and what the sources say was forgotten.
-    private func reportWarnings() {
+    private func reportWarnings(_ warnings: [(typeName: String, text: String)]) {
         for (typeName, text) in warnings {
-            let place = sources[typeName]?.lists.first ?? fallbackPlace
+            let place = sources[typeName]?.lists.first ?? locator.fallbackPlace
             warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
         }
-        guard !options.selection.isRestricted else { return }
+        if options.selection.isRestricted || NameSums.showNothingLost(sources: module.sources, plan: plan) { return }
         for warning in sources.listWarnings(plan: plan) { warn(warning) }
     }
 
@@ -431,124 +335,25 @@ package final class TestRun {
     }
 }
 
-// MARK: - Words of the dying
-
-/// What the Swift runtime said before it trapped: `Module/File.swift:12: Fatal error: Index out of range`.
-struct FatalMessage: Equatable {
-    var text: String
-    var fileName: String?
-    var line: Int?
-
-    /// Finds the last such message in a test's output.
-    init?(output: String) {
-        let markers = ["Fatal error", "Precondition failed", "Assertion failed", "Could not cast value"]
-        guard let line = output.split(separator: "\n").last(where: { line in markers.contains { line.contains($0) } })
-        else { return nil }
-        text = String(line)
-        guard let marker = markers.compactMap({ line.range(of: $0) }).min(by: { $0.lowerBound < $1.lowerBound }) else {
-            return
-        }
-        text = String(line[marker.lowerBound...])
-        let parts = line[..<marker.lowerBound].split(separator: ":")
-        guard parts.count >= 2, let number = Int(parts[1]) else { return }
-        fileName = FileAccess.name(of: String(parts[0]))
-        self.line = number
-    }
-
-    /// Leaves out the stack that some of the runtime's messages carry: addresses in libraries, which say nothing here.
-    static func withoutStackTrace(_ output: [UInt8]) -> [UInt8] {
-        guard output.withUnsafeBytes({ ByteSearch.offset(of: "Current stack trace:", in: $0) }) != nil else {
-            return output
-        }
-        var isTrace = false
-        let lines = output.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).filter { line in
-            let text = String(decoding: line, as: UTF8.self)
-            // A frame is a number, a library, an address and a function.
-            isTrace = text == "Current stack trace:" || isTrace && text.first.map(\.isNumber) == true && text.count > 40
-            return !isTrace
-        }
-        return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
-    }
-
-    /// The place among a module's sources, where a file's name is unique.
-    func place(among sources: [String]) -> SourcePlace? {
-        guard let fileName, let line, let path = sources.first(where: { FileAccess.name(of: $0) == fileName })
-        else { return nil }
-        return SourcePlace(path: path, line: line, column: 1)
-    }
-}
-
-extension StringProtocol {
-    /// Finds a text; the standard library's own search needs another module.
-    fileprivate func range(of text: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-            formIndex(after: &start)
-        }
-        return nil
-    }
-}
-
-/// The name of a signal, such as SIGSEGV.
-func signalName(_ signal: Int32) -> String {
-    let names: [Int32: String] = [
-        SIGILL: "SIGILL", SIGTRAP: "SIGTRAP", SIGSEGV: "SIGSEGV", SIGBUS: "SIGBUS", SIGABRT: "SIGABRT",
-        SIGFPE: "SIGFPE",
-        SIGSYS: "SIGSYS", SIGKILL: "SIGKILL", SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGPIPE: "SIGPIPE",
-        SIGHUP: "SIGHUP",
-        SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ", SIGQUIT: "SIGQUIT", SIGALRM: "SIGALRM",
-    ]
-    return names[signal] ?? "signal \(signal)"
-}
-
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-enum TestRunTests {}
-
-extension TestRunTests: SelfTesting {
-    static var testSelectors: TestSelectors {
+extension TestRun: SelfTesting {
+    package static var testSelectors: TestSelectors {
         [
-            "testJoinsNeighbours": testJoinsNeighbours,
-            "testFindsDuplicatesWithinAList": testFindsDuplicatesWithinAList,
-            "testReadsFatalMessages": testReadsFatalMessages,
-            "testLeavesStackTracesOut": testLeavesStackTracesOut,
+            "testFindsDuplicatesWithinAList": testFindsDuplicatesWithinAList
         ]
-    }
-
-    private static func testJoinsNeighbours() {
-        expectEqual(TestRun.ranges([]), [])
-        expectEqual(TestRun.ranges([0, 1, 2, 5, 7, 8]), [0..<3, 5..<6, 7..<9])
     }
 
     private static func testFindsDuplicatesWithinAList() {
-        let plan = [
+        let rows = [
             ("A", "t", "unit"), ("A", "t", "slow"), ("A", "t", "slow"), ("B", "t", "unit"), ("B", "u", "unit"),
             ("B", "t", "unit"),
         ]
-        .map { PlannedTest(typeName: $0.0, testName: $0.1, testType: $0.2, module: "M") }
-        expectEqual(TestRun.duplicates(in: plan), [2, 5])
-    }
-
-    private static func testReadsFatalMessages() {
-        let message = FatalMessage(output: "x\nM/A.swift:12: Fatal error: a: b\ny")
-        expectEqual(message?.text, "Fatal error: a: b")
-        expectEqual(
-            message?.place(among: ["/s/B.swift", "/s/A.swift"]),
-            SourcePlace(path: "/s/A.swift", line: 12, column: 1))
-        expectNil(message?.place(among: ["/s/B.swift"]))
-        expectEqual(FatalMessage(output: "Fatal error")?.text, "Fatal error")
-        expectNil(FatalMessage(output: "all is well"))
-    }
-
-    private static func testLeavesStackTracesOut() {
-        let frame = "0    libswiftCore.so                    0x00007ff50715f130 swift_reportError + 33"
-        let output = "a\nCurrent stack trace:\n\(frame)\n\(frame)\n1 b\n"
-        expectEqual(String(decoding: FatalMessage.withoutStackTrace(Array(output.utf8)), as: UTF8.self), "a\n1 b\n")
-        expectEqual(FatalMessage.withoutStackTrace(Array(frame.utf8)), Array(frame.utf8))
+        let plan = rows.map { PlannedTest(typeName: $0.0, testName: $0.1, testType: $0.2, module: "M") }
+        expectEqual(duplicates(in: plan), [2, 5])
     }
 }
 #endif

@@ -33,8 +33,11 @@ package struct TestPattern: Sendable {
     }
 
     package func matches(_ test: PlannedTest) -> Bool {
-        regexec(expression, test.name, 0, nil, 0) == 0
-            || regexec(expression, "\(test.module).\(test.name)", 0, nil, 0) == 0
+        // Bazel and swift-testing write Type/test.
+        let names = [test.name, "\(test.module).\(test.name)", "\(test.typeName)/\(test.testName)"]
+        return names.contains {
+            regexec(expression, $0, 0, nil, 0) == 0
+        }
     }
 }
 
@@ -46,16 +49,60 @@ package struct PatternError: Error, Equatable, CustomStringConvertible {
     package var description: String { "'\(pattern)' is not a regular expression: \(reason)" }
 }
 
+/// A line of a source file, as `Sources/Stack.swift:42`.
+package struct SourceLine: Equatable, Sendable {
+    /// The path as it was given, absolute or the end of one.
+    package var path: String
+    package var line: Int
+
+    /// Reads `path:line` or `path:line:column`, or nothing.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard (2...3).contains(parts.count), parts[0].hasSuffix(".swift"), let line = Int(parts[1]), line > 0,
+            parts.count == 2 || Int(parts[2]) != nil
+        else { return nil }
+        path = String(parts[0])
+        self.line = line
+    }
+
+    /// Whether a source's absolute path is meant.
+    package func names(_ source: String) -> Bool { source == path || source.hasSuffix("/\(path)") }
+}
+
 /// The tests to run: those of the given types that match a filter, if there are filters, and no exclusion.
 package struct TestSelection: Sendable {
     package var testTypes: [String] = []
     package var filters: [TestPattern] = []
     package var exclusions: [TestPattern] = []
+    /// Only the tests around these lines.
+    package var lines: [SourceLine] = []
+    /// Only what failed in the last run.
+    package var isFailedOnly = false
+    /// Only tests in sources that have changed since the last run.
+    package var isChangedOnly = false
+    /// Only a part of what is left, for one of several machines.
+    package var partition: TestPartition?
 
     package init() {}
 
     /// Whether the selection is more than the default, every unit test.
-    package var isRestricted: Bool { !testTypes.isEmpty || !filters.isEmpty || !exclusions.isEmpty }
+    package var isRestricted: Bool {
+        !testTypes.isEmpty || !filters.isEmpty || !exclusions.isEmpty || !lines.isEmpty || isFailedOnly || isChangedOnly
+            || partition != nil
+    }
+
+    /// The selected tests of a plan, in its order.
+    func indices(in plan: [PlannedTest], memory: RunMemory, sources: () -> SourceScan) -> [Int] {
+        var indices = plan.indices.filter { includes(plan[$0]) }
+        if !lines.isEmpty { indices = indices.filter { index in lines.contains { sources().covers($0, plan[index]) } } }
+        if isFailedOnly { indices = indices.filter { memory.failed.contains(plan[$0].name) } }
+        if isChangedOnly, memory.isThere {
+            indices = indices.filter { index in
+                sources().place(of: plan[index]).map { memory.changed.contains($0.path) } ?? true
+            }
+        }
+        return partition?.part(of: indices, plan: plan) ?? indices
+    }
 
     package func includes(_ test: PlannedTest) -> Bool {
         let isOfType = testTypes.isEmpty ? test.testType == "unit" : testTypes.contains(test.testType)

@@ -19,6 +19,8 @@ final class Worker {
     private let events: Int32
     private var commands: Int32
     private var pending: [UInt8] = []
+    /// What one read fills; raw memory, which a debug build can fill and copy without a call a byte.
+    private let chunk = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 16)
     private var end: ProcessEnd?
 
     /// Starts an image.
@@ -48,7 +50,7 @@ final class Worker {
                 descriptors: [
                     (nothing, 0), (output, 1), (output, 2), (eventPipe.write, Self.eventDescriptor),
                     (commandPipe.read, Self.commandDescriptor),
-                ])
+                ], isGroup: true)
         } catch {
             close(eventPipe.read)
             close(commandPipe.write)
@@ -57,12 +59,13 @@ final class Worker {
     }
 
     deinit {
+        chunk.deallocate()
         closeCommands()
         close(events)
-        if end == nil {
-            kill(process, SIGKILL)
-            _ = ChildProcess.wait(for: process)
-        }
+        if end == nil { kill(process, SIGKILL) }
+        // What a test has started and left behind goes with the worker.
+        kill(-process, SIGKILL)
+        if end == nil { _ = ChildProcess.wait(for: process) }
     }
 
     /// Tells the worker to run a range of its plan.
@@ -80,20 +83,39 @@ final class Worker {
 
     /// Waits for events, at most so many milliseconds.
     ///
-    /// - Returns: the lines that have arrived, or nil when there will be none any more.
-    func lines(waiting milliseconds: Int) -> [ArraySlice<UInt8>]? {
+    /// - Returns: the events that have arrived, nil in place of a line that is none; or nil when there will be no more.
+    func events(waiting milliseconds: Int) -> [TestEvent?]? {
         var descriptor = pollfd(fd: events, events: Int16(POLLIN), revents: 0)
         let ready = poll(&descriptor, 1, Int32(clamping: milliseconds))
         if ready == 0 || ready < 0 && errno == EINTR { return hasEnded ? nil : [] }
-        var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        let count = read(events, &chunk, chunk.count)
+        let count = read(events, chunk.baseAddress, chunk.count)
         if count < 0, errno == EINTR { return [] }
         guard count > 0 else { return nil }
-        pending += chunk[..<count]
-        guard let last = pending.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
-        let lines = pending[..<last].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        pending.removeSubrange(...last)
-        return lines
+        pending.append(contentsOf: UnsafeBufferPointer(rebasing: chunk[..<count]))
+        return takePendingEvents()
+    }
+
+    /// Waits until any of several workers has said something, at most so many milliseconds.
+    static func wait(for workers: [Worker], milliseconds: Int) {
+        var descriptors = workers.map { pollfd(fd: $0.events, events: Int16(POLLIN), revents: 0) }
+        _ = poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: milliseconds))
+    }
+
+    /// Reads all whole lines.
+    private func takePendingEvents() -> [TestEvent?] {
+        var found: [TestEvent?] = []
+        var lineStart = 0
+        pending.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return }
+            // SAFETY: memchr is asked of what lies between the start of a line and the end of the buffer.
+            while let newline = memchr(base + lineStart, 0x0A, bytes.count - lineStart) {
+                let lineEnd = UnsafeRawPointer(newline) - base
+                found.append(TestEvent(line: UnsafeRawBufferPointer(rebasing: bytes[lineStart..<lineEnd])))
+                lineStart = lineEnd + 1
+            }
+        }
+        pending.removeFirst(lineStart)
+        return found
     }
 
     /// Whether the process is gone although something it started still holds the pipe.

@@ -11,22 +11,46 @@ struct UsageError: Error, Equatable, CustomStringConvertible {
 struct Options: Equatable {
     /// Modules, descriptions, objects and images, as they were written.
     var subjects: [String] = []
+    /// Places in the sources whose tests are to run.
+    var lines: [SourceLine] = []
     var testTypes: [String] = []
     var filters: [String] = []
     var exclusions: [String] = []
+    var isFailedOnly = false
+    var isChangedOnly = false
+    var partition: TestPartition?
     var verbosity = Verbosity.summary
     var timeoutMilliseconds = 10_000
+    var slowMilliseconds = 0
+    var slowestCount = 0
+    var jobCount: Int?
+    var repetitionCount = 1
+    /// Repeat until a test fails, or so often at the most.
+    var isUntilFailure = false
+    var isShuffled = false
+    /// Run again whenever a source is saved.
+    var isWatching = false
+    var seed: UInt64?
+    var stopsAtFirstFailure = false
     var isListing = false
     var isStable = false
     var wantsHelp = false
+    /// Write what was got in place of the literals that were expected.
+    var isAccepting = false
+    /// The test to start a debugger on.
+    var debuggedTest: String?
+    var wantsCoverage = false
     /// The file that a build waits for: created when the tests pass, so that the build goes on.
     var marker: String?
 
-    /// Every option, with the name of its value if it has one.
+    /// Every option, with the name of its value if it has one; its last name is the one that it is set by.
     private static let known: [(names: [String], value: String?)] = [
         (["-h", "--help"], nil), (["-l", "--list"], nil), (["-v", "--verbose"], nil), (["-vv"], nil),
-        (["-tt", "--test-type"], "NAME"), (["--filter"], "PATTERN"), (["--skip"], "PATTERN"),
-        (["--timeout"], "MILLISECONDS"), (["--stable-output"], nil), (["--marker"], "FILE"),
+        (["-tt", "--test-type"], "NAME"), (["--filter"], "PATTERN"), (["--skip"], "PATTERN"), (["--failed"], nil),
+        (["--changed"], nil), (["--shard"], "I/N"), (["--partition"], "PART"), (["--timeout"], "MS"),
+        (["--slow"], "MS"), (["--slowest"], "N"), (["-j", "--jobs"], "N"), (["--repeat"], "N"),
+        (["--until-failure"], nil), (["--shuffle"], "[SEED]"), (["--fail-fast"], nil), (["--stable-output"], nil),
+        (["--accept"], nil), (["--debug"], "TEST"), (["--watch"], nil), (["--coverage"], nil), (["--marker"], "FILE"),
     ]
 
     /// Reads the words after the program's name.
@@ -35,7 +59,7 @@ struct Options: Equatable {
         var isEndOfOptions = false
         while let word = rest.popFirst() {
             guard word.hasPrefix("-"), word != "-", !isEndOfOptions else {
-                subjects.append(word)
+                if let line = SourceLine(word) { lines.append(line) } else { subjects.append(word) }
                 continue
             }
             if word == "--" {
@@ -49,7 +73,14 @@ struct Options: Equatable {
                 throw UsageError(description: "unknown option '\(parts[0])'" + suggestion(for: parts[0], among: names))
             }
             var value = ""
-            if let valueName = option.value {
+            if name == "--shuffle" {
+                // The one option that may do without its value.
+                if parts.count == 2 {
+                    value = parts[1]
+                } else if let next = rest.first, UInt64(next) != nil {
+                    value = rest.removeFirst()
+                }
+            } else if let valueName = option.value {
                 guard let given = parts.count == 2 ? parts[1] : rest.popFirst() else {
                     throw UsageError(description: "option '\(parts[0])' expects \(valueName) after it")
                 }
@@ -70,12 +101,31 @@ struct Options: Equatable {
         case "--test-type": testTypes.append(value)
         case "--filter": filters.append(value)
         case "--skip": exclusions.append(value)
-        case "--timeout":
-            guard let milliseconds = Int(value), milliseconds > 0 else {
-                throw UsageError(
-                    description: "option '--timeout' expects a number of milliseconds above 0, not '\(value)'")
+        case "--failed": isFailedOnly = true
+        case "--changed": isChangedOnly = true
+        case "--shard", "--partition":
+            guard let part = TestPartition(value), name == "--partition" || !value.contains(":") else {
+                let forms = name == "--shard" ? "I/N" : "slice:I/N or hash:I/N"
+                throw UsageError(description: "option '\(name)' expects \(forms) with I from 1 to N, not '\(value)'")
             }
-            timeoutMilliseconds = milliseconds
+            partition = part
+        case "--timeout": timeoutMilliseconds = try number(name, value, "a number of milliseconds")
+        case "--slow": slowMilliseconds = try number(name, value, "a number of milliseconds")
+        case "--slowest": slowestCount = try number(name, value, "a number of tests")
+        case "--jobs": jobCount = try number(name, value, "a number of workers")
+        case "--repeat": repetitionCount = try number(name, value, "a number of runs")
+        case "--until-failure": isUntilFailure = true
+        case "--shuffle":
+            isShuffled = true
+            guard value.isEmpty || UInt64(value) != nil else {
+                throw UsageError(description: "option '--shuffle' expects a whole number as its seed, not '\(value)'")
+            }
+            seed = UInt64(value)
+        case "--watch": isWatching = true
+        case "--accept": isAccepting = true
+        case "--debug": debuggedTest = value
+        case "--coverage": wantsCoverage = true
+        case "--fail-fast": stopsAtFirstFailure = true
         case "--stable-output": isStable = true
         case "--marker":
             marker = value
@@ -84,28 +134,59 @@ struct Options: Equatable {
         }
     }
 
+    private func number(_ name: String, _ value: String, _ what: String) throws(UsageError) -> Int {
+        guard let number = Int(value), number > 0 else {
+            throw UsageError(description: "option '\(name)' expects \(what) above 0, not '\(value)'")
+        }
+        return number
+    }
+
     static let help = """
-        usage: testlogger [options] <module | image | object…>
+        usage: testlogger [options] <module | image | object… | file.swift:line>…
 
         Runs the tests that the types of a module list for themselves (testSelectors), and prints each failure as a
         compiler would: path:line:column: error: got 4 instead of expected 5 …
 
         A module is one that 'swift build' has built here with the plugin InClassTests; an image is an executable linked
-        with inclass_main as its main function; objects (*.o) are linked into one.
+        with inclass_main as its main function; objects (*.o) are linked into one; a line selects the test around it.
 
-          -l, --list               print the selected tests, one a line, and run nothing
-          -tt, --test-type NAME    run the lists of this name instead of 'unit'; may be repeated
-              --filter PATTERN     run only tests whose Type.test matches this extended regular expression; may be repeated
-              --skip PATTERN       leave out tests whose Type.test matches; may be repeated
-              --timeout MS         how long one test may take (default 10000)
-          -v, --verbose            print every test with its outcome
-          -vv                      print every test when it begins, too
-              --stable-output      print no times, and paths relative to the package, so that output can be compared
-              --marker FILE        as a build's step: print failures only, and create FILE when all tests pass
-          -h, --help               print this
+        what is run
+              --filter PATTERN     only tests whose Type.test matches this extended regular expression; may be repeated
+              --skip PATTERN       no tests whose Type.test matches; may be repeated
+          -tt, --test-type NAME    the lists of this name instead of 'unit'; may be repeated
+              --failed             only what failed in the last run
+              --changed            only tests in sources that have changed since the last run
+              --shard I/N          only the I-th of N parts, for N machines
+              --partition PART     only a part: slice:I/N is even, hash:I/N leaves each test in its part
+          -l, --list               run nothing; print the selected tests, one a line
+
+        how it is run
+              --timeout MS         how long a test may take that sets no limit of its own (default 10000)
+          -j, --jobs N             how many workers at once, when there is enough to do (default: the processors)
+              --fail-fast          begin nothing after the first failure
+              --repeat N           run everything N times
+              --until-failure      run everything until a test fails, or --repeat N times at the most
+              --watch              build and run again whenever a source is saved
+              --shuffle [SEED]     in random order; each failure names the seed that repeats it
+
+        what is done about failures
+              --accept             write what was got in place of each literal that was expected; with file.swift:line,
+                                   only there
+              --debug Type.test    start gdb or lldb on one test, with nothing kept from the terminal
+
+        what is printed
+          -v, --verbose            every test with its outcome
+          -vv                      every test when it begins, too
+              --slow MS            a warning for each test that takes longer
+              --slowest N          the N slowest tests
+              --coverage           the lines that the tests reach, of a build with --enable-code-coverage, as a summary
+                                   and in lcov's form beside the image
+              --stable-output      no times, and paths relative to the package, so that output can be compared
+              --marker FILE        as a build's step: failures only; and create FILE when all tests pass
+          -h, --help               this
 
         exit status: 0 all passed, 1 a test failed, 2 the command line is wrong, 3 the tests could not be run,
-        4 there is nothing to run
+        4 there is nothing to run, 128 and the signal's number when it was ended by one
         """
 }
 
@@ -134,6 +215,10 @@ extension Options: SelfTesting {
         expectEqual(options.timeoutMilliseconds, 50)
         expectEqual(options.subjects, ["M", "-x"])
         expectEqual(try Options(["-vv", "-v"]).verbosity, .progress)
+        expectEqual(try Options(["--shuffle", "7", "M"]).seed, 7)
+        expectEqual(try Options(["--shuffle", "M"]).subjects, ["M"])
+        expectEqual(try Options(["Sources/S.swift:42"]).lines.map(\.line), [42])
+        expectEqual(try Options(["--partition", "hash:2/3"]).partition, .hash(index: 1, count: 3))
     }
 
     private static func testSaysWhatIsWrong() {
@@ -142,6 +227,8 @@ extension Options: SelfTesting {
             (["--filter"], "option '--filter' expects PATTERN after it"),
             (["--list=x"], "option '--list' takes no value, but is given 'x'"),
             (["--timeout", "0"], "option '--timeout' expects a number of milliseconds above 0, not '0'"),
+            (["--shard", "3/2"], "option '--shard' expects I/N with I from 1 to N, not '3/2'"),
+            (["--shuffle=x"], "option '--shuffle' expects a whole number as its seed, not 'x'"),
             (["--zzzzzzzz"], "unknown option '--zzzzzzzz'"),
         ]
         for (words, text) in rows {

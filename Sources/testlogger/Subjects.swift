@@ -43,6 +43,22 @@ struct Subjects {
         return subjects
     }
 
+    /// Finds the modules that have the sources of these lines.
+    func find(_ lines: [SourceLine]) throws(SubjectError) -> [Subject] {
+        var subjects: [Subject] = []
+        for (_, path) in builtModules().sorted(by: { $0.key < $1.key }) {
+            let module = try description(at: path)
+            if module.sources.contains(where: { source in lines.contains { $0.names(source) } }) {
+                subjects.append(.module(module))
+            }
+        }
+        guard !subjects.isEmpty else {
+            throw SubjectError(
+                description: "no module that has been built here has \(lines.map(\.path).joined(separator: " or "))")
+        }
+        return subjects
+    }
+
     private func find(_ word: String) throws(SubjectError) -> [Subject] {
         if word.hasSuffix(".inclass") { return [.module(try description(at: word))] }
         if word.contains("/") || FileAccess.isExecutable(word) && !FileAccess.isDirectory(word) {

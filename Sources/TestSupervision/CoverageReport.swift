@@ -1,0 +1,166 @@
+// Which lines the in-class tests reach, from the profiles that instrumented images leave: merged and exported by the
+// toolchain's own tools, without the lines of the tests themselves.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The reached lines of one source file.
+package struct FileCoverage: Equatable, Sendable {
+    package var path: String
+    /// How often each line ran, by line number from 1; lines without code are missing.
+    package var counts: [Int: Int] = [:]
+
+    package var lineCount: Int { counts.count }
+    package var reachedCount: Int { counts.values.reduce(0) { $0 + ($1 > 0 ? 1 : 0) } }
+}
+
+/// Why there is no coverage.
+package struct CoverageError: Error, Equatable, CustomStringConvertible {
+    package var description: String
+}
+
+package struct CoverageReport {
+    private let module: ModuleDescription
+
+    package init(_ module: ModuleDescription) { self.module = module }
+
+    /// What workers must be told so that each leaves a profile.
+    package static func environment(_ module: ModuleDescription) -> [String: String] {
+        ["LLVM_PROFILE_FILE": "\(module.image).%p.profraw"]
+    }
+
+    /// Removes the profiles of earlier runs.
+    package func begin() { for path in profiles { unlink(path) } }
+
+    private var profiles: [String] {
+        let folder = FileAccess.directory(of: module.image)
+        let prefix = FileAccess.name(of: module.image) + "."
+        return FileAccess.names(in: folder).filter { $0.hasPrefix(prefix) && $0.hasSuffix(".profraw") }
+            .map { "\(folder)/\($0)" }
+    }
+
+    /// Merges the profiles and writes `IMAGE.lcov`.
+    ///
+    /// - Returns: the files of the module, sorted by path, and the path of the report.
+    package func finish() throws(CoverageError) -> (files: [FileCoverage], lcovPath: String) {
+        let parts = profiles
+        guard !parts.isEmpty else {
+            throw CoverageError(description: "no profile was written; build with '--enable-code-coverage'")
+        }
+        let merged = "\(module.image).profdata"
+        _ = try output("llvm-profdata", ["merge", "-sparse"] + parts + ["-o", merged])
+        for part in parts { unlink(part) }
+        let exported = try output(
+            "llvm-cov", ["export", "-format=lcov", "-instr-profile=\(merged)", module.image] + module.sources)
+        let files = Self.files(lcov: exported).map { withoutTests($0) }.sorted { $0.path < $1.path }
+        let path = "\(module.image).lcov"
+        do throws(SystemError) { try FileAccess.write(Array(Self.lcov(files).utf8), to: path) } catch {
+            throw CoverageError(description: error.description)
+        }
+        return (files, path)
+    }
+
+    private func output(_ tool: String, _ words: [String]) throws(CoverageError) -> String {
+        // The toolchain's own: another version does not read its profiles.
+        let beside = "\(FileAccess.directory(of: module.clang))/\(tool)"
+        guard let program = FileAccess.isExecutable(beside) ? beside : FileAccess.program(named: tool) else {
+            throw CoverageError(description: "there is no \(tool) beside the compiler or on the PATH")
+        }
+        do {
+            let result = try ChildProcess.run([program] + words)
+            let text = String(decoding: result.output, as: UTF8.self)
+            guard result.end == .exited(0) else { throw CoverageError(description: "\(tool) failed: \(text)") }
+            return text
+        } catch { throw CoverageError(description: "\(error)") }
+    }
+
+    /// Leaves out the lines between `#if … DEBUG …` or `… IN_CLASS_TESTS` and its end.
+    private func withoutTests(_ file: FileCoverage) -> FileCoverage {
+        guard let bytes = try? FileAccess.contents(of: file.path) else { return file }
+        let ranges = TestRegions.lineRanges(String(decoding: bytes, as: UTF8.self))
+        var filtered = file
+        filtered.counts = file.counts.filter { line, _ in !ranges.contains { $0.contains(line) } }
+        return filtered
+    }
+
+    /// Reads the lines of lcov's form: `SF:path`, `DA:line,count`, `end_of_record`.
+    static func files(lcov: String) -> [FileCoverage] {
+        var files: [FileCoverage] = []
+        for line in lcov.split(separator: "\n") {
+            if line.hasPrefix("SF:") { files.append(FileCoverage(path: String(line.dropFirst(3)))) }
+            guard line.hasPrefix("DA:"), !files.isEmpty else { continue }
+            let parts = line.dropFirst(3).split(separator: ",")
+            if parts.count >= 2, let number = Int(parts[0]), let count = Int(parts[1]) {
+                files[files.count - 1].counts[number] = count
+            }
+        }
+        return files
+    }
+
+    static func lcov(_ files: [FileCoverage]) -> String {
+        var text = ""
+        for file in files where file.lineCount > 0 {
+            text += "SF:\(file.path)\n"
+            for (line, count) in file.counts.sorted(by: { $0.key < $1.key }) { text += "DA:\(line),\(count)\n" }
+            text += "LF:\(file.lineCount)\nLH:\(file.reachedCount)\nend_of_record\n"
+        }
+        return text
+    }
+}
+
+/// The parts of a source that are there for tests only.
+enum TestRegions {
+    /// The lines from each `#if` about tests to the `#endif` or `#else` that ends it, both included.
+    static func lineRanges(_ source: String) -> [ClosedRange<Int>] {
+        var ranges: [ClosedRange<Int>] = []
+        /// For each open `#if`: where it began, if it is about tests.
+        var open: [Int?] = []
+        for (index, line) in source.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let text = line.drop { $0 == " " || $0 == "\t" }
+            if text.hasPrefix("#if") {
+                let isAboutTests = !text.contains("!") && (text.contains("DEBUG") || text.contains("_TESTS"))
+                open.append(isAboutTests ? index + 1 : nil)
+            } else if text.hasPrefix("#endif") || text.hasPrefix("#else"), let start = open.popLast() {
+                if let start { ranges.append(start...index + 1) }
+                if text.hasPrefix("#else") { open.append(nil) }
+            }
+        }
+        return ranges
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+enum CoverageReportTests {}
+
+extension CoverageReportTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsAndWritesLcov": testReadsAndWritesLcov,
+            "testFindsTestRegions": testFindsTestRegions,
+        ]
+    }
+
+    private static func testReadsAndWritesLcov() {
+        let text = "SF:/a.swift\nDA:1,2\nDA:3,0\nLF:2\nLH:1\nend_of_record\n"
+        let files = CoverageReport.files(lcov: "FN:1,f\n" + text)
+        expectEqual(files, [FileCoverage(path: "/a.swift", counts: [1: 2, 3: 0])])
+        expectEqual(files.first?.reachedCount, 1)
+        expectEqual(CoverageReport.lcov(files), text)
+    }
+
+    private static func testFindsTestRegions() {
+        let source =
+            "a\n#if DEBUG || IN_CLASS_TESTS\nb\n#if os(Linux)\nc\n#endif\n#endif\nd\n#if !DEBUG\ne\n#endif\n#if DEBUG\nf\n#else\ng\n#endif"
+        expectEqual(TestRegions.lineRanges(source), [2...7, 12...14])
+    }
+}
+#endif

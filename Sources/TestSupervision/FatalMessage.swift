@@ -1,0 +1,112 @@
+// What the Swift runtime says before it traps, and the names of signals.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import TestEvents
+
+/// What the Swift runtime said before it trapped: `Module/File.swift:12: Fatal error: Index out of range`.
+struct FatalMessage: Equatable {
+    var text: String
+    var fileName: String?
+    var line: Int?
+
+    /// Finds the last such message in a test's output.
+    init?(output: String) {
+        let markers = ["Fatal error", "Precondition failed", "Assertion failed", "Could not cast value"]
+        guard let line = output.split(separator: "\n").last(where: { line in markers.contains { line.contains($0) } })
+        else { return nil }
+        text = String(line)
+        guard let marker = markers.compactMap({ line.range(of: $0) }).min(by: { $0.lowerBound < $1.lowerBound }) else {
+            return
+        }
+        text = String(line[marker.lowerBound...])
+        let parts = line[..<marker.lowerBound].split(separator: ":")
+        guard parts.count >= 2, let number = Int(parts[1]) else { return }
+        fileName = FileAccess.name(of: String(parts[0]))
+        self.line = number
+    }
+
+    /// Leaves out the stack that some of the runtime's messages carry: addresses in libraries, which say nothing here.
+    static func withoutStackTrace(_ output: [UInt8]) -> [UInt8] {
+        guard output.withUnsafeBytes({ ByteSearch.offset(of: "Current stack trace:", in: $0) }) != nil else {
+            return output
+        }
+        var isTrace = false
+        let lines = output.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).filter { line in
+            let text = String(decoding: line, as: UTF8.self)
+            // A frame is a number, a library, an address and a function.
+            isTrace = text == "Current stack trace:" || isTrace && text.first.map(\.isNumber) == true && text.count > 40
+            return !isTrace
+        }
+        return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
+    }
+
+    /// The place among a module's sources, where a file's name is unique.
+    func place(among sources: [String]) -> SourcePlace? {
+        guard let fileName, let line, let path = sources.first(where: { FileAccess.name(of: $0) == fileName })
+        else { return nil }
+        return SourcePlace(path: path, line: line, column: 1)
+    }
+}
+
+extension StringProtocol {
+    /// Finds a text; the standard library's own search needs another module.
+    fileprivate func range(of text: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            formIndex(after: &start)
+        }
+        return nil
+    }
+}
+
+/// The name of a signal, such as SIGSEGV.
+func signalName(_ signal: Int32) -> String {
+    let names: [Int32: String] = [
+        SIGILL: "SIGILL", SIGTRAP: "SIGTRAP", SIGSEGV: "SIGSEGV", SIGBUS: "SIGBUS", SIGABRT: "SIGABRT",
+        SIGFPE: "SIGFPE",
+        SIGSYS: "SIGSYS", SIGKILL: "SIGKILL", SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGPIPE: "SIGPIPE",
+        SIGHUP: "SIGHUP",
+        SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ", SIGQUIT: "SIGQUIT", SIGALRM: "SIGALRM",
+    ]
+    return names[signal] ?? "signal \(signal)"
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension FatalMessage: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsFatalMessages": testReadsFatalMessages,
+            "testLeavesStackTracesOut": testLeavesStackTracesOut,
+        ]
+    }
+
+    private static func testReadsFatalMessages() {
+        let message = FatalMessage(output: "x\nM/A.swift:12: Fatal error: a: b\ny")
+        expectEqual(message?.text, "Fatal error: a: b")
+        expectEqual(
+            message?.place(among: ["/s/B.swift", "/s/A.swift"]),
+            SourcePlace(path: "/s/A.swift", line: 12, column: 1))
+        expectNil(message?.place(among: ["/s/B.swift"]))
+        expectEqual(FatalMessage(output: "Fatal error")?.text, "Fatal error")
+        expectNil(FatalMessage(output: "all is well"))
+    }
+
+    private static func testLeavesStackTracesOut() {
+        let frame = "0    libswiftCore.so                    0x00007ff50715f130 swift_reportError + 33"
+        let output = "a\nCurrent stack trace:\n\(frame)\n\(frame)\n1 b\n"
+        expectEqual(String(decoding: FatalMessage.withoutStackTrace(Array(output.utf8)), as: UTF8.self), "a\n1 b\n")
+        expectEqual(FatalMessage.withoutStackTrace(Array(frame.utf8)), Array(frame.utf8))
+    }
+}
+#endif

@@ -1,0 +1,45 @@
+// The end of a run from outside: a signal to this process, or the moment by which it must be over.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+package enum Interruption {
+    // SAFETY: written by the handler and read by the one thread there is; a word is written at once.
+    private nonisolated(unsafe) static var signalNumber: Int32 = 0
+    // SAFETY: set once before the first run.
+    private nonisolated(unsafe) static var deadline: ContinuousClock.Instant?
+
+    /// Takes note of the signals that end programs instead of being ended by them, so that a run can say how far it got.
+    package static func watchSignals() {
+        for number in [SIGTERM, SIGINT, SIGHUP] {
+            signal(number) { Interruption.signalNumber = $0 }
+        }
+    }
+
+    /// Ends what still runs at a moment.
+    package static func endRuns(at instant: ContinuousClock.Instant) { deadline = instant }
+
+    /// The signal that has come, if one has.
+    package static var signal: Int32? { signalNumber == 0 ? nil : signalNumber }
+
+    /// Why runs are to end now, if they are.
+    static var reason: String? {
+        if let signal { return signalName(signal) }
+        return deadline.map { ContinuousClock.now >= $0 } ?? false ? "its time limit" : nil
+    }
+
+    private static func signal(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
+        var action = sigaction()
+        #if canImport(Darwin)
+        action.__sigaction_u.__sa_handler = handler
+        #else
+        action.__sigaction_handler.sa_handler = handler
+        #endif
+        sigaction(number, &action, nil)
+    }
+}

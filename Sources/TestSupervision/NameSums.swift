@@ -1,0 +1,87 @@
+// A quick look whether any test can have been forgotten, so that the sources are read closely only when one may have
+// been. It compares names by sums of their hashes: equal sums mean equal names, whatever their order.
+
+import TestEvents
+
+enum NameSums {
+    /// Whether the sources declare, list and plan the same names: in each file as many functions `test…` as entries
+    /// `"test…"` of the same names, and in all files together those that are planned.
+    ///
+    /// False is no verdict: an entry may be a closure, a function somebody's helper.
+    /// - Complexity: O(bytes of the sources) at the speed of `memmem`.
+    static func showNothingLost(sources: [String], plan: [PlannedTest]) -> Bool {
+        var declared: UInt64 = 0
+        for path in sources {
+            guard let bytes = try? FileAccess.contents(of: path) else { return false }
+            let (functions, entries) = bytes.withUnsafeBytes {
+                (sum(of: "func test", in: $0), sum(of: "\"test", in: $0))
+            }
+            guard functions == entries else { return false }
+            declared &+= functions
+        }
+        var planned: UInt64 = 0
+        for test in plan {
+            var name = test.testName
+            planned &+= name.withUTF8 { hash(UnsafeRawBufferPointer($0), from: 4) }
+        }
+        return declared == planned
+    }
+
+    /// Adds up the hashes of all names that begin with `test` at the end of a marker.
+    private static func sum(of marker: StaticString, in bytes: UnsafeRawBufferPointer) -> UInt64 {
+        let pattern = UnsafeRawBufferPointer(start: marker.utf8Start, count: marker.utf8CodeUnitCount)
+        var sum: UInt64 = 0
+        var offset = 0
+        while let found = ByteSearch.offset(of: pattern, in: bytes, from: offset) {
+            offset = found + pattern.count
+            sum &+= hash(bytes, from: offset)
+        }
+        return sum
+    }
+
+    /// Hashes the word from an offset on, by FNV-1a with a final mix; `testFixture` and `testSelectors` count as nothing.
+    private static func hash(_ bytes: UnsafeRawBufferPointer, from start: Int) -> UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        var offset = start
+        while offset < bytes.count {
+            let byte = bytes[offset]
+            let isWord =
+                byte >= 0x61 && byte <= 0x7A || byte >= 0x41 && byte <= 0x5A || byte >= 0x30 && byte <= 0x39
+                || byte == 0x5F || byte >= 0x80
+            if !isWord { break }
+            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+            offset &+= 1
+        }
+        if offset - start == 7, bytes[start..<offset].elementsEqual("Fixture".utf8) { return 0 }
+        hash = (hash ^ hash >> 31) &* 0x9E37_79B9_7F4A_7C15
+        return hash ^ hash >> 29
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension NameSums: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testComparesNames": testComparesNames
+        ]
+    }
+
+    private static func testComparesNames() {
+        let rows: [(functions: String, entries: String, areEqual: Bool)] = [
+            ("func testA() {} func testB()", "\"testB\": x, \"testA\"", true),
+            ("func testA()", "", false), ("func testA()", "\"testB\"", false), ("", "", true),
+            ("func testA() func testA()", "\"testA\"", false), ("func testFixture()", "", true),
+            ("func testA2()", "\"testA\"", false), ("func testÄ()", "\"testÄ\": testÄ", true),
+        ]
+        for row in rows {
+            let functions = Array(row.functions.utf8).withUnsafeBytes { sum(of: "func test", in: $0) }
+            let entries = Array(row.entries.utf8).withUnsafeBytes { sum(of: "\"test", in: $0) }
+            expectEqual(functions == entries, row.areEqual, row.functions)
+        }
+    }
+}
+#endif

@@ -1,0 +1,77 @@
+// What a run is asked to do, and what it came to.
+
+import TestEvents
+
+package struct RunOptions: Sendable {
+    package var selection = TestSelection()
+    /// How long one test may take that says nothing else itself.
+    package var timeoutMilliseconds = 10_000
+    /// Warn of tests that take longer; 0 for never.
+    package var slowMilliseconds = 0
+    /// How many workers may run at once.
+    package var workerCountMax = 1
+    /// Run in a random order that this number decides.
+    package var shuffleSeed: UInt64?
+    /// Run nothing more after the first failure.
+    package var stopsAtFirstFailure = false
+    /// How much of a failed test's output is kept, from its end.
+    package var outputByteCountMax = 16 << 10
+    /// How much a worker's tests may write before the one that is running is ended.
+    package var outputFileByteCountMax = 512 << 20
+    /// Have each worker leave a profile for `CoverageReport`.
+    package var leavesProfiles = false
+    /// Only announce the plan.
+    package var isListing = false
+
+    package init() {}
+}
+
+/// What a run came to. `planned` is always the sum of the outcomes.
+package struct RunTally: Equatable, Sendable {
+    package var planned = 0
+    package var passed = 0
+    package var failed = 0
+    package var skipped = 0
+    /// Tests that were not begun because an earlier one failed or the run was ended.
+    package var notRun = 0
+    /// Issues inside `withKnownIssue`.
+    package var knownIssues = 0
+    /// Failures that belong to no test.
+    package var moduleIssues = 0
+    package var warnings = 0
+    /// Tests that the selection left out.
+    package var unselected = 0
+
+    package init() {}
+
+    package var isRed: Bool { failed > 0 || moduleIssues > 0 }
+
+    package static func + (one: Self, other: Self) -> Self {
+        var sum = one
+        sum.planned += other.planned
+        sum.passed += other.passed
+        sum.failed += other.failed
+        sum.skipped += other.skipped
+        sum.notRun += other.notRun
+        sum.knownIssues += other.knownIssues
+        sum.moduleIssues += other.moduleIssues
+        sum.warnings += other.warnings
+        sum.unselected += other.unselected
+        return sum
+    }
+}
+
+/// Why a run did not take place at all.
+package enum RunError: Error, Equatable, CustomStringConvertible {
+    /// The system refused what the runner needs.
+    case system(SystemError)
+    /// The image speaks another version of the worker protocol.
+    case protocolMismatch(String)
+
+    package var description: String {
+        switch self {
+        case .system(let error): error.description
+        case .protocolMismatch(let text): text
+        }
+    }
+}

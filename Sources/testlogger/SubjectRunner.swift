@@ -1,0 +1,159 @@
+// Links and runs one subject after another, prints what the reporter makes of it, and adds up what came of them.
+
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+import TestEvents
+import TestReporting
+import TestSupervision
+
+final class SubjectRunner {
+    private let options: Options
+    private(set) var status = ExitStatus.passed
+    private(set) var tally = RunTally()
+    /// All tests of all subjects, selected or not.
+    private(set) var plan: [PlannedTest] = []
+    /// What to say if no subject has anything to run.
+    private(set) var absences: [String] = []
+    /// The slowest tests, slowest first, as many as asked for.
+    private(set) var slowest: [TestResult] = []
+    /// The literals that could be accepted.
+    private(set) var fixes: [LiteralFix] = []
+    /// Images that have been linked already, in an earlier repetition.
+    private var linkedImages: Set<String> = []
+
+    init(_ options: Options) { self.options = options }
+
+    /// Runs one subject; afterwards `status` is the worst so far.
+    func run(_ subject: Subject, _ runOptions: RunOptions) {
+        let module: ModuleDescription
+        switch subject {
+        case .image(let path):
+            var description = ModuleDescription()
+            description.root = Subjects(directory: FileAccess.currentDirectory).root
+            description.image = path
+            module = description
+        case .module(let description):
+            module = description
+            if !linkedImages.contains(module.image) {
+                guard link(module) else { return }
+                linkedImages.insert(module.image)
+            }
+        }
+        run(module, runOptions)
+    }
+
+    /// Starts a debugger on a test of the first subject that has it.
+    func debug(_ test: String, _ subjects: [Subject]) -> ExitStatus {
+        for case .module(let module) in subjects where link(module) {
+            if TestRun.place(ofTestNamed: test, in: module) != nil { return Debugging.start(test, module) }
+        }
+        for case .image(let path) in subjects {
+            var module = ModuleDescription()
+            module.image = path
+            return Debugging.start(test, module)
+        }
+        TestLogger.complain("no source declares a test '\(test)'; it is written Type.test")
+        return .nothingToRun
+    }
+
+    private func add(_ new: ExitStatus) {
+        if new == .failed || new == .notRun && status != .failed { status = new }
+    }
+
+    /// Links the image; false when there is none to run.
+    private func link(_ module: ModuleDescription) -> Bool {
+        do throws(LinkError) {
+            if try ImageLinker(module).link() != .compiledOut { return true }
+            absences.append(
+                "the tests of module '\(module.module)' are compiled out of this build; "
+                    + "'-Xswiftc -DIN_CLASS_TESTS' keeps them in a release build")
+        } catch {
+            report(error, of: module)
+        }
+        return false
+    }
+
+    private func report(_ error: LinkError, of module: ModuleDescription) {
+        let manifest = SourcePlace(path: "\(module.root)/Package.swift", line: 1, column: 1)
+        let text = DiagnosticText(paths: PathStyle(root: module.root, isRelative: options.isStable))
+        switch error {
+        case .obstacle(let reason) where options.marker != nil:
+            print(
+                text.line(
+                    .warning, at: manifest,
+                    "tests of module '\(module.module)' not run: \(DiagnosticText.harmless(reason))"))
+            // A description that has changed makes the next build try again, and say so again.
+            for path in options.subjects { utimes(path, nil) }
+        case .obstacle(let reason):
+            TestLogger.complain("tests of module '\(module.module)' not run: \(reason)")
+            add(.notRun)
+        case .refused(let output):
+            print(text.line(.error, at: manifest, "the test image of module '\(module.module)' cannot be linked"))
+            for line in DiagnosticText.captured(Array(output.utf8), omittedCount: 0) { print(line) }
+            add(.notRun)
+        }
+    }
+
+    private func run(_ module: ModuleDescription, _ runOptions: RunOptions) {
+        let isTerminal = isatty(1) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+        let paths = PathStyle(root: module.root, isRelative: options.isStable)
+        let reporter = DiagnosticReporter(
+            paths: paths, verbosity: options.verbosity, isStable: options.isStable, isColoured: isTerminal)
+        let run = TestRun(module, options: runOptions) { [self] event in
+            if case .planned(_, let tests) = event, options.isListing {
+                for test in tests { print("\(test.module).\(test.name)") }
+            }
+            if case .ended(let result) = event, options.slowestCount > 0 { noteSlow(result) }
+            for line in reporter.lines(for: event) { print(line) }
+        }
+        if options.wantsCoverage { CoverageReport(module).begin() }
+        do throws(RunError) {
+            let result = try run.run()
+            plan += run.plan
+            fixes += run.fixes
+            if options.wantsCoverage { printCoverage(module) }
+            tally = tally + result
+            if result.isRed { add(.failed) }
+            if result.planned == 0 { noteAbsence(module, result, paths) }
+        } catch {
+            TestLogger.complain(error.description)
+            add(.notRun)
+        }
+    }
+
+    private func printCoverage(_ module: ModuleDescription) {
+        do throws(CoverageError) {
+            let (files, path) = try CoverageReport(module).finish()
+            let paths = PathStyle(root: module.root, isRelative: true)
+            for file in files where file.lineCount > 0 {
+                let percentage = file.reachedCount * 100 / file.lineCount
+                print("coverage: \(percentage) % of \(file.lineCount) lines of \(paths.text(file.path))")
+            }
+            print("coverage: by line in \(paths.text(path))")
+        } catch {
+            TestLogger.complain(error.description)
+            add(.notRun)
+        }
+    }
+
+    private func noteSlow(_ result: TestResult) {
+        let place = slowest.firstIndex { $0.nanoseconds < result.nanoseconds } ?? slowest.count
+        slowest.insert(result, at: place)
+        if slowest.count > options.slowestCount { slowest.removeLast() }
+    }
+
+    private func noteAbsence(_ module: ModuleDescription, _ result: RunTally, _ paths: PathStyle) {
+        let name = module.module.isEmpty ? module.image : "module '\(module.module)'"
+        let what = result.unselected > 0 ? "the selection leaves nothing of \(name) to run" : "\(name) lists no tests"
+        absences.append(what)
+        // A build goes on, but not in silence.
+        guard options.marker != nil, result.unselected == 0, let source = module.sources.first else { return }
+        let place = SourcePlace(path: source, line: 1, column: 1)
+        print(DiagnosticText(paths: paths).line(.warning, at: place, "\(what); a type lists its own in testSelectors"))
+    }
+}

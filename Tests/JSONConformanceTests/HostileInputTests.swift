@@ -38,13 +38,15 @@ import Testing
         }
     }
 
-    @Test func stopsInAStringOfAHundredMegabytes() {
-        let error = read("\"", repeating: "abcdefg ", to: 100 << 20, "\"")
+    @Test func stopsInAnEndlessString() {
+        // A small limit, because an unoptimised build takes a second for each megabyte of a string cut into chunks.
+        let options = JSONReaderOptions(limits: StreamLimits(stringByteCount: 1 << 20))
+        let error = read("\"", repeating: "abcdefg ", to: 100 << 20, "\"", options: options)
         #expect(error?.kind == .limitExceeded)
-        #expect(error?.position?.byteOffset == (64 << 20) + 1)
-        // Within a larger limit it is a string like any other.
-        let options = JSONReaderOptions(limits: StreamLimits(stringByteCount: 100 << 20))
-        #expect(read("\"", repeating: "abcdefg ", to: 100 << 20, "\"", options: options) == nil)
+        #expect(error?.position?.byteOffset == (1 << 20) + 1)
+        // At the limit it is a string like any other.
+        #expect(read("\"", repeating: "abcdefg ", to: 1 << 20, "\"", options: options) == nil)
+        #expect(StreamLimits.standard.stringByteCount == 64 << 20)
     }
 
     @Test func stopsInANumberOfAMillionDigits() {
@@ -55,10 +57,10 @@ import Testing
         }
     }
 
-    @Test func acceptsAGigabyteOfSmallValues() {
+    @Test func acceptsAnyNumberOfSmallValues() {
         // Whitespace, and elements, as many as there may be.
-        #expect(read("[1", repeating: "        \n", to: 256 << 20, "]") == nil)
-        #expect(read("[1", repeating: ",{\"a\":[2]}", to: 256 << 20, "]") == nil)
+        #expect(read("[1", repeating: "        \n", to: 8 << 20, "]") == nil)
+        #expect(read("[1", repeating: ",{\"a\":[2]}", to: 8 << 20, "]") == nil)
     }
 
     @Test func stopsAtTheTotal() {

@@ -19,6 +19,13 @@ enum Fixtures {
         return folder
     }()
 
+    /// Where the programs that tests run put their own temporary files, SwiftPM its locks for one.
+    static let temporaryFolder: URL = {
+        let folder = Fixtures.folder.appending(path: "tmp")
+        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }()
+
     /// What a stranger's package depends on: the contents of this checkout where SwiftPM would have checked them out.
     static let dependency = Result {
         let copy = folder.appending(path: "checkouts/InClassTesting")

@@ -104,6 +104,7 @@ enum RunningPrograms {
         posix_spawn_file_actions_adddup2(&actions, errors.descriptor, 2)
         let variables = ProcessInfo.processInfo.environment
             .filter { !removedVariables.contains($0.key) }
+            .merging(["TMPDIR": Fixtures.temporaryFolder.path]) { $1 }
             .merging(environment) { $1 }
         // The shell changes the folder, for which not every system's posix_spawn has a word, and becomes the program.
         let shell = ["/bin/sh", "-c", "cd -- \"$1\" && shift && exec \"$@\"", "sh", folder.path]

@@ -131,7 +131,7 @@ package struct TestSelection: Sendable {
 /// Says which known name is nearest to an unknown one, as `; did you mean 'x'?`, or nothing when none is near.
 package func suggestion(for name: String, among known: [String]) -> String {
     let scored = known.map { (name: $0, distance: editDistance(Array(name.utf8), Array($0.utf8))) }
-    guard let nearest = scored.min(by: { $0.distance < $1.distance }), nearest.distance <= max(2, name.utf8.count / 2)
+    guard let nearest = scored.min(by: { $0.distance < $1.distance }), nearest.distance <= max(2, name.utf8.count / 3)
     else { return "" }
     return "; did you mean '\(nearest.name)'?"
 }

@@ -31,7 +31,7 @@ struct InClassTests: BuildToolPlugin {
                 .buildCommand(
                     displayName: "Testing \(tested.moduleName)", executable: tool,
                     arguments: ["--marker", marker.path, module.descriptionURL.path],
-                    inputFiles: [module.descriptionURL] + (obstacle == nil ? module.objects : []),
+                    inputFiles: [module.descriptionURL] + (obstacle == nil ? module.objects + module.resources : []),
                     outputFiles: isOwn ? [] : [marker]))
         }
         return commands

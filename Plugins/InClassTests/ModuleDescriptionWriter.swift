@@ -100,6 +100,15 @@ struct TestedModule {
         }
     }
 
+    /// The module's resource files, on which its tests may depend as on its code; not those in folders that are copied
+    /// whole, which a build cannot wait for.
+    var resources: [URL] {
+        target.sourceFiles.filter { $0.type == .resource }.map(\.url).filter { url in
+            var isFolder: ObjCBool = false
+            return FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) && !isFolder.boolValue
+        }
+    }
+
     private var text: String {
         var lines: [(String, String)] = [
             ("module", target.moduleName), ("target", target.name), ("root", package.directoryURL.path),
@@ -113,6 +122,7 @@ struct TestedModule {
         }
         if let obstacle { lines.append(("obstacle", obstacle)) }
         lines += target.sourceFiles(withSuffix: ".swift").map { ("source", $0.url.path) }
+        lines += resources.map { ("resource-file", $0.path) }
         for part in closure {
             if let module = part as? SwiftSourceModuleTarget {
                 lines += linkedLibraries(module.linkedLibraries)

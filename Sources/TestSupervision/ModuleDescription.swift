@@ -25,6 +25,8 @@ package struct ModuleDescription: Equatable, Sendable {
     package var searchPaths: [String] = []
     /// Folders that may hold the module's resources, for `resource(_:_:)`.
     package var resources: [String] = []
+    /// The files that the resources are made of; tests may depend on their contents.
+    package var resourceFiles: [String] = []
     /// Where the built resource bundles are, which code under test looks for beside its executable.
     package var bundleFolder = ""
     /// Where to put the image.
@@ -77,6 +79,7 @@ extension ModuleDescription {
         case "linker": linkerOptions.append(value)
         case "search": searchPaths.append(value)
         case "resources": resources.append(value)
+        case "resource-file": resourceFiles.append(value)
         case "bundles": bundleFolder = value
         case "image": image = value
         case "clang": clang = value

@@ -23,7 +23,7 @@ final class PassedBefore {
         }
         path = "\(module.bundleFolder)/\(module.module).in-class-passed"
         let tool = FileAccess.program(named: CommandLine.arguments.first ?? "") ?? ""
-        key = (objects + module.sources + [tool])
+        key = (objects + module.sources + module.resourceFiles + [tool])
             .map { "\($0)\t\(FileAccess.modificationTime(of: $0) ?? 0)\n" }.joined()
         lock = open("\(path).lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard lock >= 0 else { return nil }

@@ -390,7 +390,7 @@ private struct PinnedTable<Key: Hashable, Value> { struct Row<Element: Collectio
 
 extension PinnedTable: SelfTesting where Key == Int, Value == [String] {
     static var testSelectors: TestSelectors {
-        ["testIsFound": { expectEqual("\(Self.self)", "PinnedTable<Int, Array<String>>") }]
+        ["testIsFound": { expectEqual(ConformanceRecords.displayName(Self.self), "PinnedTable<Int, Array<String>>") }]
     }
 }
 

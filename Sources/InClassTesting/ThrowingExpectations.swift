@@ -58,7 +58,7 @@ private func checkedError<Failure>(
     _ column: UInt
 ) -> Failure? {
     if let expected = thrown as? Failure { return expected }
-    let expected = type == (any Error).self ? "an error" : "an error of type \(type)"
+    let expected = type == (any Error).self ? "an error" : "an error of type \(withoutDiscriminators("\(type)"))"
     recordIssue(
         got: thrown.map { "error \(errorText($0))" } ?? "no error", expected: expected, message, file, line, column)
     return nil

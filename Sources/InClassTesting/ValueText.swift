@@ -17,21 +17,22 @@ package func valueText(_ value: Any) -> String {
     case let string as String: text = quoted(string)
     case let substring as Substring: text = quoted(String(substring))
     case let character as Character: text = quoted(String(character))
-    case let type as Any.Type: text = String(describing: type)
+    case let type as Any.Type: text = withoutDiscriminators(String(describing: type))
     case let error as any Error: text = errorText(error)
     case let value?:
         // CustomDebugStringConvertible first: it is what says `3.0`, `0.1` and `"x"` exactly.
         if let described = value as? any CustomStringConvertible, !(value is any CustomDebugStringConvertible) {
             text = escaped(described.description)
         } else if Mirror(reflecting: value).displayStyle == .struct, !(value is any CustomDebugStringConvertible) {
-            text = escaped(String(describing: value))
+            text = withoutDiscriminators(escaped(String(describing: value)))
         } else if value is any CustomDebugStringConvertible {
+            // What a program says itself, in strings and collections of them, is left as it is: a difference must be seen.
             text = escaped(String(reflecting: value))
         } else {
-            text = escaped(String(describing: value))
+            text = withoutDiscriminators(escaped(String(describing: value)))
         }
     }
-    return abridged(withoutDiscriminators(text))
+    return abridged(text)
 }
 
 /// Writes private types as their source does: an optimised build calls them `(Trouble in _39AF…)`.

@@ -106,6 +106,8 @@ final class SubjectRunner {
     }
 
     private func report(_ error: LinkError, of module: ModuleDescription) {
+        // A build that ends early takes the linker with it, which says nothing of the module.
+        if Interruption.signal != nil { return add(.notRun) }
         let manifest = SourcePlace(path: "\(module.root)/Package.swift", line: 1, column: 1)
         let text = DiagnosticText(paths: PathStyle(root: module.root, isRelative: options.isStable))
         switch error {

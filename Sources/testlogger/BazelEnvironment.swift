@@ -20,7 +20,6 @@ struct BazelEnvironment {
 
     /// The path of the file that must be gone when the run is over, else the run has ended too early.
     var prematureExitFile: String? { variables("TEST_PREMATURE_EXIT_FILE") }
-    var infrastructureFailureFile: String? { variables("TEST_INFRASTRUCTURE_FAILURE_FILE") }
 
     /// Changes options by what the environment says; an option that was given stays.
     ///

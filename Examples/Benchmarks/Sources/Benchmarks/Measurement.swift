@@ -12,7 +12,7 @@ import Darwin
 struct Measurement {
     /// The median time of a run.
     let median: Duration
-    /// The time between the fastest and the slowest run, divided by the median.
+    /// The time between the first and the third quarter of the runs, divided by the median.
     let spread: Double
     /// Allocations of one run; nil where they cannot be counted.
     let allocations: UInt64?
@@ -53,7 +53,7 @@ func measure(_ group: Group, rounds: Int, isSmoke: Bool) throws -> [Measurement]
     }
     return zip(zip(times, firsts), counts).map { times, count in
         let sorted = times.0.sorted()
-        let spread = sorted.isEmpty ? 0 : (sorted[sorted.count - 1] - sorted[0]) / median(sorted)
+        let spread = sorted.isEmpty ? 0 : (sorted[sorted.count * 3 / 4] - sorted[sorted.count / 4]) / median(sorted)
         return Measurement(
             median: median(sorted), spread: spread, allocations: count.allocations, peakGrowth: count.peakGrowth,
             first: times.1.isEmpty ? median(sorted) : median(times.1.sorted()))

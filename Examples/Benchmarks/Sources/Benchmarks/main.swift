@@ -17,7 +17,7 @@ let suites = [
     stringTableSuite,
 ]
 
-let checks = [jsonStreamMemory]
+let checks = [jsonStreamMemory, jsonHostileMemory]
 
 var filter = ""
 var rounds = 11

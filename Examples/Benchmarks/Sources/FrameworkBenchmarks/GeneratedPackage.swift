@@ -16,13 +16,19 @@ struct GeneratedPackage {
     let folder: URL
     let fileCount: Int
     let testCount: Int
+    /// The number of a test that crashes, in the first file.
+    let crashingTest: Int?
 
     /// Writes the package: `fileCount` types of 20 small methods, with `testCount` tests each.
-    init(_ framework: Framework, in parent: URL, root: URL, fileCount: Int, testCount: Int) throws {
+    init(
+        _ framework: Framework, in parent: URL, root: URL, fileCount: Int, testCount: Int, crashingTest: Int? = nil
+    ) throws {
         self.framework = framework
         self.fileCount = fileCount
         self.testCount = testCount
-        folder = parent.appending(path: "\(framework.rawValue)-\(fileCount)x\(testCount)")
+        self.crashingTest = crashingTest
+        folder = parent.appending(
+            path: "\(framework.rawValue)-\(fileCount)x\(testCount)\(crashingTest == nil ? "" : "-crash")")
         try write("Package.swift", manifest(root: root))
         for number in 0..<fileCount {
             try write("Sources/Lib/Type\(number).swift", source(number))
@@ -81,6 +87,7 @@ struct GeneratedPackage {
         for test in 0..<testCount {
             text += """
                     private static func testMethod\(test)() {
+                        \(number == 0 && test == crashingTest ? "fatalError()" : "")
                         let subject = Type\(number)(value: \(test))
                         expectEqual(subject.method\(test % 20)(3), \(test * 3 + test % 20), \(message(test, edit, revision)))
                         expectTrue(subject.value == \(test), "value")
@@ -129,5 +136,19 @@ struct GeneratedPackage {
         } else {
             try write("Sources/Lib/Type0.swift", source(0, edit: edit, revision: revision))
         }
+    }
+
+    /// The program that runs in-class tests, as the package's own build made it.
+    ///
+    /// A failed build leaves no `.build/debug` behind, so it is looked for in every folder of products.
+    func testlogger() throws -> String {
+        let build = folder.appending(path: ".build")
+        let folders = try FileManager.default.contentsOfDirectory(atPath: build.path)
+        let names = folders.flatMap { ["\($0)/debug/testlogger-tool", "\($0)/testlogger-tool"] }
+        let paths = names.map { build.appending(path: $0).path }
+        guard let path = paths.first(where: FileManager.default.isExecutableFile) else {
+            throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: build.path])
+        }
+        return path
     }
 }

@@ -76,6 +76,11 @@ package struct EventWriter {
         }
     }
 
+    /// Runs no further test whose result nobody would hear of: the supervisor notices the closed descriptor.
+    private func waitForEnd() -> Never {
+        while true { pause() }
+    }
+
     /// Sends what has been added.
     mutating func send() {
         guard descriptor >= 0 else { return }
@@ -84,6 +89,7 @@ package struct EventWriter {
             while sent < bytes.count {
                 let count = write(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
                 if count < 0, errno == EINTR { continue }
+                if count < 0, errno == EBADF { waitForEnd() }
                 if count <= 0 { return }  // nobody reads any more; the supervisor is gone
                 sent += count
             }

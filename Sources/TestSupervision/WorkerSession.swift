@@ -27,6 +27,10 @@ struct WorkerDeath {
         case timeout(milliseconds: Int)
         case flood(byteCount: Int)
         case interruption(reason: String)
+        /// The test closed the descriptor of the worker's events and went on.
+        case silence
+        /// The test wrote to the descriptor of the worker's events.
+        case intrusion
     }
 }
 
@@ -91,6 +95,8 @@ final class WorkerSession {
 
     /// How long nothing needs to be done about this worker, in milliseconds.
     var patience: Int {
+        // It is about to be gone, which nobody announces while a copy of it holds the pipe.
+        if lastWords != nil { return 5 }
         if state == .idle || state == .running && current == nil { return 1000 }
         let left = (deadline - ContinuousClock.now).components
         return max(0, min(1000, Int(left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000) + 1))
@@ -110,8 +116,15 @@ final class WorkerSession {
     func reports(waiting milliseconds: Int) -> [Report] {
         var reports: [Report] = []
         guard let events = worker.events(waiting: milliseconds) else { return [.died(death())] }
+        // What comes behind a foreign line is no event either.
+        if verdict == .intrusion { return [] }
         for event in events {
             guard let event else {
+                if current != nil, verdict == nil {
+                    verdict = .intrusion
+                    worker.send(signal: SIGKILL)
+                    return reports
+                }
                 return reports + [
                     .protocolMismatch("the test image said what this testlogger does not understand; build it anew")
                 ]
@@ -200,7 +213,9 @@ final class WorkerSession {
     private func death() -> WorkerDeath {
         wasStarting = state == .starting
         state = .dead
-        let end = worker.waitForEnd()
+        let reached = worker.waitForEnd()
+        if reached == nil, verdict == nil { verdict = .silence }
+        let end = reached ?? .killed(signal: SIGKILL)
         let (bytes, omitted) = output(current?.outputStart ?? 0, outputSize)
         return WorkerDeath(
             end: end, lastWords: lastWords, test: current.map { ($0.index, $0.result) }, output: bytes,

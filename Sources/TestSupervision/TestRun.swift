@@ -45,6 +45,12 @@ package final class TestRun {
 
     /// Runs the selected tests and says what they came to.
     package func run() throws(RunError) -> RunTally {
+        Orphans.adopt(true)
+        defer {
+            sessions = []
+            Orphans.end()
+            Orphans.adopt(false)
+        }
         let first = try startedSession()
         guard try waitUntilReady(first) else { return tally }
         plan = first.plan
@@ -96,6 +102,7 @@ package final class TestRun {
     /// Waits for a worker's plan; false when it died over it, which is then reported.
     private func waitUntilReady(_ session: WorkerSession) throws(RunError) -> Bool {
         while session.state == .starting {
+            if let reason = Interruption.reason { session.interrupt(reason) }
             for case let event in session.reports(waiting: session.patience) {
                 switch event {
                 case .protocolMismatch(let text): throw .protocolMismatch(text)
@@ -117,6 +124,7 @@ package final class TestRun {
             assign()
             sessions.removeAll { $0.state == .dead }
             if sessions.isEmpty {
+                Orphans.end()
                 if queue.isEmpty { return }
                 _ = try startedSession()
             }
@@ -174,10 +182,14 @@ package final class TestRun {
             if case .interruption? = death.verdict { return }
             if session.wasStarting || !rest.isEmpty || death.end != .exited(0) {
                 reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
-                // A worker that dies between tests would do so for ever.
-                queue = []
-                isStopping = true
+                // One that has not even begun a test is followed by others like it.
+                if session.begunCount == 0, !session.wasClosing {
+                    queue = []
+                    isStopping = true
+                    return
+                }
             }
+            queue = (rest + queue)[...]
             return
         }
         queue = (rest + queue)[...]
@@ -199,11 +211,13 @@ package final class TestRun {
         let alone = try startedSession()
         defer { sessions.removeAll { $0 === alone } }
         while alone.state == .starting {
+            if Interruption.reason != nil { return [] }
             for case .died in alone.reports(waiting: alone.patience) { return [] }
             alone.checkLimits()
         }
         alone.run(index..<index + 1)
         while true {
+            if Interruption.reason != nil { return [] }
             for event in alone.reports(waiting: alone.patience) {
                 switch event {
                 case .died: return ["it fails alone, too"]

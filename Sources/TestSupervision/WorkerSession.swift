@@ -49,6 +49,8 @@ final class WorkerSession {
     var isPlanChecked = false
     /// Whether it died before it could run anything.
     private(set) var wasStarting = false
+    /// Whether it died when it had been told to end.
+    private(set) var wasClosing = false
     /// How many tests this worker has begun.
     private(set) var begunCount = 0
     /// The name of the test that ran before the present one.
@@ -194,6 +196,8 @@ final class WorkerSession {
         }
         // The signal asks for the stack of the test; whatever the answer, the process is ended.
         worker.send(signal: SIGPROF)
+        // A process that is stopped answers nothing.
+        worker.send(signal: SIGCONT)
         let patience = ContinuousClock.now + .milliseconds(300)
         while lastWords == nil, ContinuousClock.now < patience, let events = worker.events(waiting: 50) {
             for case let event? in events { _ = take(event) }
@@ -212,6 +216,7 @@ final class WorkerSession {
 
     private func death() -> WorkerDeath {
         wasStarting = state == .starting
+        wasClosing = state == .closing
         state = .dead
         let reached = worker.waitForEnd()
         if reached == nil, verdict == nil { verdict = .silence }

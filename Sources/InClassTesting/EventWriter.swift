@@ -14,7 +14,7 @@ import Glibc
 /// The lines of one worker on their way to its supervisor.
 package struct EventWriter {
     /// The version of the vocabulary, as TestEvents knows it.
-    static let version = 1
+    static let version = 2
 
     /// The lines that have not been sent.
     package private(set) var buffer: [UInt8] = []
@@ -37,8 +37,14 @@ package struct EventWriter {
         endLine()
     }
 
-    package mutating func add(_ issue: RecordedIssue) {
-        start("issue")
+    /// Appends an issue of the running test, or of an earlier one.
+    package mutating func add(_ issue: RecordedIssue, after earlierTest: Int? = nil) {
+        if let earlierTest {
+            start("late")
+            append(earlierTest)
+        } else {
+            start("issue")
+        }
         append(issue.kind.rawValue)
         append(issue.place.path)
         append(issue.place.line)

@@ -159,7 +159,8 @@ enum TestWorker {
         CrashReports.testBegins()
         let start = ContinuousClock.now
         var skipReason: String?
-        do { try await test.body() } catch let skipped as TestSkipped {
+        do { try await Recorder.$ownIndex.withValue(index) { try await test.body() } } catch let skipped as TestSkipped
+        {
             skipReason = skipped.reason
         } catch { try? recordThrown(error, from: "the test") }
         let elapsed = (ContinuousClock.now - start).components

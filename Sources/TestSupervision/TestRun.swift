@@ -148,6 +148,7 @@ package final class TestRun {
             switch event {
             case .began(let test): report(.began(test))
             case .ended(let index, let result): pass(result, index)
+            case .late(let test, let issue): take(issue, after: test)
             case .protocolMismatch(let text): throw .protocolMismatch(text)
             case .died(let death): try take(death, of: session)
             }
@@ -205,6 +206,15 @@ package final class TestRun {
         pass(result, index)
     }
 
+    /// Reports an issue of a test whose result is out already; it makes the run red, and the test failed next time.
+    private func take(_ issue: TestIssue, after test: PlannedTest) {
+        var issue = locator.located(issue, test: test)
+        if issue.knownReason != nil { return }
+        issue.notes.append("found after the end of \(test.name), by what it has left running")
+        failedNames.insert(test.name)
+        reportModuleIssue(issue)
+    }
+
     /// Runs a test that died once more in a worker of its own, and says whether it dies there too.
     private func noteOnRunningAlone(_ index: Int, _ session: WorkerSession) throws(RunError) -> [String] {
         guard session.begunCount > 1, let previous = session.previousTest else { return [] }
@@ -229,7 +239,7 @@ package final class TestRun {
                             : "it passes alone and failed only after other tests, the last of which was \(previous.name)"
                     ]
                 case .protocolMismatch: return []
-                case .began: break
+                case .began, .late: break
                 }
             }
             alone.checkLimits()

@@ -110,6 +110,8 @@ final class WorkerSession {
     enum Report {
         case began(PlannedTest)
         case ended(index: Int, TestResult)
+        /// Something that a test has left behind found an issue after its end.
+        case late(PlannedTest, TestIssue)
         case protocolMismatch(String)
         case died(WorkerDeath)
     }
@@ -160,6 +162,9 @@ final class WorkerSession {
             return .began(test)
         case .issue(let issue):
             current?.result.issues.append(issue)
+        case .late(let index, let issue):
+            guard plan.indices.contains(index) else { return .protocolMismatch("the test image named an unknown test") }
+            return .late(plan[index], issue)
         case .skip(let reason):
             current?.result.skipReason = reason
         case .end(let index, let nanoseconds, let outputEnd):

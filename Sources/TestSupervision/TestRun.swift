@@ -269,13 +269,18 @@ package final class TestRun {
 
     /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
     private func fixIt(for issue: TestIssue) -> SourceFixIt? {
-        guard let written = FileAccess.modificationTime(of: issue.path),
-            let linked = FileAccess.modificationTime(of: module.image), written < linked,
+        guard let written = FileAccess.modificationTime(of: issue.path), written < compilationTime,
             let fix = LiteralFix(for: issue)
         else { return nil }
         fixes.append(fix)
         return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
     }
+
+    /// When the image was linked, or what is in it was compiled if that is earlier; a relinked image is no newer.
+    private lazy var compilationTime: Int = {
+        let compiled = (try? module.resolvedObjects())?.compactMap(FileAccess.modificationTime).max()
+        return min(FileAccess.modificationTime(of: module.image) ?? 0, compiled ?? .max)
+    }()
 
     private func passOn() {
         while let index = selected.first, let result = waiting.removeValue(forKey: index) {

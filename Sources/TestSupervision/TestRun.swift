@@ -217,7 +217,8 @@ package final class TestRun {
 
     /// Runs a test that died once more in a worker of its own, and says whether it dies there too.
     private func noteOnRunningAlone(_ index: Int, _ session: WorkerSession) throws(RunError) -> [String] {
-        guard session.begunCount > 1, let previous = session.previousTest else { return [] }
+        // The first test of a worker was alone already.
+        guard session.begunCount > 1, let previous = session.previousTest else { return ["it fails alone, too"] }
         let alone = try startedSession()
         defer { sessions.removeAll { $0 === alone } }
         while alone.state == .starting {

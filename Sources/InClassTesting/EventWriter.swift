@@ -14,7 +14,7 @@ import Glibc
 /// The lines of one worker on their way to its supervisor.
 package struct EventWriter {
     /// The version of the vocabulary, as TestEvents knows it.
-    static let version = 1
+    static let version = 2
 
     /// The lines that have not been sent.
     package private(set) var buffer: [UInt8] = []
@@ -37,8 +37,14 @@ package struct EventWriter {
         endLine()
     }
 
-    package mutating func add(_ issue: RecordedIssue) {
-        start("issue")
+    /// Appends an issue of the running test, or of an earlier one.
+    package mutating func add(_ issue: RecordedIssue, after earlierTest: Int? = nil) {
+        if let earlierTest {
+            start("late")
+            append(earlierTest)
+        } else {
+            start("issue")
+        }
         append(issue.kind.rawValue)
         append(issue.place.path)
         append(issue.place.line)
@@ -76,6 +82,11 @@ package struct EventWriter {
         }
     }
 
+    /// Runs no further test whose result nobody would hear of: the supervisor notices the closed descriptor.
+    private func waitForEnd() -> Never {
+        while true { pause() }
+    }
+
     /// Sends what has been added.
     mutating func send() {
         guard descriptor >= 0 else { return }
@@ -84,6 +95,7 @@ package struct EventWriter {
             while sent < bytes.count {
                 let count = write(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
                 if count < 0, errno == EINTR { continue }
+                if count < 0, errno == EBADF { waitForEnd() }
                 if count <= 0 { return }  // nobody reads any more; the supervisor is gone
                 sent += count
             }

@@ -1,5 +1,6 @@
 // Where an issue goes: to the test that is running, whichever thread or task finds it. A worker runs one test at a
-// time, so an issue recorded by a detached task belongs to that test. Passing expectations never come here.
+// time, so an issue recorded by a detached task belongs to that test. A task that an earlier test has left behind is
+// known by what tasks inherit. Passing expectations never come here.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -92,6 +93,12 @@ package enum Recorder {
         var count = 0
     }
 
+    /// The test that runs, and the last that began; both nil outside a worker.
+    private nonisolated(unsafe) static var runningIndex: Int?
+    private nonisolated(unsafe) static var lastIndex: Int?
+    /// The test that the present task belongs to, as far as tasks inherit.
+    @TaskLocal static var ownIndex: Int?
+
     private static func locked<Value>(_ body: () -> Value) -> Value {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -114,6 +121,8 @@ package enum Recorder {
         locked {
             issueCount = 0
             scopes = []
+            runningIndex = index
+            lastIndex = index
             writer.add("begin", index, outputStart)
             writer.send()
         }
@@ -124,6 +133,7 @@ package enum Recorder {
     /// - Returns: whether any test has had an issue so far.
     static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) -> Bool {
         locked {
+            runningIndex = nil
             hasIssues = hasIssues || issueCount > 0
             if issueCount > issueCountMax {
                 let rest = RecordedIssue(
@@ -137,7 +147,13 @@ package enum Recorder {
     }
 
     package static func record(_ issue: RecordedIssue) {
+        let owner = ownIndex
         locked {
+            if let earlier = owner ?? runningIndex ?? lastIndex, earlier != runningIndex {
+                writer.add(issue, after: earlier)
+                writer.send()
+                return
+            }
             var issue = issue
             for index in scopes.indices.reversed() {
                 scopes[index].count += 1

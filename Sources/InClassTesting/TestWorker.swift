@@ -144,38 +144,36 @@ enum TestWorker {
 
     /// Runs ranges of the plan until the supervisor closes the commands.
     private static func serve(_ commands: consuming CommandReader, _ tests: [Test]) async {
-        var outputEnd = outputOffset()
+        var state = ProcessState()
+        var outputEnd = state.outputSize ?? 0
         while let range = commands.next() {
-            for index in range where tests.indices.contains(index) { await run(tests[index], index, &outputEnd) }
+            for index in range where tests.indices.contains(index) {
+                await run(tests[index], index, &outputEnd, &state)
+            }
             Recorder.send { $0.add("idle") }
         }
     }
 
-    private static func run(_ test: Test, _ index: Int, _ outputEnd: inout Int) async {
+    private static func run(_ test: Test, _ index: Int, _ outputEnd: inout Int, _ state: inout ProcessState) async {
         Recorder.begin(index, outputStart: outputEnd)
         CrashReports.testBegins()
         let start = ContinuousClock.now
         var skipReason: String?
-        do { try await test.body() } catch let skipped as TestSkipped {
+        do { try await Recorder.$ownIndex.withValue(index) { try await test.body() } } catch let skipped as TestSkipped
+        {
             skipReason = skipped.reason
         } catch { try? recordThrown(error, from: "the test") }
         let elapsed = (ContinuousClock.now - start).components
         CrashReports.testEnds()
         fflush(nil)
         if let skipReason { Recorder.send { $0.add("skip", [skipReason]) } }
-        outputEnd = outputOffset()
+        outputEnd = state.outputSize ?? 0
         let hasFailed = Recorder.end(
             index, nanoseconds: Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000),
             outputEnd: outputEnd)
+        if hasFailed { state.restoreAll() } else { state.restore() }
         // What passed tests have written is of no use to anybody, but may be much.
-        if !hasFailed, outputEnd > 1 << 20, ftruncate(1, 0) == 0 { outputEnd = 0 }
-    }
-
-    /// How much has been written to the standard output, which the supervisor has made a file.
-    private static func outputOffset() -> Int {
-        var status = stat()
-        guard fstat(1, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return 0 }
-        return Int(status.st_size)
+        if !hasFailed, outputEnd > 1 << 20, state.emptyOutput() { outputEnd = 0 }
     }
 }
 

@@ -86,7 +86,7 @@ package struct TestIssue: Equatable, Sendable {
 ///
 /// A worker sends `version`, then `planned` for each test in order, `warning` for each type it cannot test, and `ready`.
 /// For each run of tests it is then told to run it sends `begin`, any number of `issue` and at most one `skip`, and
-/// `end` for each test, and after the last one `idle`. A worker that dies sends `crash` or `exit` first when it can.
+/// `end` for each test, and after the last one `idle`; `late` may come at any time. A worker that dies sends `crash` or `exit` first when it can.
 package enum TestEvent: Equatable, Sendable {
     /// The version of this vocabulary; a reader refuses any other.
     case version(Int)
@@ -96,6 +96,8 @@ package enum TestEvent: Equatable, Sendable {
     /// A test begins; what it writes goes behind this offset of the worker's output file.
     case begin(index: Int, outputStart: Int)
     case issue(TestIssue)
+    /// An issue that something left behind by an earlier test has found, whatever runs now.
+    case late(index: Int, TestIssue)
     case skip(reason: String)
     case end(index: Int, nanoseconds: Int, outputEnd: Int)
     case idle
@@ -105,7 +107,7 @@ package enum TestEvent: Equatable, Sendable {
     /// Something about a type's list that the reader of the list should know.
     case warning(typeName: String, text: String)
 
-    package static let currentVersion = 1
+    package static let currentVersion = 2
 }
 
 // MARK: - Reading
@@ -147,6 +149,9 @@ extension TestEvent {
         case "issue":
             guard let issue = reader.nextIssue() else { return nil }
             self = .issue(issue)
+        case "late":
+            guard let index = reader.nextNumber(), let issue = reader.nextIssue() else { return nil }
+            self = .late(index: index, issue)
         case "version":
             guard let number = reader.nextNumber() else { return nil }
             self = .version(number)
@@ -310,6 +315,7 @@ extension TestEvent: SelfTesting {
             kind: .expectation, path: "/a b.swift", line: 3, column: 14, got: "4\t", expected: "5\n", message: "m\\",
             notes: ["one\ttwo", ""], knownReason: "")
         expectEqual(roundTrip { $0.add(recorded) }, .issue(issue))
+        expectEqual(roundTrip { $0.add(recorded, after: 3) }, .late(index: 3, issue))
     }
 
     private static func testRefusesWhatItDoesNotKnow() {

@@ -45,6 +45,12 @@ package final class TestRun {
 
     /// Runs the selected tests and says what they came to.
     package func run() throws(RunError) -> RunTally {
+        Orphans.adopt(true)
+        defer {
+            sessions = []
+            Orphans.end()
+            Orphans.adopt(false)
+        }
         let first = try startedSession()
         guard try waitUntilReady(first) else { return tally }
         plan = first.plan
@@ -96,6 +102,7 @@ package final class TestRun {
     /// Waits for a worker's plan; false when it died over it, which is then reported.
     private func waitUntilReady(_ session: WorkerSession) throws(RunError) -> Bool {
         while session.state == .starting {
+            if let reason = Interruption.reason { session.interrupt(reason) }
             for case let event in session.reports(waiting: session.patience) {
                 switch event {
                 case .protocolMismatch(let text): throw .protocolMismatch(text)
@@ -117,6 +124,7 @@ package final class TestRun {
             assign()
             sessions.removeAll { $0.state == .dead }
             if sessions.isEmpty {
+                Orphans.end()
                 if queue.isEmpty { return }
                 _ = try startedSession()
             }
@@ -140,6 +148,7 @@ package final class TestRun {
             switch event {
             case .began(let test): report(.began(test))
             case .ended(let index, let result): pass(result, index)
+            case .late(let test, let issue): take(issue, after: test)
             case .protocolMismatch(let text): throw .protocolMismatch(text)
             case .died(let death): try take(death, of: session)
             }
@@ -174,10 +183,14 @@ package final class TestRun {
             if case .interruption? = death.verdict { return }
             if session.wasStarting || !rest.isEmpty || death.end != .exited(0) {
                 reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
-                // A worker that dies between tests would do so for ever.
-                queue = []
-                isStopping = true
+                // One that has not even begun a test is followed by others like it.
+                if session.begunCount == 0, !session.wasClosing {
+                    queue = []
+                    isStopping = true
+                    return
+                }
             }
+            queue = (rest + queue)[...]
             return
         }
         queue = (rest + queue)[...]
@@ -193,17 +206,29 @@ package final class TestRun {
         pass(result, index)
     }
 
+    /// Reports an issue of a test whose result is out already; it makes the run red, and the test failed next time.
+    private func take(_ issue: TestIssue, after test: PlannedTest) {
+        var issue = locator.located(issue, test: test)
+        if issue.knownReason != nil { return }
+        issue.notes.append("found after the end of \(test.name), by what it has left running")
+        failedNames.insert(test.name)
+        reportModuleIssue(issue)
+    }
+
     /// Runs a test that died once more in a worker of its own, and says whether it dies there too.
     private func noteOnRunningAlone(_ index: Int, _ session: WorkerSession) throws(RunError) -> [String] {
-        guard session.begunCount > 1, let previous = session.previousTest else { return [] }
+        // The first test of a worker was alone already.
+        guard session.begunCount > 1, let previous = session.previousTest else { return ["it fails alone, too"] }
         let alone = try startedSession()
         defer { sessions.removeAll { $0 === alone } }
         while alone.state == .starting {
+            if Interruption.reason != nil { return [] }
             for case .died in alone.reports(waiting: alone.patience) { return [] }
             alone.checkLimits()
         }
         alone.run(index..<index + 1)
         while true {
+            if Interruption.reason != nil { return [] }
             for event in alone.reports(waiting: alone.patience) {
                 switch event {
                 case .died: return ["it fails alone, too"]
@@ -215,7 +240,7 @@ package final class TestRun {
                             : "it passes alone and failed only after other tests, the last of which was \(previous.name)"
                     ]
                 case .protocolMismatch: return []
-                case .began: break
+                case .began, .late: break
                 }
             }
             alone.checkLimits()
@@ -245,13 +270,18 @@ package final class TestRun {
 
     /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
     private func fixIt(for issue: TestIssue) -> SourceFixIt? {
-        guard let written = FileAccess.modificationTime(of: issue.path),
-            let linked = FileAccess.modificationTime(of: module.image), written < linked,
+        guard let written = FileAccess.modificationTime(of: issue.path), written < compilationTime,
             let fix = LiteralFix(for: issue)
         else { return nil }
         fixes.append(fix)
         return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
     }
+
+    /// When the image was linked, or what is in it was compiled if that is earlier; a relinked image is no newer.
+    private lazy var compilationTime: Int = {
+        let compiled = (try? module.resolvedObjects())?.compactMap(FileAccess.modificationTime).max()
+        return min(FileAccess.modificationTime(of: module.image) ?? 0, compiled ?? .max)
+    }()
 
     private func passOn() {
         while let index = selected.first, let result = waiting.removeValue(forKey: index) {

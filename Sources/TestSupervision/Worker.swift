@@ -12,7 +12,7 @@ import TestEvents
 /// A running test image.
 final class Worker {
     /// Numbers that neither the system nor a test is likely to use.
-    private static let eventDescriptor: Int32 = 198
+    static let eventDescriptor: Int32 = 198
     private static let commandDescriptor: Int32 = 199
 
     let process: pid_t
@@ -131,11 +131,19 @@ final class Worker {
         if end == nil { kill(process, signal) }
     }
 
-    /// Waits for the process to be gone.
-    func waitForEnd() -> ProcessEnd {
+    /// Waits for the process to be gone, now that nothing more will be heard of it.
+    ///
+    /// - Returns: how it ended; nil when it went on without a word, its descriptor closed, and had to be ended.
+    func waitForEnd() -> ProcessEnd? {
         if let end { return end }
-        let reached = ChildProcess.wait(for: process)
-        end = reached
-        return reached
+        // A process closes its descriptors a moment before it is gone.
+        let patience = ContinuousClock.now + .milliseconds(500)
+        while ContinuousClock.now < patience {
+            if hasEnded { return end }
+            usleep(500)
+        }
+        send(signal: SIGKILL)
+        end = ChildProcess.wait(for: process)
+        return nil
     }
 }

@@ -27,6 +27,10 @@ struct WorkerDeath {
         case timeout(milliseconds: Int)
         case flood(byteCount: Int)
         case interruption(reason: String)
+        /// The test closed the descriptor of the worker's events and went on.
+        case silence
+        /// The test wrote to the descriptor of the worker's events.
+        case intrusion
     }
 }
 
@@ -45,6 +49,8 @@ final class WorkerSession {
     var isPlanChecked = false
     /// Whether it died before it could run anything.
     private(set) var wasStarting = false
+    /// Whether it died when it had been told to end.
+    private(set) var wasClosing = false
     /// How many tests this worker has begun.
     private(set) var begunCount = 0
     /// The name of the test that ran before the present one.
@@ -91,6 +97,8 @@ final class WorkerSession {
 
     /// How long nothing needs to be done about this worker, in milliseconds.
     var patience: Int {
+        // It is about to be gone, which nobody announces while a copy of it holds the pipe.
+        if lastWords != nil { return 5 }
         if state == .idle || state == .running && current == nil { return 1000 }
         let left = (deadline - ContinuousClock.now).components
         return max(0, min(1000, Int(left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000) + 1))
@@ -102,6 +110,8 @@ final class WorkerSession {
     enum Report {
         case began(PlannedTest)
         case ended(index: Int, TestResult)
+        /// Something that a test has left behind found an issue after its end.
+        case late(PlannedTest, TestIssue)
         case protocolMismatch(String)
         case died(WorkerDeath)
     }
@@ -110,8 +120,15 @@ final class WorkerSession {
     func reports(waiting milliseconds: Int) -> [Report] {
         var reports: [Report] = []
         guard let events = worker.events(waiting: milliseconds) else { return [.died(death())] }
+        // What comes behind a foreign line is no event either.
+        if verdict == .intrusion { return [] }
         for event in events {
             guard let event else {
+                if current != nil, verdict == nil {
+                    verdict = .intrusion
+                    worker.send(signal: SIGKILL)
+                    return reports
+                }
                 return reports + [
                     .protocolMismatch("the test image said what this testlogger does not understand; build it anew")
                 ]
@@ -145,6 +162,9 @@ final class WorkerSession {
             return .began(test)
         case .issue(let issue):
             current?.result.issues.append(issue)
+        case .late(let index, let issue):
+            guard plan.indices.contains(index) else { return .protocolMismatch("the test image named an unknown test") }
+            return .late(plan[index], issue)
         case .skip(let reason):
             current?.result.skipReason = reason
         case .end(let index, let nanoseconds, let outputEnd):
@@ -181,6 +201,8 @@ final class WorkerSession {
         }
         // The signal asks for the stack of the test; whatever the answer, the process is ended.
         worker.send(signal: SIGPROF)
+        // A process that is stopped answers nothing.
+        worker.send(signal: SIGCONT)
         let patience = ContinuousClock.now + .milliseconds(300)
         while lastWords == nil, ContinuousClock.now < patience, let events = worker.events(waiting: 50) {
             for case let event? in events { _ = take(event) }
@@ -199,8 +221,11 @@ final class WorkerSession {
 
     private func death() -> WorkerDeath {
         wasStarting = state == .starting
+        wasClosing = state == .closing
         state = .dead
-        let end = worker.waitForEnd()
+        let reached = worker.waitForEnd()
+        if reached == nil, verdict == nil { verdict = .silence }
+        let end = reached ?? .killed(signal: SIGKILL)
         let (bytes, omitted) = output(current?.outputStart ?? 0, outputSize)
         return WorkerDeath(
             end: end, lastWords: lastWords, test: current.map { ($0.index, $0.result) }, output: bytes,

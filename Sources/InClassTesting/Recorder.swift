@@ -79,6 +79,7 @@ package enum Recorder {
     // SAFETY: read and written under the mutex only.
     private nonisolated(unsafe) static var writer = EventWriter(descriptor: -1)
     private nonisolated(unsafe) static var issueCount = 0
+    private nonisolated(unsafe) static var failureCount = 0
     private nonisolated(unsafe) static var hasIssues = false
     /// Print issues for a person instead of sending them: there is a debugger in the supervisor's place.
     // SAFETY: set once before anything runs.
@@ -120,6 +121,7 @@ package enum Recorder {
     static func begin(_ index: Int, outputStart: Int) {
         locked {
             issueCount = 0
+            failureCount = 0
             scopes = []
             runningIndex = index
             lastIndex = index
@@ -146,6 +148,9 @@ package enum Recorder {
         }
     }
 
+    /// Whether the running test has failed so far.
+    static var hasFailed: Bool { locked { failureCount > 0 } }
+
     package static func record(_ issue: RecordedIssue) {
         let owner = ownIndex
         locked {
@@ -161,6 +166,7 @@ package enum Recorder {
                 issue.knownReason = issue.knownReason ?? scopes[index].knownReason
             }
             issueCount += 1
+            if issue.knownReason == nil { failureCount += 1 }
             guard issueCount <= issueCountMax else { return }
             if printsIssues { return printIssue(issue) }
             writer.add(issue)

@@ -119,6 +119,14 @@ struct FixturePackage {
         try RunningPrograms.run([Fixtures.testlogger.path] + words, in: folder, environment: environment)
     }
 
+    /// Starts this build's testlogger in the package, beside the test.
+    func startTestlogger(_ words: [String], environment: [String: String] = [:], input: String? = nil) throws
+        -> RunningProgram
+    {
+        try RunningPrograms.start(
+            [Fixtures.testlogger.path] + words, in: folder, environment: environment, input: input)
+    }
+
     // MARK: Files
 
     func file(_ path: String) -> URL { folder.appending(path: path) }

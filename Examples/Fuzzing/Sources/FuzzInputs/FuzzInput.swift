@@ -1,5 +1,5 @@
-// What the fuzzer's bytes mean for builders: a document, the places where it is cut, and choices. Half of the inputs are
-// documents as they are; the other half choose among names, values and brackets, which gets behind the reader more often.
+// What the fuzzer's bytes mean for builders: a document, the places where it is cut, and choices. A quarter of the inputs are
+// documents as they are; the others choose what comes in a document of the builder's shape, see `ShapedText`.
 
 import CFuzzer
 import JSONStreaming
@@ -21,13 +21,14 @@ public struct FuzzInput {
     public let choices: UInt8
 
     /// Takes the bytes apart; nil when there are too few.
-    /// - Parameter names: Names of members that someone looks for.
-    public init?(_ bytes: [UInt8], names: [String]) {
+    /// - Parameter shape: The shape of the documents that the builder takes.
+    public init?(_ bytes: [UInt8], shape: Shape) {
         guard bytes.count > 5 else { return nil }
-        choices = bytes[0] >> 1
+        choices = bytes[0] >> 2
         pieceSizes = bytes[1..<5].map { Int($0 & 63) + 1 }
         let rest = Array(bytes[5...])
-        document = bytes[0] & 1 == 0 ? rest : Self.text(rest, names: names)
+        var text = ShapedText(choices: rest)
+        document = bytes[0] & 3 == 0 ? rest : text.document(shape)
     }
 
     /// Runs the fuzzer's command line with a function that is called for each input.
@@ -36,55 +37,11 @@ public struct FuzzInput {
         var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
         exit(LLVMFuzzerRunDriver(&count, &arguments, body))
     }
+}
 
-    /// A text of one token for each byte; it ends where the bytes end, and is closed half of the time.
-    private static func text(_ bytes: [UInt8], names: [String]) -> [UInt8] {
-        var text = ""
-        var open: [Bool] = []
-        var needsComma = false
-        for byte in bytes {
-            let argument = Int(byte >> 4)
-            if byte & 15 >= 13, let isDictionary = open.popLast() {
-                text += isDictionary ? "}" : "]"
-                needsComma = true
-                continue
-            }
-            if needsComma { text += byte == 0xFC ? " " : "," }
-            if open.last == true { text += "\"\(names[Int(byte) % names.count])\":" }
-            needsComma = true
-            switch byte & 15 {
-            case 0, 1, 2:
-                text += "{"
-                open.append(true)
-                needsComma = false
-            case 3, 4, 5:
-                text += "["
-                open.append(false)
-                needsComma = false
-            case 6: text += "null"
-            case 7: text += argument & 1 == 0 ? "true" : "false"
-            case 8, 9: text += "\(argument - 5)"
-            case 10: text += numbers[argument]
-            default: text += strings[argument]
-            }
-        }
-        if bytes.count % 2 == 0 {
-            for isDictionary in open.reversed() { text += isDictionary ? "}" : "]" }
-        }
-        return Array(text.utf8)
-    }
-
-    private static let numbers = [
-        "0.5", "1.0", "-0", "-0.0", "1e2", "255", "256", "-129", "9223372036854775807", "9223372036854775808",
-        "18446744073709551615", "18446744073709551616", "1e400", "1e-400", "3.5e38", "123456789012345678901234567890",
-    ]
-
-    private static let strings = [
-        "\"\"", "\"a\"", "\"one\"", "\"two\"", "\"fifteen bytes!!\"", "\"sixteen bytes!!!\"", "\"é\"", "\"\\u00e9\"",
-        "\"\\ud83d\\ude00\"", "\"\\n\\\"\\\\\"", "\"a text that is too long for a small string\"", "\"\\u0000\"",
-        "\"🙂\"",
-        "\"AAEC\"", "\"\\ud83d\"", "\"1\"",
-    ]
+/// Ends the program, and says why, when something does not hold that must; optimised code says nothing at a precondition.
+public func check(_ holds: Bool, _ message: @autoclosure () -> String) {
+    if !holds { fatalError(message()) }
 }
 
 extension PlistSink where Self: ~Copyable {

@@ -24,18 +24,18 @@ private enum Outcome<Value: Equatable>: Equatable {
 }
 
 private func fuzzObjects(_ bytes: [UInt8]) {
-    guard let input = FuzzInput(bytes, names: Node.names) else { return }
+    guard let input = FuzzInput(bytes, shape: .array(Node.shape)) else { return }
     let built = build(input.document, pieces: [max(1, input.document.count)])
     let inPieces = build(input.document, pieces: input.pieceSizes)
-    precondition(built == inPieces, "whole: \(built), in pieces: \(inPieces)")
+    check(built == inPieces, "whole: \(built), in pieces: \(inPieces)")
     let byByte = build(input.document, pieces: [1])
-    precondition(built == byByte, "whole: \(built), by byte: \(byByte)")
+    check(built == byByte, "whole: \(built), by byte: \(byByte)")
 
     let streamed = stream(input.document, pieces: [max(1, input.document.count)])
     let streamedInPieces = stream(input.document, pieces: input.pieceSizes)
-    precondition(streamed == streamedInPieces, "whole: \(streamed), in pieces: \(streamedInPieces)")
+    check(streamed == streamedInPieces, "whole: \(streamed), in pieces: \(streamedInPieces)")
     if case .made(let values) = built {
-        precondition(streamed.values == values && streamed.error == nil, "built \(values), streamed \(streamed)")
+        check(streamed.values == values && streamed.error == nil, "built \(values), streamed \(streamed)")
         checkRoundTrip(values)
     }
     checkTree(input.document, built)
@@ -48,7 +48,7 @@ private func build(_ document: [UInt8], pieces: [Int]) -> Outcome<[Node]> {
         try builder.read(document, pieces: pieces)
         return .made(try builder.takeResult())
     } catch {
-        precondition(error.kind != .misuse, "\(error)")
+        check(error.kind != .misuse, "\(error)")
         return .refused(error)
     }
 }
@@ -66,7 +66,7 @@ private func stream(_ document: [UInt8], pieces: [Int]) -> Streamed {
         try stream.read(document, pieces: pieces)
         return Streamed(values: values.nodes)
     } catch {
-        precondition(error.kind != .misuse, "\(error)")
+        check(error.kind != .misuse, "\(error)")
         return Streamed(values: values.nodes, error: error)
     }
 }
@@ -76,17 +76,17 @@ private func checkTree(_ document: [UInt8], _ built: Outcome<[Node]>) {
     var builder = PropertyListBuilder()
     do { try builder.readJSON(document) } catch {
         // A mistake in the text is one for every sink, unless another one comes before.
-        guard case .refused = built else { preconditionFailure("the tree refuses \(error)") }
+        guard case .refused = built else { fatalError("the tree refuses \(error)") }
         return
     }
     guard let tree = builder.takeResult(), !DuplicateFinder.hasDuplicates(document) else { return }
     let expected = Result { try array(tree) { try Node(expected: $0) } }
     switch (built, expected) {
     case (.made(let values), .success(let others)):
-        precondition(values == others, "built \(values), the tree has \(others)")
+        check(values == others, "built \(values), the tree has \(others)")
     case (.refused, .failure): break
-    case (.made(let values), .failure): preconditionFailure("built \(values) of another tree")
-    case (.refused(let error), .success(let values)): preconditionFailure("\(error), but the tree has \(values)")
+    case (.made(let values), .failure): fatalError("built \(values) of another tree")
+    case (.refused(let error), .success(let values)): fatalError("\(error), but the tree has \(values)")
     }
 }
 
@@ -99,9 +99,9 @@ private func checkRoundTrip(_ values: [Node]) {
         var builder = try ObjectBuilder<[Node]>()
         try builder.readJSON(writer.bytes)
         let others = try builder.takeResult()
-        precondition(values == others, "wrote \(values), read \(others)")
+        check(values == others, "wrote \(values), read \(others)")
     } catch {
-        preconditionFailure("\(values): \(error)")
+        fatalError("\(values): \(error)")
     }
 }
 
@@ -119,15 +119,17 @@ private func checkObjects(_ input: FuzzInput) {
             }
             try stream.read(input.document, pieces: pieces)
         } catch {
-            for (object, description) in kept.objects { precondition(object.description == description) }
+            for (object, description) in kept.objects {
+                check(object.description == description, "\(description) became \(object.description)")
+            }
             return (kept.all, error)
         }
         for (object, description) in kept.objects {
-            precondition(object.description == description, "\(description) became \(object.description)")
+            check(object.description == description, "\(description) became \(object.description)")
         }
         return (kept.all, nil)
     }
     let plain = run(keeping: false, pieces: [max(1, input.document.count)])
     let kept = run(keeping: true, pieces: input.pieceSizes)
-    precondition(plain.all == kept.all && plain.error == kept.error, "\(plain) and \(kept)")
+    check(plain.all == kept.all && plain.error == kept.error, "\(plain) and \(kept)")
 }

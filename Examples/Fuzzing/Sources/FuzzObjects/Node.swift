@@ -1,11 +1,16 @@
 // A type with members of every kind, nested in itself by way of others, and what it must be by the tree of the document.
 
+import FuzzInputs
 import PlistBuilding
 
 struct Leaf: StreamObject, Equatable {
     var name = "none"
     var numbers: [Double] = [7]
     var flag: Bool?
+
+    static var shape: Shape {
+        .object([("name", .text), ("numbers", .array(.real)), ("flag", .optional(.bool))])
+    }
 }
 
 enum Kind: String, StreamValue { case one, two }
@@ -28,10 +33,15 @@ struct Node: StreamObject, Equatable {
     var table: [String: Leaf] = [:]
     var maybes: [Int?] = []
 
-    static let names = [
-        "integer", "small", "signed", "unsigned", "real", "single", "text", "note", "flag", "kind", "matrix", "leaf",
-        "other", "leaves", "table", "maybes", "name", "numbers", "unknown", "", "é",
-    ]
+    static var shape: Shape {
+        .object([
+            ("integer", .integer), ("small", .integer), ("signed", .integer), ("unsigned", .integer), ("real", .real),
+            ("single", .optional(.real)), ("text", .text), ("note", .optional(.text)), ("flag", .bool),
+            ("matrix", .array(.array(.integer))), ("leaf", Leaf.shape), ("other", .optional(Leaf.shape)),
+            ("leaves", .array(Leaf.shape)), ("table", .dictionary(Leaf.shape)), ("maybes", .array(.optional(.integer))),
+            ("numbers", .array(.real)),
+        ])
+    }
 }
 
 /// The same members as objects of a class, which a stream may use again.

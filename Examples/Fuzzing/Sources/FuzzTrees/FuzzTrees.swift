@@ -38,26 +38,29 @@ private struct Sample: Codable, Equatable {
     var table: [String: Int]?
     var bytes: Data?
 
-    static let names = [
-        "id", "small", "big", "single", "text", "flag", "kind", "inner", "list", "matrix", "table", "bytes", "x",
-        "note",
-        "unknown", "", "é",
-    ]
+    static var shape: Shape {
+        let inner = Shape.object([("x", .real), ("note", .optional(.text))])
+        return .object([
+            ("id", .optional(.integer)), ("small", .optional(.integer)), ("big", .optional(.integer)),
+            ("single", .optional(.real)), ("text", .optional(.text)), ("flag", .optional(.bool)), ("inner", inner),
+            ("list", .array(.optional(inner))), ("matrix", .array(.array(.integer))), ("table", .dictionary(.integer)),
+        ])
+    }
 }
 
 private func fuzzTrees(_ bytes: [UInt8]) {
-    guard let input = FuzzInput(bytes, names: Sample.names) else { return }
+    guard let input = FuzzInput(bytes, shape: .array(Sample.shape)) else { return }
     let whole = tree(input.document, pieces: [max(1, input.document.count)])
     let inPieces = tree(input.document, pieces: input.pieceSizes)
     let byByte = tree(input.document, pieces: [1])
     switch (whole, inPieces, byByte) {
     case (.success(let list), .success(let other), .success(let third)):
-        precondition(list == other && list == third, "whole: \(text(list)), in pieces: \(text(other))")
+        check(list == other && list == third, "whole: \(text(list)), in pieces: \(text(other))")
         checkMessages(input.document, list)
         checkDecoding(input.document)
     case (.failure(let error), .failure(let other), .failure(let third)):
-        precondition(error == other && error == third, "whole: \(error), in pieces: \(other), by byte: \(third)")
-    default: preconditionFailure("whole: \(whole), in pieces: \(inPieces), by byte: \(byByte)")
+        check(error == other && error == third, "whole: \(error), in pieces: \(other), by byte: \(third)")
+    default: fatalError("whole: \(whole), in pieces: \(inPieces), by byte: \(byByte)")
     }
 }
 
@@ -66,17 +69,17 @@ private func tree(_ document: [UInt8], pieces: [Int]) -> Result<PropertyList, St
     do throws(StreamError) {
         try builder.read(document, pieces: pieces)
     } catch {
-        precondition(error.kind != .misuse, "\(error)")
+        check(error.kind != .misuse, "\(error)")
         return .failure(error)
     }
-    guard let list = builder.takeResult() else { preconditionFailure("there is no tree and no error") }
+    guard let list = builder.takeResult() else { fatalError("there is no tree and no error") }
     return .success(list)
 }
 
 private func text(_ list: PropertyList) -> String {
     var trace = EventTrace()
-    do { try trace.write(list) } catch { preconditionFailure("the tree breaks the grammar: \(error)") }
-    precondition(trace.grammar.isComplete, "the tree ends inside a container")
+    do { try trace.write(list) } catch { fatalError("the tree breaks the grammar: \(error)") }
+    check(trace.grammar.isComplete, "the tree ends inside a container")
     return trace.text
 }
 
@@ -85,13 +88,13 @@ private func checkMessages(_ document: [UInt8], _ list: PropertyList) {
     let sent = text(list)
     if !DuplicateFinder.hasDuplicates(document) {
         var trace = EventTrace()
-        do { try trace.readJSON(document) } catch { preconditionFailure("\(error)") }
-        precondition(sent == trace.text, "read \(trace.text), sent \(sent)")
+        do { try trace.readJSON(document) } catch { fatalError("\(error)") }
+        check(sent == trace.text, "read \(trace.text), sent \(sent)")
     }
     var builder = PropertyListBuilder()
-    do { try builder.write(list) } catch { preconditionFailure("\(error)") }
-    guard let copy = builder.takeResult() else { preconditionFailure("there is no tree") }
-    precondition(text(copy) == sent, "sent \(sent), made \(text(copy))")
+    do { try builder.write(list) } catch { fatalError("\(error)") }
+    guard let copy = builder.takeResult() else { fatalError("there is no tree") }
+    check(text(copy) == sent, "sent \(sent), made \(text(copy))")
 }
 
 /// Where two names are one, and where there is a number beyond a double, the two decoders may differ.
@@ -102,19 +105,19 @@ private func checkDecoding(_ document: [UInt8]) {
     let theirs = Result { try JSONDecoder().decode([Sample].self, from: data) }
     switch (ours, theirs) {
     case (.success(let samples), .success(let others)):
-        precondition(samples == others, "decoded \(samples), Foundation \(others)")
+        check(samples == others, "decoded \(samples), Foundation \(others)")
         checkRoundTrip(samples)
     case (.failure, .failure): break
-    case (.success(let samples), .failure(let error)): preconditionFailure("decoded \(samples), Foundation: \(error)")
-    case (.failure(let error), .success(let samples)): preconditionFailure("\(error), Foundation decoded \(samples)")
+    case (.success(let samples), .failure(let error)): fatalError("decoded \(samples), Foundation: \(error)")
+    case (.failure(let error), .success(let samples)): fatalError("\(error), Foundation decoded \(samples)")
     }
 }
 
 private func checkRoundTrip(_ samples: [Sample]) {
     do {
         let others = try JSONStreamDecoder().decode([Sample].self, from: try JSONStreamEncoder().encode(samples))
-        precondition(samples == others, "encoded \(samples), decoded \(others)")
+        check(samples == others, "encoded \(samples), decoded \(others)")
     } catch {
-        preconditionFailure("\(samples): \(error)")
+        fatalError("\(samples): \(error)")
     }
 }

@@ -63,7 +63,7 @@ private func aligned(_ rows: [[String]]) -> String {
                 let padding = String(repeating: " ", count: widths[column] - cell.count)
                 return column == 0 ? cell + padding : padding + cell
             }.joined(separator: "  ")
-    }.joined(separator: "\n") + "\n"
+    }.map { row in String(row.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n") + "\n"
 }
 
 /// Writes a number with a fixed number of decimals.

@@ -64,6 +64,25 @@ func end(_ status: Int32) -> Never {
     exit(status)
 }
 
+/// The processor, as far as the system tells, for the one who reads the figures later.
+func machine() -> String {
+    var model = "unknown processor"
+    if let file = fopen("/proc/cpuinfo", "r") {
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 1_024)
+        while fgets(&line, Int32(line.count), file) != nil {
+            let text = String(
+                decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            guard text.hasPrefix("model name"), let colon = text.firstIndex(of: ":") else { continue }
+            model = String(text[colon...].dropFirst(2))
+            break
+        }
+    }
+    return "\(model), \(sysconf(Int32(_SC_NPROCESSORS_ONLN))) processors"
+}
+
+if scale == .full { print("\(machine()); medians of \(rounds) rounds, ± the middle half; ratios are of speeds\n") }
+
 var groupCount = 0
 var checkCount = 0
 NativePeers.isOptimized = scale == .full

@@ -48,10 +48,11 @@ private func tableRows(
     return [row] + ratios.dropFirst().map { blanks + [$0.ratio, $0.goal, "", "", ""] }
 }
 
-/// The name and the time of the fastest build of a peer.
+/// The name and the time of a peer: of the case of that name, or else of the fastest of its builds.
 private func fastest(_ peer: String, of group: Group, _ all: [Measurement]) -> (String, Duration)? {
-    zip(group.cases, all).filter { $0.0.name == peer || $0.0.name.hasPrefix(peer + ", ") }
-        .min { $0.1.median < $1.1.median }.map { ($0.0.name, $0.1.median) }
+    let cases = zip(group.cases, all).map { (name: $0.name, median: $1.median) }
+    return cases.first { $0.name == peer }
+        ?? cases.filter { $0.name.hasPrefix(peer + ", ") }.min { $0.median < $1.median }
 }
 
 /// Pads the cells of each column to one width: the first to the left, the others to the right.

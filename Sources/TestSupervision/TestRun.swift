@@ -164,8 +164,9 @@ package final class TestRun {
     private func assign() {
         for session in sessions where session.state == .idle {
             // One worker alone runs all there is; several share it in pieces that get smaller towards the end.
-            let limit =
-                options.workerCountMax == 1 ? Int.max : max(1, min(queue.count, 4096) / (options.workerCountMax * 4))
+            // Where a failure ends the run, nothing may have been handed out beyond it.
+            let share = max(1, min(queue.count, 4096) / (options.workerCountMax * 4))
+            let limit = options.stopsAtFirstFailure ? 1 : options.workerCountMax == 1 ? Int.max : share
             if !isStopping, let range = RunOrder.nextRange(&queue, limit: limit) {
                 session.assigned = range
                 session.run(range)

@@ -148,7 +148,10 @@ extension TestloggerTests {
                 ),
                 (["Orchard", "-tt", "harvset"], "there is no test type 'harvset'; did you mean 'harvest'?"),
                 (["Orchard", "--fliter", "x"], "unknown option '--fliter'; did you mean '--filter'?"),
-                (["Orchard", "--debug", "Apple.testGrow"], "there is no test 'Apple.testGrow'; did you mean 'Apple.testGrows'?"),
+                (
+                    ["Orchard", "--debug", "Apple.testGrow"],
+                    "there is no test 'Apple.testGrow'; did you mean 'Apple.testGrows'?"
+                ),
             ] {
                 let result = try package.testlogger(words)
                 #expect(result.status != 0 && result.errors.contains(message), "\(result)")

@@ -97,6 +97,22 @@ extension TestloggerTests {
             #expect(try JUnitReader(Data(contentsOf: package.file("unread.xml"))).cases.count == 40)
         }
 
+        #if os(Linux)
+        /// A tester that is killed itself can end nothing; its workers end all the same.
+        @Test func killedTesterLeavesNothing() throws {
+            let program = try package.startTestlogger(
+                ["--test-type", "hanging", "--filter", "testLoops", "Hostile"], environment: ["KILLED_TESTER": "1"])
+            func processes() throws -> [String] { try RunningPrograms.processes(with: "KILLED_TESTER=1") }
+            try program.wait { try processes().count == 2 }
+            usleep(100_000)
+            program.send(SIGKILL)
+            #expect(try program.result().status == -SIGKILL)
+            let deadline = ContinuousClock.now + .seconds(5)
+            while try !processes().isEmpty, ContinuousClock.now < deadline { usleep(10_000) }
+            #expect(try processes() == [])
+        }
+        #endif
+
         /// A module whose tests hang is ended as fast as any other.
         @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
         func hangingTestIsEndedBy(signal: Int32) throws {

@@ -153,7 +153,8 @@ package final class TestRun {
             case .died(let death): try take(death, of: session)
             }
         }
-        if session.state != .starting, !session.isPlanChecked {
+        // One that has died while starting has announced no plan, or half of one.
+        if session.state != .starting, !session.wasStarting, !session.isPlanChecked {
             guard session.plan == plan else { throw .protocolMismatch("the test image announced two different plans") }
             session.isPlanChecked = true
         }

@@ -112,8 +112,7 @@ struct ProcessState {
 
     /// Looks at no text: who sets a variable puts another pointer in place of the old.
     private mutating func restoreEnvironment() {
-        guard Self.hasEnvironment else { return rebuildEnvironment() }
-        let present = environ
+        guard let present = Self.environment else { return rebuildEnvironment() }
         var index = 0
         // SAFETY: both end with a nil, and the comparison ends with the first difference, so it reads behind neither.
         let isSame = variables.withUnsafeBufferPointer { saved in
@@ -131,13 +130,17 @@ struct ProcessState {
         variables = Self.presentVariables()
     }
 
-    /// Who clears the environment leaves no list at all, whatever the type of environ says.
-    private static var hasEnvironment: Bool { UInt(bitPattern: environ) != 0 }
+    /// The C library's variable of this name; Swift's own traps when somebody has cleared the environment.
+    private static var environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
+        // SAFETY: the type that POSIX gives it.
+        environmentVariable?.assumingMemoryBound(to: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?.self).pointee
+    }
+    // SAFETY: found once; never changes.
+    private nonisolated(unsafe) static let environmentVariable = dlsym(nil, "environ")
 
     private static func presentVariables() -> [UnsafeMutablePointer<CChar>?] {
         var found: [UnsafeMutablePointer<CChar>?] = []
-        guard hasEnvironment else { return [nil] }
-        var next = environ
+        guard var next = environment else { return [nil] }
         while let variable = next.pointee {
             found.append(variable)
             next += 1

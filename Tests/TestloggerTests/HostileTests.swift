@@ -125,7 +125,8 @@ extension TestloggerTests {
             let (name, message) = try #require(expected[kind])
             let place = name.isEmpty ? "Sources/Hostile/Crashes.swift:1" : try #require(intendedPlaces()[name])
             let errors = result.lines.filter { $0.contains(": error: ") }
-            #expect(errors.count == 1 && errors[0].hasPrefix("\(place):"), "\(result)")
+            try #require(errors.count == 1, "\(result)")
+            #expect(errors[0].hasPrefix("\(place):"), "\(result)")
             #expect(errors[0].contains(": error: \(message)"), "\(result)")
             #expect(errors[0].hasSuffix("(module Hostile)"), "\(result)")
             #expect(result.lines.filter { $0.hasPrefix("passed ") }.count == 2, "\(result)")

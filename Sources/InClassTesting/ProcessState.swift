@@ -23,8 +23,8 @@ struct ProcessState {
     private let folder: Int32
     private let folderIdentity: FileIdentity?
     private let mask: mode_t
-    /// The variables where they are, and copies of what they were.
-    private var variables: [UnsafeMutablePointer<CChar>]
+    /// The variables where they are, with the nil that ends them, and copies of what they were.
+    private var variables: [UnsafeMutablePointer<CChar>?]
     private let variableCopies: [UnsafeMutablePointer<CChar>]
     private let limits: [(resource: Resource, limit: rlimit)]
     private let handlers: [(signal: Int32, action: sigaction)]
@@ -66,7 +66,7 @@ struct ProcessState {
         mask = umask(0)
         umask(mask)
         variables = Self.presentVariables()
-        variableCopies = variables.compactMap { strdup($0) }
+        variableCopies = variables.compactMap { $0.flatMap { strdup($0) } }
         limits = Self.resources.compactMap { resource in
             var limit = rlimit()
             return getrlimit(resource, &limit) == 0 ? (resource, limit) : nil
@@ -110,31 +110,42 @@ struct ProcessState {
         restore()
     }
 
+    /// Looks at no text: who sets a variable puts another pointer in place of the old.
     private mutating func restoreEnvironment() {
-        var next = environ
-        for variable in variables {
-            if next.pointee != variable { return rebuildEnvironment() }
-            next += 1
+        guard let present = Self.environment else { return rebuildEnvironment() }
+        var index = 0
+        // SAFETY: both end with a nil, and the comparison ends with the first difference, so it reads behind neither.
+        let isSame = variables.withUnsafeBufferPointer { saved in
+            while index < saved.count, present[index] == saved[index] { index &+= 1 }
+            return index == saved.count
         }
-        if next.pointee != nil { rebuildEnvironment() }
+        if !isSame { rebuildEnvironment() }
     }
 
     private mutating func rebuildEnvironment() {
-        let names = Self.presentVariables().map { String(cString: $0).prefix { $0 != "=" } }
+        let names = Self.presentVariables().compactMap { $0.map { String(cString: $0).prefix { $0 != "=" } } }
         for name in names { unsetenv(String(name)) }
         // SAFETY: the copies live as long as the process, as putenv asks.
         for copy in variableCopies { putenv(copy) }
         variables = Self.presentVariables()
     }
 
-    private static func presentVariables() -> [UnsafeMutablePointer<CChar>] {
-        var found: [UnsafeMutablePointer<CChar>] = []
-        var next = environ
+    /// The C library's variable of this name; Swift's own traps when somebody has cleared the environment.
+    private static var environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
+        // SAFETY: the type that POSIX gives it.
+        environmentVariable?.assumingMemoryBound(to: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?.self).pointee
+    }
+    // SAFETY: found once; never changes.
+    private nonisolated(unsafe) static let environmentVariable = dlsym(nil, "environ")
+
+    private static func presentVariables() -> [UnsafeMutablePointer<CChar>?] {
+        var found: [UnsafeMutablePointer<CChar>?] = []
+        guard var next = environment else { return [nil] }
         while let variable = next.pointee {
             found.append(variable)
             next += 1
         }
-        return found
+        return found + [nil]
     }
 }
 
@@ -176,6 +187,9 @@ extension ProcessState: SelfTesting {
             unsetenv("PATH")
             return chdir("/") == 0
         }
+        #if !canImport(Darwin)
+        expectRestored(by: { $0.restore() }) { clearenv() == 0 }
+        #endif
     }
 
     private static func testPutsBackMoreAfterFailure() {

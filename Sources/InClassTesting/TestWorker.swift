@@ -55,6 +55,7 @@ enum TestWorker {
         // Children that a test starts must not hold the supervisor's pipes open.
         _ = fcntl(events, F_SETFD, FD_CLOEXEC)
         _ = fcntl(commands, F_SETFD, FD_CLOEXEC)
+        endWithSupervisor()
         setvbuf(stdout, nil, _IOLBF, 0)
         Recorder.connect(EventWriter(descriptor: events))
         CrashReports.install(descriptor: events)
@@ -63,6 +64,17 @@ enum TestWorker {
             await serve(CommandReader(descriptor: commands), tests)
             return 0
         }
+    }
+
+    /// Has the system end this process when the supervisor is killed, which could then not do it; Linux only.
+    private static func endWithSupervisor() {
+        #if os(Linux)
+        typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
+        let parentDeathSignal: Int32 = 1
+        guard let symbol = dlsym(nil, "prctl") else { return }
+        // SAFETY: a function of variable arguments, all of which are words in registers here.
+        _ = unsafeBitCast(symbol, to: Control.self)(parentDeathSignal, UInt(SIGKILL), 0, 0, 0)
+        #endif
     }
 
     /// Runs one test for a debugger: in this process with its own output, no limit and no handler; issues are printed.

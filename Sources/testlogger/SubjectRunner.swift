@@ -76,15 +76,25 @@ final class SubjectRunner {
 
     /// Starts a debugger on a test of the first subject that has it.
     func debug(_ test: String, _ subjects: [Subject]) -> ExitStatus {
-        for case .module(let module) in subjects where link(module) {
-            if TestRun.place(ofTestNamed: test, in: module) != nil { return Debugging.start(test, module) }
-        }
-        for case .image(let path) in subjects {
+        var names: [String] = []
+        for subject in subjects {
             var module = ModuleDescription()
-            module.image = path
-            return Debugging.start(test, module)
+            switch subject {
+            case .image(let path): module.image = path
+            case .module(let description): module = description
+            }
+            if case .module = subject, !link(module) { continue }
+            var listing = RunOptions()
+            listing.isListing = true
+            let run = TestRun(module, options: listing) { _ in }
+            do throws(RunError) { _ = try run.run() } catch {
+                TestLogger.complain(error.description)
+                return .notRun
+            }
+            if run.plan.contains(where: { $0.name == test }) { return Debugging.start(test, module) }
+            names += run.plan.map(\.name)
         }
-        TestLogger.complain("no source declares a test '\(test)'; it is written Type.test")
+        TestLogger.complain("there is no test '\(test)'" + suggestion(for: test, among: names))
         return .nothingToRun
     }
 

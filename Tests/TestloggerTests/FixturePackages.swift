@@ -127,6 +127,11 @@ struct FixturePackage {
             [Fixtures.testlogger.path] + words, in: folder, environment: environment, input: input)
     }
 
+    /// Makes testlogger forget what failed last time and would run first.
+    func forgetLastRun() throws {
+        for path in built(".img.failed") { try FileManager.default.removeItem(atPath: path) }
+    }
+
     // MARK: Files
 
     func file(_ path: String) -> URL { folder.appending(path: path) }

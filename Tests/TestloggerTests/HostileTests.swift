@@ -37,18 +37,14 @@ extension TestloggerTests {
             return places
         }
 
-        /// Forgets the last run, whose failures would come first.
-        private func forgetLastRun() throws {
-            for path in package.built(".img.failed") { try FileManager.default.removeItem(atPath: path) }
-        }
-
         private func expectNoOrphans(_ marker: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-            #expect(try RunningPrograms.processes(with: "HOSTILE_MARKER=\(marker)") == [], sourceLocation: sourceLocation)
+            #expect(
+                try RunningPrograms.processes(with: "HOSTILE_MARKER=\(marker)") == [], sourceLocation: sourceLocation)
         }
 
         @Test(arguments: [1, 2])
         func everyMisbehaviourCostsItsTestOnly(jobs: Int) throws {
-            try forgetLastRun()
+            try package.forgetLastRun()
             let marker = UUID().uuidString
             let start = ContinuousClock.now
             let result = try package.testlogger(
@@ -111,7 +107,7 @@ extension TestloggerTests {
         /// What passing tests leave behind and fails later is no neighbour's fault, and is not lost.
         @Test(arguments: [1, 2], ["task", "exit", "crash", "hang"])
         func remainsAreReported(jobs: Int, kind: String) throws {
-            try forgetLastRun()
+            try package.forgetLastRun()
             let marker = UUID().uuidString
             let result = try package.testlogger(
                 ["-v", "--stable-output", "--jobs", "\(jobs)", "--timeout", "1000", "--test-type", kind, "Hostile"],
@@ -122,12 +118,15 @@ extension TestloggerTests {
                 "task": ("testFailsLate", "got failure instead of expected success for too late"),
                 "exit": ("", "got exit(7) instead of expected quiet end after the last test"),
                 "crash": ("testLeavesCrash", "got crash SIG"),
-                "hang": ("testLeavesHang", "got no end after 1000 ms instead of expected quiet end after the last test"),
+                "hang": (
+                    "testLeavesHang", "got no end after 1000 ms instead of expected quiet end after the last test"
+                ),
             ]
             let (name, message) = try #require(expected[kind])
             let place = name.isEmpty ? "Sources/Hostile/Crashes.swift:1" : try #require(intendedPlaces()[name])
             let errors = result.lines.filter { $0.contains(": error: ") }
-            #expect(errors.count == 1 && errors[0].hasPrefix("\(place):"), "\(result)")
+            try #require(errors.count == 1, "\(result)")
+            #expect(errors[0].hasPrefix("\(place):"), "\(result)")
             #expect(errors[0].contains(": error: \(message)"), "\(result)")
             #expect(errors[0].hasSuffix("(module Hostile)"), "\(result)")
             #expect(result.lines.filter { $0.hasPrefix("passed ") }.count == 2, "\(result)")

@@ -161,12 +161,14 @@ final class RunningProgram {
         let deadline = ContinuousClock.now + limit
         while try !condition() {
             var information = siginfo_t()
-            let hasEnded = waitid(P_PID, id_t(process), &information, WEXITED | WNOHANG | WNOWAIT) == 0
+            let hasEnded =
+                waitid(P_PID, id_t(process), &information, WEXITED | WNOHANG | WNOWAIT) == 0
                 && information.si_signo == SIGCHLD
             if hasEnded, try condition() { return }
             if hasEnded || ContinuousClock.now > deadline {
                 throw ProgramError(
-                    description: "\(words) \(hasEnded ? "has ended" : "goes on"), but what was waited for did not come:\n"
+                    description:
+                        "\(words) \(hasEnded ? "has ended" : "goes on"), but what was waited for did not come:\n"
                         + (try output.text()) + (try errors.text()))
             }
             usleep(500)

@@ -4,6 +4,7 @@ import InClassTesting
 
 enum Accepting {
     static func number() -> Int { 42 }
+    static func strange() -> String { "\0\u{1B}[1m\\(x)\u{7F}\u{200B}\r #\"" }
     static func text() -> String { "a \"quoted\" é\n\tline" }
 }
 
@@ -12,7 +13,7 @@ extension Accepting: SelfTesting {
         "testInteger": testInteger, "testNegative": testNegative, "testText": testText, "testTruth": testTruth,
         "testReal": testReal, "testSeveralOnALine": testSeveralOnALine, "testNoLiteral": testNoLiteral,
         "testInLoop": testInLoop, "testRaw": testRaw, "testKnown": testKnown, "testMessage": testMessage,
-        "testPasses": testPasses,
+        "testStrange": testStrange, "testPasses": testPasses,
     ] }
 
     private static func testInteger() {	
@@ -28,6 +29,7 @@ extension Accepting: SelfTesting {
     private static func testRaw() { expectEqual(text(), #"c"#) }
     private static func testKnown() { withKnownIssue("12") { expectEqual(number(), 3) } }
     private static func testMessage() { expectEqual(number(), 5, "not 5, nor \(1 + 1)") }
+    private static func testStrange() { expectEqual(strange(), "") }
     private static func testPasses() { expectEqual(number(), 42) }
 }
 

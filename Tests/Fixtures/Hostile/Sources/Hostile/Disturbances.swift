@@ -40,6 +40,7 @@ extension Disturbances: SelfTesting {
         "testChangesMask": testChangesMask, "testAfterChangesMask": { Health.check() },
         "testChangesLimits": testChangesLimits, "testAfterChangesLimits": { Health.check() },
         "testChangesEnvironment": testChangesEnvironment, "testAfterChangesEnvironment": { Health.check() },
+        "testClearsEnvironment": testClearsEnvironment, "testAfterClearsEnvironment": { Health.check() },
         "testChangesHandlers": testChangesHandlers, "testAfterChangesHandlers": { Health.check() },
         "testThrows": testThrows, "testAfterThrows": { Health.check() },
         "testRequires": testRequires, "testAfterRequires": { Health.check() },
@@ -123,6 +124,14 @@ extension Disturbances: SelfTesting {
         setenv("HOSTILE_CHANGE", "1", 1)
         unsetenv("PATH")
         fail("environment changed") // error: testChangesEnvironment
+    }
+    private static func testClearsEnvironment() {
+        #if canImport(Darwin)
+        environ[0] = nil
+        #else
+        clearenv()
+        #endif
+        fail("environment cleared") // error: testClearsEnvironment
     }
     private static func testChangesHandlers() {
         for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGTERM, SIGPROF] { signal(number, hostileHandler) }

@@ -36,8 +36,8 @@ package final class TestRun {
     /// Which tests have run, by index.
     private var done: [Bool] = []
     private var failedNames: Set<String> = []
-    /// What the sources declare, as NameSums adds it up.
-    private var declaredSum: UInt64?
+    /// Whether the lists certainly name all tests that the sources declare.
+    private var isListComplete = false
     private var slowTimes: [String: Int] = [:]
     private lazy var directories = TemporaryDirectories(keptFolder: options.keptDirectoryFolder)
     private var limitsChecked = ContinuousClock.now
@@ -60,7 +60,7 @@ package final class TestRun {
         defer { directories.removeRest() }
         let first = try startedSession()
         // The worker takes its time to start; meanwhile the sources are read.
-        if !options.selection.isRestricted { declaredSum = NameSums.declared(in: module.sources) }
+        let declaredSum = options.selection.isRestricted ? nil : NameSums.declared(in: module.sources)
         guard try waitUntilReady(first) else { return tally }
         self.first = first
         plan = first.plan
@@ -81,6 +81,10 @@ package final class TestRun {
         queue = WorkQueue(
             ordered(runnable, memory), known: workerCountMax > 1 ? memory.times(in: plan) : [:],
             workerCountMax: workerCountMax)
+        assign()
+        // While the worker runs.
+        isListComplete =
+            !options.selection.isRestricted && NameSums.showNothingLost(declared: declaredSum, plan: plan)
         try runQueue()
         giveUpRetries()
         tally.notRun += results.finish(passOn: count)
@@ -485,9 +489,7 @@ package final class TestRun {
             let place = sources[typeName]?.lists.first ?? locator.fallbackPlace
             warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
         }
-        if options.selection.isRestricted || NameSums.showNothingLost(declared: declaredSum, plan: plan) {
-            return
-        }
+        if options.selection.isRestricted || isListComplete { return }
         for warning in sources.listWarnings(plan: plan) { warn(warning) }
     }
 

@@ -121,8 +121,16 @@ final class WorkerSession {
 
     /// What it was told to run and has not; it is not told to again.
     func takeUnfinished(isDone: (Int) -> Bool) -> [Int] {
-        defer { assigned = [] }
-        return isForAttempt ? [] : assigned.flatMap { $0.filter { !isDone($0) } }
+        var unfinished: [Int] = []
+        for range in isForAttempt ? [] : assigned {
+            var index = range.lowerBound
+            while index < range.upperBound {
+                if !isDone(index) { unfinished.append(index) }
+                index += 1
+            }
+        }
+        assigned = []
+        return unfinished
     }
 
     /// Has the worker end, now that there is nothing more to run.

@@ -16,6 +16,10 @@ package enum Interruption {
 
     /// Takes note of the signals that end programs instead of being ended by them, so that a run can say how far it got.
     package static func watchSignals() {
+        // A parent that blocks signals, as 'swift test' does, would have this process and all of its workers deaf to them.
+        var none = sigset_t()
+        sigemptyset(&none)
+        sigprocmask(SIG_SETMASK, &none, nil)
         for number in [SIGTERM, SIGINT, SIGHUP] {
             signal(number) { Interruption.signalNumber = $0 }
         }

@@ -195,9 +195,12 @@ package final class TestRun {
         else { return false }
         if !retries.isEmpty { return true }
         if options.stopsAtFirstFailure, results.hasOpenAttempts { return false }
-        guard queue.count > 1 else { return false }
-        let share = queue.estimate / sessions.count
-        return isLong ? share > 10_000_000 || queue.count <= 4 * sessions.count : share > 80_000_000
+        if queue.isEmpty { return false }
+        // Whatever the tests that are known take, those that run now take longer.
+        let isBusy = sessions.allSatisfy {
+            $0.state == .running && ContinuousClock.now - $0.assignment > .milliseconds(40)
+        }
+        return isBusy || queue.estimate / sessions.count > (isLong ? 10_000_000 : 80_000_000)
     }
 
     private func interrupt(_ reason: String) {

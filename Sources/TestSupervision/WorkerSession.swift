@@ -53,6 +53,8 @@ final class WorkerSession {
     private(set) var warnings: [(typeName: String, text: String)] = []
     /// The part of the plan it was last given.
     private(set) var assigned: [Range<Int>] = []
+    /// When that was.
+    private(set) var assignment = ContinuousClock.now
     /// Whether it was started to run one test again, and nothing else.
     var isForAttempt = false
     /// Whether its plan has been compared with the first worker's.
@@ -115,6 +117,7 @@ final class WorkerSession {
     /// Has the worker run a part of the plan, the rest of which is given up at a failure when all else is, too.
     func run(_ ranges: [Range<Int>]) {
         assigned = ranges
+        assignment = ContinuousClock.now
         state = .running
         worker.run(ranges, stopsAtFailure: options.stopsAtFirstFailure)
     }

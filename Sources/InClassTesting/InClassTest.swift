@@ -103,6 +103,7 @@ extension InClassTest: SelfTesting {
             "testListsTheTestsOfAModule": testListsTheTestsOfAModule,
             "testThrowsWhatWasRecorded": testThrowsWhatWasRecorded,
             "testKnownIssuesAndSkipsPass": testKnownIssuesAndSkipsPass,
+            "testNamesTheDirectoryOfAFailure": testNamesTheDirectoryOfAFailure,
         ]
     }
 
@@ -117,6 +118,23 @@ extension InClassTest: SelfTesting {
         let failure = await expectThrows(InClassTestFailure.self) { try await test.run() }
         expectTrue(failure?.description.hasSuffix(#": error: got 1 instead of expected 2 for a\nb"#) ?? false)
         expectTrue(failure?.description.hasPrefix(#filePath) ?? false)
+    }
+
+    private static func testNamesTheDirectoryOfAFailure() async throws {
+        for isFailing in [true, false] {
+            let test = InClassTest(typeName: "T", testName: "test") {
+                _ = try TestDirectory.make(named: "inner", in: temporaryDirectory())
+                if isFailing { fail("on purpose") }
+            }
+            do {
+                try await test.run()
+                expectFalse(isFailing, "a failing test passed")
+            } catch let failure as InClassTestFailure {
+                let path = try requireNotNil(failure.keptDirectory, "directory of the failed test")
+                expectTrue(failure.description.hasSuffix("\nits temporary directory is kept: \(path)"))
+                TestDirectory.remove(path)
+            }
+        }
     }
 
     private static func testKnownIssuesAndSkipsPass() async throws {

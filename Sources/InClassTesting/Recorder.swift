@@ -132,8 +132,8 @@ package enum Recorder {
 
     /// The test is over; the line goes out with the next one.
     ///
-    /// - Returns: whether any test has had an issue so far.
-    static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) -> Bool {
+    /// - Returns: whether the test has failed, and whether any test has had an issue so far.
+    static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) -> (hasFailed: Bool, hadIssues: Bool) {
         locked {
             runningIndex = nil
             hasIssues = hasIssues || issueCount > 0
@@ -144,7 +144,7 @@ package enum Recorder {
                 writer.add(rest)
             }
             writer.add("end", index, nanoseconds, outputEnd)
-            return hasIssues
+            return (failureCount > 0, hasIssues)
         }
     }
 

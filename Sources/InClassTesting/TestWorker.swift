@@ -38,15 +38,12 @@ enum TestWorker {
         var module: String
         /// How long it may take, or 0 for as long as any other.
         var timeoutMilliseconds: Int
+        /// Something that no other list's tests have.
+        var listNumber: Int
         var body: TestBody
 
         /// `Type.test`.
         var name: String { "\(typeName).\(testName)" }
-
-        func isOfSameList(as other: Test) -> Bool {
-            typeName == other.typeName && testType == other.testType && module == other.module
-                && timeoutMilliseconds == other.timeoutMilliseconds
-        }
     }
 
     /// Runs on the main thread and never returns: the tests run in a task, and the main queue goes on serving
@@ -117,7 +114,7 @@ enum TestWorker {
     private static func plannedTests(module: String) -> [Test] {
         var tests: [Test] = []
         for tested in ConformanceRecords.testedTypes().tested where isTested(tested.module, module) {
-            tests += list(of: tested)
+            _ = add(tested, to: &tests)
         }
         return tests
     }
@@ -131,9 +128,7 @@ enum TestWorker {
         var tests: [Test] = []
         var warnings: [[String]] = []
         for tested in types where isTested(tested.module, module) {
-            let list = list(of: tested)
-            if list.isEmpty { warnings.append([tested.name, "its list of tests is empty"]) }
-            tests += list
+            if !add(tested, to: &tests) { warnings.append([tested.name, "its list of tests is empty"]) }
         }
         for type in untestable where isTested(type.module, module) {
             warnings.append([type.name, "its tests do not run: \(type.reason)"])
@@ -151,33 +146,46 @@ enum TestWorker {
     }
 
     private static func add(_ tests: [Test], to writer: inout EventWriter) {
-        var previous: Test?
-        for test in tests {
-            if previous.map({ !test.isOfSameList(as: $0) }) ?? true {
-                writer.add(
-                    "list", [test.typeName, test.testType, test.module, String(test.timeoutMilliseconds)])
+        var listNumber = -1
+        var index = 0
+        // PERF: here and below `while` for `for` and `map`, which in a debug build take longer than what they do.
+        while index < tests.count {
+            if tests[index].listNumber != listNumber {
+                let test = tests[index]
+                listNumber = test.listNumber
+                writer.add("list", [test.typeName, test.testType, test.module, String(test.timeoutMilliseconds)])
             }
-            previous = test
-            writer.add("planned", text: test.testName)
+            writer.add("planned", text: tests[index].testName)
+            index += 1
         }
     }
 
-    /// Reads the lists of a type.
-    private static func list(of tested: TestedType) -> [Test] {
-        func selectors<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> [(TestType, TestSelectors)] {
+    /// Adds the tests of a type's lists.
+    ///
+    /// - Returns: whether there are any.
+    private static func add(_ tested: TestedType, to tests: inout [Test]) -> Bool {
+        func lists<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> [(TestType, TestSelectors)] {
             [(.unit, type.testSelectors)]
                 + type.testSelectorsByType.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) }
         }
         func timeout<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> Int? { type.testTimeoutMilliseconds }
-        let lists = selectors(tested.type)
+        let before = tests.count
         let typeTimeout = timeout(tested.type)
-        return lists.flatMap { testType, list in
-            list.entries.map { entry in
-                Test(
-                    typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
-                    timeoutMilliseconds: list.timeoutMilliseconds ?? typeTimeout ?? 0, body: entry.body)
+        for (testType, list) in lists(tested.type) {
+            let entries = list.entries
+            let listNumber = tests.count
+            let timeout = list.timeoutMilliseconds ?? typeTimeout ?? 0
+            var index = 0
+            while index < entries.count {
+                let entry = entries[index]
+                tests.append(
+                    Test(
+                        typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
+                        timeoutMilliseconds: timeout, listNumber: listNumber, body: entry.body))
+                index += 1
             }
         }
+        return tests.count > before
     }
 
     /// Runs parts of the plan until the supervisor closes the commands.
@@ -204,26 +212,30 @@ enum TestWorker {
         Recorder.begin(index, outputStart: outputEnd)
         TestDirectory.testBegins(type: test.typeName, test: test.testName)
         CrashReports.testBegins()
-        let start = ContinuousClock.now
+        let start = now
         var skipReason: String?
         do { try await Recorder.$ownIndex.withValue(index) { try await test.body() } } catch let skipped as TestSkipped
         {
             skipReason = skipped.reason
         } catch { try? recordThrown(error, from: "the test") }
-        let elapsed = (ContinuousClock.now - start).components
+        let nanoseconds = now - start
         CrashReports.testEnds()
         fflush(nil)
         if let skipReason { Recorder.send { $0.add("skip", [skipReason]) } }
         outputEnd = state.outputSize ?? 0
-        let hasFailed = Recorder.hasFailed
+        let (hasFailed, outputIsOfUse) = Recorder.end(index, nanoseconds: nanoseconds, outputEnd: outputEnd)
         TestDirectory.testEnds(hasFailed: hasFailed)
-        let outputIsOfUse = Recorder.end(
-            index, nanoseconds: Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000),
-            outputEnd: outputEnd)
         if hasFailed { state.restoreAll() } else { state.restore() }
         // What passed tests have written is of no use to anybody, but may be much.
         if !outputIsOfUse, outputEnd > 1 << 20, state.emptyOutput() { outputEnd = 0 }
         return hasFailed
+    }
+
+    /// Nanoseconds since some moment.
+    private static var now: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec &* 1_000_000_000 &+ time.tv_nsec
     }
 }
 

@@ -22,7 +22,7 @@ package enum Interruption {
         // A reader that is gone, of the output or a worker's commands, is no reason to lose the reports. A handler, since
         // programs that are started would inherit that the signal is ignored.
         signal(SIGPIPE) { _ in }
-        // Whoever starts a program from a thread that hears of no signals has it, and its children, hear of none either.
+        // A parent that blocks signals, as 'swift test' does, would have this process and all of its workers deaf to them.
         var none = sigset_t()
         sigemptyset(&none)
         sigprocmask(SIG_SETMASK, &none, nil)

@@ -18,6 +18,8 @@ package struct RunOptions: Sendable {
     package var retryCount = 0
     /// Where the temporary directories of failed tests are moved to, or empty to leave them where they are.
     package var keptDirectoryFolder = ""
+    /// Whether an earlier run of this command is repeated, what that has kept included.
+    package var isRepetition = false
     /// Leave out of notes what no two runs have in common.
     package var isStable = false
     /// How much of a failed test's output is kept, from its end.

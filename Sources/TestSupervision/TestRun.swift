@@ -19,32 +19,24 @@ package final class TestRun {
 
     /// The module's tests, once a worker has announced them.
     package private(set) var plan: [PlannedTest] = []
-    private var tally = RunTally()
     /// The literals that `--accept` may replace.
-    package private(set) var fixes: [LiteralFix] = []
+    package var fixes: [LiteralFix] { results.fixes }
 
-    private var results = ResultOrder([])
+    private lazy var directories = TemporaryDirectories(keptFolder: options.keptDirectoryFolder)
+    private lazy var results = makeResults(chosen: [])
     /// What is to be run yet.
     private var queue = WorkQueue([], known: [:], workerCountMax: 1)
     /// Failed tests that are to run again, each in a worker of its own.
     private var retries: [Int] = []
-    /// The failed attempts at tests that have no result yet, by index.
-    private var attempts: [Int: [TestResult]] = [:]
     private var sessions: [WorkerSession] = []
     /// The session whose plan all others have.
     private var first: WorkerSession?
-    /// Which tests have run, by index.
-    private var done: [Bool] = []
-    private var failedNames: Set<String> = []
-    /// What the sources declare, as NameSums adds it up.
-    private var declaredSum: UInt64?
-    private var slowTimes: [String: Int] = [:]
-    private lazy var directories = TemporaryDirectories(keptFolder: options.keptDirectoryFolder)
+    /// Whether nothing more is to begin.
+    private var isStopping = false
     private var limitsChecked = ContinuousClock.now
     private var lastWake = ContinuousClock.now
     /// How often in a row it was woken shortly after the last time.
     private var quickWakeCount = 0
-    private var isStopping = false
 
     /// Prepares a run.
     ///
@@ -66,37 +58,63 @@ package final class TestRun {
         }
         let first = try startedSession()
         // The worker takes its time to start; meanwhile the sources are read.
-        if !options.selection.isRestricted { declaredSum = NameSums.declared(in: module.sources) }
-        guard try waitUntilReady(first) else { return tally }
+        let declaredSum = options.selection.isRestricted ? nil : NameSums.declared(in: module.sources)
+        guard try waitUntilReady(first) else { return results.tally }
         self.first = first
         plan = first.plan
-        var memory = RunMemory(module)
+        let memory = RunMemory(module)
         let chosen = options.selection.indices(in: plan, memory: memory, sources: { self.sources })
-        results = ResultOrder(chosen)
-        tally.planned = chosen.count
-        tally.unselected = plan.count - chosen.count
+        results = makeResults(chosen: chosen)
         report(.planned(module: module.module, tests: chosen.count == plan.count ? plan : chosen.map { plan[$0] }))
-        if options.isListing { return tally }
-        done = Array(repeating: false, count: plan.count)
+        if options.isListing { return results.tally }
         // What an earlier run has kept is of use until the next.
-        TemporaryDirectories.remove(memory.keptDirectories)
-        let duplicates = Self.duplicates(in: plan)
-        for index in duplicates.sorted() where chosen.contains(index) { passOn(duplicateResult(plan[index]), index) }
-        let runnable = duplicates.isEmpty ? chosen : chosen.filter { !duplicates.contains($0) }
-        let workerCountMax = min(options.workerCountMax, max(1, runnable.count))
-        queue = WorkQueue(
-            ordered(runnable, memory), known: workerCountMax > 1 ? memory.times(in: plan) : [:],
-            workerCountMax: workerCountMax)
+        if !options.isRepetition { TemporaryDirectories.remove(memory.keptDirectories) }
+        queue = makeQueue(chosen, memory)
+        assign()
+        // While the worker runs.
+        let isListComplete =
+            options.selection.isRestricted || NameSums.showNothingLost(declared: declaredSum, plan: plan)
         try runQueue()
         giveUpRetries()
-        tally.notRun += results.finish(passOn: count)
-        reportWarnings(first.warnings)
-        memory.update(failed: failedNames, times: slowTimes, isOfAll: tally.unselected + tally.notRun == 0) {
-            Set(plan.indices.filter { done[$0] }.map { plan[$0].name })
+        results.finish()
+        reportWarnings(first.warnings, isListComplete: isListComplete)
+        remember(memory)
+        return results.checkedTally()
+    }
+
+    private func makeResults(chosen: [Int]) -> RunResults {
+        RunResults(
+            module, options, plan: plan, chosen: chosen, directories: directories,
+            sources: { [unowned self] in sources }, report: report)
+    }
+
+    /// Makes the queue of the chosen tests, but for the duplicates among them, which have their result at once.
+    private func makeQueue(_ chosen: [Int], _ memory: RunMemory) -> WorkQueue {
+        var runnable = chosen
+        let duplicates = DuplicateEntries.indices(in: plan)
+        if !duplicates.isEmpty {
+            for index in chosen where duplicates.contains(index) {
+                results.passOn(DuplicateEntries.result(of: plan[index], sources: sources), index)
+            }
+            runnable.removeAll(where: duplicates.contains)
+            stopIfFailed()
         }
-        memory.keptDirectories = directories.kept
+        let workerCountMax = min(options.workerCountMax, max(1, runnable.count))
+        return WorkQueue(
+            ordered(runnable, memory), known: workerCountMax > 1 ? memory.times(in: plan) : [:],
+            workerCountMax: workerCountMax)
+    }
+
+    private func remember(_ earlier: RunMemory) {
+        var memory = earlier
+        let tally = results.tally
+        memory.update(
+            failed: results.failedNames, times: results.slowTimes, isOfAll: tally.unselected + tally.notRun == 0
+        ) {
+            Set(plan.indices.filter { results.done[$0] }.map { plan[$0].name })
+        }
+        memory.keptDirectories = (options.isRepetition ? earlier.keptDirectories : []) + directories.kept
         memory.store(for: module)
-        return checkedTally()
     }
 
     private func ordered(_ indices: [Int], _ memory: RunMemory) -> [Int] {
@@ -105,15 +123,6 @@ package final class TestRun {
         }
         var generator = SeededGenerator(seed: seed)
         return indices.shuffled(using: &generator)
-    }
-
-    private func checkedTally() -> RunTally {
-        let sum = tally.passed + tally.failed + tally.skipped + tally.notRun
-        if sum != tally.planned {
-            reportModuleIssue(
-                TestIssue(kind: .list, got: "\(sum) results", expected: "\(tally.planned), one for each test"))
-        }
-        return tally
     }
 
     // MARK: Workers
@@ -136,7 +145,7 @@ package final class TestRun {
                 switch report {
                 case .protocolMismatch(let text): throw .protocolMismatch(text)
                 case .died(let death):
-                    reportModuleIssue(locator.issue(for: death, expected: "list of its tests"))
+                    results.reportModuleIssue(locator.issue(for: death, expected: "list of its tests"))
                     return false
                 default: break
                 }
@@ -193,10 +202,13 @@ package final class TestRun {
             sessions.count(where: { $0.state == .starting }) <= sessions.count / 2
         else { return false }
         if !retries.isEmpty { return true }
-        if options.stopsAtFirstFailure, !attempts.isEmpty { return false }
-        guard queue.count > 1 else { return false }
-        let share = queue.estimate / sessions.count
-        return isLong ? share > 10_000_000 || queue.count <= 4 * sessions.count : share > 80_000_000
+        if options.stopsAtFirstFailure, results.hasOpenAttempts { return false }
+        if queue.isEmpty { return false }
+        // Whatever the tests that are known take, those that run now take longer.
+        let isBusy = sessions.allSatisfy {
+            $0.state == .running && ContinuousClock.now - $0.assignment > .milliseconds(40)
+        }
+        return isBusy || queue.estimate / sessions.count > (isLong ? 10_000_000 : 80_000_000)
     }
 
     private func interrupt(_ reason: String) {
@@ -211,9 +223,11 @@ package final class TestRun {
         while let report = session.nextReport() {
             switch report {
             case .began(let index): if !options.reportsOnlyNews { self.report(.began(plan[index])) }
-            case .passed(let index, let nanoseconds): takePass(index, nanoseconds)
+            case .passed(let index, let nanoseconds):
+                queue.note(index, nanoseconds: nanoseconds)
+                results.takePass(index, nanoseconds)
             case .ended(let index, let result, let directory): take(result, index, directory)
-            case .late(let index, let issue): take(issue, after: plan[index])
+            case .late(let index, let issue): results.take(issue, after: plan[index])
             case .protocolMismatch(let text): throw .protocolMismatch(text)
             case .died(let death): try take(death, of: session)
             }
@@ -223,7 +237,7 @@ package final class TestRun {
     /// Gives idle workers something to run, or sends them home.
     private func assign() {
         for session in sessions where session.state == .idle && options.stopsAtFirstFailure {
-            queue.putBack(session.takeUnfinished { done[$0] })
+            queue.putBack(session.takeUnfinished { results.done[$0] })
         }
         if isStopping {
             queue.removeAll()
@@ -237,7 +251,7 @@ package final class TestRun {
                 continue
             }
             // Whether the first failure is one is decided by the test's last attempt.
-            let isWaiting = options.stopsAtFirstFailure && !attempts.isEmpty
+            let isWaiting = options.stopsAtFirstFailure && results.hasOpenAttempts
             let piece = isWaiting || session.isForAttempt ? [] : queue.takePiece()
             if piece.isEmpty { session.finish() } else { session.run(piece) }
         }
@@ -245,11 +259,11 @@ package final class TestRun {
 
     private func take(_ death: WorkerDeath, of session: WorkerSession) throws(RunError) {
         // What a dead worker had not begun is run by the next.
-        let rest = session.takeUnfinished { done[$0] || $0 == death.test?.index }
+        let rest = session.takeUnfinished { results.done[$0] || $0 == death.test?.index }
         guard let (index, partial) = death.test else {
             if case .interruption? = death.verdict { return }
             if session.wasStarting || !rest.isEmpty || death.end != .exited(0) {
-                reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
+                results.reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
                 // One that has not even begun a test is followed by others like it.
                 if session.begunCount == 0, !session.wasClosing {
                     queue.removeAll()
@@ -274,15 +288,6 @@ package final class TestRun {
         result.omittedOutputCount = death.omittedOutputCount
         if case .interruption? = death.verdict { return take(result, index, nil, isFinal: true) }
         take(result, index, death.directory)
-    }
-
-    /// Reports an issue of a test whose result is out already; it makes the run red, and the test failed next time.
-    private func take(_ issue: TestIssue, after test: PlannedTest) {
-        var issue = locator.located(issue, test: test)
-        if issue.knownReason != nil { return }
-        issue.notes.append("found after the end of \(test.name), by what it has left running")
-        failedNames.insert(test.name)
-        reportModuleIssue(issue)
     }
 
     /// Runs a test that died once more in a worker of its own, and says whether it dies there too.
@@ -318,129 +323,21 @@ package final class TestRun {
 
     // MARK: Results
 
-    /// Takes the end of a test that has passed with nothing to say of it.
-    private func takePass(_ index: Int, _ nanoseconds: Int) {
-        queue.note(index, nanoseconds: nanoseconds)
-        if options.reportsOnlyNews, nanoseconds < RunMemory.slowTime, attempts.isEmpty, results.skip(index) {
-            done[index] = true
-            tally.passed += 1
-            return
-        }
-        var result = TestResult(test: plan[index], outcome: .passed)
-        result.nanoseconds = nanoseconds
-        if nanoseconds >= RunMemory.slowTime { slowTimes[result.test.name] = nanoseconds }
-        done[index] = true
-        if !attempts.isEmpty { result.earlierAttempts = takeAttempts(index) }
-        results.add(result, index, passOn: count)
-    }
-
-    /// Takes the end of a test: has it run again, or passes its result on.
-    ///
-    /// - Parameters:
-    ///   - directory: the test's temporary directory, if it is still there.
-    ///   - isFinal: whether the test is not to run again.
+    /// Takes the end of a test, which may have to run again.
     private func take(_ result: TestResult, _ index: Int, _ directory: String?, isFinal: Bool = false) {
-        var result = result
         queue.note(index, nanoseconds: result.nanoseconds)
-        if result.nanoseconds >= RunMemory.slowTime { slowTimes[result.test.name] = result.nanoseconds }
-        done[index] = true
-        if result.outcome == .failed, let directory, let place = directories.keep(directory),
-            let last = result.issues.lastIndex(where: { $0.knownReason == nil })
-        {
-            result.issues[last].notes.append(
-                options.isStable ? "its temporary directory is kept" : "its temporary directory is kept: \(place)")
-        }
-        if result.outcome == .failed, !isFinal, !isStopping, attempts[index, default: []].count < options.retryCount {
-            attempts[index, default: []].append(placed(result))
-            retries.append(index)
-            return
-        }
-        result.earlierAttempts = takeAttempts(index)
-        passOn(result, index)
+        if results.take(result, index, directory, isFinal: isFinal || isStopping) { retries.append(index) }
+        stopIfFailed()
     }
 
-    private func takeAttempts(_ index: Int) -> [TestAttempt] {
-        (attempts.removeValue(forKey: index) ?? []).map(\.lastAttempt)
+    private func stopIfFailed() {
+        if options.stopsAtFirstFailure, !results.failedNames.isEmpty { isStopping = true }
     }
 
-    /// Lets the last attempt stand for each test that will not run again after all.
     private func giveUpRetries() {
         retries = []
-        let running = sessions.filter { $0.isForAttempt && $0.state == .running }.flatMap {
-            $0.assigned.flatMap(\.self)
-        }
-        for index in attempts.keys.sorted() where !running.contains(index) {
-            guard var result = attempts[index]?.popLast() else { continue }
-            result.earlierAttempts = takeAttempts(index)
-            passOn(result, index)
-        }
-    }
-
-    /// Passes a result on, in the order of the plan.
-    private func passOn(_ result: TestResult, _ index: Int) {
-        if result.outcome == .failed {
-            failedNames.insert(result.test.name)
-            if options.stopsAtFirstFailure { isStopping = true }
-        }
-        var placed = placed(result)
-        for issue in placed.issues.indices { placed.issues[issue].fixIt = fixIt(for: placed.issues[issue]) }
-        results.add(placed, index, passOn: count)
-    }
-
-    /// Gives every issue of a result its place, and what repeats it.
-    private func placed(_ result: TestResult) -> TestResult {
-        var placed = result
-        let seed = options.shuffleSeed.map { "the order was shuffled with seed \($0)" }
-        for index in placed.issues.indices {
-            placed.issues[index] = locator.located(result.issues[index], test: result.test)
-            if let seed, !placed.issues[index].notes.contains(seed) { placed.issues[index].notes.append(seed) }
-        }
-        return placed
-    }
-
-    /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
-    private func fixIt(for issue: TestIssue) -> SourceFixIt? {
-        guard let written = FileAccess.modificationTime(of: issue.path), written < compilationTime,
-            let fix = LiteralFix(for: issue)
-        else { return nil }
-        fixes.append(fix)
-        return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
-    }
-
-    /// When the image was linked, or what is in it was compiled if that is earlier; a relinked image is no newer.
-    private lazy var compilationTime: Int = {
-        let compiled = (try? module.resolvedObjects())?.compactMap(FileAccess.modificationTime).max()
-        return min(FileAccess.modificationTime(of: module.image) ?? 0, compiled ?? .max)
-    }()
-
-    /// Counts a result and reports it.
-    private func count(_ result: TestResult) {
-        switch result.outcome {
-        case .passed: tally.passed += 1
-        case .failed: tally.failed += 1
-        case .skipped: tally.skipped += 1
-        }
-        if options.reportsOnlyNews, result.isPlainPass, options.slowMilliseconds == 0 { return }
-        if result.isFlaky { tally.flaky += 1 }
-        for issue in result.issues where issue.knownReason != nil { tally.knownIssues += 1 }
-        report(.ended(result))
-        if options.slowMilliseconds > 0, result.nanoseconds > options.slowMilliseconds * 1_000_000 {
-            warnSlow(result)
-        }
-    }
-
-    private func warnSlow(_ result: TestResult) {
-        let place = sources.place(of: result.test) ?? locator.fallbackPlace
-        let milliseconds = result.nanoseconds / 1_000_000
-        warn(
-            SourceWarning(
-                place: place, text: "\(result.test.name) took \(milliseconds) ms, more than \(options.slowMilliseconds)"
-            ))
-    }
-
-    private func reportModuleIssue(_ issue: TestIssue) {
-        tally.moduleIssues += 1
-        report(.moduleIssue(module: module.module, locator.located(issue, test: nil)))
+        let attempts = sessions.filter { $0.isForAttempt && $0.state == .running }
+        results.giveUpAttempts(but: attempts.flatMap { $0.assigned.flatMap(\.self) })
     }
 
     /// The place of the test of this name, `Type.test`.
@@ -452,98 +349,13 @@ package final class TestRun {
         return SourceScan(sources: module.sources, module: module.module).place(of: test)
     }
 
-    // MARK: Lists
-
-    /// The indices of tests whose list has named them before.
-    static func duplicates(in plan: [PlannedTest]) -> Set<Int> {
-        var duplicates: Set<Int> = []
-        var start = 0
-        // PERF: here and below `while` for `for`, which in a debug build costs more than what it does.
-        while start < plan.count {
-            // The tests of one list stand together.
-            var end = start + 1
-            while end < plan.count, plan[end].typeName == plan[start].typeName,
-                plan[end].testType == plan[start].testType
-            {
-                end += 1
-            }
-            if mayHaveDuplicates(plan, start, end) {
-                var names: Set<String> = []
-                for index in start..<end where !names.insert(plan[index].testName).inserted { duplicates.insert(index) }
-            }
-            start = end
-        }
-        return duplicates
-    }
-
-    /// Whether two names have the same hash.
-    private static func mayHaveDuplicates(_ plan: [PlannedTest], _ start: Int, _ end: Int) -> Bool {
-        var slotCount = 16
-        while slotCount < (end - start) * 4 { slotCount *= 2 }
-        let slots = UnsafeMutablePointer<Int>.allocate(capacity: slotCount)
-        slots.initialize(repeating: 0, count: slotCount)
-        defer { slots.deallocate() }
-        var index = start
-        while index < end {
-            let hash = plan[index].testName.hashValue | 1
-            // SAFETY: the mask keeps the slot below the count, which is a power of two and larger than what is stored.
-            var slot = (hash >> 1) & (slotCount - 1)
-            while slots[slot] != 0 {
-                if slots[slot] == hash { return true }
-                slot = (slot + 1) & (slotCount - 1)
-            }
-            slots[slot] = hash
-            index += 1
-        }
-        return false
-    }
-
-    private func duplicateResult(_ test: PlannedTest) -> TestResult {
-        var result = TestResult(test: test, outcome: .failed)
-        let issue = TestIssue(
-            kind: .list, got: "a second entry of this name, which did not run", expected: "each name once")
-        let entries = sources[test.typeName]?.listed.filter { $0.name == test.testName } ?? []
-        result.issues = [entries.dropFirst().first.map { issue.placed(at: $0.place) } ?? issue]
-        return result
-    }
-
     /// Reports what the worker could not test and what the sources say was forgotten.
-    private func reportWarnings(_ warnings: [(typeName: String, text: String)]) {
+    private func reportWarnings(_ warnings: [(typeName: String, text: String)], isListComplete: Bool) {
         for (typeName, text) in warnings {
             let place = sources[typeName]?.lists.first ?? locator.fallbackPlace
-            warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
+            results.warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
         }
-        if options.selection.isRestricted || NameSums.showNothingLost(declared: declaredSum, plan: plan) {
-            return
-        }
-        for warning in sources.listWarnings(plan: plan) { warn(warning) }
-    }
-
-    private func warn(_ warning: SourceWarning) {
-        tally.warnings += 1
-        report(.warning(warning))
+        if isListComplete { return }
+        for warning in sources.listWarnings(plan: plan) { results.warn(warning) }
     }
 }
-
-// MARK: - In-class tests
-
-#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
-import InClassTesting
-
-extension TestRun: SelfTesting {
-    package static var testSelectors: TestSelectors {
-        [
-            "testFindsDuplicatesWithinAList": testFindsDuplicatesWithinAList
-        ]
-    }
-
-    private static func testFindsDuplicatesWithinAList() {
-        let rows = [
-            ("A", "t", "unit"), ("A", "t", "slow"), ("A", "t", "slow"), ("B", "t", "unit"), ("B", "u", "unit"),
-            ("B", "t", "unit"),
-        ]
-        let plan = rows.map { PlannedTest(typeName: $0.0, testName: $0.1, testType: $0.2, module: "M") }
-        expectEqual(duplicates(in: plan), [2, 5])
-    }
-}
-#endif

@@ -85,9 +85,7 @@ struct WorkQueue {
     mutating func takePiece() -> [Range<Int>] {
         // One worker alone runs all there is.
         let slice = workerCountMax == 1 ? Int.max : sliceLength
-        // A mean of few tests says little, hence the limit to what a piece may grow by.
-        let countMax =
-            workerCountMax == 1 ? Int.max : mean == nil ? Self.firstCount : max(Self.firstCount, lastCount * 4)
+        let countMax = workerCountMax == 1 ? Int.max : countLimit
         var ranges: [Range<Int>] = []
         var time = 0
         var taken = 0
@@ -109,6 +107,13 @@ struct WorkQueue {
         }
         lastCount = taken
         return ranges
+    }
+
+    /// How many tests the next piece may have: a mean of few tests says little, and whoever waits behind a test that
+    /// takes long waits with all of its piece.
+    private var countLimit: Int {
+        let growth = mean == nil ? Self.firstCount : max(Self.firstCount, lastCount * 4)
+        return min(growth, max(1, count / (workerCountMax * 2)))
     }
 
     /// How long the next piece may take: a third of each worker's share of the rest.
@@ -147,11 +152,13 @@ extension WorkQueue: SelfTesting {
 
     private static func testNamesNeighboursTogether() {
         var queue = WorkQueue([0, 1, 2, 5, 8, 7], known: [:], workerCountMax: 2)
+        expectEqual(queue.takePiece(), [0..<1], "no more than half a share of 6 tests")
+        queue = WorkQueue([0, 1, 2, 5, 8, 7], known: [:], workerCountMax: 1)
         expectEqual(queue.takePiece(), [0..<3, 5..<6, 8..<9, 7..<8])
     }
 
     private static func testPiecesFollowTheTimes() {
-        var queue = WorkQueue(Array(0..<1000), known: [0: 5_000_000, 1: 5_000_000, 2: 30_000_000], workerCountMax: 4)
+        var queue = WorkQueue(Array(0..<2000), known: [0: 5_000_000, 1: 5_000_000, 2: 30_000_000], workerCountMax: 4)
         expectEqual(queue.takePiece(), [0..<1], "40 ms for four workers: two tests of 5 ms are more than a slice")
         for index in 3..<8 { queue.note(index, nanoseconds: 10_000) }
         expectEqual(queue.takePiece(), [1..<2])
@@ -167,12 +174,12 @@ extension WorkQueue: SelfTesting {
         var counts: [Int] = []
         while !queue.isEmpty { counts.append(count(queue.takePiece())) }
         expectEqual(Array(counts.prefix(4)), [16, 64, 86, 72])
-        expectEqual(counts.suffix(2).max(), 2, "the last pieces")
+        expectEqual(counts.suffix(4).max(), 1, "the last pieces")
     }
 
     private static func testLongestComeFirst() {
         let known = [7: 300_000_000, 2: 200_000_000, 4: 300_000_000, 5: 50_000_000]
-        var queue = WorkQueue(Array(0..<10), known: known, workerCountMax: 2)
+        var queue = WorkQueue(Array(0..<20), known: known, workerCountMax: 2)
         expectEqual(queue.takePiece(), [4..<5])
         expectEqual(queue.takePiece(), [7..<8])
         expectEqual(queue.takePiece(), [2..<3])

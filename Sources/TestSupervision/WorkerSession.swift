@@ -57,6 +57,8 @@ final class WorkerSession {
     private(set) var warnings: [(typeName: String, text: String)] = []
     /// The part of the plan it was last given.
     private(set) var assigned: [Range<Int>] = []
+    /// When that was.
+    private(set) var assignment = ContinuousClock.now
     /// Whether it was started to run one test again, and nothing else.
     var isForAttempt = false
     /// Whether its plan has been compared with the first worker's.
@@ -121,14 +123,23 @@ final class WorkerSession {
     /// Has the worker run a part of the plan, the rest of which is given up at a failure when all else is, too.
     func run(_ ranges: [Range<Int>]) {
         assigned = ranges
+        assignment = ContinuousClock.now
         state = .running
         worker.run(ranges, stopsAtFailure: options.stopsAtFirstFailure)
     }
 
     /// What it was told to run and has not; it is not told to again.
     func takeUnfinished(isDone: (Int) -> Bool) -> [Int] {
-        defer { assigned = [] }
-        return isForAttempt ? [] : assigned.flatMap { $0.filter { !isDone($0) } }
+        var unfinished: [Int] = []
+        for range in isForAttempt ? [] : assigned {
+            var index = range.lowerBound
+            while index < range.upperBound {
+                if !isDone(index) { unfinished.append(index) }
+                index += 1
+            }
+        }
+        assigned = []
+        return unfinished
     }
 
     /// Has the worker end, now that there is nothing more to run.

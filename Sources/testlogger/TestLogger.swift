@@ -98,6 +98,8 @@ struct TestLogger {
         var repetition = 0
         while repetition < count, Interruption.signal == nil {
             repetition += 1
+            var runOptions = runOptions
+            runOptions.isRepetition = repetition > 1
             for subject in subjects { runner.run(subject, runOptions) }
             if options.isUntilFailure, runner.status != .passed { break }
             if options.isListing || runner.tally.planned == 0 { break }

@@ -105,7 +105,10 @@ extension TestloggerTests {
         }
 
         /// What passing tests leave behind and fails later is no neighbour's fault, and is not lost.
-        @Test(arguments: [1, 2], ["task", "exit", "crash", "hang"])
+        /// A task ends with its worker, so its neighbour must be in the same one.
+        @Test(arguments: [
+            (1, "task"), (1, "exit"), (2, "exit"), (1, "crash"), (2, "crash"), (1, "hang"), (2, "hang"),
+        ])
         func remainsAreReported(jobs: Int, kind: String) throws {
             try package.forgetLastRun()
             let marker = UUID().uuidString

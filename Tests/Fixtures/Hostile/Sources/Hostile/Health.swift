@@ -16,7 +16,9 @@ enum Health {
         expectEqual(workingDirectory, environment("HOSTILE_FOLDER"), "the working directory")
         expectEqual(write(1, "healthy\n", 8), 8, "bytes written to the standard output")
         expectEqual(write(2, "healthy\n", 8), 8, "bytes written to the standard error")
-        for descriptor in [Int32(1), 2] { expectTrue(isAppendedFile(descriptor), "\(descriptor) is the file of the run") }
+        for descriptor in [Int32(1), 2] {
+            expectTrue(isAppendedFile(descriptor), "\(descriptor) is the file of the run")
+        }
         expectNotNil(environment("PATH"), "the variable PATH")
         expectNil(environment("HOSTILE_CHANGE"), "a variable of an earlier test")
         let mask = umask(0o22)

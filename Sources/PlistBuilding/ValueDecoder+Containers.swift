@@ -1,14 +1,5 @@
 // The containers of `ValueDecoder`: members by key, elements by index.
 
-private struct SuperKey: CodingKey {
-    var stringValue: String { "super" }
-    var intValue: Int? { nil }
-
-    init() {}
-    init?(intValue: Int) { return nil }
-    init?(stringValue: String) { return nil }
-}
-
 extension ValueDecoder {
     struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let decoder: ValueDecoder
@@ -78,7 +69,7 @@ extension ValueDecoder {
         }
 
         func superDecoder() throws -> any Decoder {
-            let key = SuperKey()
+            let key = NameKey.super
             guard let node = node(of: key) else { return decoder.child(PropertyListNode(.null, 0, key: 0), key) }
             return decoder.child(node, key)
         }

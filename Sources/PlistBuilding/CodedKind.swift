@@ -14,6 +14,8 @@ enum CodedKind: UInt8 {
     case dictionary
     case bool, string, double, int, date, data, url, decimal
     case ints, doubles, strings
+    /// An array of elements that can be decoded.
+    case array
 
     private static let known: [ObjectIdentifier: CodedKind] = [
         ObjectIdentifier(Bool.self): .bool, ObjectIdentifier(String.self): .string,
@@ -25,7 +27,13 @@ enum CodedKind: UInt8 {
 
     /// The kind of a type.
     init(_ type: Any.Type) {
-        self = Self.known[ObjectIdentifier(type)] ?? (type is any StringKeyed.Type ? .dictionary : .other)
+        if let known = Self.known[ObjectIdentifier(type)] {
+            self = known
+        } else if type is any StringKeyed.Type {
+            self = .dictionary
+        } else {
+            self = type is any DecodableArray.Type ? .array : .other
+        }
     }
 
     /// The kinds of the types that were asked for last.
@@ -80,7 +88,8 @@ extension CodedKind: SelfTesting {
         let cache = Cache()
         let rows: [(Any.Type, CodedKind)] = [
             (Int.self, .int), (Int8.self, .other), (String.self, .string), (Date.self, .date), ([Int].self, .ints),
-            ([Int8].self, .other), ([String: Int].self, .dictionary), ([String: [Int: Date]].self, .dictionary),
+            ([Int8].self, .array), ([CodedKind].self, .other), ([String: Int].self, .dictionary),
+            ([String: [Int: Date]].self, .dictionary),
             ([Int: String].self, .other), (Int?.self, .other), (CodedKind.self, .other), (Bool.self, .bool),
         ]
         for _ in 0..<2 {

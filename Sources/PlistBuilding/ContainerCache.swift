@@ -67,10 +67,10 @@ enum ContainerLayout {
     static let isReference: Bool = {
         let tree = EncodedTree(options: EncodingOptions())
         let encoder = ValueEncoder(tree: tree, node: EncodedTree.root, depth: 0)
-        let context = DecodingContext(options: DecodingOptions(), storage: .empty)
-        let decoder = ValueDecoder(node: PropertyListNode(.dictionary, 0, key: 0), path: DecodingPath(context))
+        let list = PropertyList(.empty, PropertyListNode(.dictionary, 0, key: 0))
         let encoding: KeyedEncodingContainer<NameKey> = EncodingPlace(encoder).makeContainer()
-        let decoding = KeyedDecodingContainer(ValueDecoder.KeyedContainer<NameKey>(decoder: decoder))
+        let context = DecodingContext(options: DecodingOptions(), list)
+        let decoding: KeyedDecodingContainer<NameKey> = DecodingPlace(context).makeContainer()
         return isReference(encoding) && isReference(decoding)
     }()
 

@@ -48,7 +48,7 @@ struct ValueEncoder: Encoder {
     func encode<Value: Encodable>(_ value: Value) throws {
         let kind = tree.kind(of: Value.self)
         // PERF: JSONRecords/writing; types are compared instead of values cast, and only once a type.
-        if kind == .other || kind == .dictionary {
+        if kind == .other || kind == .dictionary || kind == .array {
             guard depth < UInt32(clamping: tree.options.depthLimit) else { throw tree.tooDeep() }
             let isExact = kind == .dictionary
             return try value.encode(
@@ -61,7 +61,7 @@ struct ValueEncoder: Encoder {
     private func encode(_ kind: CodedKind, at address: UnsafeRawPointer) {
         func value<Value>(_ type: Value.Type) -> Value { unsafe address.assumingMemoryBound(to: type).pointee }
         switch kind {
-        case .other, .dictionary: break
+        case .other, .dictionary, .array: break
         case .bool: tree.set(node, EncodedScalar(value(Bool.self)))
         case .string: tree.set(node, .string, value(String.self))
         case .double: tree.set(node, EncodedScalar(value(Double.self)))
@@ -169,6 +169,7 @@ private struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode(_ value: Bool, forKey key: Key) { add(key, EncodedScalar(value)) }
     func encode(_ value: Double, forKey key: Key) { add(key, EncodedScalar(value)) }
     func encode(_ value: Float, forKey key: Key) { add(key, EncodedScalar(Double(value))) }
+    @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
     func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) throws {
         if let scalar = EncodedScalar(integer: value) {
             add(key, scalar)
@@ -207,6 +208,7 @@ private struct UnkeyedContainer: UnkeyedEncodingContainer {
     func encode(_ value: Bool) { add(EncodedScalar(value)) }
     func encode(_ value: Double) { add(EncodedScalar(value)) }
     func encode(_ value: Float) { add(EncodedScalar(Double(value))) }
+    @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
     func encode(_ value: some FixedWidthInteger & Encodable) throws {
         if let scalar = EncodedScalar(integer: value) { add(scalar) } else { child().encode(wide: value) }
     }
@@ -233,6 +235,7 @@ private struct SingleContainer: SingleValueEncodingContainer {
     func encode(_ value: Bool) { set(EncodedScalar(value)) }
     func encode(_ value: Double) { set(EncodedScalar(value)) }
     func encode(_ value: Float) { set(EncodedScalar(Double(value))) }
+    @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
     func encode(_ value: some FixedWidthInteger & Encodable) throws {
         if let scalar = EncodedScalar(integer: value) { set(scalar) } else { encoder.encode(wide: value) }
     }

@@ -25,17 +25,21 @@ struct ContainerCache<Place: AnyObject>: ~Copyable {
         unsafe entries.deallocate()
     }
 
-    /// The container for a type of keys that nobody uses, and its place; or nil.
+    /// The address of a container for a type of keys that nobody uses, or nil, and its place.
+    ///
+    /// Both are valid until the next container is remembered.
     @inline(__always)  // PERF: JSONRecords/writing, JSONRecords/foundation; once a dictionary.
-    func freeContainer(for type: Any.Type) -> (container: AnyObject, place: Place)? {
+    func freeContainer(for type: Any.Type) -> (address: UnsafeRawPointer, place: Unmanaged<Place>)? {
         // SAFETY: an index has four bits, and there are 16 entries.
         let entry = unsafe entries + Self.index(of: type)
         guard unsafe entry.pointee.type == ObjectIdentifier(type),
-            unsafe isKnownUniquelyReferenced(&entry.pointee.container),
-            let container = unsafe entry.pointee.container, let place = unsafe entry.pointee.place
+            unsafe isKnownUniquelyReferenced(&entry.pointee.container), let place = unsafe entry.pointee.place
         else { return nil }
-        return (container, place)
+        return unsafe (UnsafeRawPointer(entry) + Self.containerOffset, Unmanaged.passUnretained(place))
     }
+
+    /// Where in an entry the container is: after the identifier of the type, a reference like itself.
+    private static var containerOffset: Int { MemoryLayout<Entry>.offset(of: \Entry.container) ?? 0 }
 
     /// Remembers a container, unless another one in its place is in use.
     @inline(never)
@@ -100,19 +104,19 @@ extension ContainerLayout: SelfTesting {
 
     private final class Place {}
 
-    private static func testNeverSharesAContainerInUse() {
+    private static func testNeverSharesAContainerInUse() throws {
         final class Box {}
         var cache = ContainerCache<Place>()
         let type = NameKey.self
         for _ in 0..<200 { cache.remember(Box(), at: Place(), for: type) }
         do {
-            let first = cache.freeContainer(for: type)
-            expectNotNil(first?.container, "a container that nobody uses")
-            expectNil(cache.freeContainer(for: type)?.container, "one that is in use")
-            expectNil(cache.freeContainer(for: IndexKey.self)?.container, "one for other keys")
+            let free = unsafe try requireNotNil(cache.freeContainer(for: type)?.address, "one that nobody uses")
+            let first = unsafe free.assumingMemoryBound(to: Box.self).pointee
+            expectTrue(unsafe cache.freeContainer(for: type) == nil, "one that is in use")
+            expectTrue(unsafe cache.freeContainer(for: IndexKey.self) == nil, "one for other keys")
             withExtendedLifetime(first) {}
         }
-        expectNotNil(cache.freeContainer(for: type)?.container, "the same afterwards")
+        expectTrue(unsafe cache.freeContainer(for: type) != nil, "the same afterwards")
     }
 }
 #endif

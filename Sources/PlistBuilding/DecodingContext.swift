@@ -12,6 +12,7 @@ final class DecodingContext {
     /// The number of the root, which need not be in the storage.
     static let root = -1
 
+    private let smallText = SmallText.checked
     private let keys: KeySet
     private let isMapped: Bool
     /// By coding key: the number of the key in the storage.
@@ -60,7 +61,7 @@ final class DecodingContext {
     static func missingSuper(in index: Int) -> Int { -3 - index }
 
     func string(of node: PropertyListNode) -> String {
-        unsafe storage.withBytes(of: node) { SmallText.checked.string(unsafe $0.bytes) }
+        unsafe storage.withBytes(of: node) { smallText.string(unsafe $0.bytes) }
     }
 
     /// The coding keys on the way from the root to a node.
@@ -124,7 +125,7 @@ final class DecodingContext {
     func kind(of type: Any.Type) -> CodedKind { unsafe caches.pointee.kinds.kind(of: type) }
 
     @inline(__always)  // PERF: JSONRecords/foundation; once a dictionary.
-    func freeContainer(for type: Any.Type) -> (container: AnyObject, place: DecodingPlace)? {
+    func freeContainer(for type: Any.Type) -> (address: UnsafeRawPointer, place: Unmanaged<DecodingPlace>)? {
         unsafe caches.pointee.containers.freeContainer(for: type)
     }
 

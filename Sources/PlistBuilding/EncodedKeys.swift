@@ -85,13 +85,9 @@ struct EncodedKeys: ~Copyable {
     /// A coding key that became a name.
     func original(_ number: UInt32) -> String { originals[Int(number)] ?? names[Int(number) - 1] }
 
-    /// Calls a closure with the text of a name.
-    @inline(__always)  // PERF: JSONRecords/writing; once a member.
-    func withName(_ number: UInt32, _ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
-        let (start, end) = unsafe (ends[Int(number) - 1], ends[Int(number)])
-        // SAFETY: slicing checks the range; the text does not change within the closure.
-        let bytes = unsafe UnsafeRawBufferPointer(text.values)
-        try body(unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<end]).bytes)
+    /// The text of all names, and by number where each ends; valid until the next change.
+    var texts: (names: UnsafeRawBufferPointer, ends: UnsafeBufferPointer<Int>) {
+        unsafe (UnsafeRawBufferPointer(text.values), ends.values)
     }
 
     // MARK: Keys that come twice
@@ -120,26 +116,25 @@ extension EncodedKeys: SelfTesting {
         ]
     }
 
-    private static func name(_ number: UInt32, in keys: borrowing EncodedKeys) throws -> String? {
-        var name: String?
-        try keys.withName(number) { name = String(validating: $0) }
-        return name
+    private static func name(_ number: UInt32, in keys: borrowing EncodedKeys) -> String {
+        let (names, ends) = unsafe keys.texts
+        return unsafe String(decoding: names[ends[Int(number) - 1]..<ends[Int(number)]], as: UTF8.self)
     }
 
-    private static func testNumbersNamesOnce() throws {
+    private static func testNumbersNamesOnce() {
         var keys = EncodedKeys(mapping: .exact)
         for (number, key) in [(1, "a"), (2, "b"), (1, "a"), (3, "a name of more than fifteen bytes")] {
             expectEqual(keys.number(of: key, isExact: false), UInt32(number), key)
-            expectEqual(try name(UInt32(number), in: keys), key, "name")
+            expectEqual(name(UInt32(number), in: keys), key, "name")
         }
     }
 
-    private static func testMapsCodingKeysOnly() throws {
+    private static func testMapsCodingKeysOnly() {
         var keys = EncodedKeys(mapping: .snakeCase)
         let coding = keys.number(of: "fullName", isExact: false)
         let exact = keys.number(of: "fullName", isExact: true)
-        expectEqual(try name(coding, in: keys), "full_name", "coding key")
-        expectEqual(try name(exact, in: keys), "fullName", "name")
+        expectEqual(name(coding, in: keys), "full_name", "coding key")
+        expectEqual(name(exact, in: keys), "fullName", "name")
         expectEqual(keys.original(coding), "fullName", "original")
         expectEqual(keys.number(of: "full_name", isExact: true), coding, "the number of the same name")
         expectEqual(keys.number(of: "fullName", isExact: false), coding, "the number by then")

@@ -4,12 +4,13 @@
 import PlistStreaming
 
 /// The value of a node: a tag and eight bytes.
-struct EncodedScalar {
+@usableFromInline
+struct EncodedScalar: BitwiseCopyable {
     /// The value; for text of up to eight bytes the text, else its offset; for containers the first and last child.
-    var payload: UInt64
-    let tag: EncodedNode.Tag
+    @usableFromInline var payload: UInt64
+    @usableFromInline let tag: EncodedNode.Tag
     /// The length of text of up to eight bytes, else 9.
-    let length: UInt8
+    @usableFromInline let length: UInt8
 
     init(_ tag: EncodedNode.Tag, _ payload: UInt64, length: UInt8 = 0) {
         self.payload = payload
@@ -39,17 +40,19 @@ struct EncodedScalar {
 }
 
 /// One value, its key, and the way to the next one.
-struct EncodedNode {
-    enum Tag: UInt8 {
+@usableFromInline
+struct EncodedNode: BitwiseCopyable {
+    @usableFromInline
+    enum Tag: UInt8, BitwiseCopyable {
         case nothing, null, no, yes, integer, unsigned, real, number, string, data, date, array, dictionary
     }
 
-    var value: EncodedScalar
+    @usableFromInline var value: EncodedScalar
     /// The number of the key in a dictionary, else 0.
-    let key: UInt32
-    let parent: UInt32
+    @usableFromInline let key: UInt32
+    @usableFromInline let parent: UInt32
     /// The next child of the parent, 0 after the last one.
-    var next: UInt32 = 0
+    @usableFromInline var next: UInt32 = 0
 
     init(_ value: EncodedScalar, key: UInt32, parent: UInt32) {
         self.value = value
@@ -129,7 +132,7 @@ struct EncodedNodes: ~Copyable {
         } else {
             payload = unsafe UInt64(bytes.count)
             // SAFETY: the bytes are copied within the closure.
-            unsafe withUnsafeBytes(of: UInt64(length).littleEndian) {
+            unsafe withUnsafeBytes(of: UInt64(length)) {
                 unsafe bytes.append(contentsOf: $0.bindMemory(to: UInt8.self))
             }
             unsafe bytes.append(contentsOf: text.bindMemory(to: UInt8.self))
@@ -176,80 +179,15 @@ struct EncodedNodes: ~Copyable {
 
     // MARK: Sending
 
-    /// Sends the value; one that encoded nothing is an empty dictionary, as in other encoders.
-    mutating func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
-        var index: UInt32 = 0
-        while true {
-            let node = unsafe nodes[Int(index)]
-            if node.key != 0 {
-                try keys.withName(node.key) { (name) throws(StreamError) in try sink.writeKey(name) }
-            }
-            if node.isContainer {
-                if node.tag == .array { try sink.beginArray() } else { try sink.beginDictionary() }
-                if node.tag == .dictionary { keepLastOfEachKey(in: index) }
-                let first = unsafe nodes[Int(index)].firstChild
-                if first != 0 {
-                    index = first
-                    continue
-                }
-                if node.tag == .array { try sink.endArray() } else { try sink.endDictionary() }
-            } else {
-                try sendScalar(node, to: &sink)
-            }
-            while true {
-                guard index != 0 else { return }
-                let node = unsafe nodes[Int(index)]
-                if node.next != 0 {
-                    index = node.next
-                    break
-                }
-                index = node.parent
-                if unsafe nodes[Int(index)].tag == .array { try sink.endArray() } else { try sink.endDictionary() }
-            }
+    /// What is to be sent, valid until the next change.
+    mutating func messages() -> EncodedMessages {
+        let count = unsafe nodes.count
+        for index in 0..<UInt32(truncatingIfNeeded: count) where unsafe nodes[Int(index)].tag == .dictionary {
+            keepLastOfEachKey(in: index)
         }
-    }
-
-    @inline(__always)  // PERF: JSONRecords/writing; once a value.
-    private func sendScalar<Sink: PlistSink & ~Copyable>(
-        _ node: EncodedNode, to sink: inout Sink
-    ) throws(StreamError) {
-        switch node.tag {
-        case .null: try sink.writeNull()
-        case .no: try sink.writeBool(false)
-        case .yes: try sink.writeBool(true)
-        case .integer: try sink.writeInteger(Int64(bitPattern: node.value.payload))
-        case .unsigned: try sink.writeUnsigned(node.value.payload)
-        case .real: try sink.writeReal(Double(bitPattern: node.value.payload))
-        case .date: try sink.writeDate(secondsSince2001: Double(bitPattern: node.value.payload))
-        case .string: try withText(of: node) { (text) throws(StreamError) in try sink.writeString(text) }
-        case .number: try withText(of: node) { (text) throws(StreamError) in try sink.writeNumber(text: text) }
-        case .data: try withText(of: node) { (text) throws(StreamError) in try sink.writeData(text) }
-        case .nothing, .array, .dictionary:
-            try sink.beginDictionary()
-            try sink.endDictionary()
-        }
-    }
-
-    @inline(__always)  // PERF: see above.
-    private func withText(of node: EncodedNode, _ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
-        var thrown: StreamError?
-        func call(_ text: RawSpan) {
-            do throws(StreamError) { try body(text) } catch { thrown = error }
-        }
-        if node.value.length <= 8 {
-            // SAFETY: the bytes are those of a local value; slicing checks the length.
-            unsafe withUnsafeBytes(of: node.value.payload) { bytes in
-                call(unsafe UnsafeRawBufferPointer(rebasing: bytes[..<Int(node.value.length)]).bytes)
-            }
-        } else {
-            let start = Int(node.value.payload) + 8
-            let bytes = unsafe UnsafeRawBufferPointer(bytes.values)
-            let length = unsafe Int(
-                UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: start - 8, as: UInt64.self)))
-            // SAFETY: slicing checks the range; the memory does not change while it is sent.
-            call(unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<start + length]).bytes)
-        }
-        if let thrown { throw thrown }
+        let (names, ends) = unsafe keys.texts
+        return unsafe EncodedMessages(
+            nodes: nodes.values, text: UnsafeRawBufferPointer(bytes.values), names: names, nameEnds: ends)
     }
 
     /// Leaves the last value of each key that was encoded twice, at the place of the first.
@@ -302,7 +240,7 @@ extension EncodedNodesTests: SelfTesting {
 
     private static func sent(_ nodes: inout EncodedNodes) throws -> String {
         var trace = EventTrace()
-        try nodes.send(to: &trace)
+        try nodes.messages().send(to: &trace)
         return trace.text
     }
 

@@ -3,7 +3,7 @@
 import PlistStreaming
 
 /// A value that is being encoded, shared by its encoders and containers.
-@safe
+@safe @usableFromInline
 final class EncodedTree {
     static let root: UInt32 = 0
 
@@ -15,6 +15,24 @@ final class EncodedTree {
     private let containers = UnsafeMutablePointer<ContainerCache<EncodingPlace>>.allocate(capacity: 1)
     private let kinds = UnsafeMutablePointer<CodedKind.Cache>.allocate(capacity: 1)
 
+    /// Makes the tree of what a value encodes.
+    /// - Throws: An error of the value's own encoding, as `unrepresentable` with its path; `limitExceeded`.
+    @usableFromInline
+    convenience init(of value: any Encodable, options: EncodingOptions) throws(StreamError) {
+        self.init(options: options)
+        defer { forgetContainers() }
+        do {
+            try ValueEncoder(tree: self, node: Self.root, depth: 0).encode(value)
+        } catch let error as StreamError {
+            throw error
+        } catch let EncodingError.invalidValue(_, context) {
+            throw StreamError(
+                .unrepresentable, context.debugDescription, path: StreamPath(codingPath: context.codingPath))
+        } catch {
+            throw StreamError(.unrepresentable, "\(error)")
+        }
+    }
+
     init(options: EncodingOptions) {
         self.options = options
         unsafe nodes.initialize(to: EncodedNodes(keyMapping: options.keyMapping))
@@ -22,6 +40,7 @@ final class EncodedTree {
         unsafe containers.initialize(to: ContainerCache())
     }
 
+    @usableFromInline
     deinit {
         unsafe nodes.deinitialize(count: 1)
         unsafe nodes.deallocate()
@@ -76,15 +95,14 @@ final class EncodedTree {
     /// The coding keys on the way from the root to a node.
     func path(of node: UInt32) -> [any CodingKey] { unsafe nodes.pointee.path(of: node) }
 
-    /// Sends the value.
-    func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
-        try unsafe nodes.pointee.send(to: &sink)
-    }
+    /// What is to be sent; valid while the tree lives and does not change.
+    @usableFromInline
+    func messages() -> EncodedMessages { unsafe nodes.pointee.messages() }
 
     // MARK: Containers
 
     @inline(__always)  // PERF: JSONRecords/writing; once a dictionary.
-    func freeContainer(for type: Any.Type) -> (container: AnyObject, place: EncodingPlace)? {
+    func freeContainer(for type: Any.Type) -> (address: UnsafeRawPointer, place: Unmanaged<EncodingPlace>)? {
         unsafe containers.pointee.freeContainer(for: type)
     }
 

@@ -45,10 +45,10 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         let node = node
         guard node.tag == .dictionary else { throw mismatch([String: Any].self, "a dictionary") }
-        if let (container, place) = context.freeContainer(for: type) {
-            place.move(to: index, node, hasExactKeys)
+        if let (address, place) = unsafe context.freeContainer(for: type) {
+            unsafe place._withUnsafeGuaranteedRef { $0.move(to: index, node, hasExactKeys) }
             // SAFETY: the container was one of this type, which is the one for the type of keys.
-            return unsafe unsafeBitCast(container, to: KeyedDecodingContainer<Key>.self)
+            return unsafe address.assumingMemoryBound(to: KeyedDecodingContainer<Key>.self).pointee
         }
         let place = DecodingPlace(context)
         place.move(to: index, node, hasExactKeys)

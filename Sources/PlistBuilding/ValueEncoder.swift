@@ -23,10 +23,10 @@ struct ValueEncoder: Encoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         tree.open(node, .dictionary)
-        if let (container, place) = tree.freeContainer(for: type) {
-            (place.node, place.depth, place.hasExactKeys) = (node, depth, hasExactKeys)
+        if let (address, place) = unsafe tree.freeContainer(for: type) {
+            unsafe place._withUnsafeGuaranteedRef { $0.move(to: self) }
             // SAFETY: the container was one of this type, which is the one for the type of keys.
-            return unsafe unsafeBitCast(container, to: KeyedEncodingContainer<Key>.self)
+            return unsafe address.assumingMemoryBound(to: KeyedEncodingContainer<Key>.self).pointee
         }
         let place = EncodingPlace(self)
         let container: KeyedEncodingContainer<Key> = place.makeContainer()
@@ -137,13 +137,17 @@ struct NameKey: CodingKey {
 /// The node that a container with keys adds members to.
 final class EncodingPlace {
     let tree: EncodedTree
-    var node: UInt32
-    var depth: UInt32
-    var hasExactKeys: Bool
+    private(set) var node = EncodedTree.root
+    private(set) var depth: UInt32 = 0
+    private(set) var hasExactKeys = false
 
     init(_ encoder: ValueEncoder) {
-        (tree, node, depth) = (encoder.tree, encoder.node, encoder.depth)
-        hasExactKeys = encoder.hasExactKeys
+        tree = encoder.tree
+        move(to: encoder)
+    }
+
+    func move(to encoder: ValueEncoder) {
+        (node, depth, hasExactKeys) = (encoder.node, encoder.depth, encoder.hasExactKeys)
     }
 
     @inline(never)

@@ -8,8 +8,8 @@ import StringTables
 struct EncodedKeys: ~Copyable {
     private let mapping: KeyMapping
     private let isMapped: Bool
-    private var names = KeySet()
-    // PERF: JSONRecords/writing; the text once more, since sending goes over it without the checks of a set.
+    // PERF: JSONRecords/writing; a few names are found one by one, which takes less than making a set of them.
+    private var names: KeySet?
     private var text = unsafe GrowingMemory<UInt8>()
     /// By number: the end of its text.
     private var ends = unsafe GrowingMemory<Int>()
@@ -55,15 +55,41 @@ struct EncodedKeys: ~Copyable {
     }
 
     private mutating func add(_ name: String) -> (isNew: Bool, number: Int) {
-        let (isNew, index) = names.insert(name)
-        if isNew {
-            var name = name
-            // SAFETY: the bytes are copied within the closure.
-            name.withUTF8 { unsafe text.append(contentsOf: $0) }
-            unsafe ends.append(text.count)
-            unsafe lastDictionary.append(0)
+        var name = name
+        // SAFETY: the bytes are copied within the closure.
+        return name.withUTF8 { unsafe add(UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func add(_ name: UnsafeRawBufferPointer) -> (isNew: Bool, number: Int) {
+        if let number = unsafe find(name) { return (false, number) }
+        unsafe text.append(contentsOf: name.bindMemory(to: UInt8.self))
+        unsafe ends.append(text.count)
+        unsafe lastDictionary.append(0)
+        let count = unsafe ends.count - 1
+        if names != nil {
+            names?.insert(unsafe name.bytes)
+        } else if count > 24 {
+            names = KeySet((1...count).map { self.name(UInt32($0)) })
         }
-        return (isNew, index + 1)
+        return (true, count)
+    }
+
+    private func find(_ name: UnsafeRawBufferPointer) -> Int? {
+        if let names { return unsafe names.index(of: name).map { $0 + 1 } }
+        let known = unsafe UnsafeRawBufferPointer(text.values)
+        let count = unsafe ends.count
+        for number in 1..<count {
+            let (start, end) = unsafe (ends[number - 1], ends[number])
+            // SAFETY: slicing checks the range.
+            guard end - start == name.count else { continue }
+            if unsafe known[start..<end].elementsEqual(name) { return number }
+        }
+        return nil
+    }
+
+    private func name(_ number: UInt32) -> String {
+        let range = unsafe ends[Int(number) - 1]..<ends[Int(number)]
+        return unsafe String(decoding: UnsafeRawBufferPointer(text.values)[range], as: UTF8.self)
     }
 
     @inline(never)
@@ -83,7 +109,7 @@ struct EncodedKeys: ~Copyable {
     }
 
     /// A coding key that became a name.
-    func original(_ number: UInt32) -> String { originals[Int(number)] ?? names[Int(number) - 1] }
+    func original(_ number: UInt32) -> String { originals[Int(number)] ?? name(number) }
 
     /// The text of all names, and by number where each ends; valid until the next change.
     var texts: (names: UnsafeRawBufferPointer, ends: UnsafeBufferPointer<Int>) {
@@ -116,25 +142,27 @@ extension EncodedKeys: SelfTesting {
         ]
     }
 
-    private static func name(_ number: UInt32, in keys: borrowing EncodedKeys) -> String {
-        let (names, ends) = unsafe keys.texts
-        return unsafe String(decoding: names[ends[Int(number) - 1]..<ends[Int(number)]], as: UTF8.self)
-    }
-
     private static func testNumbersNamesOnce() {
         var keys = EncodedKeys(mapping: .exact)
-        for (number, key) in [(1, "a"), (2, "b"), (1, "a"), (3, "a name of more than fifteen bytes")] {
+        let long = "a name of more than fifteen bytes"
+        for (number, key) in [(1, "a"), (2, "b"), (1, "a"), (3, long), (4, ""), (2, "b")] {
             expectEqual(keys.number(of: key, isExact: false), UInt32(number), key)
-            expectEqual(name(UInt32(number), in: keys), key, "name")
+            expectEqual(keys.name(UInt32(number)), key, "name")
         }
+        for round in 0..<2 {
+            for number in 5...200 {
+                expectEqual(keys.number(of: "k\(number)", isExact: true), UInt32(number), "round \(round)")
+            }
+        }
+        expectEqual(keys.number(of: long, isExact: true), 3, "the number among many")
     }
 
     private static func testMapsCodingKeysOnly() {
         var keys = EncodedKeys(mapping: .snakeCase)
         let coding = keys.number(of: "fullName", isExact: false)
         let exact = keys.number(of: "fullName", isExact: true)
-        expectEqual(name(coding, in: keys), "full_name", "coding key")
-        expectEqual(name(exact, in: keys), "fullName", "name")
+        expectEqual(keys.name(coding), "full_name", "coding key")
+        expectEqual(keys.name(exact), "fullName", "name")
         expectEqual(keys.original(coding), "fullName", "original")
         expectEqual(keys.number(of: "full_name", isExact: true), coding, "the number of the same name")
         expectEqual(keys.number(of: "fullName", isExact: false), coding, "the number by then")

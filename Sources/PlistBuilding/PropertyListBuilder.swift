@@ -15,6 +15,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     private var nodes = unsafe GrowingMemory<PropertyListNode>()
     private var bytes = unsafe GrowingMemory<UInt8>()
     private var keys = KeySet()
+    private var expectedKeys = ExpectedKeys()
     /// Complete values of open containers, and of the root.
     private var pending = unsafe GrowingMemory<PropertyListNode>()
     private var open: [OpenContainer] = []
@@ -66,6 +67,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         lastKey = 0
         followers = [0]
         keys = KeySet()
+        expectedKeys.removeAll()
         lastDictionary = []
         dictionaryCount = 0
     }
@@ -108,12 +110,15 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         }
         // PERF: JSONRecords/tree; dictionaries of one kind have their keys in one order.
         let guess = Int(followers[lastKey])
-        if guess < keys.count, keys.isKey(at: guess, equalTo: utf8) {
+        if guess < keys.count, expectedKeys.isKey(guess, utf8) {
             key = UInt32(truncatingIfNeeded: guess)
         } else {
             let (isNew, index) = keys.insert(utf8)
             key = UInt32(truncatingIfNeeded: index)
-            if isNew { followers.append(0) }
+            if isNew {
+                followers.append(0)
+                expectedKeys.append(utf8)
+            }
             followers[lastKey] = key
         }
         lastKey = Int(key) + 1
@@ -142,6 +147,16 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
 
     /// Leaves the last value of each key that came twice, at the place of the first.
     private mutating func removeDuplicates(from first: Int) {
+        // PERF: JSONRecords/tree, JSONRecords/foundation; the keys of most streams are few, and bits of a word.
+        if keys.count <= 64 {
+            var seen: UInt64 = 0
+            var count = 0
+            for index in unsafe first..<pending.count {
+                seen |= unsafe 1 &<< UInt64(pending[index].key)
+                count &+= 1
+            }
+            if seen.nonzeroBitCount == count { return }
+        }
         dictionaryCount &+= 1
         if lastDictionary.count < keys.count {
             let missing = max(keys.count, 2 * lastDictionary.count) - lastDictionary.count

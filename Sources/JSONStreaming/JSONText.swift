@@ -161,6 +161,7 @@ extension JSONText: SelfTesting {
         [
             "testEscapesWhatItMust": testEscapesWhatItMust,
             "testEscapesInEveryPlace": testEscapesInEveryPlace,
+            "testStoresPlainStringsOfEveryLength": testStoresPlainStringsOfEveryLength,
         ]
     }
 
@@ -183,6 +184,30 @@ extension JSONText: SelfTesting {
                 expectEqual(try quoted("\(head)\"\(tail)"), "\"\(head)\\\"\(tail)\"", "a quote after \(count) bytes")
                 expectEqual(
                     try quoted("é\(head)\n\(tail)"), "\"é\(head)\\n\(tail)\"", "a newline after \(count + 2) bytes")
+            }
+        }
+    }
+
+    private static func testStoresPlainStringsOfEveryLength() throws {
+        func stored(_ bytes: [UInt8]) throws -> String? {
+            var output = ByteOutput()
+            try output.reserve(bytes.count + 24)
+            // SAFETY: the span does not leave the closure.
+            let end = unsafe bytes.withUnsafeBytes { storePlain(unsafe $0.bytes, in: &output, at: 0) }
+            guard end >= 0 else { return nil }
+            output.advance(to: end)
+            return output.withBytes { String(validating: $0) }
+        }
+        for count in 0..<34 {
+            let plain = (0..<count).map { 0x61 + UInt8($0 % 26) }
+            expectEqual(try stored(plain), "\"\(String(decoding: plain, as: UTF8.self))\"", "\(count) bytes")
+            for place in 0..<count {
+                for special in [UInt8(0), 0x1F, 0x22, 0x5C, 0x80, 0xFF] {
+                    var bytes = plain
+                    bytes[place] = special
+                    let text = try stored(bytes)
+                    if text != nil { expectNil(text, "\(special) at \(place) of \(count) bytes") }
+                }
             }
         }
     }

@@ -1,0 +1,135 @@
+// What is checked of text between SQLite and streams: NUL on the way in, UTF-8 on the way out.
+
+import CSQLite
+import PlistStreaming
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Checks of text.
+enum TextCheck {
+    /// The offset of the first NUL, or nil.
+    static func firstNUL(in text: RawSpan) -> Int? {
+        // SAFETY: the pointer does not leave the closure.
+        unsafe text.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress, let found = unsafe memchr(start, 0, bytes.count) else { return nil }
+            return unsafe UnsafeRawPointer(found) - start
+        }
+    }
+
+    /// Whether bytes are UTF-8.
+    @inline(__always)  // PERF: SQLite/reading; once a text, mostly short and ASCII.
+    static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let count = bytes.count
+        var offset = 0
+        // SAFETY: each load is of eight bytes, or one, below the count that was just compared.
+        while offset &+ 8 <= count {
+            if unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 {
+                return unsafe isUTF8(bytes, from: offset)
+            }
+            offset &+= 8
+        }
+        while offset < count {
+            if unsafe bytes.load(fromByteOffset: offset, as: UInt8.self) & 0x80 != 0 {
+                return unsafe isUTF8(bytes, from: offset)
+            }
+            offset &+= 1
+        }
+        return true
+    }
+
+    // SPEC: The Unicode Standard, table 3-7, well-formed UTF-8 byte sequences.
+    /// The plain check, from an offset at which a character begins.
+    @inline(never)
+    private static func isUTF8(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Bool {
+        var offset = start
+        while offset < bytes.count {
+            let lead = unsafe bytes[offset]
+            let (length, second): (Int, ClosedRange<UInt8>)
+            switch lead {
+            case 0x00...0x7F: (length, second) = (1, 0x80...0xBF)
+            case 0xC2...0xDF: (length, second) = (2, 0x80...0xBF)
+            case 0xE0: (length, second) = (3, 0xA0...0xBF)
+            case 0xED: (length, second) = (3, 0x80...0x9F)
+            case 0xE1...0xEF: (length, second) = (3, 0x80...0xBF)
+            case 0xF0: (length, second) = (4, 0x90...0xBF)
+            case 0xF1...0xF3: (length, second) = (4, 0x80...0xBF)
+            case 0xF4: (length, second) = (4, 0x80...0x8F)
+            default: return false
+            }
+            guard offset + length <= bytes.count else { return false }
+            if length > 1 {
+                guard unsafe second.contains(bytes[offset + 1]) else { return false }
+                for next in stride(from: 2, to: length, by: 1) {
+                    guard unsafe bytes[offset + next] & 0xC0 == 0x80 else { return false }
+                }
+            }
+            offset += length
+        }
+        return true
+    }
+}
+
+/// An address for empty text and blobs: SQLite takes none for null.
+// SAFETY: one byte that lives as long as the process and is never written.
+nonisolated(unsafe) let emptyText: UnsafePointer<CChar> = {
+    let memory = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
+    unsafe memory.initialize(to: 0)
+    return unsafe UnsafePointer(memory)
+}()
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension TextCheck: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
+            "testFindsNUL": testFindsNUL,
+        ]
+    }
+
+    private static func check(_ bytes: [UInt8]) {
+        let found = unsafe bytes.withUnsafeBytes { unsafe isUTF8($0) }
+        expectEqual(found, String(validating: bytes, as: UTF8.self) != nil, "\(bytes)")
+    }
+
+    private static func testAgreesWithTheStandardLibrary() {
+        // Every pair of bytes at boundaries, after ASCII of every length up to two words.
+        let edges: [UInt8] = [
+            0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE,
+            0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF,
+        ]
+        for first in edges {
+            for second in edges {
+                check([first, second])
+                for third in [UInt8(0x41), 0x80, 0xBF, 0xC2] {
+                    check([first, second, third])
+                    check([first, second, third, 0x80])
+                    check([first, second, 0x80, third, 0x41])
+                }
+            }
+        }
+        for length in 0...17 {
+            let ascii = [UInt8](repeating: 0x61, count: length)
+            for tail: [UInt8] in [[], [0xC3, 0xA9], [0xC3], [0xA9], [0xF0, 0x9F, 0x99, 0x82], [0xF0, 0x9F, 0x99]] {
+                check(ascii + tail)
+                check(tail + ascii)
+            }
+        }
+    }
+
+    private static func testFindsNUL() {
+        for (text, offset) in [("", nil), ("abc", nil), ("\0", 0), ("aé\0b\0", 3)] {
+            expectEqual(text.withUTF8Span { firstNUL(in: $0) }, offset, text.debugDescription)
+        }
+    }
+}
+#endif

@@ -112,8 +112,8 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
             byteOffset: offset >= 0 ? baseOffset + offset : nil)
     }
 
-    /// Makes the error of a value that was refused on its way in or out.
-    init(_ error: StreamError) {
+    /// Makes the error of a value that was refused on its way in or out, or takes the error of SQLite behind it.
+    public init(_ error: StreamError) {
         self =
             error.sqliteError
             ?? SQLiteError(.mismatch, error.description, streamError: error)

@@ -26,6 +26,8 @@ public final class SQLiteStatement {
     let baseOffset: Int
     /// Whether there is a row whose cells can be read.
     public private(set) var isOnRow = false
+    /// Whether `send` is going through the rows.
+    private var isSending = false
 
     init(
         _ connection: SQLiteConnection, _ handle: OpaquePointer, sql: String, isKept: Bool, baseOffset: Int = 0
@@ -55,6 +57,7 @@ public final class SQLiteStatement {
     ///
     /// - Returns: Whether there is one; after the last row the statement is reset, and can be stepped again.
     public func step() throws(SQLiteError) -> Bool {
+        precondition(!isSending, "the statement is sending its rows")
         let code = unsafe sqlite3_step(handle)
         if code == SQLITE_ROW {
             isOnRow = true
@@ -72,6 +75,7 @@ public final class SQLiteStatement {
 
     /// Goes back before the first row. Parameters keep their values.
     public func reset() {
+        precondition(!isSending, "the statement is sending its rows")
         isOnRow = false
         // The code is that of the last step, which was thrown already.
         unsafe sqlite3_reset(handle)
@@ -95,6 +99,28 @@ public final class SQLiteStatement {
         let before = connection.totalChangeCount
         while try step() {}
         return connection.totalChangeCount == before ? 0 : connection.changeCount
+    }
+
+    /// Begins to go through the rows for `send`.
+    func beginSending() throws(SQLiteError) {
+        guard !isSending else { throw SQLiteError(.misuse, "the statement is sending its rows already", sql: sql) }
+        reset()
+        isSending = true
+    }
+
+    /// Ends it, wherever it is.
+    func endSending() {
+        isSending = false
+        unsafe sqlite3_reset(handle)
+    }
+
+    // PERF: SQLite/reading; once a row, without the state that `step` keeps for its callers.
+    /// Moves to the next row to be sent.
+    func stepToSend() throws(SQLiteError) -> Bool {
+        let code = unsafe sqlite3_step(handle)
+        if code == SQLITE_ROW { return true }
+        guard code == SQLITE_DONE else { throw makeError(code) }
+        return false
     }
 
     /// Makes the error of a result code of this statement.

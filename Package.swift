@@ -63,11 +63,13 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "convert",
-            dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming"],
+            dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming", "SQLiteStreaming"],
             path: "Examples/Convert",
             plugins: ["InClassTests"]),
         .testTarget(name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistStreaming"]),
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
+        .testTarget(
+            name: "SQLiteTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming"]),
         .testTarget(name: "TestloggerTests", dependencies: ["testlogger"], exclude: ["Goldens"]),
     ]
 )

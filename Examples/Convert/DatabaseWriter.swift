@@ -68,7 +68,10 @@ struct DatabaseWriter: PlistSink, ~Copyable {
                 try table.insert(row)
             }
         } catch {
-            throw error.streamError(.cannotWrite)
+            // What SQLite cannot hold is a fault of the input.
+            guard error.code == .mismatch || error.code == .tooBig else { throw error.streamError(.cannotWrite) }
+            let place = StreamPath((isInTables ? [.key(name)] : []) + [.index(tables.last?.rowCount ?? 0)])
+            throw StreamError(.unrepresentable, error.message, path: place)
         }
         row.removeAll(keepingCapacity: true)
     }
@@ -189,6 +192,7 @@ final class StagedTable {
     private var indices: [String: Int] = [:]
     private var kinds: [Kinds] = []
     private var insertion: SQLiteStatement?
+    private(set) var rowCount = 0
 
     init(_ connection: SQLiteConnection, name: String, number: Int) {
         self.connection = connection
@@ -217,6 +221,7 @@ final class StagedTable {
             try insertion.bind(value, at: index + 1)
         }
         try insertion.runBound()
+        rowCount += 1
     }
 
     private func add(_ key: String) throws(SQLiteError) {

@@ -46,7 +46,7 @@ func pythonInsertCases(_ data: SQLiteRows, isRelaxed: Bool, isASCII: Bool) -> [C
         Case(name: "Python, executemany") {
             file.remove()
             _ = try python(
-                insertScript, file.path, "\(data.rows.count)", isRelaxed ? "1" : "0", isASCII ? "1" : "0")
+                insertScript, file.path, "\(data.count)", isRelaxed ? "1" : "0", isASCII ? "1" : "0")
             return try file.verified()
         }
     ]

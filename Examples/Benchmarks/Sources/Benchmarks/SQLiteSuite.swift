@@ -15,12 +15,12 @@ nonisolated(unsafe) var sqliteRowCount: Int?
 let sqliteSuite = Suite(name: "SQLite") { scale in
     let count = scale == .smoke ? 100 : sqliteRowCount ?? 2_000_000
     let fewer = scale.amount(full: 100_000, smoke: 50)
+    // Shared by the groups, and made when the first one of them runs.
+    let (rows, others) = (SQLiteRows(count), SQLiteRows(count, isASCII: false))
     return [
-        insertGroup("insert", SQLiteRows(count), isRelaxed: false),
-        insertGroup("insert-relaxed", SQLiteRows(count), isRelaxed: true),
-        insertGroup("insert-non-ASCII", SQLiteRows(count, isASCII: false), isRelaxed: true),
-        messagesGroup(SQLiteRows(min(count, 1_000_000))),
-        readGroup("read", SQLiteRows(count)), readGroup("read-non-ASCII", SQLiteRows(count, isASCII: false)),
+        insertGroup("insert", rows, isRelaxed: false), insertGroup("insert-relaxed", rows, isRelaxed: true),
+        insertGroup("insert-non-ASCII", others, isRelaxed: true), messagesGroup(SQLiteRows(min(count, 1_000_000))),
+        readGroup("read", rows), readGroup("read-non-ASCII", others),
         upsertGroup("upsert-cold", SQLiteRows(fewer), isHot: false),
         upsertGroup("upsert-hot", SQLiteRows(fewer), isHot: true),
     ]
@@ -46,35 +46,36 @@ private struct PhoneRow: StreamObject {
 
 /// The rows of a group in the forms that the cases need, and what they add up to.
 final class SQLiteRows {
-    let rows: [TaskRow]
-    let checksum: UInt64
-    private let ids: [Int64]
-    private let lengths: [Int32]
-    private let done: [UInt8]
-    private let titles: [UnsafePointer<CChar>?]
+    let count: Int
+    let isASCII: Bool
+    private(set) lazy var rows: [TaskRow] = (0..<count).map { number in
+        let title = isASCII ? "Task number \(number)" : "Größere Aufgabe Nr. \(number) für den März"
+        return TaskRow(id: number, title: title, done: number % 2 == 0)
+    }
+    private(set) lazy var checksum: UInt64 = rows.reduce(into: 0) {
+        $0 &+= UInt64($1.id + $1.title.utf8.count + ($1.done ? 1 : 0))
+    }
+    private lazy var ids = rows.map { Int64($0.id) }
+    private lazy var lengths = rows.map { Int32($0.title.utf8.count) }
+    private lazy var done: [UInt8] = rows.map { $0.done ? 1 : 0 }
+    private var titles: [UnsafePointer<CChar>?] = []
 
-    /// Makes rows with distinct titles.
+    /// Makes rows with distinct titles, when they are needed.
     init(_ count: Int, isASCII: Bool = true) {
-        rows = (0..<count).map { number in
-            let title = isASCII ? "Task number \(number)" : "Größere Aufgabe Nr. \(number) für den März"
-            return TaskRow(id: number, title: title, done: number % 2 == 0)
-        }
-        checksum = rows.reduce(into: 0) { $0 &+= UInt64($1.id + $1.title.utf8.count + ($1.done ? 1 : 0)) }
-        ids = rows.map { Int64($0.id) }
-        lengths = rows.map { Int32($0.title.utf8.count) }
-        done = rows.map { $0.done ? 1 : 0 }
-        titles = rows.map { UnsafePointer(strdup($0.title)) }
+        self.count = count
+        self.isASCII = isASCII
     }
 
     deinit { for title in titles { free(UnsafeMutablePointer(mutating: title)) } }
 
     func withTasks(_ body: (UnsafePointer<csqlitepeers_tasks>) -> Int32) throws {
+        if titles.isEmpty { titles = rows.map { UnsafePointer(strdup($0.title)) } }
         let code = ids.withUnsafeBufferPointer { ids in
             lengths.withUnsafeBufferPointer { lengths in
                 done.withUnsafeBufferPointer { done in
                     titles.withUnsafeBufferPointer { titles in
                         var tasks = csqlitepeers_tasks(
-                            count: Int64(rows.count), ids: ids.baseAddress, titles: titles.baseAddress,
+                            count: Int64(count), ids: ids.baseAddress, titles: titles.baseAddress,
                             title_lengths: lengths.baseAddress, done: done.baseAddress)
                         return body(&tasks)
                     }
@@ -149,29 +150,30 @@ private func insertGroup(_ name: String, _ data: SQLiteRows, isRelaxed: Bool) ->
         peer("C, without mutexes") { csqlitepeers_insert_unlocked($0, $1, $2) },
     ]
     cases += grdbInsertCases(data, isRelaxed: isRelaxed)
-    cases += pythonInsertCases(data, isRelaxed: isRelaxed, isASCII: data.rows.first?.title.first == "T")
-    return Group(name: name, work: Work(count: data.rows.count, unit: "row"), cases: cases)
+    cases += pythonInsertCases(data, isRelaxed: isRelaxed, isASCII: data.isASCII)
+    return Group(name: name, work: Work(count: data.count, unit: "row"), cases: cases)
 }
 
 private func messagesGroup(_ data: SQLiteRows) -> Group {
-    var writer = JSONWriter()
-    let text: [UInt8]
-    do {
-        try writer.write(data.rows)
-        try writer.finish()
-        text = Array(writer.text.utf8)
-    } catch {
-        text = []
+    var made: [UInt8] = []
+    func text() throws -> [UInt8] {
+        if made.isEmpty {
+            var writer = JSONWriter()
+            try writer.write(data.rows)
+            try writer.finish()
+            made = writer.bytes
+        }
+        return made
     }
     let files = [SQLiteFile(), SQLiteFile(), SQLiteFile()]
     return Group(
-        name: "JSON-to-table", work: Work(count: data.rows.count, unit: "row", byteCount: text.count),
+        name: "JSON-to-table", work: Work(count: data.count, unit: "row"),
         cases: [
             Case(name: "readJSON into SQLiteTableWriter", peer: "C, bind and step, no JSON") {
                 files[0].remove()
                 let table = try SQLiteTable<TaskRow>(try connect(files[0], isRelaxed: true), "tasks")
                 var writer = try table.makeWriter()
-                try writer.readJSON(text)
+                try writer.readJSON(text())
                 try writer.finish()
                 return try files[0].verified()
             },
@@ -179,7 +181,7 @@ private func messagesGroup(_ data: SQLiteRows) -> Group {
                 files[1].remove()
                 let table = try SQLiteTable<TaskRow>(try connect(files[1], isRelaxed: true), "tasks")
                 var builder = try ObjectBuilder<[TaskRow]>()
-                try builder.readJSON(text)
+                try builder.readJSON(text())
                 try table.insert(try builder.takeResult())
                 return try files[1].verified()
             },
@@ -218,14 +220,16 @@ private final class Total {
 
 private func readGroup(_ name: String, _ data: SQLiteRows) -> Group {
     let file = SQLiteFile()
-    do {
-        try SQLiteTable<TaskRow>(try connect(file, isRelaxed: true), "tasks").insert(data.rows)
-    } catch {
-        printError("\(error)")
+    /// Makes the file when the first case runs.
+    func prepare() throws -> String {
+        if !FileManager.default.fileExists(atPath: file.path) {
+            try SQLiteTable<TaskRow>(try connect(file, isRelaxed: true), "tasks").insert(data.rows)
+        }
+        return file.path
     }
     let sql = "SELECT id, title, done FROM tasks"
     func open() throws -> SQLiteConnection {
-        try SQLiteConnection(path: file.path, options: SQLiteOptions(access: .readOnly))
+        try SQLiteConnection(path: try prepare(), options: SQLiteOptions(access: .readOnly))
     }
     func sum(_ rows: [TaskRow]) -> UInt64 {
         rows.reduce(into: 0) { $0 &+= UInt64($1.id + $1.title.utf8.count + ($1.done ? 1 : 0)) }
@@ -264,23 +268,27 @@ private func readGroup(_ name: String, _ data: SQLiteRows) -> Group {
             try open().query(sql, into: &writer)
             try writer.finish()
             // The text is that of the rows; the sums of the other cases stand for it.
-            return writer.text.utf8.count > data.rows.count * 30 ? data.checksum : 0
+            return writer.text.utf8.count > data.count * 30 ? data.checksum : 0
         },
-        Case(name: "C, a sum") { csqlitepeers_sum(file.path) },
-        Case(name: "C, structures") { csqlitepeers_structures(file.path) },
+        Case(name: "C, a sum") { csqlitepeers_sum(try prepare()) },
+        Case(name: "C, structures") { csqlitepeers_structures(try prepare()) },
     ]
     cases += grdbReadCases(file, sql)
     cases += pythonReadCases(file, sql)
-    return Group(name: name, work: Work(count: data.rows.count, unit: "row"), cases: cases)
+    return Group(name: name, work: Work(count: data.count, unit: "row"), cases: cases)
 }
 
 // MARK: Upsert
 
 private func upsertGroup(_ name: String, _ data: SQLiteRows, isHot: Bool) -> Group {
-    let persons = data.rows.map { PersonRow(id: $0.id, name: $0.title, age: $0.done ? 1 : 0) }
-    let phones = data.rows.map { PhoneRow(id: $0.id, person: $0.id, number: $0.title) }
+    var persons: [PersonRow] = []
+    var phones: [PhoneRow] = []
     let (ours, theirs, skipping) = (SQLiteFile(), SQLiteFile(), SQLiteFile())
     func upsert() throws {
+        if persons.isEmpty {
+            persons = data.rows.map { PersonRow(id: $0.id, name: $0.title, age: $0.done ? 1 : 0) }
+            phones = data.rows.map { PhoneRow(id: $0.id, person: $0.id, number: $0.title) }
+        }
         let connection = try connect(ours, isRelaxed: false)
         let options = SQLiteTableOptions(conflict: .update(matching: ["id"]))
         let personTable = try SQLiteTable<PersonRow>(connection, "persons", options: options)
@@ -293,7 +301,7 @@ private func upsertGroup(_ name: String, _ data: SQLiteRows, isHot: Bool) -> Gro
     }
     let sum = "id + length(CAST(name AS BLOB)) + age"
     return Group(
-        name: name, work: Work(count: 2 * data.rows.count, unit: "row"),
+        name: name, work: Work(count: 2 * data.count, unit: "row"),
         cases: [
             // Like ours, the peer writes no row that is equal to the one there.
             Case(name: "SQLiteTable, update(matching:)", peer: "C, ON CONFLICT DO UPDATE WHERE", goal: 0.95) {

@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "PlistStreaming", targets: ["PlistStreaming"]),
         .library(name: "PlistBuilding", targets: ["PlistBuilding"]),
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
+        .library(name: "SQLiteStreaming", targets: ["SQLiteStreaming"]),
         .executable(name: "convert", targets: ["convert"]),
     ],
     targets: [
@@ -37,6 +38,7 @@ let package = Package(
             name: "SelfTests",
             dependencies: [
                 "InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger", "convert",
+                "SQLiteStreaming",
             ],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
@@ -53,14 +55,22 @@ let package = Package(
         .target(
             name: "JSONStreaming", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming"],
             swiftSettings: strict),
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+        .target(
+            name: "SQLiteStreaming",
+            dependencies: ["CSQLite", "InClassTesting", "PlistBuilding", "PlistStreaming", "StringTables"],
+            swiftSettings: strict),
         .executableTarget(
             name: "convert",
-            dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming"],
+            dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming", "SQLiteStreaming"],
             path: "Examples/Convert",
             plugins: ["InClassTests"]),
         .testTarget(
             name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming"]),
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
+        .testTarget(
+            name: "SQLiteTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming"]),
         .testTarget(name: "TestloggerTests", dependencies: ["testlogger"], exclude: ["Goldens"]),
     ]
 )

@@ -9,7 +9,8 @@ let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v14)],
     dependencies: [
-        .package(name: "InClassTesting", path: "../..")
+        .package(name: "InClassTesting", path: "../.."),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     ],
     targets: [
         .executableTarget(
@@ -17,9 +18,12 @@ let package = Package(
             dependencies: [
                 "CAllocations",
                 "CJSONPeers",
+                "CSQLitePeers",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "JSONStreaming", package: "InClassTesting"),
                 .product(name: "PlistBuilding", package: "InClassTesting"),
                 .product(name: "PlistStreaming", package: "InClassTesting"),
+                .product(name: "SQLiteStreaming", package: "InClassTesting"),
                 .product(name: "StringTables", package: "InClassTesting"),
             ]
         ),
@@ -28,6 +32,7 @@ let package = Package(
         .target(
             name: "CJSONPeers", cxxSettings: [.define("NDEBUG")],
             linkerSettings: jsonPeers.map { .linkedLibrary($0) }),
+        .target(name: "CSQLitePeers", linkerSettings: [.linkedLibrary("sqlite3")]),
     ],
     cxxLanguageStandard: .cxx17
 )

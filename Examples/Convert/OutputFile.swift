@@ -31,6 +31,8 @@ struct OutputFile: ~Copyable {
     private let path: String
     private let place: Place
     private var isCommitted: Bool = false
+    /// The path of the file that is written, for libraries that open files themselves.
+    var writtenPath: String { if case .named(let temporary) = place { temporary } else { path } }
 
     /// Opens an output; `-` is standard output.
     /// - Parameter isNamed: Whether the file has a temporary name also where none is needed.

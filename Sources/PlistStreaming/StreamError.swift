@@ -38,12 +38,14 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         let message: String
         let position: StreamPosition?
         let path: StreamPath?
+        let cause: (any Error)?
 
-        init(kind: Kind, message: String, position: StreamPosition?, path: StreamPath?) {
+        init(kind: Kind, message: String, position: StreamPosition?, path: StreamPath?, cause: (any Error)?) {
             self.kind = kind
             self.message = message
             self.position = position
             self.path = path
+            self.cause = cause
         }
     }
 
@@ -57,9 +59,13 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
     ///   - message: A lower-case fragment without a full stop that says what was expected and found.
     ///   - position: The place in the input; readers add it to errors of sinks.
     ///   - path: The place in the document.
+    ///   - cause: The error of another library that this one stands for, such as a database's.
     @inline(never)
-    public init(_ kind: Kind, _ message: String, position: StreamPosition? = nil, path: StreamPath? = nil) {
-        storage = Storage(kind: kind, message: message, position: position, path: path)
+    public init(
+        _ kind: Kind, _ message: String, position: StreamPosition? = nil, path: StreamPath? = nil,
+        cause: (any Error)? = nil
+    ) {
+        storage = Storage(kind: kind, message: message, position: position, path: path, cause: cause)
     }
 
     /// Makes the error by which a sink ends a stream early.
@@ -73,6 +79,8 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
     public var position: StreamPosition? { storage.position }
     /// The place in the document, nil when the thrower does not keep one.
     public var path: StreamPath? { storage.path }
+    /// The error of another library that this one stands for, nil when there is none.
+    public var cause: (any Error)? { storage.cause }
 
     /// Whether the input ended inside a value.
     public var isUnexpectedEnd: Bool { kind == .unexpectedEnd }
@@ -81,12 +89,12 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// Returns this error with a position, unless it has one.
     public func located(at position: StreamPosition) -> StreamError {
-        storage.position == nil ? StreamError(kind, message, position: position, path: path) : self
+        storage.position == nil ? StreamError(kind, message, position: position, path: path, cause: cause) : self
     }
 
     /// Returns this error with a path, unless it has one.
     public func located(at path: StreamPath) -> StreamError {
-        storage.path == nil ? StreamError(kind, message, position: position, path: path) : self
+        storage.path == nil ? StreamError(kind, message, position: position, path: path, cause: cause) : self
     }
 
     /// The error in words, such as `$[3].title: expected a string, found null at line 3, column 7 (byte 52)`.
@@ -103,7 +111,7 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         return "\(file)\(place): error: \(prefix)\(message)"
     }
 
-    /// Compares kind, message, position and path.
+    /// Compares kind, message, position and path; causes need not be comparable.
     public static func == (left: StreamError, right: StreamError) -> Bool {
         left.kind == right.kind && left.message == right.message && left.position == right.position
             && left.path == right.path
@@ -141,6 +149,8 @@ extension StreamError: SelfTesting {
         let error = StreamError(.typeMismatch, "m", position: place, path: path)
         expectEqual(error.located(at: .start), error, "another position")
         expectEqual(error.located(at: StreamPath()), error, "another path")
+        let caused = StreamError(.cannotWrite, "m", cause: error).located(at: place).located(at: path)
+        expectEqual(caused.cause as? StreamError, error, "the cause of an error with places")
     }
 
     private static func testDescribesItselfLikeACompiler() {

@@ -1,0 +1,211 @@
+// Dates as text in the form of SQLite's date functions, and as numbers.
+
+import PlistStreaming
+
+/// The number of seconds from 1970 to 2001.
+let secondsFrom1970To2001 = 978_307_200.0
+
+/// Dates as text.
+enum DateText {
+    /// Writes a date as `2026-11-21 06:38:16.250`: three digits of a second at least, nine at most.
+    ///
+    /// - Returns: nil for dates outside the years 0 to 9999, which the form cannot hold, and for what is no number.
+    static func text(secondsSince2001 seconds: Double) -> String? {
+        // SPEC: https://sqlite.org/lang_datefunc.html, valid from 0000-01-01 to 9999-12-31.
+        guard seconds >= -63_145_526_400, seconds < 252_423_993_600 else { return nil }
+        let whole = seconds.rounded(.down)
+        var nanoseconds = ((seconds - whole) * 1e9).rounded()
+        var total = Int(whole)
+        if nanoseconds >= 1e9 { (total, nanoseconds) = (total + 1, 0) }
+        let (day, second) = (total.floorDivided(by: 86_400), total - total.floorDivided(by: 86_400) * 86_400)
+        let (year, month, date) = civil(daysSince2001: day)
+        guard (0...9999).contains(year) else { return nil }
+        var fraction = padded(Int(nanoseconds), 9)[...]
+        while fraction.count > 3, fraction.last == "0" { fraction.removeLast() }
+        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(date, 2)) "
+            + "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2)).\(fraction)"
+    }
+
+    /// Reads a date and time such as `2026-11-21T06:38:16.25+01:00`; without an offset it is in UTC.
+    static func secondsSince2001(_ text: UnsafeRawBufferPointer) -> Double? {
+        var cursor = unsafe Cursor(text)
+        guard let year = cursor.digits(4), cursor.skip(0x2D), let month = cursor.digits(2), cursor.skip(0x2D),
+            let date = cursor.digits(2), (1...12).contains(month), (1...length(of: month, year)).contains(date),
+            cursor.skip(0x20) || cursor.skip(0x54),
+            let hour = cursor.digits(2), cursor.skip(0x3A), let minute = cursor.digits(2), hour < 24, minute < 60
+        else { return nil }
+        var second = 0
+        var fraction = 0.0
+        if cursor.skip(0x3A) {
+            guard let value = cursor.digits(2), value < 60 else { return nil }
+            second = value
+            if cursor.skip(0x2E) {
+                guard let value = cursor.fraction() else { return nil }
+                fraction = value
+            }
+        }
+        guard let offset = cursor.offset(), cursor.isAtEnd else { return nil }
+        let total = days(year, month, date) * 86_400 + hour * 3600 + minute * 60 + second - offset
+        return Double(total) + fraction
+    }
+
+    private static func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+
+    private static func length(of month: Int, _ year: Int) -> Int {
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        return month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
+    }
+
+    /// The days from 2001-01-01 to a date of the Gregorian calendar: months count from March, so that a leap day is last.
+    private static func days(_ year: Int, _ month: Int, _ date: Int) -> Int {
+        let shifted = month > 2 ? year : year - 1
+        let era = shifted.floorDivided(by: 400)
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + date - 1
+        // 730,791 days are from 0000-03-01 to 2001-01-01.
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 730_791
+    }
+
+    /// The date of the Gregorian calendar some days after 2001-01-01, by the same count.
+    private static func civil(daysSince2001 days: Int) -> (Int, Int, Int) {
+        let shifted = days + 730_791
+        let era = shifted.floorDivided(by: 146_097)
+        let day = shifted - era * 146_097
+        let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365
+        let dayOfYear = day - (365 * year + year / 4 - year / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let date = dayOfYear - (153 * month + 2) / 5 + 1
+        return (year + era * 400 + (month >= 10 ? 1 : 0), (month + 2) % 12 + 1, date)
+    }
+
+    @safe
+    private struct Cursor {
+        private let text: UnsafeRawBufferPointer
+        private var index = 0
+
+        init(_ text: UnsafeRawBufferPointer) { unsafe self.text = unsafe text }
+
+        var isAtEnd: Bool { unsafe index == text.count }
+
+        private mutating func digit() -> Int? {
+            guard unsafe index < text.count, unsafe (0x30...0x39).contains(text[index]) else { return nil }
+            index += 1
+            return unsafe Int(text[index - 1]) - 0x30
+        }
+
+        mutating func digits(_ count: Int) -> Int? {
+            var value = 0
+            for _ in 0..<count {
+                guard let digit = digit() else { return nil }
+                value = value * 10 + digit
+            }
+            return value
+        }
+
+        mutating func skip(_ byte: UInt8) -> Bool {
+            guard unsafe index < text.count, unsafe text[index] == byte else { return false }
+            index += 1
+            return true
+        }
+
+        /// Any number of digits; those behind the ninth count for nothing.
+        mutating func fraction() -> Double? {
+            guard var value = digit() else { return nil }
+            var scale = 10.0
+            while let digit = digit() {
+                if scale < 1e9 { (value, scale) = (value * 10 + digit, scale * 10) }
+            }
+            return Double(value) / scale
+        }
+
+        /// `Z`, `+01:00` or nothing, in seconds.
+        mutating func offset() -> Int? {
+            if isAtEnd || skip(0x5A) { return 0 }
+            let sign = skip(0x2D) ? -1 : skip(0x2B) ? 1 : 0
+            guard sign != 0, let hour = digits(2), skip(0x3A), let minute = digits(2), hour < 24, minute < 60 else {
+                return nil
+            }
+            return sign * (hour * 3600 + minute * 60)
+        }
+    }
+}
+
+extension Int {
+    /// The quotient rounded down.
+    fileprivate func floorDivided(by divisor: Int) -> Int {
+        let quotient = self / divisor
+        return self % divisor < 0 ? quotient - 1 : quotient
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension DateText: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testWritesWhatSQLiteReads": testWritesWhatSQLiteReads,
+            "testReadsBackExactly": testReadsBackExactly,
+            "testReadsOtherForms": testReadsOtherForms,
+            "testRefusesWhatIsNoDate": testRefusesWhatIsNoDate,
+        ]
+    }
+
+    private static func read(_ text: String) -> Double? {
+        unsafe Array(text.utf8).withUnsafeBytes { unsafe secondsSince2001($0) }
+    }
+
+    private static func testWritesWhatSQLiteReads() throws {
+        let rows: [(Double, String)] = [
+            (0, "2001-01-01 00:00:00.000"), (-0.5, "2000-12-31 23:59:59.500"), (86_399.25, "2001-01-01 23:59:59.250"),
+            (817_022_296.125, "2026-11-22 06:38:16.125"), (-63_113_904_000, "0001-01-01 00:00:00.000"),
+            (252_423_993_599, "9999-12-31 23:59:59.000"),
+        ]
+        let connection = try SQLiteConnection.inMemory()
+        for (seconds, expected) in rows {
+            let text = try requireNotNil(text(secondsSince2001: seconds), "text")
+            expectEqual(text, expected, "\(seconds)")
+            let unix = try connection.value("SELECT unixepoch(?)", [text])
+            expectEqual(unix, .integer(Int64((seconds + secondsFrom1970To2001).rounded(.down))), text)
+        }
+        for seconds in [Double.nan, .infinity, -1e30, 252_423_993_600] {
+            expectNil(text(secondsSince2001: seconds), "\(seconds)")
+        }
+    }
+
+    private static func testReadsBackExactly() throws {
+        // Steps that meet every month, leap days, and fractions of any kind.
+        var seconds = -30_000_000_000.0
+        while seconds < 200_000_000_000 {
+            let text = try requireNotNil(text(secondsSince2001: seconds), "text")
+            // Nearer to 2001 than 100 days, doubles are finer than nanoseconds.
+            if abs(seconds) > 8_640_000 { expectEqual(read(text), seconds, text) }
+            seconds += 123_456_789.012_345_6
+        }
+    }
+
+    private static func testReadsOtherForms() {
+        let rows: [(String, Double)] = [
+            ("2001-01-01T00:00:00Z", 0), ("2001-01-01 00:00", 0), ("2001-01-01T01:00:00+01:00", 0),
+            ("2000-12-31 23:30:00.5-00:30", 0.5), ("2004-02-29 00:00:00", 99_705_600),
+        ]
+        for (text, seconds) in rows { expectEqual(read(text), seconds, text) }
+    }
+
+    private static func testRefusesWhatIsNoDate() {
+        for text in [
+            "", "2001", "2001-01-01", "2001-13-01 00:00", "2001-02-29 00:00", "2001-01-01 24:00", "2001-01-01 00:60",
+            "2001-01-01 00:00:60", "2001-01-01 00:00:00.", "2001-01-01 00:00x", "2001-01-01  00:00",
+            "2001-01-01 00:00+1",
+            "20010101T000000", "2001-00-01 00:00", "2001-01-00 00:00",
+        ] {
+            expectNil(read(text), text)
+        }
+    }
+}
+#endif

@@ -1,0 +1,177 @@
+// Reads the rows of a statement for `send`: not generic, so that only the loop over messages is specialised by sinks.
+
+import CSQLite
+import PlistStreaming
+
+/// One cell of a row; bytes are valid until the next one is read.
+@usableFromInline @unsafe
+enum RowCell {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(UnsafeRawBufferPointer)
+    case blob(UnsafeRawBufferPointer)
+    case bool(Bool)
+    case date(Double)
+}
+
+/// What the loop over rows needs, behind one address.
+@usableFromInline @unsafe
+struct RowState {
+    /// A column of the rows.
+    @usableFromInline @unsafe
+    struct Column {
+        /// The UTF-8 of the key.
+        @usableFromInline let key: UnsafeRawBufferPointer
+        /// Whether cells are mapped to other values than the stored ones, and whether these are Booleans.
+        let isMapped: Bool
+        let isBoolean: Bool
+    }
+
+    let handle: OpaquePointer
+    /// The number of the row, from 0; -1 before the first.
+    @usableFromInline var row = -1
+    /// The number of columns; known from the first row on.
+    @usableFromInline var columnCount = 0
+    @usableFromInline var columns: UnsafeMutablePointer<Column>
+}
+
+/// The rows of a statement, one after another.
+///
+/// A class, since a compiler crashes on the deinitializer of a noncopyable structure in a function that is inlined elsewhere.
+@usableFromInline @safe
+final class RowCursor {
+    // PERF: SQLite/reading; by address, since each access of a variable of a class is checked while the program runs.
+    @usableFromInline let state: UnsafeMutablePointer<RowState>
+    @usableFromInline let omitsNulls: Bool
+    private let statement: SQLiteStatement
+    private let options: SQLiteReadingOptions
+    private var mappings: [(mapping: SQLiteReadingOptions.ColumnMapping, isRequired: Bool)] = []
+
+    /// Begins at the first row, with the values that the parameters have.
+    @usableFromInline
+    init(_ statement: SQLiteStatement, _ options: SQLiteReadingOptions) throws(StreamError) {
+        do throws(SQLiteError) { try statement.beginSending() } catch { throw error.streamError(.cannotRead) }
+        self.statement = statement
+        self.options = options
+        omitsNulls = options.nulls == .omit
+        unsafe state = .allocate(capacity: 1)
+        // The columns come with the first row.
+        unsafe state.initialize(to: RowState(handle: statement.handle, columns: .allocate(capacity: 0)))
+    }
+
+    deinit {
+        for index in unsafe 0..<state.pointee.columnCount { unsafe state.pointee.columns[index].key.deallocate() }
+        unsafe state.pointee.columns.deallocate()
+        unsafe state.deallocate()
+    }
+
+    /// Leaves the statement, wherever it is.
+    @usableFromInline
+    func end() { statement.endSending() }
+
+    /// The keys of the columns.
+    var keys: [String] {
+        unsafe (0..<state.pointee.columnCount).map {
+            unsafe String(decoding: state.pointee.columns[$0].key, as: UTF8.self)
+        }
+    }
+
+    /// Moves to the next row; false after the last.
+    @usableFromInline
+    func next() throws(StreamError) -> Bool {
+        let code = unsafe sqlite3_step(state.pointee.handle)
+        guard code == SQLITE_ROW else {
+            if code == SQLITE_DONE { return false }
+            throw statement.makeError(code).streamError(.cannotRead)
+        }
+        unsafe state.pointee.row &+= 1
+        // Here and not before: the first step compiles the statement again when the schema has changed.
+        if unsafe state.pointee.row == 0 { try makeColumns() }
+        return true
+    }
+
+    private func makeColumns() throws(StreamError) {
+        let keys = try options.keys(for: statement.columnNames)
+        unsafe state.pointee.columns.deallocate()
+        unsafe state.pointee.columns = .allocate(capacity: keys.count)
+        for (index, key) in keys.enumerated() {
+            let (mapping, isRequired) = options.mapping(of: key, declaredType: statement.declaredType(at: index))
+            mappings.append((mapping, isRequired))
+            let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: key.utf8.count, alignment: 8)
+            unsafe copy.copyBytes(from: key.utf8)
+            unsafe (state.pointee.columns + index).initialize(
+                to: RowState.Column(
+                    key: UnsafeRawBufferPointer(copy), isMapped: mapping != .stored, isBoolean: mapping == .boolean))
+            unsafe state.pointee.columnCount = index + 1
+        }
+    }
+
+    // PERF: SQLite/reading; a cell costs one call that checks where it is, and one or two that do not.
+    /// A cell of the row.
+    @usableFromInline
+    func cell(at index: Int) throws(StreamError) -> RowCell {
+        // SAFETY: the statement is on a row, which is left by `next` only; the loop stays below the number of columns. A
+        // value is used by this thread only, as the whole connection is.
+        let value = unsafe sqlite3_column_value(state.pointee.handle, Int32(truncatingIfNeeded: index))
+        let cell: RowCell
+        switch unsafe sqlite3_value_type(value) {
+        case SQLITE_INTEGER:
+            let integer = unsafe sqlite3_value_int64(value)
+            if unsafe UInt64(bitPattern: integer) <= 1 && state.pointee.columns[index].isBoolean {
+                return unsafe .bool(integer == 1)
+            }
+            unsafe cell = .integer(integer)
+        case SQLITE_TEXT:
+            guard let address = unsafe sqlite3_value_text(value) else { throw noMemory() }
+            let bytes = unsafe UnsafeRawBufferPointer(start: address, count: Int(sqlite3_value_bytes(value)))
+            guard unsafe TextCheck.isUTF8(bytes) else {
+                throw StreamError(.invalidText, "the text is not valid UTF-8", path: path(index))
+            }
+            unsafe cell = unsafe .text(bytes)
+        case SQLITE_FLOAT:
+            unsafe cell = .real(sqlite3_value_double(value))
+        case SQLITE_BLOB:
+            let address = unsafe sqlite3_value_blob(value)
+            unsafe cell = .blob(
+                UnsafeRawBufferPointer(
+                    start: address ?? UnsafeRawPointer(emptyText), count: Int(sqlite3_value_bytes(value))))
+        default:
+            unsafe cell = .null
+        }
+        if unsafe state.pointee.columns[index].isMapped { return try unsafe mapped(cell, index) }
+        return unsafe cell
+    }
+
+    private func mapped(_ cell: RowCell, _ index: Int) throws(StreamError) -> RowCell {
+        let (mapping, isRequired) = mappings[index]
+        switch unsafe (mapping, cell) {
+        case (_, .null), (.stored, _):
+            return unsafe cell
+        case (.date(.text), .text(let text)):
+            if let seconds = unsafe DateText.secondsSince2001(text) { return unsafe .date(seconds) }
+        case (.date(.secondsSince1970), .integer(let value)):
+            return unsafe .date(Double(value) - secondsFrom1970To2001)
+        case (.date(.secondsSince1970), .real(let value)):
+            return unsafe .date(value - secondsFrom1970To2001)
+        case (.date(.secondsSince2001), .integer(let value)):
+            return unsafe .date(Double(value))
+        case (.date(.secondsSince2001), .real(let value)):
+            return unsafe .date(value)
+        default:
+            break
+        }
+        guard isRequired else { return unsafe cell }
+        let expected = mapping == .boolean ? "0 or 1" : "a date"
+        throw StreamError(.typeMismatch, "expected \(expected), found another value", path: path(index))
+    }
+
+    private func noMemory() -> StreamError { statement.makeError(SQLITE_NOMEM).streamError(.cannotRead) }
+
+    /// The path of a cell.
+    @usableFromInline
+    func path(_ index: Int) -> StreamPath {
+        let key = unsafe String(decoding: state.pointee.columns[index].key, as: UTF8.self)
+        return StreamPath([.index(unsafe max(0, state.pointee.row)), .key(key)])
+    }
+}

@@ -1,0 +1,279 @@
+// Conditions of rows in Swift: key paths and operators, whose values are bound as parameters.
+
+import PlistBuilding
+import PlistStreaming
+
+/// A condition of the rows of a type, such as `\.age > 30 && \.name == "Ada"`.
+///
+/// A key path stands for the column of its property, which must be stored and a member of the type. Values are bound as
+/// parameters, and dates are compared as the table stores them. `==` and `!=` treat nil like any other value, as in Swift; the
+/// other operators are never true for nil. Text is compared by its UTF-8 bytes, so by Unicode scalars.
+public struct SQLiteCondition<Row: StreamObject>: Sendable {
+    indirect enum Node: Sendable {
+        case compare(SQLiteMember, String, ScalarValue)
+        case isIn(SQLiteMember, [ScalarValue])
+        case between(SQLiteMember, ScalarValue, ScalarValue)
+        case like(SQLiteMember, String)
+        case and(Node, Node)
+        case or(Node, Node)
+        case not(Node)
+        case sql(String, [SQLiteValue])
+        /// A value that cannot be bound, which is thrown when the condition is used.
+        case invalid(StreamError)
+    }
+
+    let node: Node
+
+    init(_ node: Node) { self.node = node }
+
+    init<Value: StreamValue>(
+        _ property: KeyPath<Row, Value>, _ symbol: String, _ value: some StreamValue
+    ) {
+        do throws(StreamError) {
+            node = .compare(SQLiteMember(property), symbol, try ScalarSink.scalar(of: value))
+        } catch {
+            node = .invalid(error)
+        }
+    }
+
+    /// A condition in SQL, with values for its `?`; the escape for everything that has no operator.
+    ///
+    /// ```swift
+    /// try tasks.select(where: .sql("length(title) > ?", [20]))
+    /// ```
+    public static func sql(_ text: String, _ values: [SQLiteValue] = []) -> SQLiteCondition {
+        SQLiteCondition(.sql(text, values))
+    }
+
+    /// Whether a column matches a pattern of SQL, in which `%` is any text and `_` any character; ASCII case is ignored.
+    public static func like(_ property: KeyPath<Row, String>, _ pattern: String) -> SQLiteCondition {
+        SQLiteCondition(.like(SQLiteMember(property), pattern))
+    }
+
+    /// Whether a column matches a pattern of SQL; never for nil.
+    public static func like(_ property: KeyPath<Row, String?>, _ pattern: String) -> SQLiteCondition {
+        SQLiteCondition(.like(SQLiteMember(property), pattern))
+    }
+
+    /// Whether the value of a column is one of some; each is a parameter.
+    public static func isIn<Value: StreamValue>(
+        _ property: KeyPath<Row, Value>, _ values: some Sequence<Value>
+    ) -> SQLiteCondition {
+        do throws(StreamError) {
+            var scalars: [ScalarValue] = []
+            for value in values { scalars.append(try ScalarSink.scalar(of: value)) }
+            return SQLiteCondition(.isIn(SQLiteMember(property), scalars))
+        } catch {
+            return SQLiteCondition(.invalid(error))
+        }
+    }
+
+    /// Whether the value of a column is within a range, ends included.
+    public static func between<Value: StreamValue & Comparable>(
+        _ property: KeyPath<Row, Value>, _ range: ClosedRange<Value>
+    ) -> SQLiteCondition {
+        do throws(StreamError) {
+            return SQLiteCondition(
+                .between(
+                    SQLiteMember(property), try ScalarSink.scalar(of: range.lowerBound),
+                    try ScalarSink.scalar(of: range.upperBound)))
+        } catch {
+            return SQLiteCondition(.invalid(error))
+        }
+    }
+
+    /// Whether both conditions hold.
+    public static func && (left: SQLiteCondition, right: SQLiteCondition) -> SQLiteCondition {
+        SQLiteCondition(.and(left.node, right.node))
+    }
+
+    /// Whether one of the conditions holds.
+    public static func || (left: SQLiteCondition, right: SQLiteCondition) -> SQLiteCondition {
+        SQLiteCondition(.or(left.node, right.node))
+    }
+
+    /// Whether the condition does not hold; for values that are nil, neither may.
+    public static prefix func ! (condition: SQLiteCondition) -> SQLiteCondition {
+        SQLiteCondition(.not(condition.node))
+    }
+}
+
+/// Whether a column has a value; nil is a value like any other.
+public func == <Row: StreamObject, Value: StreamValue>(
+    property: KeyPath<Row, Value>, value: Value
+) -> SQLiteCondition<Row> { SQLiteCondition(property, "IS", value) }
+
+/// Whether a column has another value; nil is a value like any other.
+public func != <Row: StreamObject, Value: StreamValue>(
+    property: KeyPath<Row, Value>, value: Value
+) -> SQLiteCondition<Row> { SQLiteCondition(property, "IS NOT", value) }
+
+/// Whether a column has a smaller value.
+public func < <Row: StreamObject, Value: StreamValue & Comparable>(
+    property: KeyPath<Row, Value>, value: Value
+) -> SQLiteCondition<Row> { SQLiteCondition(property, "<", value) }
+
+/// Whether a column has a smaller value or this one.
+public func <= <Row: StreamObject, Value: StreamValue & Comparable>(
+    property: KeyPath<Row, Value>, value: Value
+) -> SQLiteCondition<Row> { SQLiteCondition(property, "<=", value) }
+
+/// Whether a column has a greater value.
+public func > <Row: StreamObject, Value: StreamValue & Comparable>(
+    property: KeyPath<Row, Value>, value: Value
+) -> SQLiteCondition<Row> { SQLiteCondition(property, ">", value) }
+
+/// Whether a column has a greater value or this one.
+public func >= <Row: StreamObject, Value: StreamValue & Comparable>(
+    property: KeyPath<Row, Value>, value: Value
+) -> SQLiteCondition<Row> { SQLiteCondition(property, ">=", value) }
+
+/// Whether a column has a smaller value; never for nil.
+public func < <Row: StreamObject, Value: StreamValue & Comparable>(
+    property: KeyPath<Row, Value?>, value: Value
+) -> SQLiteCondition<Row> { SQLiteCondition(property, "<", value) }
+
+/// Whether a column has a smaller value or this one; never for nil.
+public func <= <Row: StreamObject, Value: StreamValue & Comparable>(
+    property: KeyPath<Row, Value?>, value: Value
+) -> SQLiteCondition<Row> { SQLiteCondition(property, "<=", value) }
+
+/// Whether a column has a greater value; never for nil.
+public func > <Row: StreamObject, Value: StreamValue & Comparable>(
+    property: KeyPath<Row, Value?>, value: Value
+) -> SQLiteCondition<Row> { SQLiteCondition(property, ">", value) }
+
+/// Whether a column has a greater value or this one; never for nil.
+public func >= <Row: StreamObject, Value: StreamValue & Comparable>(
+    property: KeyPath<Row, Value?>, value: Value
+) -> SQLiteCondition<Row> { SQLiteCondition(property, ">=", value) }
+
+/// The order of rows by one column.
+public struct SQLiteOrder<Row: StreamObject>: Sendable {
+    let member: SQLiteMember
+    let isDescending: Bool
+
+    /// From the smallest value up; nil comes first.
+    public static func ascending<Value: StreamValue>(_ property: KeyPath<Row, Value>) -> SQLiteOrder {
+        SQLiteOrder(member: SQLiteMember(property), isDescending: false)
+    }
+
+    /// From the largest value down; nil comes last.
+    public static func descending<Value: StreamValue>(_ property: KeyPath<Row, Value>) -> SQLiteOrder {
+        SQLiteOrder(member: SQLiteMember(property), isDescending: true)
+    }
+}
+
+/// A new value for a column, as in `.set(\.done, true)`.
+public struct SQLiteAssignment<Row: StreamObject>: Sendable {
+    let member: SQLiteMember
+    let value: Result<ScalarValue, StreamError>
+
+    /// Sets the column of a property to a value.
+    public static func set<Value: StreamValue>(_ property: KeyPath<Row, Value>, _ value: Value) -> SQLiteAssignment {
+        let result: Result<ScalarValue, StreamError>
+        do throws(StreamError) {
+            result = .success(try ScalarSink.scalar(of: value))
+        } catch {
+            result = .failure(error)
+        }
+        return SQLiteAssignment(member: SQLiteMember(property), value: result)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum SQLiteConditionTests {
+    struct Animal: StreamObject, Equatable {
+        var id = 0
+        var name = ""
+        var age = 0
+        var note: String? = nil
+        var weight: Double? = nil
+        var isTame = false
+        var described: String { name + "!" }
+    }
+
+    static func animals() throws -> SQLiteTable<Animal> {
+        let table = try SQLiteTable<Animal>(try SQLiteConnection.inMemory(), "animals")
+        try table.insert([
+            Animal(id: 1, name: "Ämmer", age: 3, note: "x", weight: 1.5, isTame: true),
+            Animal(id: 2, name: "Bär", age: 12), Animal(id: 3, name: "cat", age: 7, note: "", weight: 4, isTame: true),
+            Animal(id: 4, name: "O'Hara \"; DROP TABLE animals", age: 30, weight: 0),
+        ])
+        return table
+    }
+}
+
+extension SQLiteConditionTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testComparesColumns": testComparesColumns,
+            "testBindsEveryValue": testBindsEveryValue,
+            "testRefusesPropertiesThatAreNoColumns": testRefusesPropertiesThatAreNoColumns,
+            "testCrossesTasks": testCrossesTasks,
+            "testOrdersAndLimits": testOrdersAndLimits,
+        ]
+    }
+
+    private static func testComparesColumns() throws {
+        let table = try animals()
+        let rows: [(SQLiteCondition<Animal>, [Int])] = [
+            (\.age > 7, [2, 4]), (\.age >= 7, [2, 3, 4]), (\.age < 7, [1]), (\.age <= 7, [1, 3]), (\.age == 7, [3]),
+            (\.age != 7, [1, 2, 4]), (\.note == nil, [2, 4]), (\.note != nil, [1, 3]), (\.note == "x", [1]),
+            (\.note != "x", [2, 3, 4]), (\.weight > 0, [1, 3]), (\.weight <= 1.5, [1, 4]), (\.weight < 0, []),
+            (\.weight >= 4, [3]), (\.isTame == true, [1, 3]), (!(\.isTame == true), [2, 4]),
+            (\.age > 3 && \.age < 12 || \.name == "Bär", [2, 3]), (.isIn(\.id, [4, 1, 9]), [1, 4]),
+            (.isIn(\.id, []), []), (.between(\.age, 3...7), [1, 3]), (.like(\.name, "%ä%"), [2]),
+            (.like(\.note, "X"), [1]), (.sql("length(name) = ?", [3]) && \.age > 7, [2]),
+            (\.name == "O'Hara \"; DROP TABLE animals", [4]), (\.name > "cat", [1]), (\.name < "a", [2, 4]),
+        ]
+        for (number, (condition, ids)) in rows.enumerated() {
+            expectEqual(
+                try table.select(where: condition, orderedBy: .ascending(\.id)).map(\.id), ids, "condition \(number)")
+            expectEqual(try table.count(where: condition), ids.count, "count of condition \(number)")
+        }
+    }
+
+    private static func testBindsEveryValue() throws {
+        let table = try animals()
+        var clause = SQLiteClause(table.members, .text)
+        try clause.append(\Animal.age > 3 && (\Animal.name == "x" || .isIn(\.id, [1, 2])))
+        expectEqual(clause.sql, #"(("age" > ?) AND (("name" IS ?) OR ("id" IN (?, ?))))"#, "SQL")
+        expectEqual(clause.values, [3, "x", 1, 2], "values")
+        let error = expectThrows(SQLiteError.self, "NaN") { _ = try table.count(where: \.weight == .nan) }
+        expectEqual(error?.code, .mismatch, "code")
+    }
+
+    private static func testRefusesPropertiesThatAreNoColumns() throws {
+        let error = expectThrows(SQLiteError.self, "a computed property") {
+            _ = try animals().count(where: \.described == "x")
+        }
+        expectEqual(error?.code, .misuse, "code")
+    }
+
+    private static func testCrossesTasks() async throws {
+        let condition: SQLiteCondition<Animal> = \.age > 7
+        let count = try await Task.detached { try animals().count(where: condition) }.value
+        expectEqual(count, 2, "rows found in another task")
+    }
+
+    private static func testOrdersAndLimits() throws {
+        let table = try animals()
+        expectEqual(
+            try table.select(orderedBy: .descending(\.isTame), .ascending(\.age)).map(\.id), [1, 3, 2, 4], "order")
+        expectEqual(try table.select(orderedBy: .descending(\.id), limit: 2, offset: 1).map(\.id), [3, 2], "a part")
+        expectEqual(try table.select(limit: 0), [], "nothing")
+        expectEqual(try table.select(orderedBy: .ascending(\.weight), offset: 1).count, 3, "without the first")
+        var trace = EventTrace()
+        try table.send(where: \.id == 2, to: &trace)
+        expectEqual(
+            trace.text,
+            #"[ { key "id" integer 2 key "name" string "Bär" key "age" integer 12 key "note" null key "weight" null "#
+                + #"key "isTame" false } ]"#, "messages")
+    }
+}
+#endif

@@ -1,0 +1,98 @@
+// What a connection is opened with. Everything that changes how SQLite behaves is visible here.
+
+import CSQLite
+
+/// How a connection opens its database, and how it behaves.
+public struct SQLiteOptions: Sendable {
+    /// What may be done with the file.
+    public enum Access: Sendable {
+        /// Read it; it must exist.
+        case readOnly
+        /// Read and write it; it must exist.
+        case readWrite
+        /// Read and write it; it is created when it does not exist.
+        case create
+    }
+
+    /// How a transaction is made atomic; see https://sqlite.org/pragma.html#pragma_journal_mode.
+    public enum JournalMode: String, Sendable {
+        case delete, truncate, persist, memory, wal, off
+    }
+
+    /// When changes are forced to the disk; see https://sqlite.org/pragma.html#pragma_synchronous.
+    public enum Synchronization: String, Sendable {
+        case off, normal, full, extra
+    }
+
+    /// What may be done with the file; `create` must be asked for, so that a wrong path is an error.
+    public var access: Access
+    /// The time to wait for locks of other connections before ``SQLiteResultCode/busy`` is thrown.
+    public var busyTimeout: Duration
+    /// The journal mode to set; nil leaves the database as it is. `wal` lets readers go on while one writes.
+    public var journalMode: JournalMode?
+    /// When changes are forced to the disk; nil leaves SQLite's default, which survives loss of power.
+    public var synchronization: Synchronization?
+    /// Whether foreign keys are enforced.
+    public var enforcesForeignKeys: Bool
+    /// Whether a name in double quotes that is no column is a string, a quirk of SQLite that hides mistakes.
+    public var allowsDoubleQuotedStrings: Bool
+    /// Whether errors show statements with the values bound to them.
+    public var showsBoundValues: Bool
+    /// The number of prepared statements that are kept for their next use.
+    public var statementCacheSize: Int
+
+    /// Makes options.
+    public init(
+        access: Access = .readWrite, busyTimeout: Duration = .seconds(5), journalMode: JournalMode? = nil,
+        synchronization: Synchronization? = nil, enforcesForeignKeys: Bool = true,
+        allowsDoubleQuotedStrings: Bool = false, showsBoundValues: Bool = false, statementCacheSize: Int = 32
+    ) {
+        self.access = access
+        self.busyTimeout = busyTimeout
+        self.journalMode = journalMode
+        self.synchronization = synchronization
+        self.enforcesForeignKeys = enforcesForeignKeys
+        self.allowsDoubleQuotedStrings = allowsDoubleQuotedStrings
+        self.showsBoundValues = showsBoundValues
+        self.statementCacheSize = statementCacheSize
+    }
+
+    /// SQLite's flags. A connection is used by one thread at a time, so it needs no mutex.
+    var flags: Int32 {
+        let access =
+            switch access {
+            case .readOnly: SQLITE_OPEN_READONLY
+            case .readWrite: SQLITE_OPEN_READWRITE
+            case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            }
+        return access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    }
+}
+
+/// A bound of a connection; see https://sqlite.org/c3ref/c_limit_attached.html.
+public enum SQLiteLimit: Int32, Sendable, CaseIterable {
+    /// The longest text, blob or row in bytes.
+    case length = 0
+    /// The longest statement in bytes.
+    case sqlLength
+    /// The largest number of columns of a table, index, or result.
+    case columnCount
+    /// The deepest expression.
+    case expressionDepth
+    /// The largest number of terms in a compound SELECT.
+    case compoundSelectCount
+    /// The largest number of instructions of a statement.
+    case instructionCount
+    /// The largest number of arguments of a function.
+    case functionArgumentCount
+    /// The largest number of attached databases.
+    case attachedCount
+    /// The longest pattern of LIKE and GLOB in bytes.
+    case patternLength
+    /// The largest index of a parameter.
+    case parameterCount
+    /// The deepest recursion of triggers.
+    case triggerDepth
+    /// The largest number of worker threads of a statement.
+    case workerThreadCount
+}

@@ -1,0 +1,108 @@
+// SQL text with any number of statements, prepared one after another, since each may need what the one before did.
+
+import CSQLite
+import PlistStreaming
+
+/// The statements of a text.
+struct SQLiteScript {
+    private let text: String
+    private let bytes: [UInt8]
+    /// The number of bytes before the next statement.
+    private(set) var byteOffset = 0
+
+    /// - Throws: `misuse` for a text with NUL, behind which SQLite would see nothing.
+    init(_ text: String) throws(SQLiteError) {
+        self.text = text
+        bytes = Array(text.utf8)
+        if let offset = bytes.firstIndex(of: 0) {
+            throw SQLiteError(.misuse, "found a NUL character in SQL", sql: text, byteOffset: offset)
+        }
+    }
+
+    /// Prepares the next statement; nil at the end.
+    mutating func next(of connection: SQLiteConnection) throws(SQLiteError) -> SQLiteStatement? {
+        let start = byteOffset
+        guard let handle = try unsafe nextHandle(of: connection) else { return nil }
+        return unsafe SQLiteStatement(connection, handle, sql: text, isKept: false, baseOffset: start)
+    }
+
+    /// Prepares the next statement, which the caller has to finalize; nil at the end.
+    mutating func nextHandle(of connection: SQLiteConnection) throws(SQLiteError) -> OpaquePointer? {
+        let database = try unsafe connection.requireHandle()
+        while byteOffset < bytes.count {
+            let start = byteOffset
+            var statement: OpaquePointer?
+            var next = start
+            // SAFETY: SQLite reads up to the count it is told; the end of the statement lies in the same buffer.
+            let code = unsafe bytes.withUnsafeBytes { buffer in
+                guard let base = buffer.baseAddress else { return SQLITE_MISUSE }
+                let first = unsafe (base + start).assumingMemoryBound(to: CChar.self)
+                var tail: UnsafePointer<CChar>?
+                let code = unsafe sqlite3_prepare_v3(
+                    database, first, Int32(clamping: bytes.count - start), 0, &statement, &tail)
+                if let tail = unsafe tail { next = unsafe start + (tail - first) }
+                return code
+            }
+            guard code == SQLITE_OK else {
+                throw unsafe SQLiteError.make(code, database, sql: text, baseOffset: start)
+            }
+            byteOffset = next > start ? next : bytes.count
+            // Space and comments give no statement.
+            if let statement = unsafe statement { return unsafe statement }
+        }
+        return nil
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension SQLiteScript: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFindsEveryStatement": testFindsEveryStatement,
+            "testPlacesErrorsInTheWholeText": testPlacesErrorsInTheWholeText,
+            "testRefusesNUL": testRefusesNUL,
+        ]
+    }
+
+    private static func count(_ text: String) throws -> Int {
+        let connection = try SQLiteConnection.inMemory()
+        var script = try SQLiteScript(text)
+        var count = 0
+        while try script.next(of: connection) != nil { count += 1 }
+        return count
+    }
+
+    private static func testFindsEveryStatement() throws {
+        let rows = [
+            ("", 0), (" ;; \n", 0), ("-- nothing", 0), ("SELECT 1", 1), ("SELECT 1; -- one\n", 1),
+            ("SELECT ';'; SELECT 2;", 2), ("/* a */ SELECT 'é' /* ; */;SELECT 2", 2),
+        ]
+        for (text, expected) in rows { expectEqual(try count(text), expected, text) }
+    }
+
+    private static func testPlacesErrorsInTheWholeText() throws {
+        let rows = [
+            ("SELEC 1", 0, "near \"SELEC\": syntax error"),
+            ("SELECT 1; SELECT 'é', nowhere", 23, "no such column: nowhere"),
+            ("SELECT 1;\nSELECT FROM", 17, "near \"FROM\": syntax error"),
+        ]
+        for (text, offset, message) in rows {
+            let error = expectThrows(SQLiteError.self, text) { _ = try count(text) }
+            expectEqual(error?.byteOffset, offset, "offset in \(text)")
+            expectEqual(error?.message, message, "message for \(text)")
+            expectEqual(error?.sql, text, "statement of \(text)")
+        }
+        let error = expectThrows(SQLiteError.self, "an unfinished statement") { _ = try count("SELECT") }
+        expectEqual(error?.message, "incomplete input", "message")
+    }
+
+    private static func testRefusesNUL() {
+        let error = expectThrows(SQLiteError.self, "NUL") { _ = try count("SELECT 1;\0DROP TABLE t") }
+        expectEqual(error?.byteOffset, 9, "offset")
+    }
+}
+#endif

@@ -1,0 +1,131 @@
+// The cells of the row that a statement is on, each as the type that the caller asks for or as the one it has.
+
+import CSQLite
+import PlistStreaming
+
+extension SQLiteStatement {
+    /// The storage class of a cell.
+    public enum CellType: Int32, Sendable {
+        case integer = 1
+        case real, text, blob, null
+    }
+
+    /// The name of a column, as SQLite gives it: that of the AS clause, or of the column without quotes.
+    ///
+    /// - Parameter column: From 0.
+    public func columnName(at column: Int) -> String {
+        precondition(column >= 0 && column < columnCount, "column out of range")
+        // SAFETY: nil only without memory; copied before the next call.
+        return unsafe sqlite3_column_name(handle, Int32(column)).map { unsafe String(cString: $0) } ?? ""
+    }
+
+    /// The names of all columns, in order.
+    public var columnNames: [String] { (0..<columnCount).map { columnName(at: $0) } }
+
+    /// The type that the table declares for a column; nil for expressions.
+    ///
+    /// - Parameter column: From 0.
+    public func declaredType(at column: Int) -> String? {
+        precondition(column >= 0 && column < columnCount, "column out of range")
+        // SAFETY: see columnName.
+        return unsafe sqlite3_column_decltype(handle, Int32(column)).map { unsafe String(cString: $0) }
+    }
+
+    private func cell(_ column: Int) -> Int32 {
+        precondition(isOnRow, "the statement is on no row")
+        precondition(column >= 0 && column < columnCount, "column out of range")
+        return Int32(truncatingIfNeeded: column)
+    }
+
+    /// The storage class of a cell.
+    public func type(at column: Int) -> CellType {
+        unsafe CellType(rawValue: sqlite3_column_type(handle, cell(column))) ?? .null
+    }
+
+    /// Whether a cell is null.
+    public func isNull(at column: Int) -> Bool { type(at: column) == .null }
+
+    /// A cell as an integer, by SQLite's conversion: text is read as far as it is a number, null is 0.
+    public func integer(at column: Int) -> Int64 { unsafe sqlite3_column_int64(handle, cell(column)) }
+
+    /// A cell as a real, by SQLite's conversion: text is read as far as it is a number, null is 0.
+    public func real(at column: Int) -> Double { unsafe sqlite3_column_double(handle, cell(column)) }
+
+    /// A cell as text, numbers by SQLite's conversion; nil for null.
+    ///
+    /// - Throws: `mismatch` when the text is not valid UTF-8; `noMemory`.
+    public func text(at column: Int) throws(SQLiteError) -> String? {
+        guard !isNull(at: column) else { return nil }
+        var result: String?
+        try withText(at: column) { (text) throws(SQLiteError) in result = String(validating: text) }
+        return result
+    }
+
+    /// A cell as bytes; nil for null. Text is its UTF-8.
+    ///
+    /// - Throws: `noMemory`.
+    public func blob(at column: Int) throws(SQLiteError) -> [UInt8]? {
+        guard !isNull(at: column) else { return nil }
+        var result: [UInt8] = []
+        try withBlob(at: column) { (bytes) throws(SQLiteError) in result = Array(copying: bytes) }
+        return result
+    }
+
+    /// A cell in its storage class.
+    ///
+    /// - Throws: What ``text(at:)`` and ``blob(at:)`` throw.
+    public func value(at column: Int) throws(SQLiteError) -> SQLiteValue {
+        switch type(at: column) {
+        case .null: .null
+        case .integer: .integer(integer(at: column))
+        case .real: .real(real(at: column))
+        case .text: .text(try text(at: column) ?? "")
+        case .blob: .blob(try blob(at: column) ?? [])
+        }
+    }
+
+    /// All cells of the row.
+    public func values() throws(SQLiteError) -> [SQLiteValue] {
+        var values: [SQLiteValue] = []
+        for column in 0..<columnCount { values.append(try value(at: column)) }
+        return values
+    }
+
+    /// Calls a closure with the UTF-8 of a cell without a copy; null is empty text.
+    ///
+    /// - Throws: `mismatch` when the text is not valid UTF-8; `noMemory`; what the closure throws.
+    public func withText(at column: Int, _ body: (RawSpan) throws(SQLiteError) -> Void) throws(SQLiteError) {
+        let index = cell(column)
+        // SAFETY: SQLite keeps the text until the next step, reset or conversion of the cell; the span stays in the closure.
+        let address = unsafe sqlite3_column_text(handle, index)
+        let count = unsafe Int(sqlite3_column_bytes(handle, index))
+        guard let address = unsafe address else {
+            if unsafe sqlite3_column_type(handle, index) != SQLITE_NULL { throw makeError(SQLITE_NOMEM) }
+            return try withEmptySpan(body)
+        }
+        let bytes = unsafe UnsafeRawBufferPointer(start: address, count: count)
+        guard unsafe TextCheck.isUTF8(bytes) else {
+            throw SQLiteError(.mismatch, "the text in column \(columnName(at: column)) is not valid UTF-8", sql: sql)
+        }
+        try unsafe body(bytes.bytes)
+    }
+
+    /// Calls a closure with the bytes of a cell without a copy; null is empty.
+    ///
+    /// - Throws: `noMemory`; what the closure throws.
+    public func withBlob(at column: Int, _ body: (RawSpan) throws(SQLiteError) -> Void) throws(SQLiteError) {
+        let index = cell(column)
+        // SAFETY: see withText. An empty blob has no address.
+        let address = unsafe sqlite3_column_blob(handle, index)
+        let count = unsafe Int(sqlite3_column_bytes(handle, index))
+        guard let address = unsafe address else {
+            if count > 0 { throw makeError(SQLITE_NOMEM) }
+            return try withEmptySpan(body)
+        }
+        try unsafe body(UnsafeRawBufferPointer(start: address, count: count).bytes)
+    }
+
+    private func withEmptySpan(_ body: (RawSpan) throws(SQLiteError) -> Void) throws(SQLiteError) {
+        try unsafe body(UnsafeRawBufferPointer(start: emptyText, count: 0).bytes)
+    }
+}

@@ -1,0 +1,133 @@
+// The parameters of a statement: by position, by name, and by type without a value in between.
+
+import CSQLite
+import PlistStreaming
+
+extension SQLiteStatement {
+    /// The largest index of a parameter.
+    public var parameterCount: Int { unsafe Int(sqlite3_bind_parameter_count(handle)) }
+
+    /// The name of a parameter with its prefix, such as `:id`; nil for `?`.
+    ///
+    /// - Parameter index: From 1, as in SQL.
+    public func parameterName(at index: Int) -> String? {
+        // SAFETY: SQLite returns nil for an index out of range; the name lives as long as the statement.
+        unsafe sqlite3_bind_parameter_name(handle, Int32(clamping: index)).map { unsafe String(cString: $0) }
+    }
+
+    /// The index of a named parameter, from 1; nil when there is none.
+    ///
+    /// - Parameter name: With the prefix it has in the SQL, or without.
+    public func parameterIndex(named name: String) -> Int? {
+        guard !name.isEmpty, !name.utf8.contains(0) else { return nil }
+        let prefixes = ":@$?".contains(name.first ?? " ") ? [""] : [":", "@", "$"]
+        for prefix in prefixes {
+            let index = unsafe sqlite3_bind_parameter_index(handle, prefix + name)
+            if index > 0 { return Int(index) }
+        }
+        return nil
+    }
+
+    /// Sets all parameters to null.
+    public func clearBindings() { unsafe sqlite3_clear_bindings(handle) }
+
+    /// Binds values to all parameters.
+    ///
+    /// - Throws: `range` when a parameter gets no value or a value no parameter; what binding a value throws.
+    public func bind(_ parameters: SQLiteParameters) throws(SQLiteError) {
+        switch parameters.content {
+        case .positional(let values):
+            guard values.count == parameterCount else {
+                throw SQLiteError(
+                    .range, "expected \(parameterCount) values for parameters, found \(values.count)", sql: sql)
+            }
+            for (offset, value) in values.enumerated() {
+                try bind(try value?.sqliteValue ?? .null, at: offset + 1)
+            }
+        case .named(let values):
+            var missing = Set(1...max(1, parameterCount))
+            for (name, value) in values {
+                guard let index = parameterIndex(named: name) else {
+                    throw SQLiteError(.range, "there is no parameter with the name of \(name)", sql: sql)
+                }
+                guard missing.remove(index) != nil else {
+                    throw SQLiteError(.range, "the parameter \(name) gets two values", sql: sql)
+                }
+                try bind(try value?.sqliteValue ?? .null, at: index)
+            }
+            if parameterCount > 0, let index = missing.min() {
+                let name = parameterName(at: index) ?? "\(index)"
+                throw SQLiteError(.range, "the parameter \(name) gets no value", sql: sql)
+            }
+        }
+    }
+
+    /// Binds a value to the parameter at an index, from 1.
+    ///
+    /// - Throws: `range`; `tooBig` beyond the limit of the connection; `mismatch` for text with NUL, which SQL functions
+    ///   would cut, and for NaN, which SQLite does not have.
+    public func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteError) {
+        switch value {
+        case .null: try bindNull(at: index)
+        case .integer(let value): try bind(value, at: index)
+        case .real(let value): try bind(value, at: index)
+        case .text(let value): try bind(value, at: index)
+        case .blob(let value):
+            // SAFETY: the span does not leave the closure.
+            try unsafe value.withUnsafeBufferPointer { (buffer) throws(SQLiteError) in
+                try bind(blob: unsafe UnsafeRawBufferPointer(buffer).bytes, at: index)
+            }
+        }
+    }
+
+    /// Binds null to the parameter at an index, from 1.
+    public func bindNull(at index: Int) throws(SQLiteError) {
+        try unsafe check(sqlite3_bind_null(handle, Int32(clamping: index)))
+    }
+
+    /// Binds an integer to the parameter at an index, from 1.
+    public func bind(_ value: Int64, at index: Int) throws(SQLiteError) {
+        try unsafe check(sqlite3_bind_int64(handle, Int32(clamping: index), value))
+    }
+
+    /// Binds a real to the parameter at an index, from 1.
+    public func bind(_ value: Double, at index: Int) throws(SQLiteError) {
+        guard !value.isNaN else {
+            throw SQLiteError(.mismatch, "expected a number, found NaN, which SQLite has not", sql: sql)
+        }
+        try unsafe check(sqlite3_bind_double(handle, Int32(clamping: index), value))
+    }
+
+    /// Binds a text to the parameter at an index, from 1.
+    public func bind(_ value: String, at index: Int) throws(SQLiteError) {
+        try value.withUTF8Span { (span) throws(SQLiteError) in try bind(text: span, at: index) }
+    }
+
+    /// Binds a text to the parameter at an index, from 1; the bytes are copied.
+    ///
+    /// - Parameter text: Valid UTF-8.
+    public func bind(text: RawSpan, at index: Int) throws(SQLiteError) {
+        if let offset = TextCheck.firstNUL(in: text) {
+            throw SQLiteError(.mismatch, TextCheck.foundNUL(at: offset).message, sql: sql)
+        }
+        // SAFETY: SQLite copies the bytes during the call; an empty span may have no address, which would mean null.
+        let code = unsafe text.withUnsafeBytes { buffer in
+            let address = unsafe buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
+            return unsafe sqlite3_bind_text64(
+                handle, Int32(clamping: index), address ?? emptyText, UInt64(buffer.count), csqlite_transient(),
+                UInt8(SQLITE_UTF8))
+        }
+        try check(code)
+    }
+
+    /// Binds a blob to the parameter at an index, from 1; the bytes are copied.
+    public func bind(blob: RawSpan, at index: Int) throws(SQLiteError) {
+        // SAFETY: see above.
+        let code = unsafe blob.withUnsafeBytes { buffer in
+            unsafe sqlite3_bind_blob64(
+                handle, Int32(clamping: index), buffer.baseAddress ?? UnsafeRawPointer(emptyText),
+                UInt64(buffer.count), csqlite_transient())
+        }
+        try check(code)
+    }
+}

@@ -1,0 +1,189 @@
+// A table whose rows are values of a type: binding, creating and checking it. Putting rows into it is in
+// `SQLiteTable+Inserting`, finding and changing them in `SQLiteTable+Rows`.
+
+import CSQLite
+import PlistBuilding
+import PlistStreaming
+
+/// A table whose columns are the members of a structure or class.
+///
+/// ```swift
+/// struct Task: StreamObject {
+///     var id: Int? = nil                  // INTEGER PRIMARY KEY: nil lets SQLite choose
+///     var title = ""                      // TEXT NOT NULL
+///     var done = false                    // BOOLEAN NOT NULL
+/// }
+///
+/// let tasks = try SQLiteTable<Task>(connection, "tasks")
+/// try tasks.insert([Task(title: "Paint"), Task(title: "Sand")])
+/// try tasks.update(.set(\.done, true), where: \.title == "Sand")
+/// let open = try tasks.select(where: \.done == false, orderedBy: .ascending(\.title))
+/// ```
+///
+/// Members are bound as everywhere in `PlistBuilding`: by reflection, or as `streamMembers` declares them. Integers become
+/// `INTEGER`, floating-point numbers `REAL`, Booleans `BOOLEAN` (0 and 1), strings `TEXT`, arrays of bytes `BLOB`, dates
+/// `DATETIME` (see ``SQLiteDateFormat``), types made from others as what they are made from; members that are not optional
+/// are `NOT NULL`. Members that are containers make the type no table: convert them, or leave them out.
+@safe
+public struct SQLiteTable<Row: StreamObject> {
+    /// The connection to the database.
+    public let connection: SQLiteConnection
+    /// The name of the table.
+    public let name: String
+    /// The names of the columns, in the order of the members.
+    public var columnNames: [String] { members.columns.map(\.name) }
+    /// The names of the columns of the primary key; none when the table has no declared one.
+    public let primaryKey: [String]
+    let options: SQLiteTableOptions
+    let members: MemberColumns
+
+    /// Binds a type to a table, which is created, or must fit the type when it is there.
+    ///
+    /// - Parameter name: Unless given, the name of the type.
+    /// - Throws: `schema` when the table does not fit, with every difference; `misuse` when the type cannot be a table.
+    public init(
+        _ connection: SQLiteConnection, _ name: String? = nil, options: SQLiteTableOptions = SQLiteTableOptions()
+    ) throws(SQLiteError) {
+        self.connection = connection
+        self.name = name ?? "\(Row.self)"
+        self.options = options
+        do throws(StreamError) {
+            members = try MemberColumns(Row.self, keyMapping: options.keyMapping)
+        } catch {
+            throw SQLiteError(error)
+        }
+        primaryKey = try Self.primaryKey(options, members)
+        let found = try connection.columns(ofTable: self.name)
+        if found.isEmpty {
+            guard options.missingTable == .create else {
+                throw SQLiteError(.error, "no such table: \(self.name)")
+            }
+            try connection.execute(try Self.creation(self.name, members, primaryKey, options))
+        } else {
+            try check(found)
+        }
+    }
+
+    private static func primaryKey(
+        _ options: SQLiteTableOptions, _ members: MemberColumns
+    ) throws(SQLiteError) -> [String] {
+        for column in members.columns {
+            if case .container(let words) = column.kind {
+                throw SQLiteError(
+                    .misuse, "\(Row.self).\(column.name) is \(words), which no column holds; convert it or leave it out"
+                )
+            }
+        }
+        guard let keys = options.primaryKey else {
+            return members.columns.contains { $0.name == "id" && $0.kind == .integer } ? ["id"] : []
+        }
+        for key in keys where !members.columns.contains(where: { $0.name == key }) {
+            throw SQLiteError(.misuse, "the primary key \(key) is no column of \(Row.self)")
+        }
+        return keys
+    }
+
+    // MARK: Schema
+
+    /// The statement that creates the table for the type.
+    public var creationSQL: String {
+        get throws(SQLiteError) { try Self.creation(name, members, primaryKey, options) }
+    }
+
+    private static func creation(
+        _ name: String, _ members: MemberColumns, _ primaryKey: [String], _ options: SQLiteTableOptions
+    ) throws(SQLiteError) -> String {
+        var parts: [String] = []
+        let rowID = rowIDColumn(members, primaryKey)
+        for column in members.columns {
+            var part = try SQLiteName.quoted(column.name)
+            let type = declaredType(column.kind)
+            if !type.isEmpty { part += " \(type)" }
+            if column.name == rowID {
+                part += " PRIMARY KEY"
+            } else if !column.isOptional {
+                part += " NOT NULL"
+            } else if primaryKey.contains(column.name) {
+                throw SQLiteError(
+                    .misuse,
+                    "\(Row.self).\(column.name) is optional, but a part of a primary key that SQLite cannot choose")
+            }
+            parts.append(part)
+        }
+        if !primaryKey.isEmpty, rowID == nil { parts.append("PRIMARY KEY (\(try SQLiteName.list(primaryKey)))") }
+        for columns in options.uniqueColumns { parts.append("UNIQUE (\(try SQLiteName.list(columns)))") }
+        return "CREATE TABLE \(try SQLiteName.quoted(name)) (\(parts.joined(separator: ", ")))"
+    }
+
+    /// The column that is the row id: the only one of the primary key, when it is of integers.
+    static func rowIDColumn(_ members: MemberColumns, _ primaryKey: [String]) -> String? {
+        guard primaryKey.count == 1 else { return nil }
+        return members.columns.first { $0.name == primaryKey[0] && $0.kind == .integer }?.name
+    }
+
+    private static func declaredType(_ kind: MemberColumn.Kind) -> String {
+        switch kind {
+        case .integer: "INTEGER"
+        case .real: "REAL"
+        case .bool: "BOOLEAN"
+        case .string: "TEXT"
+        case .data: "BLOB"
+        case .date: "DATETIME"
+        case .any, .container: ""
+        }
+    }
+
+    /// Compares the table with the type, and throws all differences at once.
+    private func check(_ found: [SQLiteColumn]) throws(SQLiteError) {
+        var differences: [String] = []
+        for member in members.columns {
+            guard let column = found.first(where: { $0.name == member.name }) else {
+                let similar = found.first { $0.name.lowercased() == member.name.lowercased() }?.name
+                differences.append("there is no column \(member.name)" + (similar.map { ", only \($0)" } ?? ""))
+                continue
+            }
+            if column.isGenerated { differences.append("the column \(member.name) is computed") }
+            if !accepts(member.kind, column.affinity) {
+                let type = column.declaredType.isEmpty ? "no type" : column.declaredType
+                differences.append(
+                    "the column \(member.name) has \(type), expected \(Self.declaredType(member.kind))")
+            }
+            let isRowID =
+                column.primaryKeyIndex == 1 && found.filter { $0.primaryKeyIndex > 0 }.count == 1
+                && column.declaredType.uppercased() == "INTEGER"
+            if column.isNotNull, member.isOptional, !isRowID {
+                differences.append("the column \(member.name) is NOT NULL, the member is optional")
+            } else if !column.isNotNull, !member.isOptional, !isRowID {
+                differences.append("the column \(member.name) may be null, the member is not optional")
+            }
+        }
+        for column in found where column.isNotNull && column.defaultExpression == nil && !column.isGenerated {
+            if !members.columns.contains(where: { $0.name.lowercased() == column.name.lowercased() }) {
+                differences.append(
+                    "the column \(column.name) is NOT NULL without a default, and there is no such member")
+            }
+        }
+        let key = found.filter { $0.primaryKeyIndex > 0 }.sorted { $0.primaryKeyIndex < $1.primaryKeyIndex }.map(\.name)
+        if key != primaryKey, !(options.primaryKey == nil && primaryKey.isEmpty) {
+            differences.append(
+                "the primary key is (\(key.joined(separator: ", "))), expected (\(primaryKey.joined(separator: ", ")))")
+        }
+        guard differences.isEmpty else {
+            throw SQLiteError(
+                .schema, "the table \(name) does not fit \(Row.self): " + differences.joined(separator: "; "))
+        }
+    }
+
+    /// Whether values of a kind are stored unchanged in a column.
+    private func accepts(_ kind: MemberColumn.Kind, _ affinity: SQLiteColumn.Affinity) -> Bool {
+        switch kind {
+        case .integer, .bool: [.integer, .numeric, .blob].contains(affinity)
+        case .real: [.real, .numeric, .integer, .blob].contains(affinity)
+        case .string: [.text, .blob].contains(affinity)
+        case .data, .any, .container: affinity == .blob
+        case .date:
+            options.dateFormat == .text
+                ? [.text, .numeric, .blob].contains(affinity) : [.real, .numeric, .blob].contains(affinity)
+        }
+    }
+}

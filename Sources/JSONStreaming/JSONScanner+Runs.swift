@@ -145,6 +145,29 @@ extension JSONScanner {
                             next = isInDictionary ? .value : Self.elementState(isInDictionary, isFirst)
                             break scan
                         }
+                        // PERF: JSONRecords; records of plain members go straight to where the sink has memory for them.
+                        if byte == UInt8(ascii: "{"), let port = try sink.beginRecords() {
+                            let isInArray = nesting.depth > 0 && !isInDictionary
+                            let end = RecordScan.scan(
+                                bytes, from: offset, into: port, isInArray: isInArray,
+                                limit: options.limits.stringByteCount)
+                            token = end.offset &- 1
+                            try sink.endRecords()
+                            offset = end.offset
+                            if end.isOpen {
+                                isInDictionary = true
+                                nesting.push(isDictionary: true)
+                                isFirst = true
+                                isAfterValue = end.isAfterValue
+                                continue scan
+                            }
+                            guard nesting.depth > 0, offset <= last else {
+                                next = .afterValue
+                                break scan
+                            }
+                            isAfterValue = true
+                            continue scan
+                        }
                         isInDictionary = byte == UInt8(ascii: "{")
                         nesting.push(isDictionary: isInDictionary)
                         if isInDictionary { try sink.beginDictionary() } else { try sink.beginArray() }

@@ -30,6 +30,9 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     @usableFromInline let rowDepth: Int
     private let keys: KeySet
     private let depthLimit: Int
+    /// The columns as readers of text store values in them, and what such a reader is lent.
+    private let members: RecordMembers
+    private let records: UnsafeMutablePointer<RecordState>
 
     /// Makes a builder.
     /// - Parameters:
@@ -53,6 +56,10 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         }
         self.keys = keys
         self.depthLimit = depthLimit
+        unsafe members = RecordMembers(
+            types.enumerated().map { index, type in (name: keys[index], kind: type.kind, offset: 0) })
+        unsafe records = .allocate(capacity: 1)
+        unsafe records.initialize(to: RecordState())
         rowDepth = depth + 1
     }
 
@@ -62,6 +69,10 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
             unsafe columns[index].name.deallocate()
         }
         unsafe columns.deallocate()
+        unsafe members.deallocate()
+        unsafe records.pointee.deallocate()
+        unsafe records.deinitialize(count: 1)
+        unsafe records.deallocate()
     }
 
     /// The number of complete rows.
@@ -78,6 +89,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
             unsafe columns[index] = ColumnBuffer(name: buffer.name, type: buffer.type)
         }
         defer { row = 0 }
+        unsafe records.pointee.expectedCount = 0
         return Columns(columns: result, rowCount: row)
     }
 
@@ -200,18 +212,8 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     @inlinable
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         guard openRow(.string) else { return try refuse { "a string" } }
-        let byteCount = utf8.byteCount
-        if unsafe columns[current].textCapacity &- columns[current].textCount < byteCount {
-            unsafe columns[current].growText(by: byteCount)
-        }
-        // SAFETY: the two checks above have made room for the text and its end.
-        unsafe utf8.withUnsafeBytes { bytes in
-            if let start = bytes.baseAddress {
-                unsafe (columns[current].text + columns[current].textCount).copyMemory(
-                    from: start, byteCount: byteCount)
-            }
-        }
-        unsafe columns[current].textCount &+= byteCount
+        unsafe columns[current].appendText(utf8)
+        // SAFETY: see writeInteger.
         unsafe columns[current].values.storeBytes(
             of: columns[current].textCount, toByteOffset: 8 &* columns[current].count, as: Int.self)
         unsafe columns[current].count &+= 1
@@ -240,6 +242,47 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try refuse { "data" } }
     /// Refuses a date, for which there are no columns.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) { try refuse { "a date" } }
+
+    // MARK: Records
+
+    /// Lends the memory of the columns to a reader that stores plain members itself.
+    public mutating func beginRecords() throws(StreamError) -> RecordPort? {
+        guard depth == rowDepth - 1, unsafe columns.count == members.count, depth < depthLimit else { return nil }
+        var room = Int.max
+        for index in unsafe columns.indices {
+            if unsafe columns[index].count == columns[index].capacity {
+                unsafe columns[index].grow(expecting: records.pointee.expectedCount)
+            }
+            unsafe room = min(room, columns[index].capacity - columns[index].count)
+            // SAFETY: the columns stay at their addresses as long as the builder lives.
+            let column = unsafe (columns.baseAddress.unsafelyUnwrapped + index)
+            let values = unsafe column.pointee.values
+            unsafe members.start[index].offset = Int(bitPattern: values) + row * column.pointee.stride
+            unsafe members.start[index].column =
+                column.pointee.type == .string ? UnsafeMutableRawPointer(column) : nil
+        }
+        guard room < .max else { return nil }
+        unsafe records.pointee.members = members.start
+        unsafe records.pointee.memberCount = members.count
+        unsafe records.pointee.base = 0
+        unsafe records.pointee.stride = 8
+        unsafe records.pointee.room = room
+        unsafe records.pointee.complete = members.count == 64 ? .max : 1 << UInt64(members.count) - 1
+        return unsafe RecordPort(UnsafeMutableRawPointer(records))
+    }
+
+    /// Takes the rows that a reader has stored; the last one may be open.
+    public mutating func endRecords() throws(StreamError) {
+        let doneCount = unsafe records.pointee.doneCount
+        row += doneCount
+        for index in unsafe columns.indices { unsafe columns[index].count += doneCount }
+        guard unsafe records.pointee.isOpen else { return }
+        (depth, current) = (depth + 1, -1)
+        unsafe next = records.pointee.next
+        let seen = unsafe records.pointee.seen
+        filled = seen.nonzeroBitCount
+        for index in unsafe columns.indices where seen & 1 << UInt64(index) != 0 { unsafe columns[index].count += 1 }
+    }
 
     // MARK: Errors
 

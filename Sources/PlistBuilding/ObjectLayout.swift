@@ -26,6 +26,8 @@ final class ObjectLayout {
     let keys: KeySet
     /// The members in the order of declaration.
     let members: UnsafeMutableBufferPointer<BoundMember>
+    /// The members as readers of text store them.
+    let records: RecordMembers
     /// The declared members, for those without an offset.
     let declared: [StreamMember]?
     /// One bit for each of the first 64 members.
@@ -38,7 +40,7 @@ final class ObjectLayout {
     let isFilledMemberwise: Bool
     /// A value with its defaults, of which missing members are copied; nil when they may hold objects.
     let defaults: UnsafeMutableRawPointer?
-    /// Whether an object that nobody kept can be set back to its defaults.
+    /// Whether a value that nobody kept can be set back to its defaults.
     let isResettable: Bool
     private let plans: [StreamPlan]
     private let operations: ValueOperations
@@ -65,6 +67,15 @@ final class ObjectLayout {
                 at: index,
                 to: BoundMember(name: name, fast: isFast ? plan.fast : .none, offset: offsets[index], plan: plan))
         }
+        // Strings are stored by readers only where their memory is known.
+        let knowsStrings = SmallText.checked.isLayoutKnown
+        let bound = unsafe members
+        unsafe records = RecordMembers(
+            bound.indices.map { index in
+                let fast = unsafe bound[index].fast
+                let isUnknown = !knowsStrings && (fast == .string || fast == .optionalString)
+                return (name: names[index], kind: isUnknown ? .none : fast, offset: max(offsets[index], 0))
+            })
         allMembers = plans.count >= 64 ? .max : 1 << UInt64(plans.count) - 1
         requiredMembers = required
         var nonOptional: UInt64 = 0
@@ -76,8 +87,8 @@ final class ObjectLayout {
         let isValueLike = isCovered && plans.allSatisfy(\.isValueLike)
         let hasOffsets = offsets.allSatisfy { $0 >= 0 }
         isFilledMemberwise = !isClass && isValueLike && hasOffsets && plans.count <= 64
-        isResettable = isClass && isValueLike && hasOffsets
-        if isFilledMemberwise || isResettable {
+        isResettable = isValueLike && hasOffsets && plans.count <= 64
+        if isResettable {
             // SAFETY: room for one value, made at once and destroyed with this layout.
             let memory = unsafe UnsafeMutableRawPointer.allocate(
                 byteCount: max(operations.size, 1), alignment: operations.alignment)
@@ -95,6 +106,7 @@ final class ObjectLayout {
         }
         for index in unsafe members.indices { unsafe members[index].name.deallocate() }
         unsafe members.deallocate()
+        unsafe records.deallocate()
     }
 
     /// The start of the members: the structure itself, or the memory of the object that a reference leads to.

@@ -32,6 +32,9 @@ package struct ColumnBuffer {
     /// The bytes of the name, which the builder owns.
     @usableFromInline let name: UnsafeRawBufferPointer
     @usableFromInline let type: ColumnType
+    /// The dictionary that has the member, and the one that the member is besides; see `ColumnNames`.
+    @usableFromInline let level: Int
+    @usableFromInline let inner: Int
     /// The number of rows that have a value or null.
     @usableFromInline var count = 0
     @usableFromInline var capacity = 0
@@ -44,9 +47,11 @@ package struct ColumnBuffer {
     @usableFromInline var nulls: UnsafeMutablePointer<UInt64>
     @usableFromInline var nullCount = 0
 
-    init(name: UnsafeRawBufferPointer, type: ColumnType) {
+    init(name: UnsafeRawBufferPointer, type: ColumnType, level: Int, inner: Int) {
         unsafe self.name = name
         unsafe self.type = type
+        unsafe self.level = level
+        unsafe self.inner = inner
         unsafe values = Self.resized(nil, 0)
         unsafe text = Self.resized(nil, 0)
         unsafe nulls = Self.resized(nil, 0).assumingMemoryBound(to: UInt64.self)
@@ -140,6 +145,12 @@ package struct ColumnBuffer {
         if unsafe type == .string {
             unsafe textCount = count == 0 ? 0 : values.load(fromByteOffset: 8 * (count - 1), as: Int.self)
         }
+    }
+
+    /// Takes back all rows, and keeps the memory.
+    mutating func removeAll() {
+        unsafe nulls.update(repeating: 0, count: capacity / 64)
+        unsafe (count, textCount, nullCount) = (0, 0, 0)
     }
 
     /// Adds a null, whose value in memory is zero.

@@ -12,8 +12,11 @@ import StringTables
 /// ```
 ///
 /// A member that is missing or null is null in its row, so columns never shift. Members that are no columns are skipped
-/// with all they contain; of a key that comes twice the last value counts. A value of another type than its column, a
+/// with all they contain; of a column that comes twice the last value counts. A value of another type than its column, a
 /// container included, is an error with its path; integers are also reals.
+///
+/// A point in a name goes into an inner dictionary: `address.zip` is the member `zip` of the member `address`. A key
+/// that has a point itself stands for the column of that name as well.
 @safe
 public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// The columns, whose memory belongs to the builder.
@@ -28,11 +31,19 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     @usableFromInline var depth = 0
     /// The depth of rows, plus 1: that of their members.
     @usableFromInline let rowDepth: Int
-    private let keys: KeySet
-    private let depthLimit: Int
+    /// The dictionary that is the row or within it, of which members come.
+    @usableFromInline var level = 0
+    /// The depth of the members of that dictionary.
+    @usableFromInline var levelDepth: Int
+    /// The dictionary that the value to come opens, if it is one; -1 for none.
+    @usableFromInline var inner = -1
+    /// The dictionaries around the one of which members come.
+    private var outer: [Int] = []
+    let names: ColumnNames
+    let depthLimit: Int
     /// The columns as readers of text store values in them, and what such a reader is lent.
-    private let members: RecordMembers
-    private let records: UnsafeMutablePointer<RecordState>
+    let members: RecordMembers
+    let records: UnsafeMutablePointer<RecordState>
 
     /// Makes a builder.
     /// - Parameters:
@@ -45,22 +56,27 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
 
     /// Makes a builder of columns that are not known before the program runs.
     public init(columns declared: [(name: String, type: ColumnType)], depth: Int = 1, depthLimit: Int = 1_024) {
-        var keys = KeySet()
-        let types = declared.filter { keys.insert($0.name).inserted }.map(\.type)
+        var names = ColumnNames()
+        let types = declared.filter { names.add($0.name) }.map(\.type)
         unsafe columns = .allocate(capacity: types.count)
         for (index, type) in types.enumerated() {
-            let name = UnsafeMutableRawBufferPointer.allocate(byteCount: keys[index].utf8.count, alignment: 8)
-            unsafe name.copyBytes(from: keys[index].utf8)
+            let place = names.places[index]
+            let name = UnsafeMutableRawBufferPointer.allocate(byteCount: place.name.utf8.count, alignment: 8)
+            unsafe name.copyBytes(from: place.name.utf8)
+            let inner = place.name.withUTF8Span { names.target(of: $0, at: place.level).level }
             unsafe columns.initializeElement(
-                at: index, to: ColumnBuffer(name: UnsafeRawBufferPointer(name), type: type))
+                at: index,
+                to: ColumnBuffer(
+                    name: UnsafeRawBufferPointer(name), type: type, level: place.level, inner: inner))
         }
-        self.keys = keys
+        self.names = names
         self.depthLimit = depthLimit
+        rowDepth = depth + 1
+        levelDepth = depth + 1
         unsafe members = RecordMembers(
-            types.enumerated().map { index, type in (name: keys[index], kind: type.kind, offset: 0) })
+            types.enumerated().map { index, type in (name: names.places[index].name, kind: type.kind, offset: 0) })
         unsafe records = .allocate(capacity: 1)
         unsafe records.initialize(to: RecordState())
-        rowDepth = depth + 1
     }
 
     deinit {
@@ -85,12 +101,21 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         var result: [Column] = []
         for index in unsafe columns.indices {
             let buffer = unsafe columns[index]
-            unsafe result.append(Column(ColumnMemory(buffer), name: keys[index]))
-            unsafe columns[index] = ColumnBuffer(name: buffer.name, type: buffer.type)
+            unsafe result.append(Column(ColumnMemory(buffer), name: names.paths[index]))
+            unsafe columns[index] = ColumnBuffer(
+                name: buffer.name, type: buffer.type, level: buffer.level, inner: buffer.inner)
         }
         defer { row = 0 }
         unsafe records.pointee.expectedCount = 0
         return Columns(columns: result, rowCount: row)
+    }
+
+    /// Forgets all rows, also after an error, and keeps the memory for the next ones.
+    public mutating func reset() {
+        for index in unsafe columns.indices { unsafe columns[index].removeAll() }
+        (row, depth, current, inner) = (0, 0, -1, -1)
+        (level, levelDepth) = (0, rowDepth)
+        outer = []
     }
 
     // MARK: Messages
@@ -124,27 +149,40 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     public mutating func endArray() throws(StreamError) { try endContainer() }
 
     private mutating func beginContainer(_ kind: String) throws(StreamError) {
-        if depth == rowDepth && current >= 0 { throw mismatch(kind) }
         guard depth < depthLimit else {
             throw StreamError(.limitExceeded, "containers are nested deeper than \(depthLimit)")
         }
+        if inner >= 0 && kind == "a dictionary" {
+            outer.append(level)
+            level = inner
+            levelDepth = depth + 1
+        } else if current >= 0 || inner >= 0 {
+            throw mismatch(kind)
+        }
         depth += 1
-        current = -1
+        (current, inner) = (-1, -1)
     }
 
     private mutating func endContainer() throws(StreamError) {
         guard depth > 0 else { throw StreamError(.misuse, "got the end of a container, but none is open") }
+        if depth == levelDepth, let around = outer.popLast() {
+            level = around
+            levelDepth = depth - 1
+        }
         depth -= 1
-        current = -1
+        (current, inner) = (-1, -1)
     }
 
     // PERF: JSONRecords/columns; inlinable messages, so that a reader of another package stores values in its loop.
     /// Names the value that follows.
     @inlinable
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        guard depth == rowDepth else { return }
-        if unsafe next < columns.count, unsafe NameComparison.isEqual(columns[next].name, utf8) {
+        guard depth == levelDepth else { return }
+        if unsafe next < columns.count && columns[next].level == level,
+            unsafe NameComparison.isEqual(columns[next].name, utf8)
+        {
             current = next
+            unsafe inner = columns[next].inner
             next &+= 1
         } else {
             findColumn(utf8)
@@ -153,7 +191,8 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
 
     @usableFromInline
     mutating func findColumn(_ key: RawSpan) {
-        current = keys.index(of: key) ?? -1
+        let target = names.target(of: key, at: level)
+        (current, inner) = (target.column, target.level)
         if current >= 0 { next = current + 1 }
     }
 
@@ -222,7 +261,13 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
 
     /// Adds null.
     public mutating func writeNull() throws(StreamError) {
-        guard current >= 0 else { return try refuse { "null" } }
+        guard current >= 0 else {
+            if inner >= 0 {
+                inner = -1
+                return
+            }
+            return try refuse { "null" }
+        }
         if unsafe columns[current].count != row { removeDuplicate() }
         unsafe columns[current].appendNull()
         filled += 1
@@ -243,65 +288,28 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// Refuses a date, for which there are no columns.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) { try refuse { "a date" } }
 
-    // MARK: Records
-
-    /// Lends the memory of the columns to a reader that stores plain members itself.
-    public mutating func beginRecords() throws(StreamError) -> RecordPort? {
-        guard depth == rowDepth - 1, unsafe columns.count == members.count, depth < depthLimit else { return nil }
-        var room = Int.max
-        for index in unsafe columns.indices {
-            if unsafe columns[index].count == columns[index].capacity {
-                unsafe columns[index].grow(expecting: records.pointee.expectedCount)
-            }
-            unsafe room = min(room, columns[index].capacity - columns[index].count)
-            // SAFETY: the columns stay at their addresses as long as the builder lives.
-            let column = unsafe (columns.baseAddress.unsafelyUnwrapped + index)
-            let values = unsafe column.pointee.values
-            unsafe members.start[index].offset = Int(bitPattern: values) + row * column.pointee.stride
-            unsafe members.start[index].column =
-                column.pointee.type == .string ? UnsafeMutableRawPointer(column) : nil
-        }
-        guard room < .max else { return nil }
-        unsafe records.pointee.members = members.start
-        unsafe records.pointee.memberCount = members.count
-        unsafe records.pointee.base = 0
-        unsafe records.pointee.stride = 8
-        unsafe records.pointee.room = room
-        unsafe records.pointee.complete = members.count == 64 ? .max : 1 << UInt64(members.count) - 1
-        return unsafe RecordPort(UnsafeMutableRawPointer(records))
-    }
-
-    /// Takes the rows that a reader has stored; the last one may be open.
-    public mutating func endRecords() throws(StreamError) {
-        let doneCount = unsafe records.pointee.doneCount
-        row += doneCount
-        for index in unsafe columns.indices { unsafe columns[index].count += doneCount }
-        guard unsafe records.pointee.isOpen else { return }
-        (depth, current) = (depth + 1, -1)
-        unsafe next = records.pointee.next
-        let seen = unsafe records.pointee.seen
-        filled = seen.nonzeroBitCount
-        for index in unsafe columns.indices where seen & 1 << UInt64(index) != 0 { unsafe columns[index].count += 1 }
-    }
-
     // MARK: Errors
 
     /// Skips a value that is in no column, and refuses one of another type, or one where a row should be.
     @usableFromInline @inline(never)
     mutating func refuse(_ found: () -> String) throws(StreamError) {
-        if current >= 0 { throw mismatch(found()) }
+        if current >= 0 || inner >= 0 { throw mismatch(found()) }
         if depth == rowDepth - 1 { throw located("expected a dictionary, found \(found())") }
     }
 
     private func mismatch(_ found: String) -> StreamError {
-        let expected =
+        let expected: String
+        if current < 0 {
+            expected = "a dictionary"
+        } else {
             switch unsafe columns[current].type {
-            case .integer: "an integer"
-            case .real: "a number"
-            case .bool: "a Boolean"
-            case .string: "a string"
+            case .integer: expected = "an integer"
+            case .real: expected = "a number"
+            case .bool: expected = "a Boolean"
+            case .string: expected = "a string"
             }
-        let path = StreamPath(rowPath.steps + [.key(keys[current])])
+        }
+        let path = StreamPath(rowPath.steps + (current < 0 ? names.steps(toLevel: inner) : names.steps(to: current)))
         return StreamError(.typeMismatch, "expected \(expected), found \(found)", path: path)
     }
 
@@ -309,45 +317,6 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
 
     /// The path of the row; rows are numbered through, whatever containers are around them.
     private var rowPath: StreamPath { rowDepth == 1 ? StreamPath() : StreamPath([.index(row)]) }
-}
-
-/// Comparing the name that is expected with the key that came.
-@usableFromInline
-enum NameComparison {
-    @inlinable @inline(__always)  // PERF: JSONRecords/structures; the guessed name costs two loads and no look-up.
-    static func isEqual(_ name: UnsafeRawBufferPointer, _ key: RawSpan) -> Bool {
-        let count = name.count
-        guard key.byteCount == count else { return false }
-        // SAFETY: both have `count` bytes, and each branch loads only below the count it has just checked.
-        if count >= 8 {
-            var offset = 0
-            while offset &+ 8 < count {
-                let left = unsafe name.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-                guard unsafe left == key.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self) else {
-                    return false
-                }
-                offset &+= 8
-            }
-            return unsafe name.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
-                == key.unsafeLoadUnaligned(fromUncheckedByteOffset: count &- 8, as: UInt64.self)
-        } else if count >= 4 {
-            let start =
-                unsafe name.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
-                ^ key.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt32.self)
-            let end =
-                unsafe name.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
-                ^ key.unsafeLoadUnaligned(fromUncheckedByteOffset: count &- 4, as: UInt32.self)
-            return start | end == 0
-        }
-        var offset = 0
-        while offset < count {
-            guard unsafe name[offset] == key.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self) else {
-                return false
-            }
-            offset &+= 1
-        }
-        return true
-    }
 }
 
 // MARK: - In-class tests
@@ -366,7 +335,9 @@ extension ColumnsBuilder: SelfTesting {
             "testRejectsOtherTypesWithPath": testRejectsOtherTypesWithPath,
             "testGrows": testGrows,
             "testFindsRowsAtOtherDepths": testFindsRowsAtOtherDepths,
-            "testComparesNames": testComparesNames,
+            "testFillsColumnsOfInnerDictionaries": testFillsColumnsOfInnerDictionaries,
+            "testRejectsWhatIsNoInnerDictionary": testRejectsWhatIsNoInnerDictionary,
+            "testBeginsAnewAfterAReset": testBeginsAnewAfterAReset,
         ]
     }
 
@@ -475,17 +446,65 @@ extension ColumnsBuilder: SelfTesting {
         expectEqual(text(try columns("{ key \"i\" integer 1 }", depth: 0)), ["1 - - -"], "depth 0")
     }
 
-    private static func testComparesNames() {
-        for length in [0, 1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 64] {
-            let name = [UInt8](repeating: 0x61, count: length)
-            for place in 0...length {
-                var key = name
-                if place < length { key[place] = 0x62 }
-                let isEqual = unsafe name.withUnsafeBytes { name in
-                    unsafe key.withUnsafeBytes { unsafe NameComparison.isEqual(name, $0.bytes) }
-                }
-                expectEqual(isEqual, place == length, "\(length) bytes, another one at \(place)")
+    private static func columns(_ types: KeyValuePairs<String, ColumnType>, _ script: String) throws -> [String] {
+        var builder = ColumnsBuilder(types)
+        try EventScript.send(script, to: &builder)
+        return text(try builder.takeResult())
+    }
+
+    private static func testFillsColumnsOfInnerDictionaries() throws {
+        let types: KeyValuePairs<String, ColumnType> = [
+            "id": .integer, "address.zip": .string, "address.street.number": .integer, "name": .string,
+        ]
+        let rows = [
+            (
+                "{ key \"id\" integer 1 key \"address\" { key \"zip\" string \"z\" key \"street\" { key \"number\" integer 7 } } key \"name\" string \"n\" }",
+                "1 z 7 n"
+            ),
+            (
+                "{ key \"address\" { key \"other\" { key \"zip\" string \"no\" } } key \"zip\" string \"no\" }",
+                "- - - -"
+            ),
+            ("{ key \"address\" null key \"id\" integer 2 }", "2 - - -"),
+            ("{ key \"address.zip\" string \"w\" key \"address\" { key \"street.number\" integer 8 } }", "- w 8 -"),
+            (
+                "{ key \"address\" { key \"zip\" string \"a\" key \"zip\" string \"b\" } key \"address\" { key \"zip\" string \"c\" } }",
+                "- c - -"
+            ),
+        ]
+        for (row, expected) in rows { expectEqual(try columns(types, "[ \(row) ]"), [expected], row) }
+        let all = rows.map(\.0).joined(separator: " ")
+        expectEqual(try columns(types, "[ \(all) ]"), rows.map(\.1), "all rows")
+        let both = try columns(
+            ["a": .integer, "a.b": .integer], "[ { key \"a\" integer 1 } { key \"a\" { key \"b\" integer 2 } } ]")
+        expectEqual(both, ["1 -", "- 2"], "a column that is a dictionary as well")
+    }
+
+    private static func testRejectsWhatIsNoInnerDictionary() {
+        let rows = [
+            ("integer 1", "$[0].a: expected a dictionary, found integer 1"),
+            ("[", "$[0].a: expected a dictionary, found an array"),
+            ("{ key \"b\" { key \"c\" real 0.5", "$[0].a.b.c: expected an integer, found real 0.5"),
+            ("{ key \"b\" true", "$[0].a.b: expected a dictionary, found true"),
+        ]
+        for (value, message) in rows {
+            let error = expectThrows(StreamError.self, value) {
+                _ = try columns(["a.b.c": .integer], "[ { key \"a\" \(value)")
             }
+            expectEqual(error?.description, message, value)
+        }
+    }
+
+    private static func testBeginsAnewAfterAReset() throws {
+        var builder = ColumnsBuilder(["i": .integer, "a.s": .string])
+        expectThrows(StreamError.self, "an error") {
+            try EventScript.send("[ { } { key \"i\" integer 1 key \"a\" { key \"s\" true", to: &builder)
+        }
+        builder.reset()
+        expectEqual(builder.rowCount, 0, "rows after a reset")
+        for _ in 0..<2 {
+            try EventScript.send("[ { key \"a\" { key \"s\" string \"x\" } } { key \"i\" integer 2 } ]", to: &builder)
+            expectEqual(text(try builder.takeResult()), ["- x", "2 -"], "rows of a batch")
         }
     }
 }

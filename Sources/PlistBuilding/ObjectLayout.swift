@@ -241,3 +241,98 @@ extension PlanBinder {
         return try open(type)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+private struct Mixed: StreamObject {
+    var flag = true
+    var number = 7
+    var text = "a default of more than fifteen bytes"
+    var maybe: Int?
+}
+
+private final class MixedObject: StreamObject {
+    var number = 7
+    var text: String? = "x"
+    init() {}
+}
+
+private final class Holder: StreamObject {
+    var object = MixedObject()
+    init() {}
+}
+
+private struct Declared: StreamObject {
+    var kept = 1
+    var stored = 2
+    var double: Int {
+        get { 2 * stored }
+        set { stored = newValue / 2 }
+    }
+    static var streamMembers: StreamMembers { [.required("d", \Declared.double), .member("s", \Declared.stored)] }
+}
+
+extension ObjectLayout: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testKnowsOffsetsAndDefaults": testKnowsOffsetsAndDefaults,
+            "testLooksIntoObjects": testLooksIntoObjects,
+            "testTellsWhatCanBeUsedAgain": testTellsWhatCanBeUsedAgain,
+            "testLeavesAccessorsToMessages": testLeavesAccessorsToMessages,
+        ]
+    }
+
+    private static func layout<Value: StreamValue>(_ type: Value.Type) throws -> ObjectLayout {
+        guard case .object(let layout) = try PlanBinder(keyMapping: .exact).plan(for: type).shape else {
+            throw StreamError(.misuse, "\(type) is no object")
+        }
+        return layout
+    }
+
+    private static func testKnowsOffsetsAndDefaults() throws {
+        let layout = try layout(Mixed.self)
+        let expected = [
+            MemoryLayout.offset(of: \Mixed.flag), MemoryLayout.offset(of: \Mixed.number),
+            MemoryLayout.offset(of: \Mixed.text), MemoryLayout.offset(of: \Mixed.maybe),
+        ]
+        unsafe expectEqual(layout.members.map(\.offset), expected.map { $0 ?? -1 }, "offsets")
+        unsafe expectEqual(layout.members.map(\.fast), [.bool, .integer, .string, .optionalInteger], "kinds")
+        expectEqual([layout.allMembers, layout.requiredMembers, layout.nonOptionalMembers], [15, 0, 7], "masks")
+        let text = unsafe layout.defaultAddress(of: layout.members[2])?.assumingMemoryBound(to: String.self).pointee
+        expectEqual(text, "a default of more than fifteen bytes", "the default")
+    }
+
+    private static func testLooksIntoObjects() throws {
+        let layout = try layout(MixedObject.self)
+        var object = MixedObject()
+        unsafe withUnsafeMutablePointer(to: &object) { place in
+            let base = unsafe layout.members(ofValueAt: UnsafeMutableRawPointer(place))
+            unsafe (base + layout.members[0].offset).storeBytes(of: 42, as: Int.self)
+        }
+        expectEqual(object.number, 42, "the number stored at its offset")
+    }
+
+    private static func testTellsWhatCanBeUsedAgain() throws {
+        let rows: [(ObjectLayout, Bool, Bool)] = [
+            (try layout(Mixed.self), true, true), (try layout(MixedObject.self), false, true),
+            (try layout(Holder.self), false, false), (try layout(Declared.self), false, false),
+        ]
+        for (layout, isFilledMemberwise, isResettable) in rows {
+            expectEqual(
+                layout.isFilledMemberwise, isFilledMemberwise, "whether \(layout.typeName) is filled memberwise")
+            expectEqual(layout.isResettable, isResettable, "whether \(layout.typeName) can be set back")
+        }
+    }
+
+    private static func testLeavesAccessorsToMessages() throws {
+        let layout = try layout(Declared.self)
+        unsafe expectEqual(layout.members.map(\.offset), [-1, 8], "offsets")
+        expectEqual(layout.requiredMembers, 1, "required members")
+        unsafe expectEqual(layout.records.start[0].kind, .none, "what readers store of an accessor")
+        unsafe expectEqual(layout.records.start[1].kind, .integer, "what readers store of a property")
+    }
+}
+#endif

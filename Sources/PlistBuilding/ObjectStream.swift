@@ -99,7 +99,7 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     }
 
     @inlinable @inline(__always)  // PERF: JSONRecords/streams; one comparison a message.
-    mutating func deliverIfFilled() throws(StreamError) {
+    mutating func deliverIfFilled(after message: Void) throws(StreamError) {
         if unsafe machine.pointee.isFilled { try deliver() }
     }
 
@@ -112,82 +112,60 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     /// Names the member that follows.
     @inlinable
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeKey(utf8) }
-
     /// Closes an array.
     @inlinable
     public mutating func endArray() throws(StreamError) {
-        try unsafe machine.pointee.endArray()
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.endArray())
     }
-
     /// Closes an object or dictionary.
     @inlinable
     public mutating func endDictionary() throws(StreamError) {
-        try unsafe machine.pointee.endDictionary()
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.endDictionary())
     }
-
     /// Sets a value to null.
     @inlinable
     public mutating func writeNull() throws(StreamError) {
-        try unsafe machine.pointee.writeNull()
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeNull())
     }
-
     /// Sets a Boolean.
     @inlinable
     public mutating func writeBool(_ value: Bool) throws(StreamError) {
-        try unsafe machine.pointee.writeBool(value)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeBool(value))
     }
-
     /// Sets an integer.
     @inlinable
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try unsafe machine.pointee.writeInteger(value)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeInteger(value))
     }
-
     /// Sets an unsigned integer.
     @inlinable
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try unsafe machine.pointee.writeUnsigned(value)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeUnsigned(value))
     }
-
     /// Sets a floating-point number.
     @inlinable
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        try unsafe machine.pointee.writeReal(value)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeReal(value))
     }
-
     /// Sets a number that neither integers nor reals hold.
     @inlinable
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        try unsafe machine.pointee.writeNumber(text: text)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeNumber(text: text))
     }
-
     /// Sets a string.
     @inlinable
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try unsafe machine.pointee.writeString(utf8)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeString(utf8))
     }
-
     /// Sets data.
     @inlinable
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try unsafe machine.pointee.writeData(bytes)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeData(bytes))
     }
-
     /// Sets a date.
     @inlinable
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try unsafe machine.pointee.writeDate(secondsSince2001: seconds)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeDate(secondsSince2001: seconds))
     }
 
     /// Lends the memory of the value to a reader that stores its members itself.

@@ -49,7 +49,8 @@ extension JSONScanner {
                     byte = bytes.uncheckedByte(offset)
                 }
 
-                if !isAfterValue {
+                // PERF: JSONReader/records; members follow each other without going through the states above.
+                element: while !isAfterValue {
                     // A member name and its colon.
                     if isInDictionary {
                         guard byte == UInt8(ascii: "\"") else {
@@ -190,6 +191,12 @@ extension JSONScanner {
                         break scan
                     }
                     byte = bytes.uncheckedByte(offset)
+                    guard byte == UInt8(ascii: ","), isInDictionary, offset < last,
+                        bytes.uncheckedByte(offset &+ 1) == UInt8(ascii: "\"")
+                    else { break element }
+                    offset &+= 1
+                    byte = UInt8(ascii: "\"")
+                    isFirst = false
                 }
 
                 // What follows a value: the next one, or the ends of containers.

@@ -261,6 +261,69 @@ extension RecordScan {
         expectEqual(stream.count, count, "values")
     }
 
+    /// Takes about 200 ms, for 600 texts that are each read five times.
+    static func testAgreesOnMutatedTexts() throws {
+        var state: UInt64 = 42
+        func random(below bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(truncatingIfNeeded: state >> 33) % bound
+        }
+        let odd = Array("{}[]\",:\\ 0123456789.eE+-tfnu\u{0}\u{1}\nxé".utf8) + [0x80, 0xFF]
+        let records = "{\"id\":12,\"name\":\"abc\",\"score\":0.5,\"isNew\":true},"
+        for _ in 0..<600 {
+            var bytes = Array("[\(records)".utf8) + Array(texts[random(below: texts.count)].utf8.dropFirst())
+            for _ in 0...random(below: 2) {
+                let place = random(below: bytes.count)
+                switch random(below: 3) {
+                case 0: bytes[place] = odd[random(below: odd.count)]
+                case 1: bytes.insert(odd[random(below: odd.count)], at: place)
+                default: bytes.remove(at: place)
+                }
+            }
+            bytes += [UInt8](repeating: 0x20, count: random(below: 2) * 60)
+            let split = random(below: bytes.count)
+            func outcomes(_ isPlain: Bool, _ split: Int) throws -> [String] {
+                var options = JSONReaderOptions()
+                options.usesPlainScan = isPlain
+                func outcome<Sink: PlistSink & ~Copyable>(_ sink: consuming Sink, _ describe: (inout Sink) -> String)
+                    -> String
+                {
+                    var scanner = JSONScanner(options: options)
+                    do throws(StreamError) {
+                        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
+                            // SAFETY: the spans do not leave the closure.
+                            let span = unsafe UnsafeRawBufferPointer(buffer).bytes
+                            try scanner.scan(span.extracting(..<split), into: &sink)
+                            try scanner.scan(span.extracting(split...), into: &sink)
+                        }
+                        try scanner.finish(into: &sink)
+                    } catch {
+                        return "\(describe(&sink)) ! \(error)"
+                    }
+                    return describe(&sink)
+                }
+                var sum = 0
+                return try [
+                    outcome(ObjectBuilder<[Plain]>()) { "\((try? $0.takeResult()) ?? [])" },
+                    outcome(ObjectBuilder<[Partial]>()) { "\((try? $0.takeResult()) ?? [])" },
+                    outcome(
+                        ObjectStream<Record> { record throws(StreamError) in
+                            sum = sum &* 31 &+ record.id &+ record.name.utf8.count
+                        }
+                    ) { "\($0.count) \(sum)" },
+                ]
+            }
+            let expected = try outcomes(true, 0)
+            for split in [0, split] {
+                let got = try outcomes(false, split)
+                if got != expected {
+                    expectEqual(
+                        got, expected, "outcomes of \(String(decoding: bytes, as: UTF8.self)) split at \(split)")
+                }
+            }
+        }
+    }
+
     static func testReportsWhereTheReceiverRefused() throws {
         let padding = String(repeating: " ", count: 100)
         for stop in 0..<4 {
@@ -277,6 +340,8 @@ extension RecordScan {
     }
 
     static func testReleasesWhatItBuilt() throws {
+        // Binding keeps one object with the defaults.
+        _ = try ObjectBuilder<Record>()
         let before = unsafe Record.liveCount
         let bad = manyRecords(300).dropLast() + ",{\"id\":1,\"name\":\"a name of more than fifteen bytes\",\"id\":x}]"
         do {

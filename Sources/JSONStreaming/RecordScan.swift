@@ -261,6 +261,7 @@ extension RecordScan: SelfTesting {
             "testFillsColumnsAsMessagesDo": testFillsColumnsAsMessagesDo,
             "testGoesThroughManyRecords": testGoesThroughManyRecords,
             "testNeverChangesAKeptObject": testNeverChangesAKeptObject,
+            "testAgreesOnMutatedTexts": testAgreesOnMutatedTexts,
             "testReportsWhereTheReceiverRefused": testReportsWhereTheReceiverRefused,
             "testReleasesWhatItBuilt": testReleasesWhatItBuilt,
         ]

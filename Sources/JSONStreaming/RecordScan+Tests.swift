@@ -32,6 +32,20 @@ extension RecordScan {
         deinit { unsafe Self.liveCount -= 1 }
     }
 
+    struct Sizes: StreamObject {
+        var a: Int8 = 0
+        var b: Int16 = 0
+        var c: Int32 = 0
+        var d: UInt8 = 0
+        var e: UInt16 = 0
+        var f: UInt32 = 0
+        var g: UInt64 = 0
+        var h: UInt = 0
+        var i: Float = 0
+        var j: Int64 = 0
+        var last = 0
+    }
+
     struct Nested: StreamObject {
         var rows: [Plain] = []
         var row = Plain()
@@ -139,6 +153,7 @@ extension RecordScan {
     /// Every fifth of the texts, for types that differ little from others.
     private static let fewer = texts.enumerated().filter { $0.offset % 5 == 0 }.map(\.element)
 
+    /// Takes about half a second: some thousand readings in pieces.
     static func testBuildsWhatMessagesBuild() {
         compare([Plain].self) { "\($0)" }
         compare([Partial].self) { "\($0)" }
@@ -158,6 +173,16 @@ extension RecordScan {
             #"[{"rows":[{"id":1},{"id":2,"name":"b"}],"row":{"id":"x"}}]"#,
         ]
         compare([Nested].self, BuilderOptions(), nested) { "\($0)" }
+        let numbers = [
+            "0", "1", "-1", "127", "128", "-128", "-129", "255", "256", "32767", "32768", "-32768", "-32769", "65535",
+            "65536",
+            "2147483647", "2147483648", "-2147483648", "-2147483649", "4294967295", "4294967296", "9223372036854775807",
+            "9223372036854775808", "18446744073709551615", "18446744073709551616", "1.0", "1.5", "0.1", "3.5e38",
+            "-1e400",
+            "null", "true", "\"1\"",
+        ]
+        let sizes = "abcdefghij".flatMap { name in numbers.map { "[{\"\(name)\":\($0),\"last\":1},{\"last\":2}]" } }
+        compare([Sizes].self, BuilderOptions(), sizes) { "\($0)" }
         compare([[Plain]].self, BuilderOptions(), fewer.map { "[\($0),[],\($0)]" }) { "\($0)" }
     }
 

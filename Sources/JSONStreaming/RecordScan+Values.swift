@@ -47,6 +47,8 @@ extension RecordScan {
             default: return -1
             }
             return number.end
+        case .int8, .int16, .int32, .uint8, .uint16, .uint32, .uint64, .float:
+            return unsafe storeSized(bytes, from: start, to: address, as: member.pointee.kind)
         case .bool, .optionalBool, .columnBool:
             if isNull { return unsafe storeNull(member, address) ? start &+ 4 : -1 }
             let isTrue = half == 0x6575_7274
@@ -66,6 +68,37 @@ extension RecordScan {
                 bytes, from: start, to: member, address, isInitialized: isInitialized, limit: limit)
         case .none:
             return -1
+        }
+    }
+
+    /// Stores a number of another size than 64 bits, or without a sign, if it fits.
+    private static func storeSized(
+        _ bytes: RawSpan, from start: Int, to address: UnsafeMutableRawPointer, as kind: FastKind
+    ) -> Int {
+        let number = JSONNumber.scanPlain(bytes, from: start)
+        guard number.end >= 0 else { return -1 }
+        let integer = Int64(bitPattern: number.bits)
+        if kind == .float {
+            let value = number.isReal ? Float(Double(bitPattern: number.bits)) : Float(integer)
+            guard value.isFinite else { return -1 }
+            unsafe address.storeBytes(of: value, as: Float.self)
+            return number.end
+        }
+        func store<Value: FixedWidthInteger & BitwiseCopyable>(_ type: Value.Type) -> Int {
+            guard !number.isReal, let value = Value(exactly: integer) else { return -1 }
+            // SAFETY: see storeOther.
+            unsafe address.storeBytes(of: value, as: Value.self)
+            return number.end
+        }
+        switch kind {
+        case .int8: return store(Int8.self)
+        case .int16: return store(Int16.self)
+        case .int32: return store(Int32.self)
+        case .uint8: return store(UInt8.self)
+        case .uint16: return store(UInt16.self)
+        case .uint32: return store(UInt32.self)
+        case .uint64: return store(UInt64.self)
+        default: return -1
         }
     }
 

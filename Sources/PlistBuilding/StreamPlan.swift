@@ -34,6 +34,8 @@ public enum ScalarValue: Sendable, Equatable {
 @usableFromInline
 package enum FastKind: UInt8 {
     case none, integer, real, bool, string, optionalInteger, optionalReal, optionalString, optionalBool
+    /// Numbers of other sizes, which only readers store without asking.
+    case int8, int16, int32, uint8, uint16, uint32, uint64, float
     /// A Boolean or a string of a column.
     case columnBool, columnString
 

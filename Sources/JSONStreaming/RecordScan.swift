@@ -31,6 +31,8 @@ struct RecordScan {
         // each member with a kind has memory for that kind at its offset from each of the records there is room for.
         let state = unsafe port.records
         guard let firstMember = unsafe state.pointee.members else {
+            unsafe (state.pointee.doneCount, state.pointee.isOpen) = (0, true)
+            unsafe (state.pointee.seen, state.pointee.next) = (0, 0)
             return End(offset: start + 1, isOpen: true, isAfterValue: false)
         }
         // Bounds: as in the fast loop, an offset up to `last` has `margin` bytes behind it. A name of up to 16 bytes and

@@ -165,3 +165,79 @@ extension RecordPort {
         unsafe state.assumingMemoryBound(to: RecordState.self)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum RecordStateTests {}
+
+extension RecordStateTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testMembersHaveTheirQuotedNames": testMembersHaveTheirQuotedNames,
+            "testLeavesNamesWithEscapesToMessages": testLeavesNamesWithEscapesToMessages,
+            "testLengthsAreGuessedUntilTheyVary": testLengthsAreGuessedUntilTheyVary,
+        ]
+    }
+
+    private static func testMembersHaveTheirQuotedNames() {
+        for count in [0, 1, 4, 5, 6, 12, 13, 14, 40] {
+            let name = String(repeating: "n", count: count)
+            let member = unsafe RecordMember(name: name, kind: .integer, offset: 8)
+            let quoted = Array("\"\(name)\":".utf8)
+            unsafe expectEqual(member.length, quoted.count, "length of \(count)")
+            unsafe expectEqual(member.isLong, quoted.count > 16 ? 1 : 0, "whether \(count) is long")
+            let text = unsafe UnsafeRawBufferPointer(start: member.text, count: member.length)
+            expectTrue(unsafe text.elementsEqual(quoted), "text of \(count)")
+            var bytes = quoted + [UInt8](repeating: 0xFF, count: 16)
+            for place in 0..<min(quoted.count, 16) {
+                expectTrue(unsafe matches(member, bytes), "the same name of \(count)")
+                bytes[place] ^= 1
+                expectFalse(unsafe matches(member, bytes), "another byte at \(place) of \(count)")
+                bytes[place] ^= 1
+            }
+            unsafe member.deallocate()
+        }
+    }
+
+    private static func matches(_ member: RecordMember, _ bytes: [UInt8]) -> Bool {
+        let (first, second) = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe (
+                bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+            )
+        }
+        return unsafe (first ^ member.words.0) & member.masks.0 == 0 && (second ^ member.words.1) & member.masks.1 == 0
+    }
+
+    private static func testLeavesNamesWithEscapesToMessages() {
+        let rows: [(String, FastKind)] = [
+            ("name", .integer), ("größe", .integer), ("a b", .integer), ("a\"b", .none), ("a\\b", .none),
+            ("a\nb", .none),
+            (String(repeating: "n", count: 300), .none),
+        ]
+        for (name, kind) in rows {
+            let member = unsafe RecordMember(name: name, kind: .integer, offset: 0)
+            unsafe expectEqual(member.kind, kind, "kind of \(name)")
+            unsafe member.deallocate()
+        }
+        let many = (0..<70).map { (name: "n\($0)", kind: FastKind.integer, offset: 8 * $0) }
+        let members = unsafe RecordMembers(many)
+        unsafe expectEqual(members.count, 64, "members")
+        unsafe expectEqual(members.start[64].kind, .none, "kind behind the last one")
+        unsafe members.deallocate()
+    }
+
+    private static func testLengthsAreGuessedUntilTheyVary() {
+        var length = unsafe ValueLength()
+        unsafe expectEqual([Int(length.mark), length.count], [0, 8], "before the first value")
+        expectEqual(unsafe length.note(0x80_0000 | 0x8000_0000), 2, "length")
+        unsafe expectEqual([Int(length.mark), length.count], [0x80_0000, 2], "the guess")
+        for round in 0..<100 {
+            expectEqual(unsafe length.note(0x80 << UInt64(8 * (round % 7))), round % 7, "round \(round)")
+        }
+        unsafe expectEqual(length.mark, 1, "no guess, which no value equals")
+    }
+}
+#endif

@@ -49,7 +49,8 @@ extension JSONScanner {
                     byte = bytes.uncheckedByte(offset)
                 }
 
-                if !isAfterValue {
+                // PERF: JSONReader/records; members follow each other without going through the states above.
+                element: while !isAfterValue {
                     // A member name and its colon.
                     if isInDictionary {
                         guard byte == UInt8(ascii: "\"") else {
@@ -145,6 +146,29 @@ extension JSONScanner {
                             next = isInDictionary ? .value : Self.elementState(isInDictionary, isFirst)
                             break scan
                         }
+                        // PERF: JSONRecords; records of plain members go straight to where the sink has memory for them.
+                        if byte == UInt8(ascii: "{"), let port = try sink.beginRecords() {
+                            let isInArray = nesting.depth > 0 && !isInDictionary
+                            let end = RecordScan.scan(
+                                bytes, from: offset, into: port, isInArray: isInArray,
+                                limit: options.limits.stringByteCount)
+                            token = end.offset &- 1
+                            try sink.endRecords()
+                            offset = end.offset
+                            if end.isOpen {
+                                isInDictionary = true
+                                nesting.push(isDictionary: true)
+                                isFirst = true
+                                isAfterValue = end.isAfterValue
+                                continue scan
+                            }
+                            guard nesting.depth > 0, offset <= last else {
+                                next = .afterValue
+                                break scan
+                            }
+                            isAfterValue = true
+                            continue scan
+                        }
                         isInDictionary = byte == UInt8(ascii: "{")
                         nesting.push(isDictionary: isInDictionary)
                         if isInDictionary { try sink.beginDictionary() } else { try sink.beginArray() }
@@ -167,6 +191,12 @@ extension JSONScanner {
                         break scan
                     }
                     byte = bytes.uncheckedByte(offset)
+                    guard byte == UInt8(ascii: ","), isInDictionary, offset < last,
+                        bytes.uncheckedByte(offset &+ 1) == UInt8(ascii: "\"")
+                    else { break element }
+                    offset &+= 1
+                    byte = UInt8(ascii: "\"")
+                    isFirst = false
                 }
 
                 // What follows a value: the next one, or the ends of containers.

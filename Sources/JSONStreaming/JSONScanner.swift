@@ -202,44 +202,6 @@ public struct JSONScanner: Sendable {
     }
 }
 
-/// The lines of a chunk.
-private enum LineCount {
-    /// The number of LFs before an offset, and the offset of the last one.
-    static func count(in bytes: RawSpan, to end: Int) -> (count: Int, last: Int) {
-        var count = 0
-        var offset = 0
-        let lastVector = end &- 16
-        var lanes = SIMD16<UInt8>(repeating: 0)
-        let newlines = SIMD16<UInt8>(repeating: 0x0A)
-        var pending = 0
-        while offset <= lastVector {
-            // SAFETY: the loop's condition keeps sixteen bytes before `end`, which is within the span.
-            let vector = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: SIMD16<UInt8>.self)
-            lanes.replace(with: lanes &+ 1, where: vector .== newlines)
-            offset &+= 16
-            pending += 1
-            if pending == 255 {
-                count += sum(lanes)
-                lanes = SIMD16(repeating: 0)
-                pending = 0
-            }
-        }
-        count += sum(lanes)
-        while offset < end {
-            if bytes.uncheckedByte(offset) == 0x0A { count += 1 }
-            offset += 1
-        }
-        guard count > 0 else { return (0, -1) }
-        var last = end - 1
-        while bytes.uncheckedByte(last) != 0x0A { last -= 1 }
-        return (count, last)
-    }
-
-    private static func sum(_ lanes: SIMD16<UInt8>) -> Int {
-        Int(SIMD16<UInt16>(truncatingIfNeeded: lanes).wrappedSum())
-    }
-}
-
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
@@ -256,49 +218,6 @@ extension JSONScanner: SelfTesting {
             "testScansSequences": testScansSequences,
             "testNestsWithoutRecursion": testNestsWithoutRecursion,
         ]
-    }
-
-    /// The trace of a reading and its error, as one line; `!` precedes the error.
-    static func outcome(_ chunks: [[UInt8]], options: JSONReaderOptions = JSONReaderOptions()) -> String {
-        var scanner = JSONScanner(options: options)
-        var trace = EventTrace()
-        do throws(StreamError) {
-            for chunk in chunks {
-                try unsafe chunk.withUnsafeBufferPointer { buffer throws(StreamError) in
-                    // SAFETY: the span does not leave the closure.
-                    try scanner.scan(unsafe UnsafeRawBufferPointer(buffer).bytes, into: &trace)
-                }
-            }
-            try scanner.finish(into: &trace)
-            return trace.text
-        } catch {
-            return (trace.events + ["! \(error.kind)", error.description]).joined(separator: " ")
-        }
-    }
-
-    /// Reads whole, from the fast loop and without it, byte by byte and at every split point, and expects one outcome.
-    ///
-    /// The fast loop needs bytes to come; a second text with spaces at its end gives it some, and must differ in
-    /// nothing but where the input ends.
-    static func expectOutcome(
-        _ text: [UInt8], _ expected: String?, options: JSONReaderOptions = JSONReaderOptions(), _ message: String,
-        line: UInt = #line
-    ) {
-        let whole = outcome([text], options: options)
-        if let expected { expectEqual(whole, expected, message, line: line) }
-        for padding in [0, 100] {
-            let text = text + [UInt8](repeating: 0x20, count: padding)
-            let whole = padding == 0 ? whole : outcome([text], options: options)
-            var plain = options
-            plain.usesPlainScan = true
-            expectEqual(outcome([text], options: plain), whole, "\(message), by the plain machine", line: line)
-            expectEqual(
-                outcome(text.map { [$0] }, options: options), whole, "\(message), byte by byte", line: line)
-            for split in text.indices.prefix(300) {
-                let chunks = [Array(text[..<split]), Array(text[split...])]
-                expectEqual(outcome(chunks, options: options), whole, "\(message), split at \(split)", line: line)
-            }
-        }
     }
 
     private static func testCountsLinesAndColumns() {

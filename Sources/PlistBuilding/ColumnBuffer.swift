@@ -2,18 +2,39 @@
 
 import PlistStreaming
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// The type of the values of a column.
 public enum ColumnType: UInt8, Sendable {
     case integer, real, bool, string
+
+    /// How readers store a value.
+    var kind: FastKind {
+        switch self {
+        case .integer: .integer
+        case .real: .real
+        case .bool: .columnBool
+        case .string: .columnString
+        }
+    }
 }
 
 /// The growing memory of a column: values side by side, the text of strings with their ends, one bit for each null.
 @unsafe @frozen
 @usableFromInline
-struct ColumnBuffer {
+package struct ColumnBuffer {
     /// The bytes of the name, which the builder owns.
     @usableFromInline let name: UnsafeRawBufferPointer
     @usableFromInline let type: ColumnType
+    /// The dictionary that has the member, and the one that the member is besides; see `ColumnNames`.
+    @usableFromInline let level: Int
+    @usableFromInline let inner: Int
     /// The number of rows that have a value or null.
     @usableFromInline var count = 0
     @usableFromInline var capacity = 0
@@ -26,32 +47,31 @@ struct ColumnBuffer {
     @usableFromInline var nulls: UnsafeMutablePointer<UInt64>
     @usableFromInline var nullCount = 0
 
-    init(name: UnsafeRawBufferPointer, type: ColumnType) {
+    init(name: UnsafeRawBufferPointer, type: ColumnType, level: Int, inner: Int) {
         unsafe self.name = name
         unsafe self.type = type
-        unsafe values = .allocate(byteCount: 0, alignment: 8)
-        unsafe text = .allocate(byteCount: 0, alignment: 8)
-        unsafe nulls = .allocate(capacity: 0)
+        unsafe self.level = level
+        unsafe self.inner = inner
+        unsafe values = Self.resized(nil, 0)
+        unsafe text = Self.resized(nil, 0)
+        unsafe nulls = Self.resized(nil, 0).assumingMemoryBound(to: UInt64.self)
     }
 
     /// The bytes of a value, or of the end of a string.
     var stride: Int { unsafe type == .bool ? 1 : 8 }
 
-    /// Makes room for at least one more row.
+    /// Makes room for at least one more row, and for those that are expected.
     @usableFromInline @inline(never)
-    mutating func grow() {
-        let larger = unsafe max(1_024, 2 * capacity)
-        // SAFETY: what is copied was initialized before; the new memory of nulls is zeroed as a whole.
-        let newValues = unsafe UnsafeMutableRawPointer.allocate(byteCount: larger * stride, alignment: 8)
-        unsafe newValues.copyMemory(from: values, byteCount: count * stride)
-        unsafe values.deallocate()
-        unsafe values = newValues
-        let words = larger / 64
-        let newNulls = UnsafeMutablePointer<UInt64>.allocate(capacity: words)
-        unsafe newNulls.initialize(repeating: 0, count: words)
-        unsafe newNulls.update(from: nulls, count: capacity / 64)
-        unsafe nulls.deallocate()
-        unsafe nulls = newNulls
+    mutating func grow(expecting expected: Int = 0) {
+        let rows = unsafe max(1_024, ArrayGrowth.capacity(count: count, needed: count + 1, expecting: expected))
+        let larger = (rows + 63) & ~63
+        unsafe values = Self.resized(values, larger * stride)
+        let (words, newWords) = unsafe (capacity / 64, larger / 64)
+        unsafe nulls = Self.resized(nulls, 8 * newWords).assumingMemoryBound(to: UInt64.self)
+        unsafe (nulls + words).initialize(repeating: 0, count: newWords - words)
+        if unsafe type == .string && count > 0 && expected > 0 {
+            unsafe growText(by: textCount / count * (larger - count))
+        }
         unsafe capacity = larger
     }
 
@@ -59,11 +79,58 @@ struct ColumnBuffer {
     @usableFromInline @inline(never)
     mutating func growText(by byteCount: Int) {
         let larger = unsafe max(4_096, 2 * textCapacity, textCount + byteCount)
-        let newText = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 8)
-        unsafe newText.copyMemory(from: text, byteCount: textCount)
-        unsafe text.deallocate()
-        unsafe text = newText
+        unsafe text = Self.resized(text, larger)
         unsafe textCapacity = larger
+    }
+
+    /// Grows memory, which the system does for large areas by moving pages instead of copying them.
+    private static func resized(_ memory: UnsafeMutableRawPointer?, _ byteCount: Int) -> UnsafeMutableRawPointer {
+        guard let larger = unsafe realloc(memory, max(byteCount, 8)) else { preconditionFailure("out of memory") }
+        unsafe ArrayGrowth.useLargePages(larger, byteCount)
+        return unsafe larger
+    }
+
+    // MARK: Text stored by readers
+
+    /// Adds the text of a string of up to 15 bytes, given as two words, to the column at an address.
+    @inlinable @inline(__always)  // PERF: JSONRecords/columns; once a string, without a call.
+    package static func append(
+        _ words: (UInt64, UInt64), _ count: Int, to column: UnsafeMutableRawPointer, endAt end: UnsafeMutableRawPointer
+    ) {
+        // SAFETY: builders keep the columns at their addresses; there is room for both words, of which `count` bytes count.
+        let column = unsafe column.assumingMemoryBound(to: ColumnBuffer.self)
+        if unsafe column.pointee.textCapacity &- column.pointee.textCount < 16 {
+            unsafe column.pointee.growText(by: 16)
+        }
+        let start = unsafe column.pointee.text + column.pointee.textCount
+        unsafe start.storeBytes(of: words.0, as: UInt64.self)
+        unsafe start.storeBytes(of: words.1, toByteOffset: 8, as: UInt64.self)
+        unsafe column.pointee.textCount &+= count
+        unsafe end.storeBytes(of: column.pointee.textCount, as: Int.self)
+    }
+
+    /// Adds the text of a string to the column at an address.
+    package static func append(
+        _ utf8: RawSpan, to column: UnsafeMutableRawPointer, endAt end: UnsafeMutableRawPointer
+    ) {
+        // SAFETY: see above.
+        let column = unsafe column.assumingMemoryBound(to: ColumnBuffer.self)
+        unsafe column.pointee.appendText(utf8)
+        unsafe end.storeBytes(of: column.pointee.textCount, as: Int.self)
+    }
+
+    /// Adds bytes to the text.
+    @inlinable @inline(__always)  // PERF: JSONRecords/columns; once a string.
+    mutating func appendText(_ utf8: RawSpan) {
+        let byteCount = utf8.byteCount
+        if unsafe textCapacity &- textCount < byteCount { unsafe growText(by: byteCount) }
+        // SAFETY: the line above has made room for the bytes.
+        unsafe utf8.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress {
+                unsafe (text + textCount).copyMemory(from: start, byteCount: byteCount)
+            }
+        }
+        unsafe textCount &+= byteCount
     }
 
     /// Takes back the last row, whose key came again.
@@ -78,6 +145,12 @@ struct ColumnBuffer {
         if unsafe type == .string {
             unsafe textCount = count == 0 ? 0 : values.load(fromByteOffset: 8 * (count - 1), as: Int.self)
         }
+    }
+
+    /// Takes back all rows, and keeps the memory.
+    mutating func removeAll() {
+        unsafe nulls.update(repeating: 0, count: capacity / 64)
+        unsafe (count, textCount, nullCount) = (0, 0, 0)
     }
 
     /// Adds a null, whose value in memory is zero.
@@ -96,8 +169,8 @@ struct ColumnBuffer {
     }
 
     func deallocate() {
-        unsafe values.deallocate()
-        unsafe text.deallocate()
-        unsafe nulls.deallocate()
+        unsafe free(values)
+        unsafe free(text)
+        unsafe free(nulls)
     }
 }

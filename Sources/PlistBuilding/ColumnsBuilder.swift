@@ -12,8 +12,11 @@ import StringTables
 /// ```
 ///
 /// A member that is missing or null is null in its row, so columns never shift. Members that are no columns are skipped
-/// with all they contain; of a key that comes twice the last value counts. A value of another type than its column, a
+/// with all they contain; of a column that comes twice the last value counts. A value of another type than its column, a
 /// container included, is an error with its path; integers are also reals.
+///
+/// A point in a name goes into an inner dictionary: `address.zip` is the member `zip` of the member `address`. A key
+/// that has a point itself stands for the column of that name as well.
 @safe
 public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// The columns, whose memory belongs to the builder.
@@ -28,8 +31,19 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     @usableFromInline var depth = 0
     /// The depth of rows, plus 1: that of their members.
     @usableFromInline let rowDepth: Int
-    private let keys: KeySet
-    private let depthLimit: Int
+    /// The dictionary that is the row or within it, of which members come.
+    @usableFromInline var level = 0
+    /// The depth of the members of that dictionary.
+    @usableFromInline var levelDepth: Int
+    /// The dictionary that the value to come opens, if it is one; -1 for none.
+    @usableFromInline var inner = -1
+    /// The dictionaries around the one of which members come.
+    private var outer: [Int] = []
+    let names: ColumnNames
+    let depthLimit: Int
+    /// The columns as readers of text store values in them, and what such a reader is lent.
+    let members: RecordMembers
+    let records: UnsafeMutablePointer<RecordState>
 
     /// Makes a builder.
     /// - Parameters:
@@ -42,18 +56,27 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
 
     /// Makes a builder of columns that are not known before the program runs.
     public init(columns declared: [(name: String, type: ColumnType)], depth: Int = 1, depthLimit: Int = 1_024) {
-        var keys = KeySet()
-        let types = declared.filter { keys.insert($0.name).inserted }.map(\.type)
+        var names = ColumnNames()
+        let types = declared.filter { names.add($0.name) }.map(\.type)
         unsafe columns = .allocate(capacity: types.count)
         for (index, type) in types.enumerated() {
-            let name = UnsafeMutableRawBufferPointer.allocate(byteCount: keys[index].utf8.count, alignment: 8)
-            unsafe name.copyBytes(from: keys[index].utf8)
+            let place = names.places[index]
+            let name = UnsafeMutableRawBufferPointer.allocate(byteCount: place.name.utf8.count, alignment: 8)
+            unsafe name.copyBytes(from: place.name.utf8)
+            let inner = place.name.withUTF8Span { names.target(of: $0, at: place.level).level }
             unsafe columns.initializeElement(
-                at: index, to: ColumnBuffer(name: UnsafeRawBufferPointer(name), type: type))
+                at: index,
+                to: ColumnBuffer(
+                    name: UnsafeRawBufferPointer(name), type: type, level: place.level, inner: inner))
         }
-        self.keys = keys
+        self.names = names
         self.depthLimit = depthLimit
         rowDepth = depth + 1
+        levelDepth = depth + 1
+        unsafe members = RecordMembers(
+            types.enumerated().map { index, type in (name: names.places[index].name, kind: type.kind, offset: 0) })
+        unsafe records = .allocate(capacity: 1)
+        unsafe records.initialize(to: RecordState())
     }
 
     deinit {
@@ -62,6 +85,10 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
             unsafe columns[index].name.deallocate()
         }
         unsafe columns.deallocate()
+        unsafe members.deallocate()
+        unsafe records.pointee.deallocate()
+        unsafe records.deinitialize(count: 1)
+        unsafe records.deallocate()
     }
 
     /// The number of complete rows.
@@ -74,11 +101,21 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         var result: [Column] = []
         for index in unsafe columns.indices {
             let buffer = unsafe columns[index]
-            unsafe result.append(Column(ColumnMemory(buffer), name: keys[index]))
-            unsafe columns[index] = ColumnBuffer(name: buffer.name, type: buffer.type)
+            unsafe result.append(Column(ColumnMemory(buffer), name: names.paths[index]))
+            unsafe columns[index] = ColumnBuffer(
+                name: buffer.name, type: buffer.type, level: buffer.level, inner: buffer.inner)
         }
         defer { row = 0 }
+        unsafe records.pointee.expectedCount = 0
         return Columns(columns: result, rowCount: row)
+    }
+
+    /// Forgets all rows, also after an error, and keeps the memory for the next ones.
+    public mutating func reset() {
+        for index in unsafe columns.indices { unsafe columns[index].removeAll() }
+        (row, depth, current, inner) = (0, 0, -1, -1)
+        (level, levelDepth) = (0, rowDepth)
+        outer = []
     }
 
     // MARK: Messages
@@ -112,27 +149,40 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     public mutating func endArray() throws(StreamError) { try endContainer() }
 
     private mutating func beginContainer(_ kind: String) throws(StreamError) {
-        if depth == rowDepth && current >= 0 { throw mismatch(kind) }
         guard depth < depthLimit else {
             throw StreamError(.limitExceeded, "containers are nested deeper than \(depthLimit)")
         }
+        if inner >= 0 && kind == "a dictionary" {
+            outer.append(level)
+            level = inner
+            levelDepth = depth + 1
+        } else if current >= 0 || inner >= 0 {
+            throw mismatch(kind)
+        }
         depth += 1
-        current = -1
+        (current, inner) = (-1, -1)
     }
 
     private mutating func endContainer() throws(StreamError) {
         guard depth > 0 else { throw StreamError(.misuse, "got the end of a container, but none is open") }
+        if depth == levelDepth, let around = outer.popLast() {
+            level = around
+            levelDepth = depth - 1
+        }
         depth -= 1
-        current = -1
+        (current, inner) = (-1, -1)
     }
 
     // PERF: JSONRecords/columns; inlinable messages, so that a reader of another package stores values in its loop.
     /// Names the value that follows.
     @inlinable
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        guard depth == rowDepth else { return }
-        if unsafe next < columns.count, unsafe NameComparison.isEqual(columns[next].name, utf8) {
+        guard depth == levelDepth else { return }
+        if unsafe next < columns.count && columns[next].level == level,
+            unsafe NameComparison.isEqual(columns[next].name, utf8)
+        {
             current = next
+            unsafe inner = columns[next].inner
             next &+= 1
         } else {
             findColumn(utf8)
@@ -141,7 +191,8 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
 
     @usableFromInline
     mutating func findColumn(_ key: RawSpan) {
-        current = keys.index(of: key) ?? -1
+        let target = names.target(of: key, at: level)
+        (current, inner) = (target.column, target.level)
         if current >= 0 { next = current + 1 }
     }
 
@@ -200,18 +251,8 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     @inlinable
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         guard openRow(.string) else { return try refuse { "a string" } }
-        let byteCount = utf8.byteCount
-        if unsafe columns[current].textCapacity &- columns[current].textCount < byteCount {
-            unsafe columns[current].growText(by: byteCount)
-        }
-        // SAFETY: the two checks above have made room for the text and its end.
-        unsafe utf8.withUnsafeBytes { bytes in
-            if let start = bytes.baseAddress {
-                unsafe (columns[current].text + columns[current].textCount).copyMemory(
-                    from: start, byteCount: byteCount)
-            }
-        }
-        unsafe columns[current].textCount &+= byteCount
+        unsafe columns[current].appendText(utf8)
+        // SAFETY: see writeInteger.
         unsafe columns[current].values.storeBytes(
             of: columns[current].textCount, toByteOffset: 8 &* columns[current].count, as: Int.self)
         unsafe columns[current].count &+= 1
@@ -220,7 +261,13 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
 
     /// Adds null.
     public mutating func writeNull() throws(StreamError) {
-        guard current >= 0 else { return try refuse { "null" } }
+        guard current >= 0 else {
+            if inner >= 0 {
+                inner = -1
+                return
+            }
+            return try refuse { "null" }
+        }
         if unsafe columns[current].count != row { removeDuplicate() }
         unsafe columns[current].appendNull()
         filled += 1
@@ -246,19 +293,23 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// Skips a value that is in no column, and refuses one of another type, or one where a row should be.
     @usableFromInline @inline(never)
     mutating func refuse(_ found: () -> String) throws(StreamError) {
-        if current >= 0 { throw mismatch(found()) }
+        if current >= 0 || inner >= 0 { throw mismatch(found()) }
         if depth == rowDepth - 1 { throw located("expected a dictionary, found \(found())") }
     }
 
     private func mismatch(_ found: String) -> StreamError {
-        let expected =
+        let expected: String
+        if current < 0 {
+            expected = "a dictionary"
+        } else {
             switch unsafe columns[current].type {
-            case .integer: "an integer"
-            case .real: "a number"
-            case .bool: "a Boolean"
-            case .string: "a string"
+            case .integer: expected = "an integer"
+            case .real: expected = "a number"
+            case .bool: expected = "a Boolean"
+            case .string: expected = "a string"
             }
-        let path = StreamPath(rowPath.steps + [.key(keys[current])])
+        }
+        let path = StreamPath(rowPath.steps + (current < 0 ? names.steps(toLevel: inner) : names.steps(to: current)))
         return StreamError(.typeMismatch, "expected \(expected), found \(found)", path: path)
     }
 
@@ -268,50 +319,12 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     private var rowPath: StreamPath { rowDepth == 1 ? StreamPath() : StreamPath([.index(row)]) }
 }
 
-/// Comparing the name that is expected with the key that came.
-@usableFromInline
-enum NameComparison {
-    @inlinable @inline(__always)  // PERF: JSONRecords/structures; the guessed name costs two loads and no look-up.
-    static func isEqual(_ name: UnsafeRawBufferPointer, _ key: RawSpan) -> Bool {
-        let count = name.count
-        guard key.byteCount == count else { return false }
-        // SAFETY: both have `count` bytes, and each branch loads only below the count it has just checked.
-        if count >= 8 {
-            var offset = 0
-            while offset &+ 8 < count {
-                let left = unsafe name.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-                guard unsafe left == key.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self) else {
-                    return false
-                }
-                offset &+= 8
-            }
-            return unsafe name.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
-                == key.unsafeLoadUnaligned(fromUncheckedByteOffset: count &- 8, as: UInt64.self)
-        } else if count >= 4 {
-            let start =
-                unsafe name.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
-                ^ key.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt32.self)
-            let end =
-                unsafe name.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
-                ^ key.unsafeLoadUnaligned(fromUncheckedByteOffset: count &- 4, as: UInt32.self)
-            return start | end == 0
-        }
-        var offset = 0
-        while offset < count {
-            guard unsafe name[offset] == key.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self) else {
-                return false
-            }
-            offset &+= 1
-        }
-        return true
-    }
-}
-
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
+// The rows are in `ColumnsBuilder+Tests`.
 extension ColumnsBuilder: SelfTesting {
     /// The in-class tests of the builder.
     public static var testSelectors: TestSelectors {
@@ -323,127 +336,10 @@ extension ColumnsBuilder: SelfTesting {
             "testRejectsOtherTypesWithPath": testRejectsOtherTypesWithPath,
             "testGrows": testGrows,
             "testFindsRowsAtOtherDepths": testFindsRowsAtOtherDepths,
-            "testComparesNames": testComparesNames,
+            "testFillsColumnsOfInnerDictionaries": testFillsColumnsOfInnerDictionaries,
+            "testRejectsWhatIsNoInnerDictionary": testRejectsWhatIsNoInnerDictionary,
+            "testBeginsAnewAfterAReset": testBeginsAnewAfterAReset,
         ]
-    }
-
-    private static func columns(_ script: String, depth: Int = 1) throws -> Columns {
-        var builder = ColumnsBuilder(
-            ["i": .integer, "real": .real, "flag": .bool, "a longer name": .string], depth: depth)
-        try EventScript.send(script, to: &builder)
-        return try builder.takeResult()
-    }
-
-    private static func text(_ columns: Columns) -> [String] {
-        (0..<columns.rowCount).map { row in
-            columns.columns.map { column in
-                column.integer(row).map { "\($0)" } ?? column.real(row).map { "\($0)" } ?? column.bool(row).map {
-                    "\($0)"
-                }
-                    ?? column.string(row) ?? (column.isNull(row) ? "-" : "?")
-            }.joined(separator: " ")
-        }
-    }
-
-    private static func testFillsColumnsOfEachType() throws {
-        let columns = try columns(
-            """
-            [ { key "i" integer 1 key "real" real 0.5 key "flag" true key "a longer name" string "x" }
-            { key "a longer name" string "" key "flag" false key "real" integer 2 key "i" integer -9223372036854775808 } ]
-            """)
-        expectEqual(text(columns), ["1 0.5 true x", "-9223372036854775808 2.0 false "], "rows")
-        unsafe expectEqual(columns["i"]?.withIntegers { unsafe Array($0) }, [1, .min], "integers")
-        unsafe expectEqual(columns["real"]?.withReals { unsafe Array($0) }, [0.5, 2], "reals")
-        unsafe expectEqual(columns["a longer name"]?.withText { unsafe Array($1) }, [1, 1], "ends of strings")
-        unsafe expectEqual(columns["i"]?.withReals { $0.count }, 0, "reals of a column of integers")
-        expectNil(columns["other"]?.count, "a column that was not declared")
-    }
-
-    private static func testKeepsRowsAlignedWithNulls() throws {
-        let columns = try columns(
-            """
-            [ { key "flag" true } { key "i" null key "a longer name" string "y" } { } { key "i" integer 4 } ]
-            """)
-        expectEqual(text(columns), ["- - true -", "- - - y", "- - - -", "4 - - -"], "rows")
-        expectEqual(columns.columns.map(\.nullCount), [3, 4, 3, 3], "nulls")
-        expectEqual(columns.columns.map(\.count), [4, 4, 4, 4], "rows of each")
-    }
-
-    private static func testSkipsOtherMembers() throws {
-        let script = """
-            [ { key "other" { key "i" integer 9 key "x" [ integer 1 { } ] } key "i" integer 1 key "more" null
-            key "text" string "t" } ]
-            """
-        expectEqual(text(try columns(script)), ["1 - - -"], "rows")
-    }
-
-    private static func testLastOfDuplicateMembersWins() throws {
-        let script = """
-            [ { key "i" null key "i" integer 1 key "a longer name" string "xyz" key "a longer name" string "z"
-            key "real" real 1.0 key "real" null } { key "a longer name" string "w" } ]
-            """
-        let columns = try columns(script)
-        expectEqual(text(columns), ["1 - - z", "- - - w"], "rows")
-        expectEqual(columns.columns.map(\.nullCount), [1, 2, 2, 0], "nulls")
-    }
-
-    private static func testRejectsOtherTypesWithPath() {
-        let rows = [
-            ("[ { } { key \"i\" real 1.5", "$[1].i: expected an integer, found real 1.5"),
-            ("[ { key \"i\" string \"x\"", "$[0].i: expected an integer, found a string"),
-            (
-                "[ { key \"i\" unsigned 18446744073709551615",
-                "$[0].i: expected an integer, found integer 18446744073709551615"
-            ),
-            ("[ { key \"flag\" [", "$[0].flag: expected a Boolean, found an array"),
-            ("[ { key \"real\" {", "$[0].real: expected a number, found a dictionary"),
-            ("[ { } integer 1", "$[1]: expected a dictionary, found integer 1"),
-            ("[ [", "$[0]: expected a dictionary, found an array"),
-        ]
-        for (script, message) in rows {
-            let error = expectThrows(StreamError.self, script) { _ = try columns(script) }
-            expectEqual(error?.description, message, script)
-        }
-        let error = expectThrows(StreamError.self, "a part") { _ = try columns("[ { }") }
-        expectEqual(error?.kind, .unexpectedEnd, "kind")
-    }
-
-    private static func testGrows() throws {
-        for count in [1_023, 1_024, 1_025, 5_000] {
-            var builder = ColumnsBuilder(["n": .integer, "s": .string])
-            let rows = (0..<count).map { row in
-                row % 3 == 0 ? "{ }" : "{ key \"n\" integer \(row) key \"s\" string \"text \(row)\" }"
-            }
-            try EventScript.send("[ \(rows.joined(separator: " ")) ]", to: &builder)
-            let columns = try builder.takeResult()
-            expectEqual(columns.rowCount, count, "rows")
-            let wrong = (0..<count).first { row in
-                columns["n"]?.integer(row) != (row % 3 == 0 ? nil : Int64(row))
-                    || columns["s"]?.string(row) != (row % 3 == 0 ? nil : "text \(row)")
-            }
-            expectNil(wrong, "first wrong row of \(count)")
-        }
-    }
-
-    private static func testFindsRowsAtOtherDepths() throws {
-        let nested =
-            "{ key \"rows\" [ { key \"i\" integer 1 } ] key \"i\" integer 5 key \"more\" [ { key \"i\" integer 2 } ] }"
-        expectEqual(text(try columns(nested, depth: 2)), ["1 - - -", "2 - - -"], "depth 2")
-        expectEqual(text(try columns("{ key \"i\" integer 1 }", depth: 0)), ["1 - - -"], "depth 0")
-    }
-
-    private static func testComparesNames() {
-        for length in [0, 1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 64] {
-            let name = [UInt8](repeating: 0x61, count: length)
-            for place in 0...length {
-                var key = name
-                if place < length { key[place] = 0x62 }
-                let isEqual = unsafe name.withUnsafeBytes { name in
-                    unsafe key.withUnsafeBytes { unsafe NameComparison.isEqual(name, $0.bytes) }
-                }
-                expectEqual(isEqual, place == length, "\(length) bytes, another one at \(place)")
-            }
-        }
     }
 }
 #endif

@@ -100,6 +100,12 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         try unsafe machine.pointee.writeDate(secondsSince2001: seconds)
     }
+    /// Lends the memory of objects to a reader that stores their members itself.
+    @inlinable
+    public mutating func beginRecords() throws(StreamError) -> RecordPort? { unsafe machine.pointee.beginRecords() }
+    /// Takes the objects that a reader has stored.
+    @inlinable
+    public mutating func endRecords() throws(StreamError) { try unsafe machine.pointee.endRecords() }
 }
 
 // MARK: - In-class tests

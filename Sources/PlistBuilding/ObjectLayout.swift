@@ -26,6 +26,8 @@ final class ObjectLayout {
     let keys: KeySet
     /// The members in the order of declaration.
     let members: UnsafeMutableBufferPointer<BoundMember>
+    /// The members as readers of text store them.
+    let records: RecordMembers
     /// The declared members, for those without an offset.
     let declared: [StreamMember]?
     /// One bit for each of the first 64 members.
@@ -38,7 +40,7 @@ final class ObjectLayout {
     let isFilledMemberwise: Bool
     /// A value with its defaults, of which missing members are copied; nil when they may hold objects.
     let defaults: UnsafeMutableRawPointer?
-    /// Whether an object that nobody kept can be set back to its defaults.
+    /// Whether a value that nobody kept can be set back to its defaults.
     let isResettable: Bool
     private let plans: [StreamPlan]
     private let operations: ValueOperations
@@ -65,6 +67,15 @@ final class ObjectLayout {
                 at: index,
                 to: BoundMember(name: name, fast: isFast ? plan.fast : .none, offset: offsets[index], plan: plan))
         }
+        // Strings are stored by readers only where their memory is known.
+        let knowsStrings = SmallText.checked.isLayoutKnown
+        let bound = unsafe members
+        unsafe records = RecordMembers(
+            bound.indices.map { index in
+                let fast = unsafe bound[index].fast
+                let isUnknown = !knowsStrings && (fast == .string || fast == .optionalString)
+                return (name: names[index], kind: isUnknown ? .none : fast, offset: max(offsets[index], 0))
+            })
         allMembers = plans.count >= 64 ? .max : 1 << UInt64(plans.count) - 1
         requiredMembers = required
         var nonOptional: UInt64 = 0
@@ -76,8 +87,8 @@ final class ObjectLayout {
         let isValueLike = isCovered && plans.allSatisfy(\.isValueLike)
         let hasOffsets = offsets.allSatisfy { $0 >= 0 }
         isFilledMemberwise = !isClass && isValueLike && hasOffsets && plans.count <= 64
-        isResettable = isClass && isValueLike && hasOffsets
-        if isFilledMemberwise || isResettable {
+        isResettable = isValueLike && hasOffsets && plans.count <= 64
+        if isResettable {
             // SAFETY: room for one value, made at once and destroyed with this layout.
             let memory = unsafe UnsafeMutableRawPointer.allocate(
                 byteCount: max(operations.size, 1), alignment: operations.alignment)
@@ -96,6 +107,7 @@ final class ObjectLayout {
         }
         for index in unsafe members.indices { unsafe members[index].name.deallocate() }
         unsafe members.deallocate()
+        unsafe records.deallocate()
     }
 
     /// The start of the members: the structure itself, or the memory of the object that a reference leads to.
@@ -230,3 +242,98 @@ extension PlanBinder {
         return try open(type)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+private struct Mixed: StreamObject {
+    var flag = true
+    var number = 7
+    var text = "a default of more than fifteen bytes"
+    var maybe: Int?
+}
+
+private final class MixedObject: StreamObject {
+    var number = 7
+    var text: String? = "x"
+    init() {}
+}
+
+private final class Holder: StreamObject {
+    var object = MixedObject()
+    init() {}
+}
+
+private struct Declared: StreamObject {
+    var kept = 1
+    var stored = 2
+    var double: Int {
+        get { 2 * stored }
+        set { stored = newValue / 2 }
+    }
+    static var streamMembers: StreamMembers { [.required("d", \Declared.double), .member("s", \Declared.stored)] }
+}
+
+extension ObjectLayout: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testKnowsOffsetsAndDefaults": testKnowsOffsetsAndDefaults,
+            "testLooksIntoObjects": testLooksIntoObjects,
+            "testTellsWhatCanBeUsedAgain": testTellsWhatCanBeUsedAgain,
+            "testLeavesAccessorsToMessages": testLeavesAccessorsToMessages,
+        ]
+    }
+
+    private static func layout<Value: StreamValue>(_ type: Value.Type) throws -> ObjectLayout {
+        guard case .object(let layout) = try PlanBinder(keyMapping: .exact).plan(for: type).shape else {
+            throw StreamError(.misuse, "\(type) is no object")
+        }
+        return layout
+    }
+
+    private static func testKnowsOffsetsAndDefaults() throws {
+        let layout = try layout(Mixed.self)
+        let expected = [
+            MemoryLayout.offset(of: \Mixed.flag), MemoryLayout.offset(of: \Mixed.number),
+            MemoryLayout.offset(of: \Mixed.text), MemoryLayout.offset(of: \Mixed.maybe),
+        ]
+        unsafe expectEqual(layout.members.map(\.offset), expected.map { $0 ?? -1 }, "offsets")
+        unsafe expectEqual(layout.members.map(\.fast), [.bool, .integer, .string, .optionalInteger], "kinds")
+        expectEqual([layout.allMembers, layout.requiredMembers, layout.nonOptionalMembers], [15, 0, 7], "masks")
+        let text = unsafe layout.defaultAddress(of: layout.members[2])?.assumingMemoryBound(to: String.self).pointee
+        expectEqual(text, "a default of more than fifteen bytes", "the default")
+    }
+
+    private static func testLooksIntoObjects() throws {
+        let layout = try layout(MixedObject.self)
+        var object = MixedObject()
+        unsafe withUnsafeMutablePointer(to: &object) { place in
+            let base = unsafe layout.members(ofValueAt: UnsafeMutableRawPointer(place))
+            unsafe (base + layout.members[0].offset).storeBytes(of: 42, as: Int.self)
+        }
+        expectEqual(object.number, 42, "the number stored at its offset")
+    }
+
+    private static func testTellsWhatCanBeUsedAgain() throws {
+        let rows: [(ObjectLayout, Bool, Bool)] = [
+            (try layout(Mixed.self), true, true), (try layout(MixedObject.self), false, true),
+            (try layout(Holder.self), false, false), (try layout(Declared.self), false, false),
+        ]
+        for (layout, isFilledMemberwise, isResettable) in rows {
+            expectEqual(
+                layout.isFilledMemberwise, isFilledMemberwise, "whether \(layout.typeName) is filled memberwise")
+            expectEqual(layout.isResettable, isResettable, "whether \(layout.typeName) can be set back")
+        }
+    }
+
+    private static func testLeavesAccessorsToMessages() throws {
+        let layout = try layout(Declared.self)
+        unsafe expectEqual(layout.members.map(\.offset), [-1, 8], "offsets")
+        expectEqual(layout.requiredMembers, 1, "required members")
+        unsafe expectEqual(layout.records.start[0].kind, .none, "what readers store of an accessor")
+        unsafe expectEqual(layout.records.start[1].kind, .integer, "what readers store of a property")
+    }
+}
+#endif

@@ -23,8 +23,9 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     @usableFromInline let machine: UnsafeMutablePointer<ValueMachine>
     @usableFromInline let receive: (borrowing Value) throws(StreamError) -> Void
     /// The number of values handed over.
-    public var count: Int { deliveredCount }
-    @usableFromInline var deliveredCount = 0
+    public var count: Int { unsafe delivery.pointee }
+    /// The number of values handed over, by address, since readers hand over as well.
+    @usableFromInline let delivery: UnsafeMutablePointer<Int>
 
     /// Makes a stream.
     /// - Parameters:
@@ -32,6 +33,7 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     ///   - options: What to do with unknown and missing members, nulls and names.
     ///   - receive: Gets each value in order, and may throw, `StreamError.stopRequest()` to end the stream.
     /// - Throws: An error of the kind `misuse` when the type cannot be bound.
+    @inlinable
     public init(
         depth: Int = 1, options: BuilderOptions = BuilderOptions(),
         _ receive: @escaping (borrowing Value) throws(StreamError) -> Void
@@ -40,12 +42,31 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
         unsafe machine = .allocate(capacity: 1)
         unsafe machine.initialize(to: made)
         self.receive = receive
+        unsafe delivery = .allocate(capacity: 1)
+        unsafe delivery.initialize(to: 0)
+        unsafe Self.setDelivery(machine, delivery, receive)
+    }
+
+    // PERF: JSONRecords/streams; inlinable, so that values are handed over without copies by type.
+    /// Lets readers that store members themselves hand over values.
+    @inlinable
+    static func setDelivery(
+        _ machine: UnsafeMutablePointer<ValueMachine>, _ delivery: UnsafeMutablePointer<Int>,
+        _ receive: @escaping (borrowing Value) throws(StreamError) -> Void
+    ) {
+        // SAFETY: the machine owns the closure; see `deliver` for the value.
+        let value = unsafe machine.pointee.root.assumingMemoryBound(to: Value.self)
+        unsafe machine.pointee.setDelivery { () throws(StreamError) in
+            unsafe delivery.pointee &+= 1
+            try unsafe handOver(value, receive)
+        }
     }
 
     deinit {
         // SAFETY: allocated and initialized by the initializer, and no one else has the address.
         unsafe machine.deinitialize(count: 1)
         unsafe machine.deallocate()
+        unsafe delivery.deallocate()
     }
 
     /// The members that the type does not have, if the options collect them, with paths from the root of the stream.
@@ -59,9 +80,9 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     mutating func deliver() throws(StreamError) {
         // SAFETY: the memory at the root holds a value of the type that the machine was made for, until it is released.
         let value = unsafe machine.pointee.root.assumingMemoryBound(to: Value.self)
-        deliveredCount += 1
+        unsafe delivery.pointee += 1
         do throws(StreamError) {
-            try unsafe handOver(value)
+            try unsafe Self.handOver(value, receive)
         } catch {
             unsafe machine.pointee.release()
             throw error
@@ -71,12 +92,14 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
 
     /// A function of its own, so that no copy of a reference is left when it returns, however the code is compiled.
     @inlinable @inline(never)
-    func handOver(_ value: UnsafeMutablePointer<Value>) throws(StreamError) {
-        try unsafe receive(value.pointee)
+    static func handOver(
+        _ value: UnsafeMutablePointer<Value>, _ receive: (borrowing Value) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        try unsafe BorrowedValue.send(value, receive)
     }
 
     @inlinable @inline(__always)  // PERF: JSONRecords/streams; one comparison a message.
-    mutating func deliverIfFilled() throws(StreamError) {
+    mutating func deliverIfFilled(after message: Void) throws(StreamError) {
         if unsafe machine.pointee.isFilled { try deliver() }
     }
 
@@ -89,82 +112,80 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     /// Names the member that follows.
     @inlinable
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeKey(utf8) }
-
     /// Closes an array.
     @inlinable
     public mutating func endArray() throws(StreamError) {
-        try unsafe machine.pointee.endArray()
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.endArray())
     }
-
     /// Closes an object or dictionary.
     @inlinable
     public mutating func endDictionary() throws(StreamError) {
-        try unsafe machine.pointee.endDictionary()
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.endDictionary())
     }
-
     /// Sets a value to null.
     @inlinable
     public mutating func writeNull() throws(StreamError) {
-        try unsafe machine.pointee.writeNull()
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeNull())
     }
-
     /// Sets a Boolean.
     @inlinable
     public mutating func writeBool(_ value: Bool) throws(StreamError) {
-        try unsafe machine.pointee.writeBool(value)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeBool(value))
     }
-
     /// Sets an integer.
     @inlinable
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try unsafe machine.pointee.writeInteger(value)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeInteger(value))
     }
-
     /// Sets an unsigned integer.
     @inlinable
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try unsafe machine.pointee.writeUnsigned(value)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeUnsigned(value))
     }
-
     /// Sets a floating-point number.
     @inlinable
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        try unsafe machine.pointee.writeReal(value)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeReal(value))
     }
-
     /// Sets a number that neither integers nor reals hold.
     @inlinable
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        try unsafe machine.pointee.writeNumber(text: text)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeNumber(text: text))
     }
-
     /// Sets a string.
     @inlinable
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try unsafe machine.pointee.writeString(utf8)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeString(utf8))
     }
-
     /// Sets data.
     @inlinable
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try unsafe machine.pointee.writeData(bytes)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeData(bytes))
     }
-
     /// Sets a date.
     @inlinable
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try unsafe machine.pointee.writeDate(secondsSince2001: seconds)
-        try deliverIfFilled()
+        try unsafe deliverIfFilled(after: machine.pointee.writeDate(secondsSince2001: seconds))
+    }
+
+    /// Lends the memory of the value to a reader that stores its members itself.
+    @inlinable
+    public mutating func beginRecords() throws(StreamError) -> RecordPort? { unsafe machine.pointee.beginRecords() }
+
+    /// Hands over the value that a reader has stored.
+    @inlinable
+    public mutating func endRecords() throws(StreamError) { try unsafe machine.pointee.endRecords() }
+}
+
+/// Lending a value of which no copy is made.
+@usableFromInline
+enum BorrowedValue {
+    // PERF: JSONRecords/streams; noncopyable, so that no reference is counted on the way.
+    @inlinable @inline(__always)
+    static func send<Value: ~Copyable>(
+        _ value: UnsafeMutablePointer<Value>, _ receive: (borrowing Value) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        try unsafe receive(value.pointee)
     }
 }
 

@@ -106,3 +106,91 @@ private final class SharedBinder: @unchecked Sendable {
         return try binder.plan(for: type)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+private struct Point: StreamObject {
+    var positionX = 0
+    var positionY = 0
+}
+
+private final class Node: StreamObject {
+    var value = 0
+    var children: [Node] = []
+    init() {}
+}
+
+private struct Endless<Value: StreamValue>: StreamConvertible {
+    init() {}
+    init(streamForm: Endless<Endless<Value>>) throws(StreamError) {}
+    var streamForm: Endless<Endless<Value>> { Endless<Endless<Value>>() }
+}
+
+private struct Clash: StreamObject {
+    var first = 0
+    var second = 0
+}
+
+extension PlanBinder: SelfTesting {
+    /// The in-class tests of binding; those of what is bound are in `ObjectBuilder+Tests`.
+    public static var testSelectors: TestSelectors {
+        [
+            "testMakesOnePlanForAType": testMakesOnePlanForAType,
+            "testSharesPlansOfCommonRules": testSharesPlansOfCommonRules,
+            "testBindsTypesThatContainThemselves": testBindsTypesThatContainThemselves,
+            "testRefusesTypesWithoutEnd": testRefusesTypesWithoutEnd,
+            "testBindsAgainAfterAnError": testBindsAgainAfterAnError,
+        ]
+    }
+
+    private static func testMakesOnePlanForAType() throws {
+        let binder = PlanBinder(keyMapping: .exact)
+        let plan = try binder.plan(for: [Point].self)
+        expectIdentical(try binder.plan(for: [Point].self), plan, "the plan of the same type")
+        guard case .array(let element) = plan.shape else { return fail("got no plan of an array") }
+        expectIdentical(try binder.plan(for: Point.self), element, "the plan of the elements")
+    }
+
+    private static func testSharesPlansOfCommonRules() throws {
+        let exact = try bind(Point.self, .exact)
+        expectIdentical(try bind(Point.self, .exact).plan, exact.plan, "the plan for the same rule")
+        let snake = try bind(Point.self, .snakeCase)
+        expectFalse(snake.plan === exact.plan, "the plan for another rule is the same")
+        guard case .object(let layout) = snake.plan.shape else { return fail("got no plan of an object") }
+        expectEqual((0..<2).map { layout.keys[$0] }, ["position_x", "position_y"], "names")
+        let custom = KeyMapping.custom { $0.uppercased() }
+        expectFalse(
+            try bind(Point.self, custom).plan === bind(Point.self, custom).plan, "plans of functions are shared")
+    }
+
+    private static func testBindsTypesThatContainThemselves() throws {
+        let plan = try PlanBinder(keyMapping: .exact).plan(for: Node.self)
+        guard case .object(let layout) = plan.shape, case .array(let element) = unsafe layout.members[1].plan.shape
+        else {
+            return fail("got no plan of an object with an array")
+        }
+        expectIdentical(element, plan, "the plan of the children")
+    }
+
+    private static func testRefusesTypesWithoutEnd() {
+        let error = expectThrows(StreamError.self, "a type without end") {
+            _ = try PlanBinder(keyMapping: .exact).plan(for: Endless<Int>.self)
+        }
+        expectEqual(error?.kind, .misuse, "kind")
+    }
+
+    private static func testBindsAgainAfterAnError() throws {
+        let binder = PlanBinder(keyMapping: .custom { _ in "same" })
+        for _ in 0..<2 {
+            let error = expectThrows(StreamError.self, "two properties with one name") {
+                _ = try binder.plan(for: Clash.self)
+            }
+            expectEqual(error?.message.contains("is mapped to the name of another property"), true, "message")
+        }
+        expectEqual(try binder.plan(for: Int.self).expectation, "an integer", "the plan of another type")
+    }
+}
+#endif

@@ -3,20 +3,67 @@
 import PlistStreaming
 
 /// Makes strings of the bytes of messages.
-struct SmallText {
+@usableFromInline
+package struct SmallText: Sendable {
     /// Whether strings of up to 15 ASCII bytes look in memory the way `smallString` makes them.
     let isLayoutKnown: Bool
 
     /// Found out once, by comparing with strings of the standard library of every length.
-    static let checked = SmallText(isLayoutKnown: agreesWithStandardLibrary())
+    package static let checked = SmallText(isLayoutKnown: agreesWithStandardLibrary())
 
     /// Returns a string of the bytes; those that are not UTF-8 become U+FFFD.
-    @inline(__always)  // PERF: JSONRecords/structures; 8 of 25 ns for a string of up to 15 ASCII bytes.
+    @inline(__always)  // PERF: JSONRecords/tree; 8 of 25 ns for a string of up to 15 ASCII bytes.
     func string(_ utf8: RawSpan) -> String {
         // SAFETY: the pointer does not leave the closure.
         unsafe utf8.withUnsafeBytes { bytes in
             if isLayoutKnown, bytes.count <= 15, let string = unsafe Self.smallString(bytes) { return string }
             return unsafe String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    // MARK: Strings in memory of which the layout is known
+
+    /// The bits that go to the highest byte of the second word of a string of so many ASCII bytes.
+    @inlinable @inline(__always)  // PERF: JSONRecords; once a string, without a call.
+    package static func mark(_ count: Int) -> UInt64 { UInt64(truncatingIfNeeded: 0xE0 | count) &<< 56 }
+
+    /// Stores a string of up to 15 ASCII bytes, given as its two words; only where `isLayoutKnown`.
+    @inlinable @inline(__always)  // PERF: see mark.
+    package static func store(_ words: (UInt64, UInt64), to address: UnsafeMutableRawPointer, isInitialized: Bool) {
+        // SAFETY: the words are those of a string that owns no memory. A string of which the highest bit is set owns
+        // none either, so that it may be overwritten; any other one is released by an assignment.
+        if unsafe isInitialized && address.load(fromByteOffset: 8, as: Int64.self) >= 0 {
+            return unsafe assign(words, to: address)
+        }
+        unsafe address.storeBytes(of: words.0, as: UInt64.self)
+        unsafe address.storeBytes(of: words.1, toByteOffset: 8, as: UInt64.self)
+    }
+
+    @usableFromInline @inline(never)
+    static func assign(_ words: (UInt64, UInt64), to address: UnsafeMutableRawPointer) {
+        // SAFETY: see store; the memory holds a string.
+        unsafe address.assumingMemoryBound(to: String.self).pointee = unsafeBitCast(words, to: String.self)
+    }
+
+    /// Stores a string of any bytes, in memory that holds one or none.
+    package static func store(_ utf8: RawSpan, to address: UnsafeMutableRawPointer, isInitialized: Bool) {
+        let string = checked.string(utf8)
+        // SAFETY: the caller says what the memory holds.
+        if isInitialized {
+            unsafe address.assumingMemoryBound(to: String.self).pointee = string
+        } else {
+            unsafe address.initializeMemory(as: String.self, to: string)
+        }
+    }
+
+    /// Stores an optional string of any bytes, in memory that holds one or none.
+    package static func store(_ utf8: RawSpan, toOptional address: UnsafeMutableRawPointer, isInitialized: Bool) {
+        let string = checked.string(utf8)
+        // SAFETY: the caller says what the memory holds.
+        if isInitialized {
+            unsafe address.assumingMemoryBound(to: String?.self).pointee = string
+        } else {
+            unsafe address.initializeMemory(as: String?.self, to: string)
         }
     }
 
@@ -67,7 +114,9 @@ struct SmallText {
                 guard agrees else { return false }
             }
         }
-        return true
+        // A string that owns memory must not look like one that owns none.
+        let long = unsafe unsafeBitCast(String(repeating: "a", count: 100), to: (UInt64, Int64).self)
+        return long.1 >= 0
         #else
         return false
         #endif
@@ -94,7 +143,9 @@ struct SmallText {
 import InClassTesting
 
 extension SmallText: SelfTesting {
-    static var testSelectors: TestSelectors {
+    /// The tests of this type.
+    @usableFromInline
+    package static var testSelectors: TestSelectors {
         [
             "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
             "testMakesStringsThatAreUsedLikeOthers": testMakesStringsThatAreUsedLikeOthers,

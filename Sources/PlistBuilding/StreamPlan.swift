@@ -30,10 +30,17 @@ public enum ScalarValue: Sendable, Equatable {
     case date(Double)
 }
 
-/// The kinds of values that the machine stores without asking the plan.
+/// The kinds of values that are stored without asking the plan.
 @usableFromInline
-enum FastKind: UInt8 {
+package enum FastKind: UInt8 {
     case none, integer, real, bool, string, optionalInteger, optionalReal, optionalString, optionalBool
+    /// Numbers of other sizes, which only readers store without asking.
+    case int8, int16, int32, uint8, uint16, uint32, uint64, float
+    /// A Boolean or a string of a column.
+    case columnBool, columnString
+
+    /// Whether a string is stored without an optional around it.
+    @inlinable package var isText: Bool { self == .string || self == .columnString }
 }
 
 /// How values of one type are read and written; made by the type, used by builders and writers.

@@ -17,7 +17,6 @@ public protocol StreamValue {
 extension FixedWidthInteger where Self: StreamValue {
     /// Makes the plan of an integer: any number that is one and fits.
     public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        let fast: FastKind = Self.self == Int.self || Self.self == Int64.self ? .integer : .none
         let read: StreamPlan.Read = { (message, address) throws(StreamError) in
             unsafe address.initializeMemory(as: Self.self, to: try integer(message))
         }
@@ -27,7 +26,22 @@ extension FixedWidthInteger where Self: StreamValue {
                 ?? UInt64(exactly: value).map { .unsigned($0) } ?? .number("\(value)")
         }
         return unsafe StreamPlan(
-            ValueOperations(of: Self.self), fast: fast, expectation: "an integer", shape: .scalar(read, get))
+            ValueOperations(of: Self.self), fast: kind, expectation: "an integer", shape: .scalar(read, get))
+    }
+
+    /// How values of the integers of the standard library lie in memory.
+    private static var kind: FastKind {
+        switch ObjectIdentifier(self) {
+        case ObjectIdentifier(Int.self), ObjectIdentifier(Int64.self): .integer
+        case ObjectIdentifier(Int8.self): .int8
+        case ObjectIdentifier(Int16.self): .int16
+        case ObjectIdentifier(Int32.self): .int32
+        case ObjectIdentifier(UInt8.self): .uint8
+        case ObjectIdentifier(UInt16.self): .uint16
+        case ObjectIdentifier(UInt32.self): .uint32
+        case ObjectIdentifier(UInt.self), ObjectIdentifier(UInt64.self): .uint64
+        default: .none
+        }
     }
 
     private static func integer(_ message: ScalarMessage) throws(StreamError) -> Self {
@@ -84,8 +98,9 @@ extension BinaryFloatingPoint where Self: StreamValue {
         }
         let get: StreamPlan.Get = { .real(Double(unsafe $0.assumingMemoryBound(to: Self.self).pointee)) }
         return unsafe StreamPlan(
-            ValueOperations(of: Self.self), fast: Self.self == Double.self ? .real : .none, expectation: "a number",
-            shape: .scalar(read, get))
+            ValueOperations(of: Self.self),
+            fast: Self.self == Double.self ? .real : Self.self == Float.self ? .float : .none,
+            expectation: "a number", shape: .scalar(read, get))
     }
 
     private static func outOfRange(_ message: ScalarMessage) -> StreamError {

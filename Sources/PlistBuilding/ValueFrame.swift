@@ -56,10 +56,10 @@ struct ValueFrame {
     var plan: Unmanaged<StreamPlan>
     var layout: Unmanaged<ObjectLayout>?
     var elementPlan: Unmanaged<StreamPlan>
-    /// The members that must be initialized before an object built member by member is whole.
-    var full: UInt64 = 0
-    /// The members that must come.
-    var required: UInt64 = 0
+    /// The members with which the object is complete as it is; of others, defaults are copied or the absence is an error.
+    var complete: UInt64 = 0
+    /// The elements in `elementObject` that are not yet in the array.
+    var pending = 0
     var slot: ValueSlot
     /// What `beginDictionary` needs for an element that is an object, in an array of such.
     var elementObject: ElementObject?
@@ -86,11 +86,26 @@ struct ValueFrame {
 struct ElementObject {
     let layout: Unmanaged<ObjectLayout>
     let members: UnsafeMutableBufferPointer<BoundMember>
+    let records: RecordMembers
     let operations: UnsafePointer<ValueOperations>
+    /// Memory for some elements, which move to the array together.
     let address: UnsafeMutableRawPointer
-    let full: UInt64
-    let required: UInt64
+    let capacity: Int
+    let stride: Int
+    let complete: UInt64
     let isFilledMemberwise: Bool
+    let isClass: Bool
+}
+
+/// An object of which no member has come.
+@unsafe
+struct FreshObject {
+    let value: UnsafeMutableRawPointer
+    /// The start of its members.
+    let base: UnsafeMutableRawPointer
+    let complete: UInt64
+    /// Whether members have values, which must be released when others come.
+    let isInitialized: Bool
 }
 
 /// Memory that grows to what is asked of it and is kept.
@@ -100,15 +115,14 @@ struct ScratchMemory {
     private var capacity = 0
     private var alignment = 1
 
-    /// Returns room for a value. What was in it must have been moved away.
-    mutating func room(for operations: UnsafePointer<ValueOperations>) -> UnsafeMutableRawPointer {
-        if let memory = unsafe memory, unsafe operations.pointee.size <= capacity,
-            unsafe operations.pointee.alignment <= alignment
-        {
+    /// Returns room for a value, or several side by side. What was in it must have been moved away.
+    mutating func room(for operations: UnsafePointer<ValueOperations>, count: Int = 1) -> UnsafeMutableRawPointer {
+        let byteCount = unsafe count * operations.pointee.stride
+        if let memory = unsafe memory, unsafe byteCount <= capacity, unsafe operations.pointee.alignment <= alignment {
             return unsafe memory
         }
         unsafe memory?.deallocate()
-        unsafe capacity = max(operations.pointee.size, 32)
+        unsafe capacity = max(byteCount, 32)
         unsafe alignment = max(operations.pointee.alignment, 16)
         let fresh = unsafe UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: alignment)
         unsafe memory = fresh

@@ -8,58 +8,67 @@ extension ValueMachine {
 
     @usableFromInline
     mutating func beginDictionary() throws(StreamError) {
-        // PERF: JSONRecords/structures; an element of an array of objects, on a level that was used before.
+        // PERF: JSONRecords/structures; an element of an array of objects.
         if let element = unsafe top.pointee.elementObject, canBeginElement {
-            let plan = unsafe top.pointee.elementPlan
-            unsafe top += 1
-            unsafe top.pointee.kind = .object
-            unsafe top.pointee.isInPlace = true
-            unsafe top.pointee.plan = plan
-            unsafe top.pointee.layout = element.layout
-            unsafe top.pointee.members = element.members
-            unsafe top.pointee.full = element.full
-            unsafe top.pointee.required = element.required
-            unsafe top.pointee.value = element.address
-            unsafe prepareMembers(isFilledMemberwise: element.isFilledMemberwise)
-            if unsafe element.isFilledMemberwise {
-                unsafe top.pointee.base = element.address
-            } else {
-                unsafe makeElement(element.layout, element.address)
-            }
-            return
+            let fresh = unsafe makeElement(element)
+            isRecycling = false
+            return unsafe open(element, fresh)
         }
         try begin(isArray: false)
     }
 
-    /// Whether the container is one of objects, on the level above one that was used before.
+    /// Whether the container to come is an object of the elements of this one.
     @inline(__always)  // PERF: JSONRecords/structures; once an object.
-    private var canBeginElement: Bool {
-        guard depth &+ 1 < levelCount, depth < options.depthLimit else { return false }
+    var canBeginElement: Bool {
+        guard depth < options.depthLimit else { return false }
         return unsafe top.pointee.kind == .array || top.pointee.kind == .passing && !isFilled
     }
 
-    /// Makes the object of an element, or uses the last one again.
-    private mutating func makeElement(_ layout: Unmanaged<ObjectLayout>, _ address: UnsafeMutableRawPointer) {
-        unsafe layout._withUnsafeGuaranteedRef { layout in
-            if isRecycling {
-                isRecycling = false
-                unsafe layout.reset(address)
-            } else {
-                unsafe layout.make(address)
-            }
-            unsafe top.pointee.base = layout.members(ofValueAt: address)
+    /// Goes into an element of which no member has come.
+    @inline(__always)  // PERF: JSONRecords/structures; once an object.
+    mutating func open(_ element: ElementObject, _ fresh: FreshObject) {
+        let plan = unsafe top.pointee.elementPlan
+        unsafe top += 1
+        unsafe top.pointee.kind = .object
+        unsafe top.pointee.isInPlace = true
+        unsafe top.pointee.plan = plan
+        unsafe top.pointee.layout = element.layout
+        unsafe top.pointee.members = element.members
+        unsafe prepareMembers(fresh)
+    }
+
+    /// Makes an object in the memory of elements, or uses the last one again.
+    @inline(__always)  // PERF: JSONRecords/structures; once an object.
+    func makeElement(_ element: ElementObject) -> FreshObject {
+        let address = unsafe element.address + top.pointee.pending &* element.stride
+        if unsafe element.isFilledMemberwise && !isRecycling {
+            return unsafe FreshObject(
+                value: address, base: address, complete: element.complete, isInitialized: false)
         }
+        return unsafe element.layout._withUnsafeGuaranteedRef { unsafe makeObject($0, address) }
+    }
+
+    /// Makes an object, unless its members are filled in one by one or the last one is used again.
+    private func makeObject(_ layout: ObjectLayout, _ address: UnsafeMutableRawPointer) -> FreshObject {
+        if !isRecycling && !layout.isFilledMemberwise { unsafe layout.make(address) }
+        return unsafe FreshObject(
+            value: address, base: layout.members(ofValueAt: address),
+            complete: isRecycling || layout.isFilledMemberwise ? layout.allMembers : layout.required(options),
+            isInitialized: isRecycling || !layout.isFilledMemberwise)
     }
 
     /// Sets the innermost level to an object of which no member has come.
     @inline(__always)  // PERF: JSONRecords/structures; once an object.
-    private mutating func prepareMembers(isFilledMemberwise: Bool) {
+    private mutating func prepareMembers(_ fresh: FreshObject) {
+        unsafe top.pointee.value = fresh.value
+        unsafe top.pointee.base = fresh.base
+        unsafe top.pointee.complete = fresh.complete
         unsafe top.pointee.fast = .none
         unsafe top.pointee.member = -1
         unsafe top.pointee.next = 0
         unsafe top.pointee.bit = 0
         unsafe top.pointee.seen = 0
-        unsafe top.pointee.initialized = isFilledMemberwise ? 0 : .max
+        unsafe top.pointee.initialized = fresh.isInitialized ? .max : 0
     }
 
     private mutating func begin(isArray: Bool) throws(StreamError) {
@@ -108,7 +117,9 @@ extension ValueMachine {
         unsafe frame.pointee.kind = .passing
         unsafe frame.pointee.isPassingArray = isArray
         unsafe frame.pointee.elementPlan = Unmanaged.passUnretained(plan)
-        unsafe frame.pointee.elementObject = depth == streamingDepth ? elementObject(plan, at: root) : nil
+        unsafe frame.pointee.pending = 0
+        unsafe frame.pointee.elementObject =
+            depth == streamingDepth ? elementObject(plan, at: root, capacity: 1) : nil
         unsafe frame.pointee.fast = .none
         unsafe frame.pointee.index = 0
     }
@@ -126,27 +137,21 @@ extension ValueMachine {
         unsafe frame.pointee.plan = Unmanaged.passUnretained(built)
         unsafe frame.pointee.value = isInPlace ? slot.address : frame.pointee.own.room(for: built.operations)
         unsafe frame.pointee.index = 0
+        unsafe frame.pointee.pending = 0
         unsafe frame.pointee.member = -1
+        unsafe frame.pointee.elementObject = nil
         return unsafe frame
     }
 
     private mutating func beginObject(
         _ layout: ObjectLayout, _ built: StreamPlan, _ slot: ValueSlot
     ) throws(StreamError) {
-        let isReused = isRecycling && depth == streamingDepth
         let frame = try unsafe push(.object, built, slot)
         unsafe frame.pointee.layout = Unmanaged.passUnretained(layout)
         unsafe frame.pointee.members = layout.members
-        unsafe frame.pointee.full = layout.isFilledMemberwise ? layout.allMembers : 0
-        unsafe frame.pointee.required = layout.required(options)
-        prepareMembers(isFilledMemberwise: layout.isFilledMemberwise)
-        if isReused {
-            isRecycling = false
-            unsafe layout.reset(frame.pointee.value)
-        } else if !layout.isFilledMemberwise {
-            unsafe layout.make(frame.pointee.value)
-        }
-        unsafe frame.pointee.base = layout.members(ofValueAt: frame.pointee.value)
+        let fresh = unsafe makeObject(layout, frame.pointee.value)
+        isRecycling = false
+        unsafe prepareMembers(fresh)
     }
 
     private mutating func beginCollection(
@@ -157,20 +162,42 @@ extension ValueMachine {
         if kind == .array {
             unsafe frame.pointee.fast = element.fast
             unsafe element.operations.pointee.makeArray(frame.pointee.value)
-            let address = unsafe frame.pointee.element.room(for: element.operations)
-            unsafe frame.pointee.elementObject = elementObject(element, at: address)
+            guard case .object = element.shape else { return }
+            // PERF: JSONRecords/structures; elements move to the array some at a time, within the first cache.
+            let capacity = unsafe max(1, min(256, 8_192 / element.operations.pointee.stride))
+            let address = unsafe frame.pointee.element.room(for: element.operations, count: capacity)
+            unsafe frame.pointee.elementObject = elementObject(element, at: address, capacity: capacity)
         } else {
             unsafe element.operations.pointee.makeDictionary(frame.pointee.value)
         }
     }
 
     /// What begins one object after another at an address; nil for plans of other types.
-    private func elementObject(_ plan: StreamPlan, at address: UnsafeMutableRawPointer) -> ElementObject? {
+    private func elementObject(
+        _ plan: StreamPlan, at address: UnsafeMutableRawPointer, capacity: Int
+    ) -> ElementObject? {
         guard case .object(let layout) = plan.shape else { return nil }
         return unsafe ElementObject(
-            layout: Unmanaged.passUnretained(layout), members: layout.members, operations: plan.operations,
-            address: address, full: layout.isFilledMemberwise ? layout.allMembers : 0,
-            required: layout.required(options), isFilledMemberwise: layout.isFilledMemberwise)
+            layout: Unmanaged.passUnretained(layout), members: layout.members, records: layout.records,
+            operations: plan.operations, address: address, capacity: capacity, stride: plan.operations.pointee.stride,
+            complete: layout.isFilledMemberwise ? layout.allMembers : layout.required(options),
+            isFilledMemberwise: layout.isFilledMemberwise, isClass: layout.isClass)
+    }
+
+    /// Counts an element that is complete in the memory of elements, and moves all to the array when that is full.
+    @inline(__always)  // PERF: JSONRecords/structures; once an object.
+    mutating func elementsAreFilled(_ count: Int, of capacity: Int) {
+        unsafe top.pointee.index &+= count
+        unsafe top.pointee.pending &+= count
+        if unsafe top.pointee.pending == capacity { movePending(expecting: 0) }
+    }
+
+    /// Moves the elements that are complete to the array.
+    mutating func movePending(expecting expected: Int) {
+        guard let element = unsafe top.pointee.elementObject, unsafe top.pointee.pending > 0 else { return }
+        unsafe element.operations.pointee.appendMany(
+            element.address, top.pointee.pending, expected, top.pointee.value)
+        unsafe top.pointee.pending = 0
     }
 
     // MARK: Ends
@@ -179,15 +206,12 @@ extension ValueMachine {
     mutating func endDictionary() throws(StreamError) {
         // PERF: JSONRecords/structures; a whole element of an array of objects.
         if unsafe top.pointee.kind == .object && top.pointee.isInPlace
-            && top.pointee.initialized & top.pointee.full == top.pointee.full
-            && top.pointee.seen & top.pointee.required == top.pointee.required
+            && top.pointee.seen & top.pointee.complete == top.pointee.complete
         {
             let array = unsafe top - 1
             if unsafe array.pointee.kind == .array, let element = unsafe array.pointee.elementObject {
                 unsafe top = array
-                unsafe element.operations.pointee.append(element.address, array.pointee.value)
-                unsafe array.pointee.index &+= 1
-                return
+                return unsafe elementsAreFilled(1, of: element.capacity)
             } else if unsafe array.pointee.kind == .passing {
                 unsafe top = array
                 unsafe top.pointee.index &+= 1
@@ -208,7 +232,9 @@ extension ValueMachine {
 
     @usableFromInline
     mutating func endArray() throws(StreamError) {
-        if unsafe top.pointee.kind == .array { try finish() } else { try endOther(isArray: true) }
+        guard unsafe top.pointee.kind == .array else { return try endOther(isArray: true) }
+        movePending(expecting: 0)
+        try finish()
     }
 
     private mutating func endOther(isArray: Bool) throws(StreamError) {
@@ -234,20 +260,24 @@ extension ValueMachine {
     /// Checks that the required members came, and gives the others their defaults.
     private mutating func fillMissingMembers() throws(StreamError) {
         guard let layout = unsafe top.pointee.layout?.takeUnretainedValue() else { return }
-        let missingRequired = unsafe top.pointee.required & ~top.pointee.seen
+        let missingRequired = unsafe layout.required(options) & ~top.pointee.seen
         if missingRequired != 0 {
             let name = layout.keys[missingRequired.trailingZeroBitCount].debugDescription
             throw located(
                 StreamError(.missingMember, "expected a member \(name) of \(layout.typeName)"), isContainer: true)
         }
-        guard layout.isFilledMemberwise else { return }
-        var missing = unsafe layout.allMembers & ~top.pointee.initialized
+        var missing = unsafe top.pointee.complete & ~top.pointee.seen
         while missing != 0 {
             let index = missing.trailingZeroBitCount
-            let member = unsafe layout.members[index]
+            let (member, bit) = unsafe (layout.members[index], UInt64(1) << UInt64(index))
             if let value = unsafe layout.defaultAddress(of: member) {
-                unsafe member.plan.operations.pointee.copy(value, top.pointee.base + member.offset)
-                unsafe top.pointee.initialized |= 1 << UInt64(index)
+                let address = unsafe top.pointee.base + member.offset
+                // SAFETY: a default is a value of the member's type; what the last record left there is used by no one.
+                if unsafe top.pointee.initialized & bit != 0 {
+                    unsafe member.plan.operations.pointee.deinitialize(address)
+                }
+                unsafe member.plan.operations.pointee.copy(value, address)
+                unsafe top.pointee.initialized |= bit
             }
             missing &= missing &- 1
         }
@@ -297,17 +327,5 @@ extension ObjectLayout {
     /// The members that must come.
     func required(_ options: BuilderOptions) -> UInt64 {
         requiredMembers | (options.missingMembers == .reject ? nonOptionalMembers : 0)
-    }
-
-    /// Sets the members of an object back to their defaults.
-    func reset(_ value: UnsafeMutableRawPointer) {
-        let base = unsafe members(ofValueAt: value)
-        for index in unsafe members.indices {
-            let member = unsafe members[index]
-            guard let source = unsafe defaultAddress(of: member) else { continue }
-            // SAFETY: a default is a value of the member's type; the object is used by no one else.
-            unsafe member.plan.operations.pointee.deinitialize(base + member.offset)
-            unsafe member.plan.operations.pointee.copy(source, base + member.offset)
-        }
     }
 }

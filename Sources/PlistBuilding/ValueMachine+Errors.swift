@@ -55,6 +55,11 @@ extension ValueMachine {
         while unsafe frame > levels {
             switch unsafe frame.pointee.kind {
             case .array, .dictionary:
+                if let element = unsafe frame.pointee.elementObject {
+                    for index in unsafe 0..<frame.pointee.pending {
+                        unsafe element.operations.pointee.deinitialize(element.address + index * element.stride)
+                    }
+                }
                 unsafe frame.pointee.plan.takeUnretainedValue().operations.pointee.deinitialize(frame.pointee.value)
             case .object:
                 if let layout = unsafe frame.pointee.layout?.takeUnretainedValue(), layout.isFilledMemberwise {

@@ -17,6 +17,10 @@ extension ValueMachine {
             return try unsafe openMember()
         case .array:
             let plan = unsafe top.pointee.elementPlan.takeUnretainedValue()
+            if let element = unsafe top.pointee.elementObject {
+                let address = unsafe element.address + top.pointee.pending * element.stride
+                return unsafe ValueSlot(plan: plan, address: address, isInitialized: false)
+            }
             return unsafe ValueSlot(
                 plan: plan, address: top.pointee.element.room(for: plan.operations), isInitialized: false)
         case .dictionary:
@@ -92,6 +96,9 @@ extension ValueMachine {
                 unsafe top.pointee.seen |= top.pointee.bit
             }
         case .array:
+            if let element = unsafe top.pointee.elementObject {
+                return unsafe elementsAreFilled(1, of: element.capacity)
+            }
             let operations = unsafe top.pointee.elementPlan.takeUnretainedValue().operations
             unsafe operations.pointee.append(top.pointee.element.room(for: operations), top.pointee.value)
             unsafe top.pointee.index += 1
@@ -112,11 +119,15 @@ extension ValueMachine {
         unsafe plan.operations.pointee.deinitialize(root)
     }
 
-    /// Ends the life of the value at the root, or keeps its object for the next one when nobody else has it.
+    /// Ends the life of the value at the root, or keeps it for the next one: a structure, or an object that nobody else has.
     @usableFromInline
     mutating func release() {
         isFilled = false
         if case .object(let layout) = plan.shape, layout.isResettable {
+            guard layout.isClass else {
+                isRecycling = true
+                return
+            }
             // SAFETY: the memory holds one reference to an object of a Swift class; only its count is looked at. It is
             // not read as `AnyObject`, of which an unoptimized build does not tell whether it is unique.
             let object = unsafe root.assumingMemoryBound(to: NativeObject.self)
@@ -204,4 +215,4 @@ extension StreamPlan {
 }
 
 /// Stands for any Swift class where only the count of references matters.
-private final class NativeObject {}
+final class NativeObject {}

@@ -33,13 +33,16 @@ struct ValueMachine: ~Copyable {
     var isRecycling = false
     /// Builds property lists within the value.
     var tree: PropertyListBuilder?
+    /// What a reader is lent for records, by address, so that it stays where it is.
+    let records: UnsafeMutablePointer<RecordState>
 
     // The levels from `levels` to `top` are in use; those up to `levelCount` are initialized.
     var levels: UnsafeMutablePointer<ValueFrame>
     var top: UnsafeMutablePointer<ValueFrame>
-    var levelCount = 1
+    var levelCount = 2
     private var levelCapacity = 16
 
+    @usableFromInline
     init<Value: StreamValue>(
         _ type: Value.Type, options: BuilderOptions, streamingDepth: Int
     ) throws(StreamError) {
@@ -52,8 +55,11 @@ struct ValueMachine: ~Copyable {
         var memory = unsafe ScratchMemory()
         let root = unsafe memory.room(for: plan.operations)
         unsafe levels.initialize(to: ValueFrame(plan: plan, memory: root))
+        unsafe (levels + 1).initialize(to: ValueFrame(plan: plan, memory: root))
         unsafe levels.pointee.element = memory
         unsafe top = levels
+        unsafe records = .allocate(capacity: 1)
+        unsafe records.initialize(to: RecordState())
     }
 
     deinit {
@@ -64,6 +70,9 @@ struct ValueMachine: ~Copyable {
         }
         unsafe levels.deinitialize(count: levelCount)
         unsafe levels.deallocate()
+        unsafe records.pointee.deallocate()
+        unsafe records.deinitialize(count: 1)
+        unsafe records.deallocate()
     }
 
     /// The number of open containers.
@@ -233,21 +242,21 @@ struct ValueMachine: ~Copyable {
 
     // MARK: Levels
 
-    /// Makes room for one more level, and returns it.
+    /// Makes room for one more level and the one above it, and returns it.
     mutating func pushLevel() throws(StreamError) -> UnsafeMutablePointer<ValueFrame> {
         guard depth < options.depthLimit else {
             throw located(StreamError(.limitExceeded, "containers are nested deeper than \(options.depthLimit)"))
         }
         let level = depth + 1
-        if level == levelCapacity {
+        if level + 1 >= levelCapacity {
             let larger = UnsafeMutablePointer<ValueFrame>.allocate(capacity: 2 * levelCapacity)
             unsafe larger.moveInitialize(from: levels, count: levelCount)
             unsafe levels.deallocate()
             unsafe levels = larger
             levelCapacity *= 2
         }
-        if level == levelCount {
-            unsafe (levels + level).initialize(to: ValueFrame(plan: plan, memory: root))
+        while levelCount <= level + 1 {
+            unsafe (levels + levelCount).initialize(to: ValueFrame(plan: plan, memory: root))
             levelCount += 1
         }
         unsafe top = levels + level

@@ -27,6 +27,9 @@ public struct ValueOperations {
     @usableFromInline let makeArray: (UnsafeMutableRawPointer) -> Void
     /// Moves the value at the first address to the end of the array at the second.
     @usableFromInline let append: (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
+    /// Moves so many values from the first address on to the end of the array at the second, which may expect more.
+    @usableFromInline let appendMany:
+        (UnsafeMutableRawPointer, _ count: Int, _ expected: Int, UnsafeMutableRawPointer) -> Void
     /// Calls a closure with the address of the first element of the array at an address, and the count.
     @usableFromInline let elements: (UnsafeRawPointer, (UnsafeRawPointer?, Int) -> Void) -> Void
     /// Makes an empty dictionary in uninitialized memory.
@@ -67,6 +70,18 @@ public struct ValueOperations {
         unsafe append = { from, to in
             unsafe to.assumingMemoryBound(to: [Value].self).pointee
                 .append(from.assumingMemoryBound(to: Value.self).move())
+        }
+        unsafe appendMany = { from, count, expected, to in
+            let array = unsafe to.assumingMemoryBound(to: [Value].self)
+            unsafe ArrayGrowth.reserve(&array.pointee, count, expecting: expected)
+            unsafe array.pointee.append(addingCapacity: count) { output in
+                // SAFETY: there is room for `count` values, which were initialized by whoever calls.
+                unsafe output.withUnsafeMutableBufferPointer { buffer, initializedCount in
+                    guard let start = buffer.baseAddress else { return }
+                    unsafe start.moveInitialize(from: from.assumingMemoryBound(to: Value.self), count: count)
+                    initializedCount = count
+                }
+            }
         }
         unsafe elements = { array, body in
             unsafe array.assumingMemoryBound(to: [Value].self).pointee.withUnsafeBufferPointer { buffer in

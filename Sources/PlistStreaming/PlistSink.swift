@@ -73,4 +73,12 @@ public protocol PlistSink: ~Copyable {
     ///
     /// - Parameter seconds: Seconds since 2001-01-01 00:00:00 UTC, negative before.
     mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError)
+
+    /// Lends the memory of the dictionaries to come, where a sink has such; nil unless a sink says otherwise.
+    ///
+    /// A reader asks at the beginning of a dictionary. It may then store members itself, and calls ``endRecords()``
+    /// instead of sending the messages that these members stand for.
+    mutating func beginRecords() throws(StreamError) -> RecordPort?
+    /// Takes the dictionaries that a reader has stored since ``beginRecords()``; the last one may still be open.
+    mutating func endRecords() throws(StreamError)
 }

@@ -1,0 +1,51 @@
+// What tests of the scanner share: the outcome of a reading as one line, the same for every division into chunks.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+
+extension JSONScanner {
+    /// The trace of a reading and its error, as one line; `!` precedes the error.
+    static func outcome(_ chunks: [[UInt8]], options: JSONReaderOptions = JSONReaderOptions()) -> String {
+        var scanner = JSONScanner(options: options)
+        var trace = EventTrace()
+        do throws(StreamError) {
+            for chunk in chunks {
+                try unsafe chunk.withUnsafeBufferPointer { buffer throws(StreamError) in
+                    // SAFETY: the span does not leave the closure.
+                    try scanner.scan(unsafe UnsafeRawBufferPointer(buffer).bytes, into: &trace)
+                }
+            }
+            try scanner.finish(into: &trace)
+            return trace.text
+        } catch {
+            return (trace.events + ["! \(error.kind)", error.description]).joined(separator: " ")
+        }
+    }
+
+    /// Reads whole, from the fast loop and without it, byte by byte and at every split point, and expects one outcome.
+    ///
+    /// The fast loop needs bytes to come; a second text with spaces at its end gives it some, and must differ in
+    /// nothing but where the input ends.
+    static func expectOutcome(
+        _ text: [UInt8], _ expected: String?, options: JSONReaderOptions = JSONReaderOptions(), _ message: String,
+        line: UInt = #line
+    ) {
+        let whole = outcome([text], options: options)
+        if let expected { expectEqual(whole, expected, message, line: line) }
+        for padding in [0, 100] {
+            let text = text + [UInt8](repeating: 0x20, count: padding)
+            let whole = padding == 0 ? whole : outcome([text], options: options)
+            var plain = options
+            plain.usesPlainScan = true
+            expectEqual(outcome([text], options: plain), whole, "\(message), by the plain machine", line: line)
+            expectEqual(
+                outcome(text.map { [$0] }, options: options), whole, "\(message), byte by byte", line: line)
+            for split in text.indices.prefix(300) {
+                let chunks = [Array(text[..<split]), Array(text[split...])]
+                expectEqual(outcome(chunks, options: options), whole, "\(message), split at \(split)", line: line)
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,118 @@
+// Storing the values of members: strings of any length, numbers, Booleans and nulls, each by the kind of its member.
+
+import PlistBuilding
+import PlistStreaming
+
+extension RecordScan {
+    /// Stores a string that is no short one of ASCII, and returns the offset behind it, or -1.
+    @inline(never)
+    static func storeLong(
+        _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
+        _ address: UnsafeMutableRawPointer, isInitialized: Bool, limit: Int
+    ) -> Int {
+        let end = StringRuns.closingQuote(in: bytes, from: start &+ 1)
+        guard end >= 0, end &- start &- 1 <= limit, end &+ 1 < bytes.byteCount else { return -1 }
+        let text = bytes.extracting(start &+ 1..<end)
+        if let column = unsafe member.pointee.column {
+            unsafe ColumnBuffer.append(text, to: column, endAt: address)
+        } else if unsafe member.pointee.kind == .optionalString {
+            unsafe SmallText.store(text, toOptional: address, isInitialized: isInitialized)
+        } else {
+            unsafe SmallText.store(text, to: address, isInitialized: isInitialized)
+        }
+        return end &+ 1
+    }
+
+    /// Stores a value of another kind than short integers and strings, and returns the offset behind it, or -1.
+    @inline(never)
+    static func storeOther(
+        _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
+        _ address: UnsafeMutableRawPointer, row: Int, isInitialized: Bool, limit: Int
+    ) -> Int {
+        // SAFETY: `start` is within the margin, and a kind stands for the type at the address.
+        let half = bytes.uncheckedHalf(start)
+        let isNull = half == 0x6C6C_756E
+        switch unsafe member.pointee.kind {
+        case .integer, .real, .optionalInteger, .optionalReal:
+            if isNull { return unsafe storeNull(member, address) ? start &+ 4 : -1 }
+            let number = JSONNumber.scanPlain(bytes, from: start)
+            guard number.end >= 0 else { return -1 }
+            let integer = Int64(bitPattern: number.bits)
+            let real = number.isReal ? Double(bitPattern: number.bits) : Double(integer)
+            switch unsafe member.pointee.kind {
+            case .real: unsafe address.storeBytes(of: real, as: Double.self)
+            case .optionalReal: unsafe address.initializeMemory(as: Double?.self, to: real)
+            case .integer where !number.isReal: unsafe address.storeBytes(of: integer, as: Int64.self)
+            case .optionalInteger where !number.isReal: unsafe address.initializeMemory(as: Int64?.self, to: integer)
+            default: return -1
+            }
+            return number.end
+        case .int8, .int16, .int32, .uint8, .uint16, .uint32, .uint64, .float:
+            return unsafe storeSized(bytes, from: start, to: address, as: member.pointee.kind)
+        case .bool, .optionalBool, .columnBool:
+            if isNull { return unsafe storeNull(member, address) ? start &+ 4 : -1 }
+            let isTrue = half == 0x6575_7274
+            guard isTrue || half == 0x736C_6166 && bytes.uncheckedByte(start &+ 4) == UInt8(ascii: "e") else {
+                return -1
+            }
+            switch unsafe member.pointee.kind {
+            case .optionalBool: unsafe address.initializeMemory(as: Bool?.self, to: isTrue)
+            // One byte a row, where the address counts eight.
+            case .columnBool: unsafe (address - 7 * row).storeBytes(of: isTrue, as: Bool.self)
+            default: unsafe address.storeBytes(of: isTrue, as: Bool.self)
+            }
+            return start &+ (isTrue ? 4 : 5)
+        case .string, .optionalString, .columnString:
+            guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
+            return unsafe storeLong(
+                bytes, from: start, to: member, address, isInitialized: isInitialized, limit: limit)
+        case .none:
+            return -1
+        }
+    }
+
+    /// Stores a number of another size than 64 bits, or without a sign, if it fits.
+    private static func storeSized(
+        _ bytes: RawSpan, from start: Int, to address: UnsafeMutableRawPointer, as kind: FastKind
+    ) -> Int {
+        let number = JSONNumber.scanPlain(bytes, from: start)
+        guard number.end >= 0 else { return -1 }
+        let integer = Int64(bitPattern: number.bits)
+        if kind == .float {
+            let value = number.isReal ? Float(Double(bitPattern: number.bits)) : Float(integer)
+            guard value.isFinite else { return -1 }
+            unsafe address.storeBytes(of: value, as: Float.self)
+            return number.end
+        }
+        func store<Value: FixedWidthInteger & BitwiseCopyable>(_ type: Value.Type) -> Int {
+            guard !number.isReal, let value = Value(exactly: integer) else { return -1 }
+            // SAFETY: see storeOther.
+            unsafe address.storeBytes(of: value, as: Value.self)
+            return number.end
+        }
+        switch kind {
+        case .int8: return store(Int8.self)
+        case .int16: return store(Int16.self)
+        case .int32: return store(Int32.self)
+        case .uint8: return store(UInt8.self)
+        case .uint16: return store(UInt16.self)
+        case .uint32: return store(UInt32.self)
+        case .uint64: return store(UInt64.self)
+        default: return -1
+        }
+    }
+
+    /// Stores null in a member that may be so and owns no memory.
+    private static func storeNull(
+        _ member: UnsafeMutablePointer<RecordMember>, _ address: UnsafeMutableRawPointer
+    ) -> Bool {
+        // SAFETY: see storeOther.
+        switch unsafe member.pointee.kind {
+        case .optionalInteger: unsafe address.initializeMemory(as: Int64?.self, to: nil)
+        case .optionalReal: unsafe address.initializeMemory(as: Double?.self, to: nil)
+        case .optionalBool: unsafe address.initializeMemory(as: Bool?.self, to: nil)
+        default: return false
+        }
+        return true
+    }
+}

@@ -1,0 +1,272 @@
+// Records of plain members, stored straight into the memory that a builder lends: names are compared with the expected
+// ones instead of searched for, and values go from the text to their place without a message.
+// Like the fast loop, it reports no errors: it stops behind the last member it has stored and leaves the rest to others.
+
+import PlistBuilding
+import PlistStreaming
+
+/// The scan of dictionaries whose members a builder has laid out in memory.
+@usableFromInline
+struct RecordScan {
+    /// Where the scan stopped.
+    @usableFromInline
+    struct End {
+        /// The offset behind the last complete record, or behind the last stored member of the open one.
+        @usableFromInline let offset: Int
+        /// Whether a record is begun and not complete.
+        @usableFromInline let isOpen: Bool
+        /// Whether a member of the open record is stored; without one the offset is behind its brace.
+        @usableFromInline let isAfterValue: Bool
+    }
+
+    /// Stores records from an opening brace on, at most as many as there is memory for.
+    ///
+    /// - Parameters:
+    ///   - start: The offset of an opening brace, with `JSONScanner.margin` bytes behind it.
+    ///   - isInArray: Whether more records may follow after a comma.
+    ///   - limit: The longest string in bytes.
+    @usableFromInline
+    static func scan(_ bytes: RawSpan, from start: Int, into port: RecordPort, isInArray: Bool, limit: Int) -> End {
+        // SAFETY: the builder has made the state for records that lie in its memory; what is trusted of it is that
+        // each member with a kind has memory for that kind at its offset from each of the records there is room for.
+        let state = unsafe port.records
+        guard let firstMember = unsafe state.pointee.members else {
+            unsafe (state.pointee.doneCount, state.pointee.isOpen) = (0, true)
+            unsafe (state.pointee.seen, state.pointee.next) = (0, 0)
+            return End(offset: start + 1, isOpen: true, isAfterValue: false)
+        }
+        // Bounds: as in the fast loop, an offset up to `last` has `margin` bytes behind it. A name of up to 16 bytes and
+        // a value of up to 17, with the byte behind it, are less; what is longer is compared with the count again.
+        let last = bytes.byteCount &- JSONScanner.margin
+        let isInitialized = unsafe state.pointee.isInitialized
+        let complete = unsafe state.pointee.complete
+        let room = unsafe isInArray ? state.pointee.room : min(state.pointee.room, 1)
+        // PERF: not optional, since unwrapping a closure counts a reference, which is the slowest thing in this loop.
+        let (makes, make) = unsafe (state.pointee.makes, state.pointee.make)
+        let (delivers, deliver) = unsafe (state.pointee.delivers, state.pointee.deliver)
+        var (base, reference) = unsafe (state.pointee.base, state.pointee.reference)
+        let firstLength = unsafe state.pointee.lengths
+        var doneCount = 0
+        var offset = start
+        var resume = start &+ 1
+        var member = unsafe firstMember
+        // Members come in their order until a name is not the expected one; then they are searched for and noted.
+        var isSearching: UInt64 = 0
+        var seen: UInt64 = 0
+
+        records: while true {
+            offset &+= 1
+            resume = offset
+            unsafe member = firstMember
+            var length = unsafe firstLength
+            isSearching = 0
+            members: while true {
+                guard offset <= last else { break records }
+                let first = unsafe (bytes.uncheckedWord(offset) ^ member.pointee.words.0) & member.pointee.masks.0
+                let next = bytes.uncheckedWord(offset &+ 8)
+                let second = unsafe (next ^ member.pointee.words.1) & member.pointee.masks.1
+                if unsafe first | second | member.pointee.isLong | isSearching != 0 {
+                    let expected = unsafe member - firstMember
+                    if isSearching == 0 { seen = Self.bits(expected) }
+                    let found = unsafe find(
+                        bytes, from: offset, last, firstMember, state.pointee.memberCount, expected, seen)
+                    guard found.index >= 0 else { break records }
+                    if found.index != expected { isSearching = 1 }
+                    offset = found.offset
+                    unsafe member = firstMember + found.index
+                    unsafe length = firstLength + found.index
+                }
+                unsafe offset &+= member.pointee.length
+                var byte = bytes.uncheckedByte(offset)
+                if byte <= 0x20 {
+                    offset = endOfWhitespace(in: bytes, from: offset)
+                    guard offset <= last else { break records }
+                    byte = bytes.uncheckedByte(offset)
+                }
+                let address = unsafe UnsafeMutableRawPointer(bitPattern: base &+ member.pointee.offset)
+                    .unsafelyUnwrapped
+
+                value: do {
+                    if unsafe member.pointee.kind == .integer {
+                        let digits = bytes.uncheckedWord(offset) ^ 0x3030_3030_3030_3030
+                        let others = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
+                        var count = unsafe length.pointee.count
+                        if unsafe others & (0 &- others) != length.pointee.mark {
+                            count = unsafe length.pointee.note(others)
+                        }
+                        // From one to seven digits; 0 only alone.
+                        if UInt(bitPattern: count &- 1) < 7, byte != UInt8(ascii: "0") || count == 1 {
+                            // A fraction or an exponent makes it another number, which is not counted as stored.
+                            let follower = bytes.uncheckedByte(offset &+ count)
+                            if follower == UInt8(ascii: ".") || follower | 0x20 == UInt8(ascii: "e") { break records }
+                            unsafe address.storeBytes(of: DigitWords.integer(of: digits, count: count), as: Int64.self)
+                            offset &+= count
+                            break value
+                        }
+                    } else if unsafe member.pointee.kind.isText, byte == UInt8(ascii: "\"") {
+                        let low = bytes.uncheckedWord(offset &+ 1)
+                        var special = StringRuns.specialBytes(in: low)
+                        var count = unsafe length.pointee.count
+                        if unsafe special & (0 &- special) != length.pointee.mark {
+                            count = unsafe length.pointee.note(special)
+                        }
+                        var words: (UInt64, UInt64)
+                        if count < 8 {
+                            words = (low & Self.mask(count), 0)
+                        } else {
+                            let high = bytes.uncheckedWord(offset &+ 9)
+                            special = StringRuns.specialBytes(in: high)
+                            count = special.trailingZeroBitCount &>> 3
+                            words = (low, high & Self.mask(count & 7))
+                            count &+= 8
+                        }
+                        if special != 0, bytes.uncheckedByte(offset &+ 1 &+ count) == UInt8(ascii: "\"") {
+                            if let column = unsafe member.pointee.column {
+                                unsafe ColumnBuffer.append(words, count, to: column, endAt: address)
+                            } else {
+                                words.1 |= SmallText.mark(count)
+                                unsafe SmallText.store(words, to: address, isInitialized: isInitialized)
+                            }
+                            offset &+= count &+ 2
+                            break value
+                        }
+                    }
+                    let end = unsafe storeOther(
+                        bytes, from: offset, to: member, address, row: doneCount, isInitialized: isInitialized,
+                        limit: limit)
+                    guard end >= 0 else { break records }
+                    offset = end
+                }
+
+                if isSearching != 0 { unsafe seen |= 1 &<< UInt64(truncatingIfNeeded: member - firstMember) }
+                resume = offset
+                unsafe member += 1
+                unsafe length += 1
+                byte = bytes.uncheckedByte(offset)
+                if byte != UInt8(ascii: ",") {
+                    if byte != UInt8(ascii: "}") {
+                        offset = endOfWhitespace(in: bytes, from: offset)
+                        guard offset <= last else { break records }
+                        byte = bytes.uncheckedByte(offset)
+                        if byte == UInt8(ascii: ",") {
+                            offset &+= 1
+                            continue members
+                        }
+                        guard byte == UInt8(ascii: "}") else { break records }
+                    }
+                    if isSearching == 0 { seen = unsafe Self.bits(member - firstMember) }
+                    guard seen & complete == complete else {
+                        isSearching = 1
+                        break records
+                    }
+                    break members
+                }
+                offset &+= 1
+            }
+            offset &+= 1
+            doneCount &+= 1
+            // The next record, if there is one, memory for it, and someone who takes it.
+            var hasNext = doneCount < room
+            if delivers { hasNext = deliver() && hasNext }
+            if hasNext, offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: ",") {
+                let comma = offset
+                offset &+= 1
+                if bytes.uncheckedByte(offset) <= 0x20 { offset = endOfWhitespace(in: bytes, from: offset) }
+                if offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: "{") {
+                    unsafe base &+= state.pointee.stride
+                    if makes {
+                        // SAFETY: there is room for one more reference, which is the address of its object.
+                        unsafe reference += MemoryLayout<Int>.stride
+                        unsafe make(reference)
+                        base = unsafe reference.load(as: Int.self)
+                    }
+                    continue records
+                }
+                offset = comma
+            }
+            unsafe state.pointee.doneCount = doneCount
+            unsafe state.pointee.isOpen = false
+            unsafe state.pointee.expectedCount = (bytes.byteCount &- offset) / max(1, (offset &- start) / doneCount)
+            return End(offset: offset, isOpen: false, isAfterValue: true)
+        }
+        if isSearching == 0 { seen = unsafe Self.bits(member - firstMember) }
+        unsafe state.pointee.doneCount = doneCount
+        unsafe state.pointee.isOpen = true
+        unsafe state.pointee.seen = seen
+        unsafe state.pointee.next = member - firstMember
+        return End(offset: resume, isOpen: true, isAfterValue: seen != 0)
+    }
+
+    /// So many of the lowest bits.
+    @inline(__always)  // PERF: JSONRecords; once a record.
+    private static func bits(_ count: Int) -> UInt64 {
+        count >= 64 ? .max : (1 &<< UInt64(truncatingIfNeeded: count)) &- 1
+    }
+
+    @inline(never)  // PERF: JSONRecords; kept out of the loop, so that the loop's registers suffice.
+    private static func endOfWhitespace(in bytes: RawSpan, from start: Int) -> Int {
+        StringRuns.endOfWhitespace(in: bytes, from: start)
+    }
+
+    /// The mask of so many of the lowest bytes, seven at the most.
+    @inline(__always)  // PERF: JSONRecords; once a string.
+    private static func mask(_ count: Int) -> UInt64 { (1 &<< UInt64(truncatingIfNeeded: count &<< 3)) &- 1 }
+
+    /// Finds the member of which the name is at the offset, or behind whitespace there; the index is -1 when there is
+    /// none, or when it is stored already.
+    @inline(never)
+    private static func find(
+        _ bytes: RawSpan, from start: Int, _ last: Int, _ members: UnsafeMutablePointer<RecordMember>, _ count: Int,
+        _ expected: Int, _ seen: UInt64
+    ) -> (index: Int, offset: Int) {
+        var offset = start
+        if bytes.uncheckedByte(offset) <= 0x20 {
+            offset = StringRuns.endOfWhitespace(in: bytes, from: offset)
+            guard offset <= last else { return (-1, offset) }
+        }
+        let (first, second) = (bytes.uncheckedWord(offset), bytes.uncheckedWord(offset &+ 8))
+        for step in 0..<count {
+            // The expected one first, then those behind it.
+            let index = expected &+ step < count ? expected &+ step : expected &+ step &- count
+            let member = unsafe members + index
+            let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
+            let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
+            guard difference | difference2 == 0, seen & (1 &<< UInt64(truncatingIfNeeded: index)) == 0 else { continue }
+            let length = unsafe member.pointee.length
+            guard length > 16 else { return (index, offset) }
+            guard offset &+ length <= last else { return (-1, offset) }
+            var place = 16
+            while place < length,
+                unsafe bytes.uncheckedByte(offset &+ place)
+                    == member.pointee.text.load(
+                        fromByteOffset: place, as: UInt8.self)
+            { place &+= 1 }
+            if place == length { return (index, offset) }
+        }
+        return (-1, offset)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+// The types and texts are in `RecordScan+Tests`.
+extension RecordScan: SelfTesting {
+    /// The tests of this type.
+    @usableFromInline
+    static var testSelectors: TestSelectors {
+        [
+            "testBuildsWhatMessagesBuild": testBuildsWhatMessagesBuild,
+            "testHandsOverWhatMessagesHandOver": testHandsOverWhatMessagesHandOver,
+            "testFillsColumnsAsMessagesDo": testFillsColumnsAsMessagesDo,
+            "testGoesThroughManyRecords": testGoesThroughManyRecords,
+            "testNeverChangesAKeptObject": testNeverChangesAKeptObject,
+            "testAgreesOnMutatedTexts": testAgreesOnMutatedTexts,
+            "testReportsWhereTheReceiverRefused": testReportsWhereTheReceiverRefused,
+            "testReleasesWhatItBuilt": testReleasesWhatItBuilt,
+        ]
+    }
+}
+#endif

@@ -1,0 +1,243 @@
+// What is behind a `RecordPort`: where the members of the records to come lie in memory, and how far a reader got.
+// Builders lend it, readers of text store through it; both trust these fields, so only this package can reach them.
+
+import PlistStreaming
+
+/// A member of a record, as text has it and as memory has it.
+@unsafe
+package struct RecordMember {
+    /// The first 16 bytes of the quoted name and its colon, and which of them count.
+    package let words: (UInt64, UInt64)
+    package let masks: (UInt64, UInt64)
+    /// The quoted name with its colon, with zeros up to 16 bytes; owned by whoever made the member.
+    package let text: UnsafeRawPointer
+    /// The number of bytes of the quoted name with its colon.
+    package let length: Int
+    /// Other than 0 for a name of more than 16 bytes, which is more than the words tell.
+    package let isLong: UInt64
+    /// What is stored; `none` for members that only messages can store.
+    package let kind: FastKind
+    /// The offset from the base of a record, or the address of a column's values when the base is counted from 0.
+    package var offset: Int
+    /// The text of a column of strings.
+    package var column: UnsafeMutableRawPointer?
+
+    /// Makes a member; its name is copied.
+    init(name: String, kind: FastKind, offset: Int) {
+        let quoted = Array("\"\(name)\":".utf8)
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(quoted.count, 16), alignment: 8)
+        unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
+        unsafe memory.copyBytes(from: quoted)
+        // SAFETY: the memory has at least 16 bytes, and it lives until `deallocate`.
+        unsafe words = (
+            memory.loadUnaligned(fromByteOffset: 0, as: UInt64.self).littleEndian,
+            memory.loadUnaligned(fromByteOffset: 8, as: UInt64.self).littleEndian
+        )
+        unsafe masks = (Self.mask(quoted.count), Self.mask(quoted.count - 8))
+        unsafe text = UnsafeRawPointer(memory.baseAddress.unsafelyUnwrapped)
+        unsafe length = quoted.count
+        unsafe isLong = quoted.count > 16 ? 1 : 0
+        // A name that text has to escape is never compared with its plain form.
+        let isPlain = name.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+        unsafe self.kind = isPlain && quoted.count <= Self.longestText ? kind : .none
+        unsafe self.offset = offset
+        unsafe column = nil
+    }
+
+    /// The longest quoted name that is compared.
+    package static let longestText = 256
+
+    /// The mask of so many of the lowest eight bytes.
+    private static func mask(_ count: Int) -> UInt64 {
+        count >= 8 ? .max : count <= 0 ? 0 : 1 << UInt64(8 * count) - 1
+    }
+
+    func deallocate() { unsafe text.deallocate() }
+}
+
+/// The members of records, with one behind the last that no reader stores.
+@unsafe
+struct RecordMembers {
+    let start: UnsafeMutablePointer<RecordMember>
+    let count: Int
+
+    /// Makes the members; those beyond the 64th are left to messages.
+    init(_ members: [(name: String, kind: FastKind, offset: Int)]) {
+        let plain = members.prefix(64)
+        unsafe count = plain.count
+        unsafe start = .allocate(capacity: plain.count + 1)
+        for (index, member) in plain.enumerated() {
+            unsafe (start + index).initialize(
+                to: RecordMember(name: member.name, kind: member.kind, offset: member.offset))
+        }
+        unsafe (start + plain.count).initialize(to: RecordMember(name: "", kind: .none, offset: 0))
+    }
+
+    func deallocate() {
+        for index in unsafe 0...count { unsafe start[index].deallocate() }
+        unsafe start.deallocate()
+    }
+}
+
+/// The length that short values of a member had, which the next one probably has as well.
+///
+/// Where values are of one length, the processor need not wait for the end of one before it begins with what follows.
+@unsafe
+package struct ValueLength {
+    /// The lowest mark behind such a value: the high bit of its byte in a word; 0 when nothing is expected.
+    package private(set) var mark: UInt64 = 0
+    /// The number of bytes, 8 for more than that.
+    package private(set) var count = 8
+    private var misses = 0
+
+    /// Notes the marks behind a value of another length, and returns that length.
+    @inline(__always)  // PERF: JSONRecords; once a value of which the lengths vary.
+    package mutating func note(_ marks: UInt64) -> Int {
+        let length = marks.trailingZeroBitCount &>> 3
+        // Where lengths vary, guessing would cost more than waiting.
+        if unsafe misses < 64 {
+            unsafe misses &+= 1
+            unsafe count = length
+            unsafe mark = misses == 64 ? 1 : marks & (0 &- marks)
+        }
+        return length
+    }
+}
+
+/// The records that a reader may store, and those it has stored.
+@unsafe
+package struct RecordState {
+    // What the builder lends.
+    /// The members, with one behind the last that no reader stores.
+    package var members: UnsafeMutablePointer<RecordMember>?
+    package var memberCount = 0
+    /// The address of the first record, or the offset of its values in every column.
+    package var base = 0
+    /// The number of bytes from one record to the next.
+    package var stride = 0
+    /// The number of records that there is memory for, at least 1.
+    package var room = 0
+    /// Whether members have a value before one is stored, which strings must release.
+    package var isInitialized = false
+    /// The members with which a record is complete; others are for the builder to complete.
+    package var complete: UInt64 = 0
+    /// Whether each record is an object of its own.
+    package var makes = false
+    /// Makes the object of a record behind the first, at the place of the reference to it.
+    package var make: (UnsafeMutableRawPointer) -> Void = { _ in }
+    /// Where the reference to the object of the first record is; the others lie side by side behind it.
+    package var reference: UnsafeMutableRawPointer
+    /// Whether each record is handed over.
+    package var delivers = false
+    /// Hands over a complete record; false when the reader is to stop behind it.
+    package var deliver: () -> Bool = { true }
+    /// The lengths that values of the members had.
+    package let lengths: UnsafeMutablePointer<ValueLength>
+
+    // What the reader says.
+    /// The number of complete records.
+    package var doneCount = 0
+    /// Whether a record behind the complete ones is begun.
+    package var isOpen = false
+    /// The members of the open record that are stored.
+    package var seen: UInt64 = 0
+    /// The member of the open record that is expected next.
+    package var next = 0
+    /// The number of records that probably follow the complete ones, as far as can be told.
+    package var expectedCount = 0
+
+    /// What `deliver` was refused with.
+    var failure: StreamError?
+
+    init() {
+        unsafe lengths = .allocate(capacity: 65)
+        unsafe lengths.initialize(repeating: ValueLength(), count: 65)
+        unsafe reference = UnsafeMutableRawPointer(lengths)
+    }
+
+    func deallocate() { unsafe lengths.deallocate() }
+}
+
+extension RecordPort {
+    /// The state behind the handle.
+    package var records: UnsafeMutablePointer<RecordState> {
+        // SAFETY: handles are made of such states only, and lent for one call.
+        unsafe state.assumingMemoryBound(to: RecordState.self)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum RecordStateTests {}
+
+extension RecordStateTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testMembersHaveTheirQuotedNames": testMembersHaveTheirQuotedNames,
+            "testLeavesNamesWithEscapesToMessages": testLeavesNamesWithEscapesToMessages,
+            "testLengthsAreGuessedUntilTheyVary": testLengthsAreGuessedUntilTheyVary,
+        ]
+    }
+
+    private static func testMembersHaveTheirQuotedNames() {
+        for count in [0, 1, 4, 5, 6, 12, 13, 14, 40] {
+            let name = String(repeating: "n", count: count)
+            let member = unsafe RecordMember(name: name, kind: .integer, offset: 8)
+            let quoted = Array("\"\(name)\":".utf8)
+            unsafe expectEqual(member.length, quoted.count, "length of \(count)")
+            unsafe expectEqual(member.isLong, quoted.count > 16 ? 1 : 0, "whether \(count) is long")
+            let text = unsafe UnsafeRawBufferPointer(start: member.text, count: member.length)
+            expectTrue(unsafe text.elementsEqual(quoted), "text of \(count)")
+            var bytes = quoted + [UInt8](repeating: 0xFF, count: 16)
+            for place in 0..<min(quoted.count, 16) {
+                expectTrue(unsafe matches(member, bytes), "the same name of \(count)")
+                bytes[place] ^= 1
+                expectFalse(unsafe matches(member, bytes), "another byte at \(place) of \(count)")
+                bytes[place] ^= 1
+            }
+            unsafe member.deallocate()
+        }
+    }
+
+    private static func matches(_ member: RecordMember, _ bytes: [UInt8]) -> Bool {
+        let (first, second) = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe (
+                bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+            )
+        }
+        return unsafe (first ^ member.words.0) & member.masks.0 == 0 && (second ^ member.words.1) & member.masks.1 == 0
+    }
+
+    private static func testLeavesNamesWithEscapesToMessages() {
+        let rows: [(String, FastKind)] = [
+            ("name", .integer), ("größe", .integer), ("a b", .integer), ("a\"b", .none), ("a\\b", .none),
+            ("a\nb", .none),
+            (String(repeating: "n", count: 300), .none),
+        ]
+        for (name, kind) in rows {
+            let member = unsafe RecordMember(name: name, kind: .integer, offset: 0)
+            unsafe expectEqual(member.kind, kind, "kind of \(name)")
+            unsafe member.deallocate()
+        }
+        let many = (0..<70).map { (name: "n\($0)", kind: FastKind.integer, offset: 8 * $0) }
+        let members = unsafe RecordMembers(many)
+        unsafe expectEqual(members.count, 64, "members")
+        unsafe expectEqual(members.start[64].kind, .none, "kind behind the last one")
+        unsafe members.deallocate()
+    }
+
+    private static func testLengthsAreGuessedUntilTheyVary() {
+        var length = unsafe ValueLength()
+        unsafe expectEqual([Int(length.mark), length.count], [0, 8], "before the first value")
+        expectEqual(unsafe length.note(0x80_0000 | 0x8000_0000), 2, "length")
+        unsafe expectEqual([Int(length.mark), length.count], [0x80_0000, 2], "the guess")
+        for round in 0..<100 {
+            expectEqual(unsafe length.note(0x80 << UInt64(8 * (round % 7))), round % 7, "round \(round)")
+        }
+        unsafe expectEqual(length.mark, 1, "no guess, which no value equals")
+    }
+}
+#endif

@@ -277,7 +277,7 @@ private struct Declared: StreamObject {
 }
 
 extension ObjectLayout: SelfTesting {
-    static var testSelectors: TestSelectors {
+    @usableFromInline static var testSelectors: TestSelectors {
         [
             "testKnowsOffsetsAndDefaults": testKnowsOffsetsAndDefaults,
             "testLooksIntoObjects": testLooksIntoObjects,

@@ -58,7 +58,8 @@ let package = Package(
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
         .target(
-            name: "SQLiteStreaming", dependencies: ["CSQLite", "InClassTesting", "PlistBuilding", "PlistStreaming"],
+            name: "SQLiteStreaming",
+            dependencies: ["CSQLite", "InClassTesting", "PlistBuilding", "PlistStreaming", "StringTables"],
             swiftSettings: strict),
         .executableTarget(
             name: "convert",

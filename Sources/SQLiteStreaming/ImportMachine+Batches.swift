@@ -122,7 +122,9 @@ extension ImportMachine {
             }
             // Only a foreign key may be satisfied by what other records brought.
             let isHopeful = refused.contains { $0.error?.extendedCode == .constraintForeignKey }
-            guard isHopeful, !refused.isEmpty else { return refused.compactMap { item in item.error.map { (item.number, $0) } } }
+            guard isHopeful, !refused.isEmpty else {
+                return refused.compactMap { item in item.error.map { (item.number, $0) } }
+            }
             if refused.count == waiting.count {
                 return try acceptTogether(refused.compactMap { item in item.error.map { (item.number, $0) } })
             }

@@ -67,7 +67,9 @@ struct ImportMachine {
             table, needs: ImportNode.Needs(), arena: arena, connection: connection, into: &nodes)
         self.nodes = nodes
         rowMarks = Array(repeating: 0, count: nodes.count)
-        if options.createsTables { try atomically { () throws(SQLiteError) in try ImportSchema.create(table, in: connection) } }
+        if options.createsTables {
+            try atomically { () throws(SQLiteError) in try ImportSchema.create(table, in: connection) }
+        }
         for node in nodes {
             try ImportSchema.check(node)
             try node.begin()
@@ -148,7 +150,9 @@ struct ImportMachine {
             return
         }
         guard let frame = frames.last else {
-            guard pathDepth > 0 else { throw broken(StreamError(.misuse, "got endDictionary without an open dictionary")) }
+            guard pathDepth > 0 else {
+                throw broken(StreamError(.misuse, "got endDictionary without an open dictionary"))
+            }
             pathDepth -= 1
             isOnPath = false
             return
@@ -263,7 +267,9 @@ struct ImportMachine {
         try checkIsUsable()
         guard skippedDepth == 0 else { return }
         guard let frame = frames.last else { return try unsafe writeDocumentScalar(scalar) }
-        if frame.isArray { return try unsafe writeBareKey(scalar, frame.node.relationships[frame.member].node, frame.row) }
+        if frame.isArray {
+            return try unsafe writeBareKey(scalar, frame.node.relationships[frame.member].node, frame.row)
+        }
         guard frame.member >= 0 else { return }
         switch frame.node.members[frame.member] {
         case .column(let slot): _ = try unsafe write(scalar, frame.node, frame.row, slot)
@@ -379,7 +385,9 @@ struct ImportMachine {
     /// Counts a record that is left out.
     mutating func recordFailure(_ index: Int, _ error: StreamError) throws(StreamError) {
         report.failedCount += 1
-        if report.failures.count < 100 { report.failures.append(ImportReport.Failure(recordIndex: index, error: error)) }
+        if report.failures.count < 100 {
+            report.failures.append(ImportReport.Failure(recordIndex: index, error: error))
+        }
         if report.failedCount > options.maximumFailureCount { throw broken(error) }
     }
 
@@ -391,7 +399,8 @@ struct ImportMachine {
         guard hasFoundRecords || options.rootPath.isEmpty else {
             throw broken(
                 StreamError(
-                    .missingMember, "expected records, found none", path: StreamPath(options.rootPath.map { .key($0) })))
+                    .missingMember, "expected records, found none", path: StreamPath(options.rootPath.map { .key($0) }))
+            )
         }
         try writeBatch()
         try removeProgress()

@@ -76,7 +76,8 @@ extension ImportNode {
         let foundSlots = Array(child.keySlots.indices)
         let statement = try orphanStatement(relationships[index], orphans)
         for row in 0..<found.count {
-            let given = child.keyTable.row(equalTo: row, of: found, slots: foundSlots, in: child.rows, slots: child.keySlots)
+            let given = child.keyTable.row(
+                equalTo: row, of: found, slots: foundSlots, in: child.rows, slots: child.keySlots)
             let parent = found[header: row].parent
             if let given, child.rows[header: given].parent == parent { continue }
             guard let statement else {

@@ -133,7 +133,8 @@ final class ImportNode {
 
     /// Makes the nodes of a table and of those nested in it, in the order of the declaration.
     static func makeTree(
-        _ table: ImportTable, needs: Needs, arena: ImportArena, connection: SQLiteConnection, into nodes: inout [ImportNode]
+        _ table: ImportTable, needs: Needs, arena: ImportArena, connection: SQLiteConnection,
+        into nodes: inout [ImportNode]
     ) throws(SQLiteError) -> ImportNode {
         var needs = needs
         for relationship in table.relationships {

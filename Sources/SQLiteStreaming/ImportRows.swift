@@ -234,7 +234,11 @@ final class ImportRows {
             switch cell.tag {
             case .integer: hasher.combine(cell.integer)
             case .real:
-                if let integer = Int64(exactly: cell.real) { hasher.combine(integer) } else { hasher.combine(cell.real) }
+                if let integer = Int64(exactly: cell.real) {
+                    hasher.combine(integer)
+                } else {
+                    hasher.combine(cell.real)
+                }
             case .text, .blob: unsafe hasher.combine(bytes: arena.bytes(of: cell))
             case .absent, .null, .link: break
             }
@@ -311,7 +315,8 @@ struct ImportKeyTable {
     }
 
     /// Returns the row whose key equals that of a row of another table.
-    func row(equalTo row: Int, of other: ImportRows, slots otherSlots: [Int], in rows: ImportRows, slots: [Int]) -> Int? {
+    func row(equalTo row: Int, of other: ImportRows, slots otherSlots: [Int], in rows: ImportRows, slots: [Int]) -> Int?
+    {
         var place = other.hash(row: row, slots: otherSlots) & mask
         while places[place] >= 0 {
             let found = Int(places[place])

@@ -112,10 +112,12 @@ enum ImportScalar {
         }
         if tag == .text, let offset = unsafe TextCheck.firstNUL(in: bytes.bytes) {
             return .refusal(
-                .unrepresentable, "found a NUL character in text (at its byte \(offset)), where SQL functions would cut it")
+                .unrepresentable,
+                "found a NUL character in text (at its byte \(offset)), where SQL functions would cut it")
         }
         return .cell(
-            ImportCell(bits: UInt64(unsafe arena.append(bytes)), length: UInt32(truncatingIfNeeded: bytes.count), tag: tag))
+            ImportCell(
+                bits: UInt64(unsafe arena.append(bytes)), length: UInt32(truncatingIfNeeded: bytes.count), tag: tag))
     }
 
     private static func stage(_ text: String, arena: ImportArena) -> Conversion {

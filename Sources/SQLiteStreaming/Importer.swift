@@ -82,7 +82,9 @@ public struct Importer: PlistSink, ~Copyable {
         try unsafe machine.pointee.write(.unsigned(value))
     }
     /// Stages a real.
-    public mutating func writeReal(_ value: Double) throws(StreamError) { try unsafe machine.pointee.write(.real(value)) }
+    public mutating func writeReal(_ value: Double) throws(StreamError) {
+        try unsafe machine.pointee.write(.real(value))
+    }
     /// Stages a number that only text holds.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         // SAFETY: the bytes are copied before the closure ends, here and below.

@@ -87,7 +87,8 @@ enum ImportFixture {
             ])
     }
 
-    static func connection(_ file: TemporaryDatabase, _ schema: String = schema) throws(SQLiteError) -> SQLiteConnection {
+    static func connection(_ file: TemporaryDatabase, _ schema: String = schema) throws(SQLiteError) -> SQLiteConnection
+    {
         let connection = try file.open()
         try connection.execute("PRAGMA synchronous = OFF;" + schema)
         return connection
@@ -107,12 +108,14 @@ enum ImportFixture {
         let statement = try connection.prepare(sql)
         var rows: [String] = []
         while try statement.step() {
-            rows.append(try (0..<statement.columnCount).map { try statement.text(at: $0) ?? "-" }.joined(separator: "|"))
+            rows.append(
+                try (0..<statement.columnCount).map { try statement.text(at: $0) ?? "-" }.joined(separator: "|"))
         }
         return rows.joined(separator: " ")
     }
 
-    static let everything = "SELECT 'p', id, first_name, height FROM person UNION ALL "
+    static let everything =
+        "SELECT 'p', id, first_name, height FROM person UNION ALL "
         + "SELECT 'n', number, kind, person_id FROM phone ORDER BY 1 DESC, 2"
 }
 
@@ -174,7 +177,8 @@ extension ImporterTests: SelfTesting {
         let connection = try ImportFixture.connection(file)
         _ = try ImportFixture.run(two, ImportFixture.people(), connection)
         try connection.execute(
-            "CREATE TABLE log (what); CREATE TRIGGER t AFTER UPDATE ON person BEGIN INSERT INTO log VALUES (new.id); END")
+            "CREATE TABLE log (what); CREATE TRIGGER t AFTER UPDATE ON person BEGIN INSERT INTO log VALUES (new.id); END"
+        )
         let report = try ImportFixture.run(
             [
                 ["id": 1, "firstName": "ann", "height": 1.7, "phones": [["number": "11", "kind": nil]]],
@@ -217,7 +221,8 @@ extension ImporterTests: SelfTesting {
                 try ImportFixture.rows(ImportFixture.everything, connection), "p|1|c|1.0 p|2|b|- n|1|x|1 n|2|-|2",
                 "batches of \(size)")
             expectEqual(
-                report.tables["person"], ImportReport.Counts(inserted: 2, updated: 2, unchanged: 1), "people by \(size)")
+                report.tables["person"], ImportReport.Counts(inserted: 2, updated: 2, unchanged: 1), "people by \(size)"
+            )
             expectEqual(report.tables["phone"], ImportReport.Counts(inserted: 2, updated: 2), "phones by \(size)")
         }
     }
@@ -244,7 +249,8 @@ extension ImporterTests: SelfTesting {
                 ImportOptions(batchSize: size, adaptsBatchSize: false))
             expectEqual(report.batchCount, (300 + size - 1) / size, "batches of \(size)")
             results.insert(
-                try ImportFixture.rows(ImportFixture.everything, connection) + "\(report.tables["person"]?.updated ?? -1)")
+                try ImportFixture.rows(ImportFixture.everything, connection)
+                    + "\(report.tables["person"]?.updated ?? -1)")
         }
         expectEqual(results.count, 1, "different results")
     }
@@ -268,7 +274,10 @@ extension ImporterTests: SelfTesting {
                     foreignKey: ["artist", "album"], policy: .replace)
             ])
         let albums: ImportSample = [
-            ["title": "X", "artist": "A", "year": 1, "tracks": [["number": 1, "name": "x1"], ["number": 2, "name": "x2"]]],
+            [
+                "title": "X", "artist": "A", "year": 1,
+                "tracks": [["number": 1, "name": "x1"], ["number": 2, "name": "x2"]],
+            ],
             ["title": "Y", "artist": "A", "tracks": [["number": 1, "name": "y1"]]],
             ["title": "AX", "artist": "", "tracks": []],
         ]
@@ -278,7 +287,8 @@ extension ImporterTests: SelfTesting {
             [["title": "X", "artist": "A", "tracks": [["number": 2, "name": "x3"]]]], table, connection)
         expectEqual(report.tables["track"], ImportReport.Counts(updated: 1, deleted: 1), "tracks")
         expectEqual(
-            try ImportFixture.rows("SELECT * FROM track ORDER BY album, number", connection), "A|X|2|x3 A|Y|1|y1", "rows")
+            try ImportFixture.rows("SELECT * FROM track ORDER BY album, number", connection), "A|X|2|x3 A|Y|1|y1",
+            "rows")
     }
 
     private static func testMapsKeys() throws {
@@ -286,13 +296,15 @@ extension ImporterTests: SelfTesting {
         let connection = try ImportFixture.connection(
             file, "CREATE TABLE t (userID INTEGER PRIMARY KEY, fullName TEXT, \"odd \"\"name\" TEXT)")
         let table = ImportTable(
-            "t", uniqueKey: ["userID"], columns: [.integer("userID"), .text("fullName"), .text("odd \"name", from: "ø")],
+            "t", uniqueKey: ["userID"],
+            columns: [.integer("userID"), .text("fullName"), .text("odd \"name", from: "ø")],
             keyMapping: .snakeCase)
         _ = try ImportFixture.run([["user_id": 1, "full_name": "n", "ø": "o", "fullName": "no"]], table, connection)
         expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "1|n|o", "rows")
         let error = expectThrows(SQLiteError.self, "two columns of one key") {
             _ = try Importer(
-                ImportTable("t", uniqueKey: ["userID"], columns: [.integer("userID"), .text("fullName", from: "userID")]),
+                ImportTable(
+                    "t", uniqueKey: ["userID"], columns: [.integer("userID"), .text("fullName", from: "userID")]),
                 into: connection)
         }
         expectEqual(error?.message, "the key userID of t has two columns", "message")
@@ -312,10 +324,14 @@ extension ImporterTests: SelfTesting {
             (["k": "a", "i": "-12", "r": 2, "b": true], "a|-12|2.0|1|-|-|-|-"),
             (["k": 7, "i": 3.0, "r": "1e2", "b": 0], "7|3|100.0|0|-|-|-|-"),
             (["k": .unsigned(.max), "r": .unsigned(1 << 63)], "18446744073709551615|-|9.22337203685478e+18|-|-|-|-|-"),
-            (["k": .number("1e999"), "d": .date(0.5), "s": .date(0)],
-                "1e999|-|-|-|-|2001-01-01 00:00:00.500|978307200.0|-"),
-            (["k": "é", "d": "2001-01-01T00:00:01Z", "x": .data([0x41, 0x42]), "a": 1.5],
-                "é|-|-|-|AB|2001-01-01 00:00:01.000|-|1.5"),
+            (
+                ["k": .number("1e999"), "d": .date(0.5), "s": .date(0)],
+                "1e999|-|-|-|-|2001-01-01 00:00:00.500|978307200.0|-"
+            ),
+            (
+                ["k": "é", "d": "2001-01-01T00:00:01Z", "x": .data([0x41, 0x42]), "a": 1.5],
+                "é|-|-|-|AB|2001-01-01 00:00:01.000|-|1.5"
+            ),
         ]
         for (record, expected) in rows {
             try connection.run("DELETE FROM t")
@@ -328,7 +344,8 @@ extension ImporterTests: SelfTesting {
         let record: ImportSample = ["id": 1, "firstName": "a"]
         let path = ImportOptions(rootPath: ["data", "people"])
         let rows: [(ImportSample, ImportOptions, String)] = [
-            (record, ImportOptions(), "p|1|a|-"), ([], ImportOptions(), ""), ([record, record], ImportOptions(), "p|1|a|-"),
+            (record, ImportOptions(), "p|1|a|-"), ([], ImportOptions(), ""),
+            ([record, record], ImportOptions(), "p|1|a|-"),
             (["data": ["x": [1], "people": [record], "people2": 1], "y": ["people": [["id": 2]]]], path, "p|1|a|-"),
             (["people": [["id": 2]], "data": ["people": record]], path, "p|1|a|-"),
         ]

@@ -25,6 +25,8 @@ public final class SQLiteConnection {
     public let path: String
     /// Statements that no one uses now, kept for their next use; the latest last.
     private var idleStatements: [IdleStatement] = []
+    /// The virtual tables through which rows are inserted, made when they are first needed.
+    private(set) lazy var rowModule = RowModule()
     /// The number of savepoints that are open through `transaction` and `savepoint`.
     var savepointDepth = 0
 

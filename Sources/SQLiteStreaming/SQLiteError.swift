@@ -114,9 +114,12 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// Makes the error of a value that was refused on its way in or out, or takes the error of SQLite behind it.
     public init(_ error: StreamError) {
-        self =
-            error.sqliteError
-            ?? SQLiteError(.mismatch, error.description, streamError: error)
+        guard let cause = error.sqliteError else {
+            self.init(.mismatch, error.description, streamError: error)
+            return
+        }
+        let message = error.path.map { "\($0): \(cause.message)" } ?? cause.message
+        self.init(cause.extendedCode, message, sql: cause.sql, byteOffset: cause.byteOffset)
     }
 
     /// This error as one that sinks throw; its cause is this one.

@@ -108,9 +108,7 @@ extension SQLiteStatement {
     /// - Parameter text: Valid UTF-8.
     public func bind(text: RawSpan, at index: Int) throws(SQLiteError) {
         if let offset = TextCheck.firstNUL(in: text) {
-            throw SQLiteError(
-                .mismatch, "found a NUL character in text (at its byte \(offset)), where SQL functions would cut it",
-                sql: sql)
+            throw SQLiteError(.mismatch, TextCheck.foundNUL(at: offset).message, sql: sql)
         }
         // SAFETY: SQLite copies the bytes during the call; an empty span may have no address, which would mean null.
         let code = unsafe text.withUnsafeBytes { buffer in

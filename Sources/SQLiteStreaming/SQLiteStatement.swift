@@ -178,7 +178,7 @@ extension SQLiteStatement: SelfTesting {
     }
 
     private static let samples: [SQLiteValue] = [
-        nil, 0, .integer(.min), .integer(.max), 1.5, -0.0, .real(.infinity), .real(.leastNonzeroMagnitude), "", "a",
+        .null, 0, .integer(.min), .integer(.max), 1.5, -0.0, .real(.infinity), .real(.leastNonzeroMagnitude), "", "a",
         "größer 🙂",
         .text(String(repeating: "é", count: 100_000)), .blob([]), .blob([0, 255, 0]),
     ]

@@ -28,11 +28,10 @@ public enum SQLiteValue: Sendable, Hashable {
     public var blob: [UInt8]? { if case .blob(let value) = self { value } else { nil } }
 }
 
-extension SQLiteValue: ExpressibleByNilLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+// Not by nil: in an expression of `SQLiteValue?` that would be taken for "no value".
+extension SQLiteValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByBooleanLiteral
 {
-    /// Makes null.
-    public init(nilLiteral: ()) { self = .null }
     /// Makes an integer.
     public init(integerLiteral value: Int64) { self = .integer(value) }
     /// Makes a real.
@@ -176,8 +175,8 @@ extension SQLiteValue: SelfTesting {
     private static func testIsMadeOfSwiftValues() throws {
         let rows: [(any SQLiteBindable, SQLiteValue)] = [
             (Int8.min, -128), (UInt64(Int64.max), .integer(.max)), (Float(0.5), 0.5), (true, 1), ("é", "é"),
-            ([UInt8](), .blob([])), (Color.red, "red"), (Int?.none, nil), (Int?.some(1), 1),
-            (SQLiteValue.real(-0.0), .real(-0.0)), (Double.infinity, .real(.infinity)),
+            ([UInt8](), .blob([])), (Color.red, "red"), (Int?.none, .null), (Int?.some(1), 1),
+            (SQLiteValue.real(-0.0), .real(-0.0)), (SQLiteValue.null, .null), (Double.infinity, .real(.infinity)),
         ]
         for (value, expected) in rows { expectEqual(try value.sqliteValue, expected, "\(value)") }
     }

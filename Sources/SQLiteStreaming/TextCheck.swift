@@ -22,6 +22,14 @@ enum TextCheck {
         }
     }
 
+    /// The error that text has a NUL.
+    @inline(never)
+    static func foundNUL(at offset: Int) -> StreamError {
+        StreamError(
+            .unrepresentable,
+            "found a NUL character in text (at its byte \(offset)), where SQL functions would cut it")
+    }
+
     /// Whether bytes are UTF-8.
     @inline(__always)  // PERF: SQLite/reading; once a text, mostly short and ASCII.
     static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -1,0 +1,311 @@
+// The members of a bound structure or class seen as the columns of a row: for writers of tables, which need the type of a
+// column before the first value, and read values where they lie.
+
+import PlistStreaming
+
+/// A member of a bound type as a column.
+package struct MemberColumn: Sendable {
+    /// What the values of a column are.
+    package enum Kind: Sendable, Hashable {
+        case integer, real, bool, string, data, date
+        /// Any scalar, and containers too: known only value by value.
+        case any
+        /// Containers, which no column holds; the words for one.
+        case container(String)
+    }
+
+    /// How a value lies in memory.
+    package enum Storage: UInt8, Sendable {
+        /// Known by the plan only.
+        case other
+        /// As `Int64`, `Double`, `Bool`, `String` or an optional of it.
+        case integer, real, bool, string, optionalInteger, optionalReal, optionalBool, optionalString
+    }
+
+    package let name: String
+    package let kind: Kind
+    package let isOptional: Bool
+    package let storage: Storage
+    /// The offset from the start of the members, -1 for a property that has none.
+    package let offset: Int
+}
+
+/// The members of a structure or class as columns.
+@safe
+package final class MemberColumns {
+    package let columns: [MemberColumn]
+    /// Whether values are references to objects.
+    package let isClass: Bool
+    /// The number of bytes between values of an array.
+    package let stride: Int
+    private let layout: ObjectLayout
+    private let plan: StreamPlan
+    private let owner: AnyObject
+    private let options: WritingOptions
+
+    /// - Throws: `misuse` when the type cannot be bound.
+    package init<Row: StreamObject>(_ type: Row.Type, keyMapping: KeyMapping) throws(StreamError) {
+        (plan, owner) = try PlanBinder.bind(type, keyMapping)
+        guard case .object(let layout) = plan.shape else {
+            throw StreamError(.misuse, "expected a type with members, found \(type)")
+        }
+        self.layout = layout
+        isClass = layout.isClass
+        stride = MemoryLayout<Row>.stride
+        options = WritingOptions(keyMapping: keyMapping, nilMembers: .writeNull)
+        columns = unsafe layout.members.indices.map { index in
+            let member = unsafe layout.members[index]
+            return unsafe MemberColumn(
+                name: layout.keys[index], kind: member.plan.columnKind, isOptional: member.plan.acceptsNull,
+                storage: member.offset >= 0 ? MemberColumn.Storage(member.plan.fast) : .other, offset: member.offset)
+        }
+    }
+
+    /// The start of the members of the value at an address.
+    package func members(ofValueAt address: UnsafeRawPointer) -> UnsafeRawPointer {
+        unsafe UnsafeRawPointer(layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)))
+    }
+
+    /// The index of the column at an offset from the start of the members; nil when there is none.
+    package func index(ofOffset offset: Int) -> Int? { columns.firstIndex { $0.offset == offset } }
+
+    /// Sends the value of a column of the value at an address.
+    package func send<Sink: PlistSink & ~Copyable>(
+        _ index: Int, ofValueAt address: UnsafeRawPointer, to sink: inout Sink
+    ) throws(StreamError) {
+        let member = unsafe layout.members[index]
+        let writer = PlanWriter(options: options)
+        if unsafe member.offset >= 0 {
+            try unsafe writer.writeCell(members(ofValueAt: address) + member.offset, member.plan, to: &sink)
+        } else if let declared = layout.declared?[index] {
+            try unsafe ValueMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
+                unsafe declared.get(address, memory)
+                defer { unsafe member.plan.operations.pointee.deinitialize(memory) }
+                try unsafe writer.writeCell(UnsafeRawPointer(memory), member.plan, to: &sink)
+            }
+        }
+    }
+
+    /// Checks that the member of a column can hold a scalar, as reading it from a stream would.
+    package func check(_ message: ScalarMessage, _ index: Int) throws(StreamError) {
+        let plan = unsafe layout.members[index].plan
+        try unsafe ValueMachine.withTemporary(plan.operations) { (memory) throws(StreamError) in
+            try unsafe plan.read(message, into: memory)
+            unsafe plan.operations.pointee.deinitialize(memory)
+        }
+    }
+
+    /// Sets the column of the value at an address to an integer.
+    ///
+    /// - Throws: What reading the integer from a stream throws.
+    package func setInteger(_ value: Int64, _ index: Int, ofValueAt address: UnsafeMutableRawPointer)
+        throws(StreamError)
+    {
+        let member = unsafe layout.members[index]
+        try unsafe ValueMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
+            try unsafe member.plan.read(.integer(value), into: memory)
+            if unsafe member.offset >= 0 {
+                let place = unsafe layout.members(ofValueAt: address) + member.offset
+                unsafe member.plan.operations.pointee.deinitialize(place)
+                unsafe member.plan.operations.pointee.move(memory, place)
+            } else if let declared = layout.declared?[index] {
+                unsafe declared.set(memory, address)
+            } else {
+                unsafe member.plan.operations.pointee.deinitialize(memory)
+            }
+        }
+    }
+}
+
+extension PlistSink where Self: ~Copyable {
+    /// Sends a value as that of a column: an array of bytes as data, nil as null.
+    package mutating func write<Value: StreamValue>(cell value: Value) throws(StreamError) {
+        let (plan, owner) = try PlanBinder.bind(Value.self, .exact)
+        defer { withExtendedLifetime(owner) {} }
+        var thrown: StreamError?
+        // SAFETY: the address is that of a value of the plan's type, and is used within the closure only.
+        unsafe withUnsafePointer(to: value) { address in
+            do throws(StreamError) {
+                try unsafe PlanWriter(options: WritingOptions(nilMembers: .writeNull))
+                    .writeCell(UnsafeRawPointer(address), plan, to: &self)
+            } catch {
+                thrown = error
+            }
+        }
+        if let thrown { throw thrown }
+    }
+}
+
+extension PlanWriter {
+    /// Sends the value at an address as that of a column: an array of bytes as data.
+    fileprivate func writeCell<Sink: PlistSink & ~Copyable>(
+        _ address: UnsafeRawPointer, _ plan: StreamPlan, to sink: inout Sink
+    ) throws(StreamError) {
+        guard plan.columnKind == .data, unsafe (plan.writable?(address) ?? nil) == nil else {
+            return try unsafe write(address, plan, to: &sink, depth: 0)
+        }
+        var thrown: StreamError?
+        switch plan.shape {
+        case .optional(let wrapped):
+            unsafe wrapped.operations.pointee.unwrap(address) { value in
+                do throws(StreamError) {
+                    if let value = unsafe value {
+                        try unsafe writeCell(value, wrapped, to: &sink)
+                    } else {
+                        try sink.writeNull()
+                    }
+                } catch {
+                    thrown = error
+                }
+            }
+        case .converted(let form, _, let revert):
+            try unsafe ValueMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
+                unsafe revert(address, memory)
+                defer { unsafe form.operations.pointee.deinitialize(memory) }
+                try unsafe writeCell(UnsafeRawPointer(memory), form, to: &sink)
+            }
+        default:
+            // SAFETY: only an array of bytes is left, whose elements lie one after another.
+            try unsafe address.assumingMemoryBound(to: [UInt8].self).pointee
+                .withUnsafeBufferPointer { (bytes) throws(StreamError) in
+                    try unsafe sink.writeData(UnsafeRawBufferPointer(bytes).bytes)
+                }
+        }
+        if let thrown { throw thrown }
+    }
+}
+
+extension StreamPlan {
+    /// What a column of values of this plan holds.
+    fileprivate var columnKind: MemberColumn.Kind {
+        switch shape {
+        case .scalar:
+            // What a scalar type calls its values in errors is what they are.
+            switch expectation {
+            case "an integer": .integer
+            case "a number": .real
+            case "a Boolean": .bool
+            case "a string": .string
+            case "a date": .date
+            default: .any
+            }
+        case .optional(let wrapped): wrapped.columnKind
+        case .converted(let form, _, _): form.columnKind
+        case .array: isBytes ? .data : .container("an array")
+        case .dictionary, .object: .container("a dictionary")
+        case .propertyList: .any
+        }
+    }
+}
+
+extension MemberColumn.Storage {
+    fileprivate init(_ kind: FastKind) {
+        self =
+            switch kind {
+            case .integer: .integer
+            case .real: .real
+            case .bool: .bool
+            case .string: .string
+            case .optionalInteger: .optionalInteger
+            case .optionalReal: .optionalReal
+            case .optionalBool: .optionalBool
+            case .optionalString: .optionalString
+            default: .other
+            }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension MemberColumns: SelfTesting {
+    /// The in-class tests of the columns.
+    package static var testSelectors: TestSelectors {
+        [
+            "testKnowsKindsAndStorage": testKnowsKindsAndStorage,
+            "testSendsEveryColumn": testSendsEveryColumn,
+            "testSetsAnInteger": testSetsAnInteger,
+        ]
+    }
+
+    private enum Level: Int8, StreamValue { case low = -1, high = 1 }
+
+    private struct Sample: StreamObject {
+        var id: Int? = nil
+        var title = "t"
+        var small: Int16 = 3
+        var ratio: Float? = 0.5
+        var done = true
+        var bytes: [UInt8] = [1, 255]
+        var level = Level.low
+        var tags: [String] = []
+        var more: PropertyList? = nil
+    }
+
+    private final class Declared: StreamObject {
+        var first = "a"
+        var last = "b"
+        var name: String {
+            get { first + " " + last }
+            set { first = newValue }
+        }
+        var number = 7
+        init() {}
+        static var streamMembers: StreamMembers {
+            [.member("name", \Declared.name), .member("n", \Declared.number)]
+        }
+    }
+
+    private static func testKnowsKindsAndStorage() throws {
+        let columns = try MemberColumns(Sample.self, keyMapping: .custom { $0.uppercased() }).columns
+        expectEqual(columns.map(\.name).prefix(3), ["ID", "TITLE", "SMALL"], "names")
+        expectEqual(
+            columns.map(\.kind),
+            [.integer, .string, .integer, .real, .bool, .data, .integer, .container("an array"), .any], "kinds")
+        expectEqual(
+            columns.map(\.isOptional), [true, false, false, true, false, false, false, false, true], "optional")
+        expectEqual(
+            columns.map(\.storage),
+            [.optionalInteger, .string, .other, .other, .bool, .other, .other, .other, .other], "storage")
+        expectEqual(columns[1].offset, MemoryLayout.offset(of: \Sample.title), "offset")
+    }
+
+    private static func testSendsEveryColumn() throws {
+        let columns = try MemberColumns(Sample.self, keyMapping: .exact)
+        var trace = EventTrace()
+        try unsafe withUnsafePointer(to: Sample()) { sample in
+            for index in columns.columns.indices {
+                try unsafe columns.send(index, ofValueAt: UnsafeRawPointer(sample), to: &trace)
+            }
+        }
+        expectEqual(
+            trace.text, "null string \"t\" integer 3 real 0.5 true data 01ff integer -1 [ ] null", "of a structure")
+        let object = try MemberColumns(Declared.self, keyMapping: .exact)
+        var other = EventTrace()
+        try unsafe withUnsafePointer(to: Declared()) { value in
+            for index in 0..<2 { try unsafe object.send(index, ofValueAt: UnsafeRawPointer(value), to: &other) }
+        }
+        expectEqual(other.text, "string \"a b\" integer 7", "of an object")
+    }
+
+    private static func testSetsAnInteger() throws {
+        var sample = Sample()
+        let columns = try MemberColumns(Sample.self, keyMapping: .exact)
+        try unsafe withUnsafeMutablePointer(to: &sample) { value in
+            try unsafe columns.setInteger(5, 0, ofValueAt: UnsafeMutableRawPointer(value))
+            try unsafe columns.setInteger(6, 2, ofValueAt: UnsafeMutableRawPointer(value))
+        }
+        expectEqual(sample.id, 5, "an optional")
+        expectEqual(sample.small, 6, "a small one")
+        let error = expectThrows(StreamError.self, "too large") {
+            try unsafe withUnsafeMutablePointer(to: &sample) { value in
+                try unsafe columns.setInteger(70_000, 2, ofValueAt: UnsafeMutableRawPointer(value))
+            }
+        }
+        expectEqual(error?.kind, .unrepresentable, "kind")
+        expectEqual(sample.small, 6, "unchanged")
+    }
+}
+#endif

@@ -1,0 +1,50 @@
+// Names of tables and columns in SQL, quoted, so that every name is possible and none is a keyword.
+
+/// Names in SQL.
+enum SQLiteName {
+    /// A name in double quotes; those inside are doubled.
+    ///
+    /// - Throws: `misuse` for a name with NUL or none at all.
+    static func quoted(_ name: String) throws(SQLiteError) -> String {
+        guard !name.isEmpty, !name.utf8.contains(0) else {
+            throw SQLiteError(.misuse, "expected a name of a table or column, found an empty one or one with NUL")
+        }
+        var text = "\""
+        for character in name.unicodeScalars {
+            text.unicodeScalars.append(character)
+            if character == "\"" { text += "\"" }
+        }
+        return text + "\""
+    }
+
+    /// Names in double quotes, with commas between.
+    static func list(_ names: [String]) throws(SQLiteError) -> String {
+        var quotedNames: [String] = []
+        for name in names { quotedNames.append(try quoted(name)) }
+        return quotedNames.joined(separator: ", ")
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension SQLiteName: SelfTesting {
+    static var testSelectors: TestSelectors { ["testQuotesEveryName": testQuotesEveryName] }
+
+    private static func testQuotesEveryName() throws {
+        let connection = try SQLiteConnection.inMemory()
+        for name in ["a", "select", "a b", "a\"b", "\"\"", "größe", "x'; DROP TABLE t; --", "1", "e\u{301}\""] {
+            let table = try quoted(name)
+            try connection.execute("CREATE TABLE \(table) (\(table))")
+            expectEqual(try connection.prepare("SELECT * FROM \(table)").columnNames, [name], "column")
+            expectEqual(
+                try connection.value("SELECT count(*) FROM sqlite_schema WHERE name = ?", [name]), 1, "table \(name)")
+        }
+        for name in ["", "a\0b"] {
+            expectThrows(SQLiteError.self, name.debugDescription) { _ = try quoted(name) }
+        }
+    }
+}
+#endif

@@ -1,0 +1,243 @@
+// Finding, changing and deleting the rows of a table.
+
+import PlistBuilding
+import PlistStreaming
+
+extension SQLiteTable {
+    // MARK: Rows out
+
+    /// Returns the rows for which a condition holds, all without one.
+    ///
+    /// ```swift
+    /// let adults = try people.select(where: \.age > 17 && \.name != nil, orderedBy: .ascending(\.name), limit: 10)
+    /// ```
+    /// - Throws: What SQLite throws; for a row that is no value of the type, its error as `streamError`.
+    public func select(
+        where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>..., limit: Int? = nil,
+        offset: Int = 0
+    ) throws(SQLiteError) -> [Row] {
+        let statement = try selection(condition, orders, limit, offset)
+        do throws(StreamError) {
+            var builder = try ObjectBuilder<[Row]>(options: BuilderOptions(keyMapping: options.keyMapping))
+            try statement.send(to: &builder, options: readingOptions)
+            return try builder.takeResult()
+        } catch {
+            throw SQLiteError(error)
+        }
+    }
+
+    /// Returns the first row for which a condition holds; nil when there is none.
+    public func first(
+        where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>...
+    ) throws(SQLiteError) -> Row? {
+        let statement = try selection(condition, orders, 1, 0)
+        do throws(StreamError) {
+            var builder = try ObjectBuilder<[Row]>(options: BuilderOptions(keyMapping: options.keyMapping))
+            try statement.send(to: &builder, options: readingOptions)
+            return try builder.takeResult().first
+        } catch {
+            throw SQLiteError(error)
+        }
+    }
+
+    /// Sends the rows for which a condition holds to a sink, as an array of dictionaries.
+    public func send<Sink: PlistSink & ~Copyable>(
+        where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>..., limit: Int? = nil,
+        offset: Int = 0, to sink: inout Sink
+    ) throws(StreamError) {
+        let statement: SQLiteStatement
+        do throws(SQLiteError) {
+            statement = try selection(condition, orders, limit, offset)
+        } catch {
+            throw error.streamError(.cannotRead)
+        }
+        try statement.send(to: &sink, options: readingOptions)
+    }
+
+    private func selection(
+        _ condition: SQLiteCondition<Row>?, _ orders: [SQLiteOrder<Row>], _ limit: Int?, _ offset: Int
+    ) throws(SQLiteError) -> SQLiteStatement {
+        precondition(limit ?? 0 >= 0 && offset >= 0, "limit and offset are not negative")
+        var clause = SQLiteClause(members, options.dateFormat)
+        clause.append("SELECT \(try SQLiteName.list(columnNames)) FROM \(try SQLiteName.quoted(name))")
+        try clause.appendWhere(condition)
+        for (index, order) in orders.enumerated() {
+            clause.append(index == 0 ? " ORDER BY " : ", ")
+            try clause.append(order.member)
+            clause.append(order.isDescending ? " DESC" : "")
+        }
+        if limit != nil || offset > 0 {
+            clause.append(" LIMIT ")
+            try clause.append(.integer(Int64(limit ?? -1)))
+            clause.append(" OFFSET ")
+            try clause.append(.integer(Int64(offset)))
+        }
+        return try clause.statement(connection)
+    }
+
+    /// How cells become messages: as the members want them.
+    var readingOptions: SQLiteReadingOptions {
+        var mappings: [String: SQLiteReadingOptions.ColumnMapping] = [:]
+        for column in members.columns {
+            switch column.kind {
+            case .bool: mappings[column.name] = .boolean
+            case .date: mappings[column.name] = .date(options.dateFormat)
+            case .any: break
+            default: mappings[column.name] = .stored
+            }
+        }
+        return SQLiteReadingOptions(mappings: mappings)
+    }
+
+    /// Returns the number of rows for which a condition holds, of all without one.
+    public func count(where condition: SQLiteCondition<Row>? = nil) throws(SQLiteError) -> Int {
+        var clause = SQLiteClause(members, options.dateFormat)
+        clause.append("SELECT count(*) FROM \(try SQLiteName.quoted(name))")
+        try clause.appendWhere(condition)
+        let statement = try clause.statement(connection)
+        return try statement.step() ? Int(statement.integer(at: 0)) : 0
+    }
+
+    // MARK: Changes
+
+    /// Sets columns of the rows for which a condition holds.
+    ///
+    /// - Returns: The number of those rows.
+    @discardableResult
+    public func update(
+        _ assignments: SQLiteAssignment<Row>..., where condition: SQLiteCondition<Row>
+    ) throws(SQLiteError) -> Int {
+        try update(assignments, condition)
+    }
+
+    /// Sets columns of all rows.
+    ///
+    /// - Returns: The number of rows.
+    @discardableResult
+    public func updateAll(_ assignments: SQLiteAssignment<Row>...) throws(SQLiteError) -> Int {
+        try update(assignments, nil)
+    }
+
+    private func update(
+        _ assignments: [SQLiteAssignment<Row>], _ condition: SQLiteCondition<Row>?
+    ) throws(SQLiteError) -> Int {
+        precondition(!assignments.isEmpty, "an update sets something")
+        var clause = SQLiteClause(members, options.dateFormat)
+        clause.append("UPDATE \(try SQLiteName.quoted(name))")
+        for (index, assignment) in assignments.enumerated() {
+            clause.append(index == 0 ? " SET " : ", ")
+            try clause.append(assignment.member)
+            clause.append(" = ")
+            switch assignment.value {
+            case .success(let value): try clause.append(value)
+            case .failure(let error): throw SQLiteError(error)
+            }
+        }
+        try clause.appendWhere(condition)
+        return try clause.statement(connection).runBound()
+    }
+
+    /// Sets all columns of the row with the primary key of a value.
+    ///
+    /// - Returns: Whether there is such a row.
+    /// - Throws: `misuse` for a table without a primary key.
+    @discardableResult
+    public func update(_ row: Row) throws(SQLiteError) -> Bool {
+        let values = try values(of: row)
+        var clause = SQLiteClause(members, options.dateFormat)
+        clause.append("UPDATE \(try SQLiteName.quoted(name)) SET ")
+        var isFirst = true
+        for (column, value) in zip(members.columns, values) where !primaryKey.contains(column.name) {
+            clause.append("\(isFirst ? "" : ", ")\(try SQLiteName.quoted(column.name)) = ")
+            clause.append(parameter: value)
+            isFirst = false
+        }
+        // A table of nothing but a key has nothing to set, and yet a row or none.
+        if isFirst {
+            clause.append("\(try SQLiteName.quoted(columnNames[0])) = \(try SQLiteName.quoted(columnNames[0]))")
+        }
+        try appendKey(of: values, to: &clause)
+        return try clause.statement(connection).runBound() > 0
+    }
+
+    /// Deletes the rows for which a condition holds.
+    ///
+    /// - Returns: The number of those rows.
+    @discardableResult
+    public func delete(where condition: SQLiteCondition<Row>) throws(SQLiteError) -> Int {
+        var clause = SQLiteClause(members, options.dateFormat)
+        clause.append("DELETE FROM \(try SQLiteName.quoted(name))")
+        try clause.appendWhere(condition)
+        return try clause.statement(connection).runBound()
+    }
+
+    /// Deletes all rows.
+    ///
+    /// - Returns: The number of rows.
+    @discardableResult
+    public func deleteAll() throws(SQLiteError) -> Int {
+        try connection.run("DELETE FROM \(try SQLiteName.quoted(name))")
+    }
+
+    /// Deletes the row with the primary key of a value.
+    ///
+    /// - Returns: Whether there was such a row.
+    /// - Throws: `misuse` for a table without a primary key.
+    @discardableResult
+    public func delete(_ row: Row) throws(SQLiteError) -> Bool {
+        var clause = SQLiteClause(members, options.dateFormat)
+        clause.append("DELETE FROM \(try SQLiteName.quoted(name))")
+        try appendKey(of: try values(of: row), to: &clause)
+        return try clause.statement(connection).runBound() > 0
+    }
+
+    private func appendKey(of values: [SQLiteValue], to clause: inout SQLiteClause) throws(SQLiteError) {
+        guard !primaryKey.isEmpty else {
+            throw SQLiteError(.misuse, "the table \(name) has no primary key to find the row by")
+        }
+        for (index, key) in primaryKey.enumerated() {
+            clause.append("\(index == 0 ? " WHERE " : " AND ")\(try SQLiteName.quoted(key)) = ")
+            clause.append(parameter: columnNames.firstIndex(of: key).map { values[$0] } ?? .null)
+        }
+    }
+
+    /// The values of all columns of a row.
+    private func values(of row: Row) throws(SQLiteError) -> [SQLiteValue] {
+        var result: Result<[SQLiteValue], SQLiteError> = .success([])
+        // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
+        unsafe withUnsafePointer(to: row) { address in
+            do throws(SQLiteError) {
+                var values: [SQLiteValue] = []
+                for index in members.columns.indices {
+                    var sink = ScalarSink()
+                    do throws(StreamError) {
+                        try unsafe members.send(index, ofValueAt: UnsafeRawPointer(address), to: &sink)
+                    } catch {
+                        throw SQLiteError(error)
+                    }
+                    values.append(try SQLiteClause.value(sink.value ?? .null, options.dateFormat))
+                }
+                result = .success(values)
+            } catch {
+                result = .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension SQLiteClause {
+    /// Appends WHERE and a condition, if there is one.
+    mutating func appendWhere<Row>(_ condition: SQLiteCondition<Row>?) throws(SQLiteError) {
+        guard let condition else { return }
+        append(" WHERE ")
+        try append(condition)
+    }
+
+    /// Prepares the SQL and binds the values.
+    func statement(_ connection: SQLiteConnection) throws(SQLiteError) -> SQLiteStatement {
+        let statement = try connection.cachedStatement(sql)
+        try statement.bind(SQLiteParameters(values))
+        return statement
+    }
+}

@@ -1,0 +1,433 @@
+// The in-class tests of `SQLiteTable`: schema, rows in by every way, rows out, changes, errors.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+
+enum SQLiteTableTests {
+    enum Level: Int8, StreamValue { case low = -1, high = 1 }
+
+    /// A moment, as a program may have its own.
+    struct Moment: StreamValue, Equatable, Comparable {
+        var seconds = 0.0
+
+        static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+            try Double.makeStreamPlan(binder)
+        }
+
+        static func < (left: Moment, right: Moment) -> Bool { left.seconds < right.seconds }
+    }
+
+    struct Task: StreamObject, Equatable {
+        var id: Int? = nil
+        var title = ""
+        var done = false
+        var note: String? = nil
+        var ratio = 0.0
+        var score: Double? = nil
+        var flag: Bool? = nil
+        var bytes: [UInt8] = []
+        var level = Level.low
+        var small: UInt16 = 0
+    }
+
+    final class Person: StreamObject {
+        var id: Int? = nil
+        var name = ""
+        var age = 0
+        init() {}
+
+        init(_ name: String, _ age: Int) {
+            self.name = name
+            self.age = age
+        }
+    }
+
+    static func table(_ options: SQLiteTableOptions = SQLiteTableOptions()) throws -> SQLiteTable<Task> {
+        try SQLiteTable<Task>(try SQLiteConnection.inMemory(), "tasks", options: options)
+    }
+
+    /// Rows of every kind: short and long text, beyond ASCII, nil and not, bounds of numbers.
+    static func samples(_ count: Int) -> [Task] {
+        (0..<count).map { number in
+            var task = Task(id: number * 2 + 1)
+            task.title = number % 3 == 0 ? "kurz \(number)" : "ein größerer Titel Nr. \(number) 🙂"
+            task.done = number % 2 == 0
+            if number % 4 > 0 { task.note = number % 4 == 1 ? "" : "Notiz \(number)" }
+            task.ratio = Double(number) / 7 - 3
+            if number % 5 > 0 { task.score = Double(number) }
+            if number % 3 > 0 { task.flag = number % 3 == 1 }
+            task.bytes = Array(repeating: UInt8(number % 256), count: number % 40)
+            task.level = number % 2 == 0 ? .low : .high
+            task.small = UInt16(number % 65_536)
+            return task
+        }
+    }
+}
+
+extension SQLiteTableTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testCreatesTheTableOfTheType": testCreatesTheTableOfTheType,
+            "testRefusesTypesThatAreNoTable": testRefusesTypesThatAreNoTable,
+            "testChecksATableThatIsThere": testChecksATableThatIsThere,
+            "testInsertsTheSameRowsByEveryWay": testInsertsTheSameRowsByEveryWay,
+            "testChoosesTheWay": testChoosesTheWay,
+            "testInsertsObjects": testInsertsObjects,
+            "testReadsChosenIDsBack": testReadsChosenIDsBack,
+            "testUndoesEverythingAndNamesTheRow": testUndoesEverythingAndNamesTheRow,
+            "testNamesTheRowAndColumnOfABadValue": testNamesTheRowAndColumnOfABadValue,
+            "testIsASavepointInATransaction": testIsASavepointInATransaction,
+            "testIgnoresReplacesOrUpdates": testIgnoresReplacesOrUpdates,
+            "testUpdatesAndDeletes": testUpdatesAndDeletes,
+            "testKnowsCompositeKeys": testKnowsCompositeKeys,
+            "testMapsNames": testMapsNames,
+            "testInsertsDictionaries": testInsertsDictionaries,
+            "testRefusesNullsInTheDatabase": testRefusesNullsInTheDatabase,
+            "testSeesAColumnGone": testSeesAColumnGone,
+        ]
+    }
+
+    // MARK: Schema
+
+    private static func testCreatesTheTableOfTheType() throws {
+        let table = try table(SQLiteTableOptions(uniqueColumns: [["title"], ["note", "score"]]))
+        let sql = """
+            CREATE TABLE "tasks" ("id" INTEGER PRIMARY KEY, "title" TEXT NOT NULL, "done" BOOLEAN NOT NULL, "note" TEXT, \
+            "ratio" REAL NOT NULL, "score" REAL, "flag" BOOLEAN, "bytes" BLOB NOT NULL, "level" INTEGER NOT NULL, \
+            "small" INTEGER NOT NULL, UNIQUE ("title"), UNIQUE ("note", "score"))
+            """
+        expectEqual(try table.creationSQL, sql, "statement")
+        expectEqual(
+            try table.connection.value("SELECT sql FROM sqlite_schema WHERE name = 'tasks'"), .text(sql), "schema")
+        expectNoThrow("the same table again") { _ = try SQLiteTable<Task>(table.connection, "tasks") }
+        let error = expectThrows(SQLiteError.self, "a table that must be there") {
+            _ = try SQLiteTable<Task>(table.connection, "others", options: SQLiteTableOptions(missingTable: .reject))
+        }
+        expectEqual(error?.message, "no such table: others", "message")
+    }
+
+    struct Nested: StreamObject { var tags: [String] = [] }
+    struct OptionalKey: StreamObject { var a: String? = nil }
+
+    private static func testRefusesTypesThatAreNoTable() throws {
+        let connection = try SQLiteConnection.inMemory()
+        let nested = expectThrows(SQLiteError.self, "an array") { _ = try SQLiteTable<Nested>(connection) }
+        expectEqual(
+            nested?.message, "Nested.tags is an array, which no column holds; convert it or leave it out", "an array")
+        for key in ["a", "b"] {
+            expectThrows(SQLiteError.self, "key \(key)") {
+                _ = try SQLiteTable<OptionalKey>(connection, options: SQLiteTableOptions(primaryKey: [key]))
+            }
+        }
+        expectEqual(try connection.tableNames(), [], "tables")
+    }
+
+    private static func testChecksATableThatIsThere() throws {
+        let rows: [(String, String)] = [
+            ("id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INTEGER NOT NULL", ""),
+            ("id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL, age BIGINT NOT NULL, extra TEXT", ""),
+            ("id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INT NOT NULL, extra TEXT NOT NULL DEFAULT 'x'", ""),
+            ("id INTEGER PRIMARY KEY, name TEXT NOT NULL", "there is no column age"),
+            ("id INTEGER PRIMARY KEY, Name TEXT NOT NULL, age INT NOT NULL", "there is no column name, only Name"),
+            ("id INTEGER PRIMARY KEY, name INT NOT NULL, age INT NOT NULL", "the column name has INT, expected TEXT"),
+            (
+                "id INTEGER PRIMARY KEY, name TEXT, age INT NOT NULL",
+                "the column name may be null, the member is not optional"
+            ),
+            (
+                "id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INT NOT NULL, extra NOT NULL",
+                "the column extra is NOT NULL without a default, and there is no such member"
+            ),
+            (
+                "id INTEGER, name TEXT NOT NULL, age TEXT NOT NULL",
+                "the column age has TEXT, expected INTEGER; the primary key is (), expected (id)"
+            ),
+            (
+                "id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INT NOT NULL AS (1)",
+                "the column age is computed"
+            ),
+        ]
+        for (columns, difference) in rows {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute("CREATE TABLE Person (\(columns))")
+            if difference.isEmpty {
+                let table = try SQLiteTable<Person>(connection)
+                expectNoThrow(columns) { try table.insert([Person("a", 1)]) }
+                continue
+            }
+            let error = expectThrows(SQLiteError.self, columns) { _ = try SQLiteTable<Person>(connection) }
+            expectEqual(error?.code, .schema, "code for \(columns)")
+            expectEqual(error?.message, "the table Person does not fit Person: \(difference)", columns)
+        }
+    }
+
+    // MARK: Rows in
+
+    private static func testInsertsTheSameRowsByEveryWay() throws {
+        for count in [0, 1, 7, 8, 99, 100, 101, 2_500] {
+            let rows = samples(count)
+            for path in SQLiteInsertPath.allCases {
+                let table = try table(SQLiteTableOptions(insertPath: path))
+                let report = try table.insert(rows)
+                expectEqual(report.rowCount, count, "rows by \(path)")
+                expectEqual(report.changedRowCount, count, "inserted rows by \(path)")
+                expectTrue(try table.select() == rows, "\(count) rows by \(path)")
+                expectEqual(
+                    try table.connection.value("SELECT typeof(done) || typeof(bytes) || typeof(ratio) FROM tasks"),
+                    count == 0 ? nil : "integerblobreal", "storage by \(path)")
+            }
+        }
+    }
+
+    private static func testChoosesTheWay() throws {
+        let rows = samples(200)
+        let table = try table()
+        expectEqual(try table.insert(Array(rows[..<7])).path, .bindAndStep, "few rows")
+        expectEqual(try table.insert(Array(rows[7..<15])).path, .virtualTable, "more rows")
+        expectEqual(try table.insert(rows[15]).path, .bindAndStep, "one row")
+        let other = try SQLiteTable<Task>(
+            table.connection, "tasks", options: SQLiteTableOptions(insertPath: .multiRowValues))
+        expectEqual(try other.insert(Array(rows[16...])).path, .multiRowValues, "as told")
+        expectEqual(try table.select(orderedBy: .ascending(\.id)), rows, "rows")
+    }
+
+    private static func testInsertsObjects() throws {
+        let people = try SQLiteTable<Person>(try SQLiteConnection.inMemory(), "people")
+        try people.insert((0..<100).map { Person("Person \($0) with a longer name", $0) })
+        expectEqual(try people.count(), 100, "rows")
+        expectEqual(try people.count(where: \.age >= 90 && \.age < 95), 5, "a condition on an object's member")
+        expectEqual(try people.first(where: \.name == "Person 7 with a longer name")?.age, 7, "a row")
+        let person = Person("Ada", 36)
+        var same = person
+        try people.insert(&same)
+        expectEqual(person.id, 101, "the id of the same object")
+    }
+
+    private static func testReadsChosenIDsBack() throws {
+        let table = try table()
+        var rows = samples(4)
+        (rows[0].id, rows[1].id, rows[2].id, rows[3].id) = (nil, 50, nil, 7)
+        let report = try table.insert(&rows)
+        expectEqual(rows.map(\.id), [1, 50, 51, 7], "ids")
+        expectEqual(report.path, .bindAndStep, "way")
+        expectEqual(try table.select(orderedBy: .ascending(\.id)).map(\.id), [1, 7, 50, 51], "stored ids")
+        var failing = [Task(title: "new"), Task(id: 7, title: "a duplicate")]
+        let error = expectThrows(SQLiteError.self, "a duplicate") { try table.insert(&failing) }
+        expectEqual(error?.message, "$[1]: UNIQUE constraint failed: tasks.id", "message")
+        expectEqual(failing.map(\.id), [nil, 7], "ids after an error")
+        expectEqual(try table.count(), 4, "rows after an error")
+    }
+
+    private static func testUndoesEverythingAndNamesTheRow() throws {
+        for path in SQLiteInsertPath.allCases {
+            for (count, wrong) in [(3, 2), (500, 333), (2_500, 2_499)] {
+                let table = try table(SQLiteTableOptions(insertPath: path))
+                try table.insert(Task(id: 1, title: "before"))
+                var rows = samples(count)
+                for index in rows.indices { rows[index].id = 10 + index }
+                rows[wrong].id = 10
+                let error = expectThrows(SQLiteError.self, "\(path)") { try table.insert(rows) }
+                expectEqual(error?.extendedCode, .constraintPrimaryKey, "code by \(path)")
+                expectEqual(error?.message, "$[\(wrong)]: UNIQUE constraint failed: tasks.id", "message by \(path)")
+                expectEqual(try table.select().map(\.title), ["before"], "rows by \(path)")
+                expectFalse(table.connection.isInTransaction, "a transaction by \(path)")
+                expectNoThrow("inserting again by \(path)") { try table.insert(Array(samples(9)[1...])) }
+            }
+        }
+    }
+
+    private static func testNamesTheRowAndColumnOfABadValue() throws {
+        let rows: [(String, String, (inout Task) -> Void)] = [
+            (
+                "title", "found a NUL character in text (at its byte 2), where SQL functions would cut it",
+                { $0.title = "ab\0" }
+            ),
+            (
+                "note", "found a NUL character in text (at its byte 20), where SQL functions would cut it",
+                { $0.note = "a note that is longer\0".replacingLast(2) }
+            ),
+            ("ratio", "expected a number, found NaN, which SQLite has not", { $0.ratio = .nan }),
+            ("score", "expected a number, found NaN, which SQLite has not", { $0.score = .nan }),
+        ]
+        for (column, message, spoil) in rows {
+            for path in SQLiteInsertPath.allCases {
+                let table = try table(SQLiteTableOptions(insertPath: path))
+                var values = samples(20)
+                spoil(&values[13])
+                let error = expectThrows(SQLiteError.self, "\(column) by \(path)") { try table.insert(values) }
+                expectEqual(
+                    error?.streamError?.description, "$[13].\(column): \(message)", "message for \(column) by \(path)")
+                expectEqual(try table.count(), 0, "rows by \(path)")
+            }
+        }
+        let limited = try table()
+        limited.connection.setLimit(.length, to: 10_000)
+        var values = samples(20)
+        values[9].bytes = Array(repeating: 7, count: 20_000)
+        let error = expectThrows(SQLiteError.self, "a blob over the limit") { try limited.insert(values) }
+        expectTrue(
+            error?.code == .tooBig || error?.streamError?.kind == .limitExceeded, "\(error?.description ?? "no error")")
+        expectEqual(try limited.count(), 0, "rows")
+    }
+
+    private static func testIsASavepointInATransaction() throws {
+        let table = try table()
+        try table.connection.transaction {
+            try table.insert(samples(10))
+            expectThrows(SQLiteError.self, "the same rows") { try table.insert(samples(12)) }
+            expectTrue(table.connection.isInTransaction, "the transaction goes on")
+        }
+        expectEqual(try table.count(), 10, "rows")
+        try? table.connection.transaction {
+            try table.deleteAll()
+            try table.insert(samples(3))
+            throw StreamError.stopRequest()
+        }
+        expectEqual(try table.count(), 10, "rows after a rollback around it")
+    }
+
+    private static func testIgnoresReplacesOrUpdates() throws {
+        for path in SQLiteInsertPath.allCases {
+            func titles(_ conflict: SQLiteConflict) throws -> ([String], Int) {
+                let connection = try SQLiteConnection.inMemory()
+                let table = try SQLiteTable<Task>(connection, "tasks")
+                try table.insert((0..<10).map { (id: Int) in Task(id: id, title: "old \(id)", note: "kept") })
+                let writing = try SQLiteTable<Task>(
+                    connection, "tasks", options: SQLiteTableOptions(conflict: conflict, insertPath: path))
+                let rows = (5..<15).map { id in
+                    let title = id < 7 ? "old \(id)" : "new \(id)"
+                    return Task(id: id, title: title, note: "kept")
+                }
+                let report = try writing.insert(rows)
+                return (try table.select(orderedBy: .ascending(\.id)).map(\.title), report.changedRowCount)
+            }
+            let updated = (0..<15).map { $0 < 7 ? "old \($0)" : "new \($0)" }
+            let ignored = (0..<15).map { $0 < 10 ? "old \($0)" : "new \($0)" }
+            expectEqual("\(try titles(.ignore))", "\((ignored, 5))", "ignoring by \(path)")
+            expectEqual("\(try titles(.replace))", "\((updated, 10))", "replacing by \(path)")
+            expectEqual(
+                "\(try titles(.update(matching: ["id"])))", "\((updated, 8))", "updating what differs by \(path)")
+        }
+    }
+
+    // MARK: Changes
+
+    private static func testUpdatesAndDeletes() throws {
+        let table = try table()
+        try table.insert(samples(30))
+        expectEqual(try table.update(.set(\.done, true), .set(\.note, "x"), where: \.id < 20), 10, "updated rows")
+        expectEqual(try table.count(where: \.note == "x" && \.done == true), 10, "rows")
+        var row = try requireNotNil(try table.first(where: \.id == 3), "a row")
+        row.title = "changed"
+        row.level = .high
+        expectTrue(try table.update(row), "an update by key")
+        expectEqual(try table.first(where: \.id == 3), row, "the updated row")
+        expectFalse(try table.update(Task(id: 1_000)), "an update of no row")
+        expectTrue(try table.delete(row), "a deletion by key")
+        expectFalse(try table.delete(row), "a second one")
+        expectEqual(try table.delete(where: \.done == true), 19, "deleted rows")
+        expectEqual(try table.updateAll(.set(\.flag, nil)), 10, "all rows")
+        expectEqual(try table.count(where: \.flag == nil), 10, "rows without a flag")
+        expectEqual(try table.deleteAll(), 10, "deleted rows")
+        expectEqual(try table.count(), 0, "rows")
+    }
+
+    struct Membership: StreamObject, Equatable {
+        var group = ""
+        var person = 0
+        var role = ""
+    }
+
+    private static func testKnowsCompositeKeys() throws {
+        let connection = try SQLiteConnection.inMemory()
+        let options = SQLiteTableOptions(primaryKey: ["group", "person"])
+        let table = try SQLiteTable<Membership>(connection, "memberships", options: options)
+        try table.insert([Membership(group: "a", person: 1, role: "x"), Membership(group: "b", person: 1, role: "y")])
+        expectThrows(SQLiteError.self, "the same key") { try table.insert(Membership(group: "a", person: 1)) }
+        expectTrue(try table.update(Membership(group: "b", person: 1, role: "z")), "an update")
+        expectEqual(try table.first(where: \.group == "b")?.role, "z", "the updated row")
+        expectTrue(try table.delete(Membership(group: "a", person: 1)), "a deletion")
+        expectEqual(try table.count(), 1, "rows")
+        let other = expectThrows(SQLiteError.self, "another key") {
+            _ = try SQLiteTable<Membership>(
+                connection, "memberships", options: SQLiteTableOptions(primaryKey: ["person"]))
+        }
+        expectEqual(
+            other?.message,
+            "the table memberships does not fit Membership: the primary key is (group, person), expected (person)",
+            "message")
+        let keyless = try SQLiteTable<Membership>(connection, "keyless")
+        let error = expectThrows(SQLiteError.self, "a table without a key") { try keyless.update(Membership()) }
+        expectEqual(error?.message, "the table keyless has no primary key to find the row by", "message")
+    }
+
+    struct Named: StreamObject, Equatable {
+        var id: Int? = nil
+        var fullName = ""
+        var isNew: Bool? = nil
+    }
+
+    private static func testMapsNames() throws {
+        let table = try SQLiteTable<Named>(
+            try SQLiteConnection.inMemory(), "named", options: SQLiteTableOptions(keyMapping: .snakeCase))
+        expectEqual(table.columnNames, ["id", "full_name", "is_new"], "columns")
+        let rows = (0..<20).map { Named(id: $0, fullName: "Name \($0)", isNew: $0 % 2 == 0) }
+        try table.insert(rows)
+        expectEqual(try table.select(where: \.fullName >= "Name 18"), Array(rows[2...9] + rows[18...]), "rows")
+    }
+
+    private static func testInsertsDictionaries() throws {
+        let table = try table()
+        let report = try table.insert(dictionaries: [
+            ["id": 5, "title": "a", "done": true], ["title": "b", "note": nil, "score": 2], ["title": "c", "small": 9],
+        ])
+        expectEqual(report.changedRowCount, 3, "rows")
+        var expected = [
+            Task(id: 5, title: "a", done: true), Task(id: 6, title: "b", score: 2), Task(id: 7, title: "c"),
+        ]
+        expected[2].small = 9
+        expectEqual(try table.select(), expected, "rows, with the defaults of the type")
+        let rows: [([String: (any SQLiteBindable)?], String)] = [
+            (["title": 5], "$[0].title: expected a string, found integer 5"),
+            (["title": "x", "done": 1], "$[0].done: expected a Boolean, found integer 1"),
+            (["title": nil], "$[0].title: expected a string, found null"),
+            (["small": 70_000], "$[0].small: expected an integer from 0 to 65535, found integer 70000"),
+            (["level": 5], "$[0].level: expected a raw value of Level, found 5"),
+            (["nothing": 5], "$[0]: the table tasks has no column \"nothing\""),
+            (["id": UInt64.max], "$[0].id: expected an integer from -2^63 to 2^63 - 1, found another one"),
+        ]
+        for (dictionary, message) in rows {
+            let error = expectThrows(SQLiteError.self, message) { try table.insert(dictionaries: [dictionary]) }
+            expectEqual(error?.streamError?.description, message, "message")
+        }
+        expectEqual(try table.count(), 3, "rows after errors")
+    }
+
+    private static func testRefusesNullsInTheDatabase() throws {
+        let table = try table()
+        try table.insert(samples(3))
+        // A table that was made by someone else may hold anything.
+        try table.connection.execute("UPDATE tasks SET done = 2 WHERE id = 3")
+        let error = expectThrows(SQLiteError.self, "no Boolean") { _ = try table.select() }
+        expectEqual(error?.streamError?.description, "$[1].done: expected 0 or 1, found another value", "message")
+    }
+
+    private static func testSeesAColumnGone() throws {
+        let file = try TemporaryDatabase()
+        let table = try SQLiteTable<Person>(try file.open(), "people")
+        try table.insert(Person("a", 1))
+        try file.open(.readWrite).execute("ALTER TABLE people RENAME COLUMN age TO years")
+        let error = expectThrows(SQLiteError.self, "inserting") { try table.insert((0..<20).map { Person("b", $0) }) }
+        expectEqual(error?.message, "$[0]: table people has no column named age", "message")
+        expectThrows(SQLiteError.self, "selecting") { _ = try table.select() }
+        expectEqual(try table.count(), 1, "rows")
+    }
+}
+
+extension String {
+    /// Cuts characters before the last one.
+    fileprivate func replacingLast(_ count: Int) -> String { String(dropLast(count)) + "\0" }
+}
+#endif

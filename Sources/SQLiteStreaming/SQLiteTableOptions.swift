@@ -1,0 +1,76 @@
+// The choices of a table: names, keys, dates, how rows are put into it.
+
+import PlistBuilding
+import PlistStreaming
+
+/// How a type is a table, and how rows are put into it.
+public struct SQLiteTableOptions: Sendable {
+    /// What to do with a key that is no column.
+    public enum UnknownMembers: Sendable {
+        /// Throw `unknownMember`.
+        case reject
+        /// Skip it, whatever it contains.
+        case ignore
+    }
+
+    /// What to do when the table is not there.
+    public enum MissingTable: Sendable {
+        /// Create it.
+        case create
+        /// Throw.
+        case reject
+    }
+
+    /// How names of properties become names of columns.
+    public var keyMapping: KeyMapping
+    /// The columns of the primary key; nil takes the integer column `id`, if there is one. Empty for none.
+    public var primaryKey: [String]?
+    /// Columns, or groups of them, that no two rows may have equal.
+    public var uniqueColumns: [[String]]
+    /// How dates are stored.
+    public var dateFormat: SQLiteDateFormat
+    /// What to do when the table is not there.
+    public var missingTable: MissingTable
+    /// What to do with a key of a message that is no column.
+    public var unknownMembers: UnknownMembers
+    /// What to do with rows that have the same unique values.
+    public var conflict: SQLiteConflict
+    /// How rows are put into the table.
+    public var insertPath: SQLiteInsertPath
+    /// The largest number of rows that are held before they are put into the table.
+    public var batchRowCount: Int
+    /// The number of bytes of text and blobs from which rows are put into the table.
+    public var batchByteCount: Int
+
+    /// Makes options.
+    public init(
+        keyMapping: KeyMapping = .exact, primaryKey: [String]? = nil, uniqueColumns: [[String]] = [],
+        dateFormat: SQLiteDateFormat = .text, missingTable: MissingTable = .create,
+        unknownMembers: UnknownMembers = .reject, conflict: SQLiteConflict = .abort,
+        insertPath: SQLiteInsertPath = .automatic, batchRowCount: Int = 1_024, batchByteCount: Int = 1 << 18
+    ) {
+        self.keyMapping = keyMapping
+        self.primaryKey = primaryKey
+        self.uniqueColumns = uniqueColumns
+        self.dateFormat = dateFormat
+        self.missingTable = missingTable
+        self.unknownMembers = unknownMembers
+        self.conflict = conflict
+        self.insertPath = insertPath
+        self.batchRowCount = batchRowCount
+        self.batchByteCount = batchByteCount
+    }
+}
+
+/// What inserting did.
+public struct SQLiteInsertReport: Sendable, Hashable {
+    /// The number of rows that were inserted or updated; those that were ignored or equal are not among them.
+    public var changedRowCount: Int = 0
+    /// The number of rows that came.
+    public var rowCount: Int = 0
+    /// The way by which the last of them were put into the table.
+    public var path: SQLiteInsertPath = .automatic
+
+    /// Makes a report of nothing.
+    public init() {}
+}

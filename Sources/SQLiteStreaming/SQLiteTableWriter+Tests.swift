@@ -1,0 +1,251 @@
+// The in-class tests of `SQLiteTableWriter`: transactions, savepoints, keys, defaults, what it refuses.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+
+enum SQLiteTableWriterTests {
+    static func connection() throws -> SQLiteConnection {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a, b DEFAULT 'default', UNIQUE (a))")
+        return connection
+    }
+
+    static func rows(_ connection: SQLiteConnection) throws -> String {
+        let statement = try connection.prepare("SELECT id || ':' || coalesce(a, '-') || ':' || coalesce(b, '-') FROM t")
+        var texts: [String] = []
+        while try statement.step() { texts.append(try statement.text(at: 0) ?? "?") }
+        return texts.joined(separator: " ")
+    }
+
+    /// Writes any value, and returns the rows of the table after it.
+    static func write(_ value: Any, _ options: SQLiteTableOptions = SQLiteTableOptions()) throws -> String {
+        let connection = try connection()
+        var writer = try SQLiteTableWriter(connection, table: "t", options: options)
+        try writer.write(any: value)
+        try writer.finish()
+        expectFalse(connection.isInTransaction, "a transaction after the end")
+        return try rows(connection)
+    }
+}
+
+extension SQLiteTableWriterTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testInsertsArraysAndSingleRows": testInsertsArraysAndSingleRows,
+            "testGivesMissingKeysTheirDefaults": testGivesMissingKeysTheirDefaults,
+            "testIsOneTransactionForEachOuterArray": testIsOneTransactionForEachOuterArray,
+            "testUndoesAllArraysAtAnError": testUndoesAllArraysAtAnError,
+            "testUndoesWhatIsGivenUp": testUndoesWhatIsGivenUp,
+            "testStaysInAnOpenTransaction": testStaysInAnOpenTransaction,
+            "testRefusesWhatIsNoRow": testRefusesWhatIsNoRow,
+            "testIgnoresUnknownMembersWhenTold": testIgnoresUnknownMembersWhenTold,
+            "testHoldsBatchesOfEverySize": testHoldsBatchesOfEverySize,
+            "testCopiesBetweenDatabases": testCopiesBetweenDatabases,
+            "testStoresDatesAsTold": testStoresDatesAsTold,
+            "testReportsALockedDatabase": testReportsALockedDatabase,
+        ]
+    }
+
+    private static func testInsertsArraysAndSingleRows() throws {
+        expectEqual(
+            try write([["id": 1, "a": "x", "b": 2.5], ["b": "y", "id": 2, "a": true]]), "1:x:2.5 2:1:y", "rows")
+        expectEqual(try write(["id": 7, "a": 1, "b": 2]), "7:1:2", "a single row")
+        expectEqual(try write([] as [Any]), "", "no row")
+        expectEqual(
+            try write([
+                [["id": 1, "a": 1, "b": 1]], [] as [Any], [[["id": 2, "a": 2, "b": 2]]], ["id": 3, "a": 3, "b": 3],
+            ]),
+            "1:1:1 2:2:2 3:3:3", "nested arrays")
+        var writer = try SQLiteTableWriter(try connection(), table: "t")
+        for number in 1...3 { try writer.write(any: ["id": number]) }
+        expectEqual(writer.report.changedRowCount, 3, "rows that were inserted, each at once")
+    }
+
+    private static func testGivesMissingKeysTheirDefaults() throws {
+        expectEqual(
+            try write([
+                ["a": 1, "b": "x"], ["a": 2], ["b": Int?.none as Any, "a": 3] as [String: Any], [:] as [String: Any],
+                ["b": "y"],
+                ["a": 4, "b": "z"],
+            ]), "1:1:x 2:2:default 3:3:- 4:-:default 5:-:y 6:4:z", "rows")
+    }
+
+    private static func testIsOneTransactionForEachOuterArray() throws {
+        let file = try TemporaryDatabase()
+        let first = try file.open()
+        try first.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
+        let second = try file.open(.readOnly)
+        func count() throws -> SQLiteValue? { try second.value("SELECT count(*) FROM t") }
+        var writer = try SQLiteTableWriter(first, table: "t", options: SQLiteTableOptions(batchRowCount: 2))
+        try writer.beginArray()
+        expectFalse(first.isInTransaction, "a transaction before the first row")
+        for number in 0..<5 { try writer.write(any: ["id": number]) }
+        expectTrue(first.isInTransaction, "a transaction after some rows")
+        expectEqual(try count(), 0, "rows that others see within")
+        try writer.endArray()
+        expectEqual(try count(), 5, "rows that others see after it")
+        try writer.beginArray()
+        try writer.endArray()
+        expectEqual(writer.report.rowCount, 5, "rows that came")
+        try writer.finish()
+    }
+
+    private static func testUndoesAllArraysAtAnError() throws {
+        for path in SQLiteInsertPath.allCases {
+            for batch in [1, 3, 1_000] {
+                let connection = try connection()
+                let options = SQLiteTableOptions(insertPath: path, batchRowCount: batch)
+                var writer = try SQLiteTableWriter(connection, table: "t", options: options)
+                try writer.write(any: [["a": -1, "b": 0]])
+                let rows = (0..<50).map { ["a": $0 == 40 ? 3 : $0, "b": $0] }
+                let error = expectThrows(StreamError.self, "\(path)") {
+                    try writer.write(any: [rows[..<20].map { $0 }, [rows[20...].map { $0 }]] as [Any])
+                }
+                expectEqual(
+                    error?.sqliteError?.message, "UNIQUE constraint failed: t.a", "message by \(path) of \(batch)")
+                expectEqual(error?.path?.description, "$[1][0][20]", "path by \(path) of \(batch)")
+                expectEqual(try self.rows(connection), "1:-1:0", "rows by \(path) of \(batch)")
+                expectFalse(connection.isInTransaction, "a transaction")
+                let again = expectThrows(StreamError.self, "going on") { try writer.write(any: ["a": 100]) }
+                expectEqual(again, error, "the same error")
+                writer.rollBack()
+                try writer.write(any: [["a": 100, "b": 0]])
+                expectEqual(try self.rows(connection), "1:-1:0 2:100:0", "rows after a new start")
+            }
+        }
+    }
+
+    private static func testUndoesWhatIsGivenUp() throws {
+        let connection = try connection()
+        do {
+            var writer = try SQLiteTableWriter(connection, table: "t", options: SQLiteTableOptions(batchRowCount: 1))
+            try writer.beginArray()
+            try writer.write(any: ["a": 1])
+            expectTrue(connection.isInTransaction, "a transaction")
+        }
+        expectFalse(connection.isInTransaction, "a transaction after the writer")
+        expectEqual(try rows(connection), "", "rows")
+        var writer = try SQLiteTableWriter(connection, table: "t")
+        try writer.beginArray()
+        try writer.write(any: ["a": 1, "b": 1])
+        let error = expectThrows(StreamError.self, "finishing within") { try writer.finish() }
+        expectEqual(error?.kind, .unexpectedEnd, "kind")
+        expectEqual(try rows(connection), "", "rows after an unfinished array")
+    }
+
+    private static func testStaysInAnOpenTransaction() throws {
+        let connection = try connection()
+        try connection.begin()
+        var writer = try SQLiteTableWriter(connection, table: "t")
+        try writer.write(any: [["a": 1, "b": 1]])
+        expectTrue(connection.isInTransaction, "the caller's transaction")
+        expectThrows(StreamError.self, "a duplicate") { try writer.write(any: [["a": 2, "b": 1], ["a": 1, "b": 1]]) }
+        expectTrue(connection.isInTransaction, "the caller's transaction after an error")
+        try connection.commit()
+        expectEqual(try rows(connection), "1:1:1", "rows")
+    }
+
+    private static func testRefusesWhatIsNoRow() {
+        let rows: [(Any, StreamError.Kind, String)] = [
+            ([1], .typeMismatch, "$[0]: expected a dictionary of columns, found integer 1"),
+            ("x", .typeMismatch, "$: expected a dictionary of columns, found a string"),
+            ([["a": 1], ["a": [2]]], .typeMismatch, "$[1].a: expected a value that a column holds, found an array"),
+            ([["a": ["b": 2]]], .typeMismatch, "$[0].a: expected a value that a column holds, found a dictionary"),
+            ([["c": 2]], .unknownMember, "$[0]: the table t has no column \"c\""),
+            ([["a": UInt64.max]], .unrepresentable, "$[0].a: expected an integer below 2^63, found \(UInt64.max)"),
+            ([["a": Double.nan]], .unrepresentable, "$[0].a: expected a number, found NaN, which SQLite has not"),
+            (
+                [["b": "x\0"]], .unrepresentable,
+                "$[0].b: found a NUL character in text (at its byte 1), where SQL functions would cut it"
+            ),
+        ]
+        for (value, kind, message) in rows {
+            let error = expectThrows(StreamError.self, message) { _ = try write(value) }
+            expectEqual(error?.kind, kind, "kind for \(message)")
+            expectEqual(error?.description, message, "message")
+        }
+        expectThrows(SQLiteError.self, "a table that is not there") {
+            _ = try SQLiteTableWriter(try connection(), table: "nothing")
+        }
+    }
+
+    private static func testIgnoresUnknownMembersWhenTold() throws {
+        let value: [Any] = [
+            ["a": 1, "b": 1, "c": [["d": 1], [] as [Any]] as [Any]], ["c": 5, "a": 2, "b": 2, "e": Int?.none as Any],
+        ]
+        expectEqual(try write(value, SQLiteTableOptions(unknownMembers: .ignore)), "1:1:1 2:2:2", "rows")
+    }
+
+    private static func testHoldsBatchesOfEverySize() throws {
+        let rows = (0..<300).map {
+            ["id": $0 + 1, "a": "Wert \($0) " + String(repeating: "é", count: $0 % 50), "b": $0] as [String: Any]
+        }
+        var expected: String?
+        for path in SQLiteInsertPath.allCases {
+            for (count, bytes) in [(1, 1_000), (7, 1 << 20), (8, 100), (299, 1 << 20), (300, 1), (10_000, 1 << 20)] {
+                let text = try write(
+                    rows, SQLiteTableOptions(insertPath: path, batchRowCount: count, batchByteCount: bytes))
+                if let expected { expectTrue(text == expected, "\(path), \(count) rows, \(bytes) bytes") }
+                expected = text
+            }
+        }
+        expectTrue(expected?.contains(" 300:Wert 299 ") ?? false, "the last row")
+    }
+
+    private static func testCopiesBetweenDatabases() throws {
+        let source = try SQLiteConnection.inMemory()
+        try source.execute(
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, a, b);
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+            INSERT INTO t SELECT i, CASE i % 4 WHEN 0 THEN i WHEN 1 THEN i + 0.5 WHEN 2 THEN 'größe ' || i END, zeroblob(i % 7) FROM n
+            """)
+        let target = try connection()
+        var writer = try SQLiteTableWriter(target, table: "t")
+        try source.query("SELECT * FROM t", into: &writer)
+        try writer.finish()
+        let sum = "SELECT sum(id) || typeof(max(a)) || count(a) || sum(length(b)) || count(DISTINCT typeof(a)) FROM t"
+        expectEqual(try target.value(sum), try source.value(sum), "content")
+        // A table copied within its own database, while it is read.
+        try target.execute("CREATE TABLE u (id INTEGER PRIMARY KEY, a, b)")
+        var copier = try SQLiteTableWriter(target, table: "u")
+        try target.query("SELECT * FROM t", into: &copier)
+        try copier.finish()
+        expectEqual(
+            try target.value("SELECT count(*) FROM t NATURAL JOIN u WHERE t.a IS NOT NULL"), 2_250, "equal rows")
+    }
+
+    private static func testStoresDatesAsTold() throws {
+        for (format, expected) in [
+            (SQLiteDateFormat.text, SQLiteValue.text("2001-01-01 00:00:01.500")), (.secondsSince1970, 978_307_201.5),
+            (.secondsSince2001, 1.5),
+        ] {
+            let connection = try connection()
+            var writer = try SQLiteTableWriter(connection, table: "t", options: SQLiteTableOptions(dateFormat: format))
+            try writer.beginDictionary()
+            try "a".withUTF8Span { try writer.writeKey($0) }
+            try writer.writeDate(secondsSince2001: 1.5)
+            try writer.endDictionary()
+            expectEqual(try connection.value("SELECT a FROM t"), expected, "\(format)")
+            var trace = EventTrace()
+            try connection.query(
+                "SELECT a FROM t", options: SQLiteReadingOptions(mappings: ["a": .date(format)]), into: &trace)
+            expectEqual(trace.text, "[ { key \"a\" date 1.5 } ]", "read back from \(format)")
+        }
+    }
+
+    private static func testReportsALockedDatabase() throws {
+        let file = try TemporaryDatabase()
+        let first = try file.open()
+        try first.execute("CREATE TABLE t (a)")
+        try first.begin(.immediate)
+        var writer = try SQLiteTableWriter(try file.open(.readWrite), table: "t")
+        let error = expectThrows(StreamError.self, "a lock") { try writer.write(any: [["a": 1]]) }
+        expectEqual(error?.sqliteError?.code, .busy, "code")
+        try first.commit()
+        expectEqual(try first.value("SELECT count(*) FROM t"), 0, "rows")
+    }
+}
+#endif

@@ -68,6 +68,13 @@ let package = Package(
             plugins: ["InClassTests"]),
         .testTarget(name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistStreaming"]),
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
+        .executableTarget(
+            name: "SQLiteWorker",
+            dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming"],
+            path: "Tests/SQLiteWorker"),
+        .testTarget(
+            name: "SQLiteDurabilityTests",
+            dependencies: ["JSONStreaming", "PlistStreaming", "SQLiteStreaming", "SQLiteWorker"]),
         .testTarget(name: "TestloggerTests", dependencies: ["testlogger"], exclude: ["Goldens"]),
     ]
 )

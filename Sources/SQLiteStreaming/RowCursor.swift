@@ -15,9 +15,10 @@ enum RowCell {
     case date(Double)
 }
 
-/// The rows of a statement, one after another.
+/// The rows of a statement, one after another. A class, since a compiler crashes on the deinitializer of a noncopyable structure
+/// in a function that is inlined elsewhere.
 @usableFromInline @safe
-struct RowCursor: ~Copyable {
+final class RowCursor {
     @safe
     private struct Column {
         /// The UTF-8 of the key, which the cursor frees.
@@ -44,15 +45,18 @@ struct RowCursor: ~Copyable {
 
     deinit {
         for column in columns { unsafe column.key.deallocate() }
-        statement.endSending()
     }
+
+    /// Leaves the statement, wherever it is.
+    @usableFromInline
+    func end() { statement.endSending() }
 
     /// The number of columns; known from the first row on.
     @usableFromInline var columnCount: Int { columns.count }
 
     /// Moves to the next row; false after the last.
     @usableFromInline
-    mutating func next() throws(StreamError) -> Bool {
+    func next() throws(StreamError) -> Bool {
         do throws(SQLiteError) {
             guard try statement.stepToSend() else { return false }
         } catch {
@@ -64,7 +68,7 @@ struct RowCursor: ~Copyable {
         return true
     }
 
-    private mutating func makeColumns() throws(StreamError) {
+    private func makeColumns() throws(StreamError) {
         let keys = try options.keys(for: statement.columnNames)
         for (index, key) in keys.enumerated() {
             let (mapping, isRequired) = options.mapping(of: key, declaredType: statement.declaredType(at: index))

@@ -16,7 +16,8 @@ extension SQLiteStatement {
     public func send<Sink: PlistSink & ~Copyable>(
         to sink: inout Sink, options: SQLiteReadingOptions = SQLiteReadingOptions()
     ) throws(StreamError) {
-        var cursor = try RowCursor(self, options)
+        let cursor = try RowCursor(self, options)
+        defer { cursor.end() }
         var isRow = try cursor.next()
         try sink.beginArray()
         while isRow {

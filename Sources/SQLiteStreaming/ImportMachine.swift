@@ -71,8 +71,7 @@ struct ImportMachine {
             try atomically { () throws(SQLiteError) in try ImportSchema.create(table, in: connection) }
         }
         for node in nodes {
-            try ImportSchema.check(node)
-            try node.begin()
+            try node.begin(ImportSchema.check(node))
         }
         try readProgress()
     }

@@ -1,5 +1,5 @@
-// Writes the staged rows of one table: one statement finds what is there, one inserts what is not, and one updates each
-// row that differs.
+// Writes the staged rows of one table. Mostly one upsert does it all, counting what it finds. Where an upsert would do more
+// than that, one statement finds what is there, one inserts what is not, and one updates each row that differs.
 
 import CSQLite
 import PlistStreaming
@@ -7,6 +7,8 @@ import PlistStreaming
 /// The statements for rows that have values in the same slots.
 @safe
 final class ImportStatements {
+    /// Inserts or updates, and leaves alone what is the same; nil where it must not be used.
+    let upsert: SQLiteStatement?
     let lookUp: SQLiteStatement
     let insert: SQLiteStatement
     /// nil when there is nothing but the key.
@@ -15,7 +17,7 @@ final class ImportStatements {
     let readBack: SQLiteStatement?
     let updateSlots: [Int]
 
-    init(_ node: ImportNode, module: String, mask: UInt64) throws(SQLiteError) {
+    init(_ node: ImportNode, module: ImportRowsModule, mask: UInt64) throws(SQLiteError) {
         let (table, connection) = (ImportSchema.quoted(node.table.name), node.connection)
         let storedCount = node.slotNames.count - node.readBackSlots.count
         let slots = (0..<storedCount).filter { mask & 1 << UInt64($0) != 0 }
@@ -23,14 +25,26 @@ final class ImportStatements {
         func name(_ slot: Int) -> String { ImportSchema.quoted(node.slotNames[slot]) }
         // The planner is told to begin with the staged rows. Columns may compare text without case; imports do not.
         let match = node.keySlots.map { "t.\(name($0)) = s.c\($0)" }.joined(separator: " AND ")
-        let join = "FROM \(module) AS s CROSS JOIN \(table) AS t ON \(match)"
+        let join = "FROM \(module.name) AS s CROSS JOIN \(table) AS t ON \(match)"
         let isSame = updateSlots.map { "t.\(name($0)) IS s.c\($0) COLLATE BINARY" }.joined(separator: " AND ")
         let extra = node.readBackSlots.map { ", t.\(name($0))" }.joined()
         lookUp = try connection.prepare("SELECT s.r, \(isSame.isEmpty ? "1" : isSame)\(extra) \(join)")
         // OR FAIL needs no copy of the pages that the statement changes; on an error the whole batch is undone anyway.
-        insert = try connection.prepare(
-            "INSERT OR FAIL INTO \(table) (\(slots.map(name).joined(separator: ", "))) "
-                + "SELECT \(slots.map { "c\($0)" }.joined(separator: ", ")) FROM \(module)")
+        let insertion =
+            "INSERT OR FAIL INTO \(table) AS t (\(slots.map(name).joined(separator: ", "))) "
+            + "SELECT \(slots.map { "c\($0)" }.joined(separator: ", ")) FROM \(module.name)"
+        insert = try connection.prepare(insertion)
+        if node.readBackSlots.isEmpty, !updateSlots.isEmpty,
+            node.traits.allowUpserts(of: slots.map { node.slotNames[$0] })
+        {
+            let changes = updateSlots.map { "\(name($0)) = excluded.\(name($0))" }.joined(separator: ", ")
+            let differs = updateSlots.map { "t.\(name($0)) IS NOT excluded.\(name($0)) COLLATE BINARY" }
+            upsert = try connection.prepare(
+                insertion + " WHERE true ON CONFLICT (\(node.keySlots.map(name).joined(separator: ", "))) "
+                    + "DO UPDATE SET \(changes) WHERE \(module.differsFunction)(\(differs.joined(separator: " OR ")))")
+        } else {
+            upsert = nil
+        }
         if updateSlots.isEmpty {
             update = nil
         } else {
@@ -93,8 +107,17 @@ extension ImportNode {
     private func writeDistinct(_ range: Range<Int>, mask: UInt64, isWhole: Bool) throws(SQLiteError) {
         let statements = try statements(for: mask)
         rows.window = ImportRows.Window(range: range, mask: isWhole ? nil : mask)
-        var (foundCount, changedCount) = (0, 0)
         statementCount += 1
+        if let upsert = statements.upsert {
+            let count = isWhole ? range.count : range.count { rows[header: $0].mask == mask }
+            rows.found = (0, 0)
+            try upsert.runBound()
+            counts.inserted += count - rows.found.all
+            counts.updated += rows.found.changed
+            counts.unchanged += rows.found.all - rows.found.changed
+            return
+        }
+        var (foundCount, changedCount) = (0, 0)
         try read(statements.lookUp) { row, isSame in
             rows[header: row].state = isSame ? .unchanged : .changed
             foundCount += 1
@@ -122,7 +145,7 @@ extension ImportNode {
         if let found = statements[mask] { return found }
         guard let module else { throw Self.refusal("the import has ended") }
         if statements.count >= Self.statementLimit { statements = [:] }
-        let made = try ImportStatements(self, module: module.name, mask: mask)
+        let made = try ImportStatements(self, module: module, mask: mask)
         statements[mask] = made
         return made
     }

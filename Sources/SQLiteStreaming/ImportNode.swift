@@ -52,6 +52,7 @@ final class ImportNode {
     fileprivate(set) var relationships: [Relationship] = []
 
     private(set) var module: ImportRowsModule?
+    private(set) var traits = ImportSchema.Traits()
     /// The statements by the slots that rows have values in.
     var statements: [UInt64: ImportStatements] = [:]
     /// The statements that read the children of relationships, by the indexes of these.
@@ -188,7 +189,10 @@ final class ImportNode {
     }
 
     /// Makes the staged rows visible to statements.
-    func begin() throws(SQLiteError) { module = try ImportRowsModule(rows, connection: connection) }
+    func begin(_ traits: ImportSchema.Traits) throws(SQLiteError) {
+        self.traits = traits
+        module = try ImportRowsModule(rows, connection: connection)
+    }
 
     /// Ends all statements, and then what they read.
     func end() {

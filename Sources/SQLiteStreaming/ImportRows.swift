@@ -127,6 +127,8 @@ final class ImportRows {
     private var capacity = 64
     /// The rows that statements see now.
     var window = Window()
+    /// The rows that the upsert that runs found in the table, and those of them that differed.
+    var found = (all: 0, changed: 0)
 
     /// The rows that the virtual table gives: those in the range that are in the state, have exactly the slots of the mask,
     /// and all the flags; nil is any.

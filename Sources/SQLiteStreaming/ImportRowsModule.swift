@@ -24,12 +24,38 @@ final class ImportRowsModule {
             sqlite3_create_module_v2(handle, name, Self.module, reference) { pointer in
                 if let pointer = unsafe pointer { unsafe Unmanaged<ImportRows>.fromOpaque(pointer).release() }
             })
+        try makeFunction(rows)
+    }
+
+    /// The name of a function that returns its argument, and counts how often it was called and how often with true.
+    var differsFunction: String { name + "_differs" }
+
+    /// Makes the function that counts in `rows.found`.
+    private func makeFunction(_ rows: ImportRows) throws(SQLiteError) {
+        // SAFETY: as for the module.
+        let reference = unsafe Unmanaged.passRetained(rows).toOpaque()
+        try unsafe connection.check(
+            sqlite3_create_function_v2(
+                connection.requireHandle(), differsFunction, 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, reference,
+                { context, _, values in
+                    guard let rows = unsafe sqlite3_user_data(context), let value = unsafe values?[0] else { return }
+                    let differs = unsafe sqlite3_value_int(value) != 0
+                    unsafe Unmanaged<ImportRows>.fromOpaque(rows)._withUnsafeGuaranteedRef { rows in
+                        rows.found.all += 1
+                        if differs { rows.found.changed += 1 }
+                    }
+                    unsafe sqlite3_result_int(context, differs ? 1 : 0)
+                }, nil, nil,
+                { pointer in
+                    if let pointer = unsafe pointer { unsafe Unmanaged<ImportRows>.fromOpaque(pointer).release() }
+                }))
     }
 
     deinit {
         guard let handle = unsafe connection.handle else { return }
         // SAFETY: the statements of the importer are gone, so no cursor is left.
         unsafe sqlite3_create_module_v2(handle, name, nil, nil, nil)
+        unsafe sqlite3_create_function_v2(handle, differsFunction, 1, SQLITE_UTF8, nil, nil, nil, nil, nil)
     }
 
     // MARK: The module

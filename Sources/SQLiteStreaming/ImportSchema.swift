@@ -47,14 +47,37 @@ enum ImportSchema {
         }
     }
 
-    /// Throws when a table is not as a node needs it.
-    static func check(_ node: ImportNode) throws(SQLiteError) {
+    /// What of a table decides how rows are put into it.
+    struct Traits {
+        /// Whether an upsert does something else than finding the row first: fires triggers, or takes a number for nothing.
+        var refusesUpserts = false
+        /// The columns, by lower-case name, that are NOT NULL and have no default.
+        var mandatoryColumns: Set<String> = []
+        /// All columns by lower-case name.
+        var columns: Set<String> = []
+        /// Whether it has CHECK constraints, which an upsert evaluates with defaults for columns that are not given.
+        var hasChecks = false
+
+        /// Whether one upsert may replace a look-up, an insert and updates for rows with values in some columns.
+        func allowUpserts(of names: [String]) -> Bool {
+            guard !refusesUpserts else { return false }
+            let missing = columns.subtracting(names.map { $0.lowercased() })
+            return missing.isDisjoint(with: mandatoryColumns) && (!hasChecks || missing.isEmpty)
+        }
+    }
+
+    /// Throws when a table is not as a node needs it; returns its traits.
+    static func check(_ node: ImportNode) throws(SQLiteError) -> Traits {
         let (table, connection) = (node.table, node.connection)
-        let query = try connection.prepare("SELECT name, type, pk FROM pragma_table_info(?)")
+        let query = try connection.prepare("SELECT name, type, pk, \"notnull\", dflt_value FROM pragma_table_info(?)")
         try query.bind([table.name])
         var found: [(name: String, type: String, isPrimary: Bool)] = []
+        var traits = Traits()
         while try query.step() {
-            found.append((try query.text(at: 0) ?? "", try query.text(at: 1) ?? "", query.integer(at: 2) > 0))
+            let name = try query.text(at: 0) ?? ""
+            found.append((name, try query.text(at: 1) ?? "", query.integer(at: 2) > 0))
+            traits.columns.insert(name.lowercased())
+            if query.integer(at: 3) != 0, query.isNull(at: 4) { traits.mandatoryColumns.insert(name.lowercased()) }
         }
         guard !found.isEmpty else { throw SQLiteError(.schema, "there is no table \(table.name)") }
         for (slot, name) in node.slotNames.enumerated() {
@@ -74,8 +97,14 @@ enum ImportSchema {
         let key = Set(table.uniqueKey.map { $0.lowercased() })
         let primary = found.filter(\.isPrimary)
         let isRowID = primary.count == 1 && primary[0].type.uppercased() == "INTEGER"
-        if isRowID, key == [primary[0].name.lowercased()] { return }
-        if try hasUniqueIndex(on: key, of: table.name, connection) { return }
+        let sql =
+            try connection.value(
+                "SELECT group_concat(sql) FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND type IN ('table', 'trigger')",
+                [table.name])?.text?.uppercased() ?? ""
+        traits.hasChecks = sql.contains("CHECK")
+        traits.refusesUpserts = sql.contains("TRIGGER") || sql.contains("AUTOINCREMENT")
+        if isRowID, key == [primary[0].name.lowercased()] { return traits }
+        if try hasUniqueIndex(on: key, of: table.name, connection) { return traits }
         throw SQLiteError(
             .schema,
             "the table \(table.name) has no unique index of exactly (\(table.uniqueKey.joined(separator: ", "))) "

@@ -17,13 +17,16 @@ let package = Package(
             dependencies: [
                 "CAllocations",
                 "CJSONPeers",
+                "CSQLiteUpsert",
                 .product(name: "JSONStreaming", package: "InClassTesting"),
                 .product(name: "PlistBuilding", package: "InClassTesting"),
                 .product(name: "PlistStreaming", package: "InClassTesting"),
+                .product(name: "SQLiteStreaming", package: "InClassTesting"),
                 .product(name: "StringTables", package: "InClassTesting"),
             ]
         ),
         .target(name: "CAllocations"),
+        .target(name: "CSQLiteUpsert", linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(name: "FrameworkBenchmarks"),
         .target(name: "CJSONPeers", linkerSettings: hasSimdJSON ? [.linkedLibrary("simdjson")] : []),
     ],

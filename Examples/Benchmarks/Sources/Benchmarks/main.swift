@@ -11,6 +11,7 @@ let suites = [
     jsonReaderSuite,
     jsonRecordsSuite,
     jsonWriterSuite,
+    sqliteImportSuite,
     stringTableSuite,
 ]
 

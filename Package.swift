@@ -63,7 +63,7 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "convert",
-            dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming"],
+            dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming", "SQLiteStreaming"],
             path: "Examples/Convert",
             plugins: ["InClassTests"]),
         .testTarget(name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistStreaming"]),
@@ -75,6 +75,8 @@ let package = Package(
         .testTarget(
             name: "SQLiteDurabilityTests",
             dependencies: ["JSONStreaming", "PlistStreaming", "SQLiteStreaming", "SQLiteWorker"]),
+        .testTarget(
+            name: "SQLiteTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming"]),
         .testTarget(name: "TestloggerTests", dependencies: ["testlogger"], exclude: ["Goldens"]),
     ]
 )

@@ -9,7 +9,8 @@ let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v14)],
     dependencies: [
-        .package(name: "InClassTesting", path: "../..")
+        .package(name: "InClassTesting", path: "../.."),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     ],
     targets: [
         .executableTarget(
@@ -17,7 +18,9 @@ let package = Package(
             dependencies: [
                 "CAllocations",
                 "CJSONPeers",
+                "CSQLitePeers",
                 "CSQLiteUpsert",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "JSONStreaming", package: "InClassTesting"),
                 .product(name: "PlistBuilding", package: "InClassTesting"),
                 .product(name: "PlistStreaming", package: "InClassTesting"),
@@ -29,6 +32,7 @@ let package = Package(
         .target(name: "CSQLiteUpsert", linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(name: "FrameworkBenchmarks"),
         .target(name: "CJSONPeers", linkerSettings: hasSimdJSON ? [.linkedLibrary("simdjson")] : []),
+        .target(name: "CSQLitePeers", linkerSettings: [.linkedLibrary("sqlite3")]),
     ],
     cxxLanguageStandard: .cxx17
 )

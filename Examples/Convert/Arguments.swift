@@ -13,31 +13,37 @@ struct Arguments: Equatable {
     var to: Format = .json
     var isPretty: Bool = false
     var sortsKeys: Bool = false
+    var table: String?
     var wantsHelp: Bool = false
 
     static let help = """
-        usage: convert IN OUT [--from FORMAT] [--to FORMAT] [--pretty] [--sort-keys]
+        usage: convert IN OUT [--from FORMAT] [--to FORMAT] [--table NAME] [--pretty] [--sort-keys]
 
         Converts a file from one format to another, in constant memory. IN and OUT are files, or - for the standard
         streams. The formats are those of the endings, unless they are given; json for the standard streams.
 
           --from FORMAT   the format of IN
           --to FORMAT     the format of OUT
+          --table NAME    the table that is read or made (sqlite)
           --pretty        one line for each element and member, indented (json)
           --sort-keys     members in the order of their names; holds one outermost dictionary in memory
           -h, --help      print this
 
         formats: json   one value (RFC 8259)
                  jsonl  any number of values, one a line when written (also: ndjson)
+                 sqlite a database, which is a file and never - (also: sqlite3, db)
 
         The elements of a json array become the lines of jsonl, and the lines the elements.
+        A database of one table is the array of its rows; one of several is a dictionary of such arrays by table, and the
+        same becomes a database: the table of an array is called rows, unless --table says otherwise. Keys become
+        columns, of a type that changes no value; arrays and dictionaries within a row are stored as their json text.
         OUT appears when it is complete; after an error there is none, and an earlier one stays as it was.
 
         exit status: 0 converted, 1 the input is bad or cannot be read, or the output cannot be written,
         2 the command line is wrong
         """
 
-    private static let options = ["--from", "--to", "--pretty", "--sort-keys", "--help"]
+    private static let options = ["--from", "--to", "--table", "--pretty", "--sort-keys", "--help"]
 
     /// Reads the words after the command's name.
     init(_ words: [String]) throws(UsageError) {
@@ -67,6 +73,15 @@ struct Arguments: Equatable {
                 if parts[0] == "--from" { from = format } else { to = format }
                 continue
             }
+            if parts[0] == "--table" {
+                if value == nil, index < words.count {
+                    value = words[index]
+                    index += 1
+                }
+                guard let value, !value.isEmpty else { throw UsageError(message: "the option --table needs a name") }
+                table = value
+                continue
+            }
             if let value { throw UsageError(message: "the option \(parts[0]) takes no value, got '\(value)'") }
             switch word {
             case "--pretty": isPretty = true
@@ -82,6 +97,13 @@ struct Arguments: Equatable {
         (input, output) = (paths[0], paths[1])
         self.from = if let from { from } else { try Self.format(ofFile: input, option: "--from") }
         self.to = if let to { to } else { try Self.format(ofFile: output, option: "--to") }
+        if self.from == .sqlite, input == "-" {
+            throw UsageError(message: "a database is read from a file, not from -")
+        }
+        if self.to == .sqlite, output == "-" { throw UsageError(message: "a database is written to a file, not to -") }
+        if table != nil, self.from != .sqlite, self.to != .sqlite {
+            throw UsageError(message: "the option --table needs sqlite on one side")
+        }
     }
 
     private static func format(_ name: String?, of option: String) throws(UsageError) -> Format {
@@ -141,6 +163,10 @@ extension Arguments: SelfTesting {
             (["a.json", "b.json", "--zzzzzzzzz"], "there is no option '--zzzzzzzzz'"),
             (["a.json", "b.json", "--from", "jsno"], "there is no format 'jsno'; did you mean 'json'?"),
             (["a.json", "b.json", "--from"], "the option --from needs a format"),
+            (["a.json", "b.json", "--table", "t"], "the option --table needs sqlite on one side"),
+            (["a.json", "b.db", "--table"], "the option --table needs a name"),
+            (["-", "b.json", "--from", "sqlite"], "a database is read from a file, not from -"),
+            (["a.json", "-", "--to", "db"], "a database is written to a file, not to -"),
             (["a.json", "b.json", "--pretty=yes"], "the option --pretty takes no value, got 'yes'"),
         ]
         for (words, message) in rows {

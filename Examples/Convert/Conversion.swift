@@ -3,6 +3,7 @@
 
 import JSONStreaming
 import PlistStreaming
+import SQLiteStreaming
 
 /// A conversion of one input to one output.
 struct Conversion {
@@ -16,7 +17,11 @@ struct Conversion {
     func run() throws(StreamError) {
         let input = arguments.input == "-" ? InputFile(descriptor: 0) : try InputFile(path: arguments.input)
         let output = try OutputFile(path: arguments.output)
-        try write(from: input, to: output.descriptor)
+        if arguments.to == .sqlite {
+            try writeDatabase(from: input, to: output.writtenPath)
+        } else {
+            try write(from: input, to: output.descriptor)
+        }
         try output.commit()
     }
 
@@ -45,7 +50,63 @@ struct Conversion {
                 try read(input, into: &elements)
                 try elements.target.finish()
             }
+        case .sqlite:
+            throw StreamError(.misuse, "a database is not written to a descriptor")
         }
+    }
+
+    /// Makes a database of all that is read, in one transaction.
+    private func writeDatabase(from input: borrowing InputFile, to path: String) throws(StreamError) {
+        do throws(SQLiteError) {
+            // The file is nobody else's and is thrown away after an error: a journal would be for nothing.
+            let connection = try SQLiteConnection(
+                path: path, options: SQLiteOptions(journalMode: .off, synchronization: .off))
+            try connection.begin()
+            var tables = DatabaseWriter(
+                connection, table: arguments.table ?? "rows", isSequence: arguments.from.isSequence)
+            do throws(StreamError) { try read(input, into: &tables) } catch { throw SQLiteError(error) }
+            try tables.finish()
+            try connection.commit()
+        } catch {
+            throw error.streamError(.cannotWrite)
+        }
+    }
+
+    /// Sends one table as the array of its rows, several as a dictionary of arrays.
+    private func readDatabase<Sink: PlistSink & ~Copyable>(into sink: inout Sink) throws(StreamError) {
+        do throws(SQLiteError) {
+            let connection = try SQLiteConnection(path: arguments.input, options: SQLiteOptions(access: .readOnly))
+            // One transaction, so that all tables are of the same moment.
+            try connection.begin(.deferred)
+            let names = try connection.tableNames()
+            if arguments.from == .sqlite, arguments.to != .sqlite, let table = arguments.table {
+                guard try connection.hasTable(table) else { throw SQLiteError(.error, "no such table: \(table)") }
+                return try send(table, of: connection, to: &sink)
+            }
+            if names.count == 1 { return try send(names[0], of: connection, to: &sink) }
+            try stream { () throws(StreamError) in try sink.beginDictionary() }
+            for name in names {
+                try stream { () throws(StreamError) in
+                    try name.withUTF8Span { (span) throws(StreamError) in try sink.writeKey(span) }
+                }
+                try send(name, of: connection, to: &sink)
+            }
+            try stream { () throws(StreamError) in try sink.endDictionary() }
+        } catch {
+            throw error.streamError(.cannotRead)
+        }
+    }
+
+    private func send<Sink: PlistSink & ~Copyable>(
+        _ table: String, of connection: SQLiteConnection, to sink: inout Sink
+    ) throws(SQLiteError) {
+        let quoted =
+            "\"" + table.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        try stream { () throws(StreamError) in try connection.query("SELECT * FROM \(quoted)", into: &sink) }
+    }
+
+    private func stream(_ body: () throws(StreamError) -> Void) throws(SQLiteError) {
+        do throws(StreamError) { try body() } catch { throw SQLiteError(error) }
     }
 
     /// Makes the reader and feeds the sink with all of the input.
@@ -63,6 +124,8 @@ struct Conversion {
                 progress.advance(by: chunk.byteCount)
             }
             try scanner.finish(into: &sink)
+        case .sqlite:
+            try readDatabase(into: &sink)
         }
     }
 }

@@ -4,9 +4,12 @@
 enum Format: String, CaseIterable {
     case json
     case jsonLines = "jsonl"
+    case sqlite
 
     /// The names that `--from` and `--to` accept, and the endings of file names.
-    static let names: [String: Format] = ["json": .json, "jsonl": .jsonLines, "ndjson": .jsonLines]
+    static let names: [String: Format] = [
+        "json": .json, "jsonl": .jsonLines, "ndjson": .jsonLines, "sqlite": .sqlite, "sqlite3": .sqlite, "db": .sqlite,
+    ]
 
     /// The format of a file by its ending; JSON for `-`, the standard streams.
     init?(path: String) {
@@ -35,7 +38,7 @@ extension Format: SelfTesting {
     private static func testIsKnownByItsEnding() {
         let rows: [(String, Format?)] = [
             ("a.json", .json), ("/tmp/x.y/B.JSON", .json), ("a.jsonl", .jsonLines), ("a.ndjson", .jsonLines),
-            ("-", .json),
+            ("-", .json), ("a.sqlite", .sqlite), ("a.db", .sqlite), ("a.sqlite3", .sqlite),
             ("a.txt", nil), ("json", nil), ("a.json/b", nil), ("", nil),
         ]
         for (path, format) in rows { expectEqual(Format(path: path), format, path) }

@@ -19,6 +19,8 @@ struct OutputFile: ~Copyable {
     private let path: String
     private let temporaryPath: String?
     private var isCommitted: Bool = false
+    /// The path of the file that is written, for libraries that open files themselves.
+    var writtenPath: String { temporaryPath ?? path }
 
     /// Opens an output; `-` is standard output.
     init(path: String) throws(StreamError) {

@@ -86,6 +86,25 @@ package final class MemberColumns {
         }
     }
 
+    /// Whether a value may be made by initializing the members one by one, in memory that is not initialized.
+    ///
+    /// That holds for structures of which all stored properties are members.
+    package var isFilledMemberwise: Bool { layout.isFilledMemberwise }
+
+    /// Reads a scalar into the uninitialized memory of a member, as from a stream.
+    ///
+    /// - Throws: What reading throws; the memory is uninitialized then.
+    package func read(
+        _ message: ScalarMessage, _ index: Int, into address: UnsafeMutableRawPointer
+    ) throws(StreamError) {
+        try unsafe layout.members[index].plan.read(message, into: address)
+    }
+
+    /// Ends the life of a member's value.
+    package func deinitialize(_ index: Int, at address: UnsafeMutableRawPointer) {
+        unsafe layout.members[index].plan.operations.pointee.deinitialize(address)
+    }
+
     /// Checks that the member of a column can hold a scalar, as reading it from a stream would.
     package func check(_ message: ScalarMessage, _ index: Int) throws(StreamError) {
         let plan = unsafe layout.members[index].plan

@@ -20,7 +20,7 @@ struct BufferedCell {
 @safe
 struct RowBuffer: PlistSink, ~Copyable {
     let columnCount: Int
-    let dateFormat: SQLiteDateFormat
+    var dateFormat: SQLiteDateFormat
     /// The longest text or blob.
     let byteLimit: Int
     /// The number of complete rows.

@@ -15,24 +15,38 @@ enum RowCell {
     case date(Double)
 }
 
-/// The rows of a statement, one after another. A class, since a compiler crashes on the deinitializer of a noncopyable structure
-/// in a function that is inlined elsewhere.
-@usableFromInline @safe
-final class RowCursor {
-    @safe
-    private struct Column {
-        /// The UTF-8 of the key, which the cursor frees.
-        let key: UnsafeRawBufferPointer
-        let mapping: SQLiteReadingOptions.ColumnMapping
-        let isRequired: Bool
+/// What the loop over rows needs, behind one address.
+@usableFromInline @unsafe
+struct RowState {
+    /// A column of the rows.
+    @usableFromInline @unsafe
+    struct Column {
+        /// The UTF-8 of the key.
+        @usableFromInline let key: UnsafeRawBufferPointer
+        /// Whether cells are mapped to other values than the stored ones, and whether these are Booleans.
+        let isMapped: Bool
+        let isBoolean: Bool
     }
 
+    let handle: OpaquePointer
+    /// The number of the row, from 0; -1 before the first.
+    @usableFromInline var row = -1
+    /// The number of columns; known from the first row on.
+    @usableFromInline var columnCount = 0
+    @usableFromInline var columns: UnsafeMutablePointer<Column>
+}
+
+/// The rows of a statement, one after another.
+///
+/// A class, since a compiler crashes on the deinitializer of a noncopyable structure in a function that is inlined elsewhere.
+@usableFromInline @safe
+final class RowCursor {
+    // PERF: SQLite/reading; by address, since each access of a variable of a class is checked while the program runs.
+    @usableFromInline let state: UnsafeMutablePointer<RowState>
+    @usableFromInline let omitsNulls: Bool
     private let statement: SQLiteStatement
     private let options: SQLiteReadingOptions
-    private var columns: [Column] = []
-    /// The number of the row, from 0; -1 before the first.
-    @usableFromInline private(set) var row = -1
-    @usableFromInline let omitsNulls: Bool
+    private var mappings: [(mapping: SQLiteReadingOptions.ColumnMapping, isRequired: Bool)] = []
 
     /// Begins at the first row, with the values that the parameters have.
     @usableFromInline
@@ -41,59 +55,73 @@ final class RowCursor {
         self.statement = statement
         self.options = options
         omitsNulls = options.nulls == .omit
+        unsafe state = .allocate(capacity: 1)
+        // The columns come with the first row.
+        unsafe state.initialize(to: RowState(handle: statement.handle, columns: .allocate(capacity: 0)))
     }
 
     deinit {
-        for column in columns { unsafe column.key.deallocate() }
+        for index in unsafe 0..<state.pointee.columnCount { unsafe state.pointee.columns[index].key.deallocate() }
+        unsafe state.pointee.columns.deallocate()
+        unsafe state.deallocate()
     }
 
     /// Leaves the statement, wherever it is.
     @usableFromInline
     func end() { statement.endSending() }
 
-    /// The number of columns; known from the first row on.
-    @usableFromInline var columnCount: Int { columns.count }
+    /// The keys of the columns.
+    var keys: [String] {
+        unsafe (0..<state.pointee.columnCount).map {
+            unsafe String(decoding: state.pointee.columns[$0].key, as: UTF8.self)
+        }
+    }
 
     /// Moves to the next row; false after the last.
     @usableFromInline
     func next() throws(StreamError) -> Bool {
-        do throws(SQLiteError) {
-            guard try statement.stepToSend() else { return false }
-        } catch {
-            throw error.streamError(.cannotRead)
+        let code = unsafe sqlite3_step(state.pointee.handle)
+        guard code == SQLITE_ROW else {
+            if code == SQLITE_DONE { return false }
+            throw statement.makeError(code).streamError(.cannotRead)
         }
-        row &+= 1
+        unsafe state.pointee.row &+= 1
         // Here and not before: the first step compiles the statement again when the schema has changed.
-        if row == 0 { try makeColumns() }
+        if unsafe state.pointee.row == 0 { try makeColumns() }
         return true
     }
 
     private func makeColumns() throws(StreamError) {
         let keys = try options.keys(for: statement.columnNames)
+        unsafe state.pointee.columns.deallocate()
+        unsafe state.pointee.columns = .allocate(capacity: keys.count)
         for (index, key) in keys.enumerated() {
             let (mapping, isRequired) = options.mapping(of: key, declaredType: statement.declaredType(at: index))
+            mappings.append((mapping, isRequired))
             let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: key.utf8.count, alignment: 8)
             unsafe copy.copyBytes(from: key.utf8)
-            unsafe columns.append(
-                Column(key: UnsafeRawBufferPointer(copy), mapping: mapping, isRequired: isRequired))
+            unsafe (state.pointee.columns + index).initialize(
+                to: RowState.Column(
+                    key: UnsafeRawBufferPointer(copy), isMapped: mapping != .stored, isBoolean: mapping == .boolean))
+            unsafe state.pointee.columnCount = index + 1
         }
     }
-
-    /// The key of a column.
-    @usableFromInline
-    func key(at index: Int) -> UnsafeRawBufferPointer { unsafe columns[index].key }
 
     // PERF: SQLite/reading; a cell costs one call that checks where it is, and one or two that do not.
     /// A cell of the row.
     @usableFromInline
     func cell(at index: Int) throws(StreamError) -> RowCell {
-        // SAFETY: the statement is on a row, which is left by `next` only; SQLite checks the index. A value is used by
-        // this thread only, as the whole connection is.
-        let value = unsafe sqlite3_column_value(statement.handle, Int32(truncatingIfNeeded: index))
+        // SAFETY: the statement is on a row, which is left by `next` only; the loop stays below the number of columns. A
+        // value is used by this thread only, as the whole connection is.
+        let value = unsafe sqlite3_column_value(state.pointee.handle, Int32(truncatingIfNeeded: index))
         let cell: RowCell
         switch unsafe sqlite3_value_type(value) {
         case SQLITE_INTEGER:
-            unsafe cell = .integer(sqlite3_value_int64(value))
+            let integer = unsafe sqlite3_value_int64(value)
+            if unsafe UInt64(bitPattern: integer) <= 1 && state.pointee.columns[index].isBoolean {
+                return unsafe .bool(integer == 1)
+            }
+            unsafe cell = .integer(integer)
         case SQLITE_TEXT:
             guard let address = unsafe sqlite3_value_text(value) else { throw noMemory() }
             let bytes = unsafe UnsafeRawBufferPointer(start: address, count: Int(sqlite3_value_bytes(value)))
@@ -111,18 +139,15 @@ final class RowCursor {
         default:
             unsafe cell = .null
         }
-        if columns[index].mapping != .stored { return try unsafe mapped(cell, index) }
+        if unsafe state.pointee.columns[index].isMapped { return try unsafe mapped(cell, index) }
         return unsafe cell
     }
 
-    @inline(never)
     private func mapped(_ cell: RowCell, _ index: Int) throws(StreamError) -> RowCell {
-        let column = columns[index]
-        switch unsafe (column.mapping, cell) {
+        let (mapping, isRequired) = mappings[index]
+        switch unsafe (mapping, cell) {
         case (_, .null), (.stored, _):
             return unsafe cell
-        case (.boolean, .integer(let value)) where value == 0 || value == 1:
-            return unsafe .bool(value == 1)
         case (.date(.text), .text(let text)):
             if let seconds = unsafe DateText.secondsSince2001(text) { return unsafe .date(seconds) }
         case (.date(.secondsSince1970), .integer(let value)):
@@ -136,8 +161,8 @@ final class RowCursor {
         default:
             break
         }
-        guard column.isRequired else { return unsafe cell }
-        let expected = column.mapping == .boolean ? "0 or 1" : "a date"
+        guard isRequired else { return unsafe cell }
+        let expected = mapping == .boolean ? "0 or 1" : "a date"
         throw StreamError(.typeMismatch, "expected \(expected), found another value", path: path(index))
     }
 
@@ -146,7 +171,7 @@ final class RowCursor {
     /// The path of a cell.
     @usableFromInline
     func path(_ index: Int) -> StreamPath {
-        let key = unsafe String(decoding: columns[index].key, as: UTF8.self)
-        return StreamPath([.index(max(0, row)), .key(key)])
+        let key = unsafe String(decoding: state.pointee.columns[index].key, as: UTF8.self)
+        return StreamPath([.index(unsafe max(0, state.pointee.row)), .key(key)])
     }
 }

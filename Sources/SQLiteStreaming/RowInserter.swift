@@ -41,6 +41,7 @@ final class RowInserter {
     private let emptyHead: String
     private let tail: String
     private let module: RowModule
+    private let dateFormat: SQLiteDateFormat
     /// The statement for one row.
     private var single: SQLiteStatement?
     /// The statement for many rows, and their number.
@@ -50,12 +51,14 @@ final class RowInserter {
     private(set) var path = SQLiteInsertPath.automatic
 
     init(
-        _ connection: SQLiteConnection, table: String, columns: [String], conflict: SQLiteConflict, module: RowModule,
+        _ connection: SQLiteConnection, table: String, columns: [String], conflict: SQLiteConflict,
+        dateFormat: SQLiteDateFormat,
         cells: [Int]? = nil
     ) throws(SQLiteError) {
         self.connection = connection
         self.columns = columns
-        self.module = module
+        self.dateFormat = dateFormat
+        module = connection.rowModule
         self.cells = cells ?? Array(columns.indices)
         let verb =
             switch conflict {
@@ -71,7 +74,6 @@ final class RowInserter {
         } else {
             tail = ""
         }
-        module.reserveShortText(columns.count)
     }
 
     private static func updateClause(_ keys: [String], _ columns: [String]) throws(SQLiteError) -> String {
@@ -219,13 +221,13 @@ final class RowInserter {
 
     /// Inserts all rows of a buffer by the virtual table.
     private func selectRows(of buffer: borrowing RowBuffer) throws(Failure) {
-        var source = unsafe RowSource()
+        var source = unsafe module.emptySource
         unsafe source.kind = .buffer
         unsafe source.rowCount = buffer.rowCount
         unsafe source.columnCount = columns.count
         unsafe source.cells = UnsafePointer(buffer.cells)
         unsafe source.bytes = UnsafeRawPointer(buffer.bytes)
-        try unsafe runSelect(source)
+        try unsafe runSelect(source, nil)
     }
 
     /// Inserts the values of an array by the virtual table, which reads them where they are.
@@ -238,19 +240,17 @@ final class RowInserter {
     func insert(
         _ values: UnsafeRawPointer, count: Int, columns: UnsafePointer<SourceColumn>, of members: MemberColumns
     ) throws(Failure) {
-        var source = unsafe RowSource()
+        var source = unsafe module.emptySource
         unsafe source.kind = members.isClass ? .objects : .values
         unsafe source.rowCount = count
         unsafe source.columnCount = self.columns.count
         unsafe source.values = unsafe values
         unsafe source.stride = members.stride
         unsafe source.columns = unsafe columns
-        module.members = members
-        defer { module.members = nil }
-        try unsafe runSelect(source)
+        try unsafe runSelect(source, members)
     }
 
-    private func runSelect(_ source: RowSource) throws(Failure) {
+    private func runSelect(_ source: RowSource, _ members: MemberColumns?) throws(Failure) {
         path = .virtualTable
         do throws(SQLiteError) {
             if select == nil {
@@ -264,16 +264,14 @@ final class RowInserter {
             throw failure(error, 0)
         }
         guard let select else { return }
-        guard unsafe module.source.pointee.kind == .none else {
+        guard unsafe module.begin(source, of: members, dateFormat) else {
             throw failure(SQLiteError(.misuse, "the connection is inserting rows already"), 0)
         }
-        module.failure = nil
-        unsafe module.source.pointee = unsafe source
-        defer { unsafe module.source.pointee = unsafe RowSource() }
         do throws(SQLiteError) {
             while try select.step() {}
+            _ = module.end()
         } catch {
-            let row = unsafe module.source.pointee.row
+            let row = module.end()
             guard let (valueError, column) = module.failure else { throw failure(error, row) }
             throw failure(SQLiteError(valueError), row, column)
         }

@@ -23,6 +23,8 @@ struct RowSource {
     var values: UnsafeRawPointer?
     var stride = 0
     var columns: UnsafePointer<SourceColumn>?
+    /// The short strings of a row, which have no address of their own: 16 bytes for each column.
+    var shortText: UnsafeMutableRawPointer
 }
 
 /// How the values of a column lie in memory.
@@ -43,25 +45,22 @@ final class RowModule {
     var members: MemberColumns?
     /// Takes such values, one at a time.
     private var scratch: RowBuffer
-    /// The short strings of a row, which have no address of their own.
-    private var shortText: UnsafeMutablePointer<(UInt64, UInt64)>
     private var shortTextCount = 64
     /// What is wrong with a value, when the statement fails because of it.
     var failure: (error: StreamError, column: Int)?
 
-    init(dateFormat: SQLiteDateFormat = .text) {
+    init() {
         unsafe source = .allocate(capacity: 1)
-        unsafe source.initialize(to: RowSource())
+        unsafe source.initialize(to: RowSource(shortText: .allocate(byteCount: 16 * shortTextCount, alignment: 16)))
         unsafe module = .allocate(capacity: 1)
         unsafe module.initialize(to: Self.makeModule())
-        unsafe shortText = .allocate(capacity: shortTextCount)
-        scratch = RowBuffer(columnCount: 1, dateFormat: dateFormat, byteLimit: .max)
+        scratch = RowBuffer(columnCount: 1, dateFormat: .text, byteLimit: .max)
     }
 
     deinit {
+        unsafe source.pointee.shortText.deallocate()
         unsafe source.deallocate()
         unsafe module.deallocate()
-        unsafe shortText.deallocate()
     }
 
     /// Returns the name of the table with so many columns, `c0`, `c1` and so on; nil where SQLite has no virtual tables.
@@ -77,17 +76,41 @@ final class RowModule {
         return name
     }
 
-    /// Makes room for the short strings of a row.
-    func reserveShortText(_ columnCount: Int) {
-        guard columnCount > shortTextCount else { return }
-        unsafe shortText.deallocate()
-        unsafe shortText = .allocate(capacity: columnCount)
-        shortTextCount = columnCount
+    /// A source without rows.
+    var emptySource: RowSource { unsafe RowSource(shortText: source.pointee.shortText) }
+
+    /// Prepares for rows: sets where they come from, and how dates among them are stored.
+    ///
+    /// - Returns: Whether no other rows are being inserted.
+    func begin(_ rows: RowSource, of members: MemberColumns?, _ dateFormat: SQLiteDateFormat) -> Bool {
+        guard unsafe source.pointee.kind == .none else { return false }
+        if unsafe rows.columnCount > shortTextCount {
+            shortTextCount = unsafe rows.columnCount
+            unsafe source.pointee.shortText.deallocate()
+            unsafe source.pointee.shortText = .allocate(byteCount: 16 * shortTextCount, alignment: 16)
+        }
+        let shortText = unsafe source.pointee.shortText
+        unsafe source.pointee = unsafe rows
+        unsafe source.pointee.shortText = unsafe shortText
+        self.members = members
+        scratch.dateFormat = dateFormat
+        failure = nil
+        return true
+    }
+
+    /// Forgets the rows.
+    ///
+    /// - Returns: The row that was the last one asked for.
+    func end() -> Int {
+        unsafe source.pointee.kind = .none
+        members = nil
+        return unsafe source.pointee.row
     }
 
     // MARK: Cells
 
-    // PERF: SQLite/insert; no reference is counted here, which costs as much as the rest of a cell.
+    // PERF: SQLite/insert; no reference is counted and no variable of this object read here, either of which would cost as
+    // much as the rest of a cell.
     /// Gives SQLite the cell of a column in the row it is on.
     func give(_ column: Int, to context: OpaquePointer) -> Int32 {
         // SAFETY: SQLite asks for columns that the table declared, and for rows below the count; the source stays as it
@@ -170,7 +193,7 @@ final class RowModule {
             guard utf8.count <= Int(Int32.max) else { return SQLITE_TOOBIG }
             let count = Int32(truncatingIfNeeded: utf8.count)
             if utf8.count <= 15 {
-                let place = unsafe UnsafeMutableRawPointer(shortText + column)
+                let place = unsafe source.pointee.shortText + 16 * column
                 unsafe place.copyMemory(from: start, byteCount: utf8.count)
                 unsafe sqlite3_result_text(context, place.assumingMemoryBound(to: CChar.self), count, nil)
             } else {

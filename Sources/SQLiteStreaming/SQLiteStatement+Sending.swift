@@ -22,12 +22,12 @@ extension SQLiteStatement {
         try sink.beginArray()
         while isRow {
             try sink.beginDictionary()
-            for index in 0..<cursor.columnCount {
+            for index in unsafe 0..<cursor.state.pointee.columnCount {
                 // SAFETY: key and cell are used before the next row is read.
                 let cell = try unsafe cursor.cell(at: index)
                 if cursor.omitsNulls, case .null = unsafe cell { continue }
                 do throws(StreamError) {
-                    try unsafe sink.writeKey(cursor.key(at: index).bytes)
+                    try unsafe sink.writeKey(cursor.state.pointee.columns[index].key.bytes)
                     switch unsafe cell {
                     case .integer(let value): try sink.writeInteger(value)
                     case .text(let text): try unsafe sink.writeString(text.bytes)
@@ -76,13 +76,9 @@ extension SQLiteConnection {
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
         options: SQLiteReadingOptions = SQLiteReadingOptions(), builderOptions: BuilderOptions = BuilderOptions()
     ) throws(SQLiteError) -> [Row] {
-        do throws(StreamError) {
-            var builder = try ObjectBuilder<[Row]>(options: builderOptions)
-            try query(sql, parameters, options: options, into: &builder)
-            return try builder.takeResult()
-        } catch {
-            throw SQLiteError(error)
-        }
+        let statement: SQLiteStatement
+        do throws(StreamError) { statement = try statementToSend(sql, parameters) } catch { throw SQLiteError(error) }
+        return try statement.values(as: type, options: options, builderOptions: builderOptions)
     }
 
     @usableFromInline

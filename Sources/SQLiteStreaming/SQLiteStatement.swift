@@ -114,15 +114,6 @@ public final class SQLiteStatement {
         unsafe sqlite3_reset(handle)
     }
 
-    // PERF: SQLite/reading; once a row, without the state that `step` keeps for its callers.
-    /// Moves to the next row to be sent.
-    func stepToSend() throws(SQLiteError) -> Bool {
-        let code = unsafe sqlite3_step(handle)
-        if code == SQLITE_ROW { return true }
-        guard code == SQLITE_DONE else { throw makeError(code) }
-        return false
-    }
-
     /// Makes the error of a result code of this statement.
     func makeError(_ code: Int32) -> SQLiteError {
         unsafe SQLiteError.make(code, connection.handle, sql: shownSQL, baseOffset: baseOffset)

@@ -16,28 +16,17 @@ extension SQLiteTable {
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>..., limit: Int? = nil,
         offset: Int = 0
     ) throws(SQLiteError) -> [Row] {
-        let statement = try selection(condition, orders, limit, offset)
-        do throws(StreamError) {
-            var builder = try ObjectBuilder<[Row]>(options: BuilderOptions(keyMapping: options.keyMapping))
-            try statement.send(to: &builder, options: readingOptions)
-            return try builder.takeResult()
-        } catch {
-            throw SQLiteError(error)
-        }
+        try selection(condition, orders, limit, offset).values(
+            as: Row.self, options: readingOptions, builderOptions: BuilderOptions(keyMapping: options.keyMapping))
     }
 
     /// Returns the first row for which a condition holds; nil when there is none.
     public func first(
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>...
     ) throws(SQLiteError) -> Row? {
-        let statement = try selection(condition, orders, 1, 0)
-        do throws(StreamError) {
-            var builder = try ObjectBuilder<[Row]>(options: BuilderOptions(keyMapping: options.keyMapping))
-            try statement.send(to: &builder, options: readingOptions)
-            return try builder.takeResult().first
-        } catch {
-            throw SQLiteError(error)
-        }
+        try selection(condition, orders, 1, 0).values(
+            as: Row.self, options: readingOptions, builderOptions: BuilderOptions(keyMapping: options.keyMapping)
+        ).first
     }
 
     /// Sends the rows for which a condition holds to a sink, as an array of dictionaries.

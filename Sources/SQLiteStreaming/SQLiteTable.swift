@@ -246,7 +246,7 @@ public struct SQLiteTable<Row: StreamObject> {
         guard !rows.isEmpty else { return SQLiteInsertReport() }
         if Row.self is any StreamWritable.Type { return try insertMessages(of: rows) }
         let inserter = try RowInserter(
-            connection, table: name, columns: columnNames, conflict: options.conflict, module: connection.rowModule)
+            connection, table: name, columns: columnNames, conflict: options.conflict, dateFormat: options.dateFormat)
         let before = connection.totalChangeCount
         try all { () throws(SQLiteError) in
             do throws(RowInserter.Failure) {
@@ -287,7 +287,7 @@ public struct SQLiteTable<Row: StreamObject> {
             let index = columnNames.firstIndex(of: rowID), members.columns[index].isOptional
         else { return try insert(rows as [Row]) }
         let inserter = try RowInserter(
-            connection, table: name, columns: columnNames, conflict: options.conflict, module: connection.rowModule)
+            connection, table: name, columns: columnNames, conflict: options.conflict, dateFormat: options.dateFormat)
         let before = connection.totalChangeCount
         var ids: [Int64?] = []
         try all { () throws(SQLiteError) in

@@ -105,7 +105,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         self.keys = keys
         inserter = try RowInserter(
             connection, table: table, columns: columns.map(\.name), conflict: options.conflict,
-            module: connection.rowModule)
+            dateFormat: options.dateFormat)
         buffer = RowBuffer(
             columnCount: columns.count, dateFormat: options.dateFormat, byteLimit: connection.limit(.length))
         isSeen = Array(repeating: false, count: columns.count)
@@ -293,7 +293,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         let indices = columns.indices.filter { mask[$0] }
         let inserter = try RowInserter(
             connection, table: table, columns: indices.map { columns[$0].name }, conflict: options.conflict,
-            module: connection.rowModule, cells: indices)
+            dateFormat: options.dateFormat, cells: indices)
         partialInserters[mask] = inserter
         return inserter
     }

@@ -120,6 +120,45 @@ import Testing
         }
     }
 
+    @Test func convertsDatabasesBothWays() throws {
+        try withDirectory { directory in
+            let tables = #"{"a b":[{"id":1,"t":"é","f":true},{"id":2,"t":null,"f":false}],"c":[{"x":1.5}]}"#
+            try Data(tables.utf8).write(to: directory.appending(path: "in.json"))
+            #expect(try run(["in.json", "out.sqlite"], in: directory).errors == "")
+            #expect(try run(["out.sqlite", "-"], in: directory).output == tables)
+            let lines = try run(["out.sqlite", "-", "--to", "jsonl", "--table", "a b"], in: directory)
+            #expect(lines.output == "{\"id\":1,\"t\":\"é\",\"f\":true}\n{\"id\":2,\"t\":null,\"f\":false}\n")
+            let one = try run(["-", "one.db", "--from", "jsonl", "--table", "t"], input: lines.output, in: directory)
+            #expect(one.errors == "")
+            let array = #"[{"id":1,"t":"é","f":true},{"id":2,"t":null,"f":false}]"#
+            #expect(try run(["one.db", "-"], in: directory).output == array)
+            #expect(try run(["one.db", "one.db"], in: directory).status == 0)
+            #expect(try run(["one.db", "-"], in: directory).output == array)
+            #expect(try files(in: directory) == ["in.json", "one.db", "out.sqlite"])
+        }
+    }
+
+    @Test func leavesNoPartOfADatabase() throws {
+        try withDirectory { directory in
+            var outcome = try run(["-", "out.db"], input: #"[{"a":1},{"a":"#, in: directory)
+            #expect(outcome.status == 1)
+            #expect(outcome.errors == "<stdin>:1:15: error: expected a value, found the end of the input\n")
+            outcome = try run(["-", "out.db"], input: "[{\"a\":1},\n{\"a\":\"x\\u0000\"}]", in: directory)
+            #expect(outcome.status == 1)
+            #expect(outcome.errors.hasPrefix("<stdin>:2:"))
+            #expect(outcome.errors.contains("error: $[1]: found a NUL character in text (at its byte 1)"))
+            #expect(try files(in: directory) == [])
+            try Data("no database".utf8).write(to: directory.appending(path: "bad.db"))
+            outcome = try run(["bad.db", "out.json"], in: directory)
+            #expect(outcome.status == 1)
+            #expect(outcome.errors.hasPrefix("bad.db: error: file is not a database"))
+            #expect(try files(in: directory) == ["bad.db"])
+            outcome = try run(["-", "bad.db"], input: "[1]", in: directory)
+            #expect(outcome.status == 1)
+            #expect(try String(contentsOf: directory.appending(path: "bad.db"), encoding: .utf8) == "no database")
+        }
+    }
+
     @Test func reportsFilesItCannotOpen() throws {
         try withDirectory { directory in
             var outcome = try run(["none.json", "out.json"], in: directory)

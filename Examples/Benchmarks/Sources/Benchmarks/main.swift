@@ -12,6 +12,7 @@ let suites = [
     jsonRecordsSuite,
     jsonWriterSuite,
     sqliteImportSuite,
+    sqliteSuite,
     stringTableSuite,
 ]
 
@@ -35,15 +36,22 @@ while let argument = arguments.popFirst() {
             exit(2)
         }
         rounds = number
+    case "--rows":
+        guard let text = arguments.popFirst(), let number = Int(text), number > 0 else {
+            printError("--rows needs a positive number")
+            exit(2)
+        }
+        sqliteRowCount = number
     case "--smoke":
         (scale, rounds) = (.smoke, 1)
     case "--help":
         print(
             """
-            usage: Benchmarks [--filter TEXT] [--rounds N] [--smoke]
+            usage: Benchmarks [--filter TEXT] [--rounds N] [--rows N] [--smoke]
 
             --filter TEXT  runs the suites and groups whose name contains TEXT, such as StringTable/hit
             --rounds N     the number of timed runs of each case; 11 at first
+            --rows N       the number of rows of SQLite/insert and SQLite/read; 2,000,000 at first
             --smoke        runs everything once on small input, which checks results and measures nothing
             """)
         exit(0)

@@ -1,0 +1,309 @@
+// Rows into and out of SQLite beside a C loop over its interface, GRDB, and Python's sqlite3, all over the same library.
+// 2 million rows unless --rows says otherwise. Every case opens its own file; count and content are verified when a case runs
+// for the first time, the count each time.
+
+import CSQLitePeers
+import Foundation
+import JSONStreaming
+import PlistBuilding
+import PlistStreaming
+import SQLiteStreaming
+
+/// The number of rows of the large groups; set by `--rows`.
+nonisolated(unsafe) var sqliteRowCount: Int?
+
+let sqliteSuite = Suite(name: "SQLite") { scale in
+    let count = scale == .smoke ? 100 : sqliteRowCount ?? 2_000_000
+    let fewer = scale.amount(full: 100_000, smoke: 50)
+    return [
+        insertGroup("insert", SQLiteRows(count), isRelaxed: false),
+        insertGroup("insert-relaxed", SQLiteRows(count), isRelaxed: true),
+        insertGroup("insert-non-ASCII", SQLiteRows(count, isASCII: false), isRelaxed: true),
+        messagesGroup(SQLiteRows(min(count, 1_000_000))),
+        readGroup("read", SQLiteRows(count)), readGroup("read-non-ASCII", SQLiteRows(count, isASCII: false)),
+        upsertGroup("upsert-cold", SQLiteRows(fewer), isHot: false),
+        upsertGroup("upsert-hot", SQLiteRows(fewer), isHot: true),
+    ]
+}
+
+struct TaskRow: StreamObject {
+    var id = 0
+    var title = ""
+    var done = false
+}
+
+private struct PersonRow: StreamObject {
+    var id = 0
+    var name = ""
+    var age = 0
+}
+
+private struct PhoneRow: StreamObject {
+    var id = 0
+    var person = 0
+    var number = ""
+}
+
+/// The rows of a group in the forms that the cases need, and what they add up to.
+final class SQLiteRows {
+    let rows: [TaskRow]
+    let checksum: UInt64
+    private let ids: [Int64]
+    private let lengths: [Int32]
+    private let done: [UInt8]
+    private let titles: [UnsafePointer<CChar>?]
+
+    /// Makes rows with distinct titles.
+    init(_ count: Int, isASCII: Bool = true) {
+        rows = (0..<count).map { number in
+            let title = isASCII ? "Task number \(number)" : "Größere Aufgabe Nr. \(number) für den März"
+            return TaskRow(id: number, title: title, done: number % 2 == 0)
+        }
+        checksum = rows.reduce(into: 0) { $0 &+= UInt64($1.id + $1.title.utf8.count + ($1.done ? 1 : 0)) }
+        ids = rows.map { Int64($0.id) }
+        lengths = rows.map { Int32($0.title.utf8.count) }
+        done = rows.map { $0.done ? 1 : 0 }
+        titles = rows.map { UnsafePointer(strdup($0.title)) }
+    }
+
+    deinit { for title in titles { free(UnsafeMutablePointer(mutating: title)) } }
+
+    func withTasks(_ body: (UnsafePointer<csqlitepeers_tasks>) -> Int32) throws {
+        let code = ids.withUnsafeBufferPointer { ids in
+            lengths.withUnsafeBufferPointer { lengths in
+                done.withUnsafeBufferPointer { done in
+                    titles.withUnsafeBufferPointer { titles in
+                        var tasks = csqlitepeers_tasks(
+                            count: Int64(rows.count), ids: ids.baseAddress, titles: titles.baseAddress,
+                            title_lengths: lengths.baseAddress, done: done.baseAddress)
+                        return body(&tasks)
+                    }
+                }
+            }
+        }
+        guard code == 0 else { throw DifferentResults(description: "the C peer failed with the code \(code)") }
+    }
+}
+
+/// A database file of one case, removed before each run and at the end.
+final class SQLiteFile {
+    let path: String
+    private var verifiedChecksum: UInt64?
+
+    init() { path = NSTemporaryDirectory() + "benchmark-\(UUID().uuidString).sqlite" }
+
+    deinit { remove() }
+
+    func remove() {
+        for suffix in ["", "-journal", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    }
+
+    /// Counts the rows; for the first time also adds up all they hold.
+    func verified(_ table: String = "tasks", _ sum: String = "id + length(CAST(title AS BLOB)) + done") throws -> UInt64
+    {
+        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .readOnly))
+        let count = UInt64(try connection.value("SELECT count(*) FROM \(table)")?.integer ?? -1)
+        if let verifiedChecksum { return verifiedChecksum &+ count }
+        let content = UInt64(try connection.value("SELECT sum(\(sum)) FROM \(table)")?.integer ?? 0)
+        guard try connection.value("PRAGMA integrity_check") == "ok" else {
+            throw DifferentResults(description: "\(path) is damaged")
+        }
+        verifiedChecksum = content
+        return content &+ count
+    }
+}
+
+private func connect(_ file: SQLiteFile, isRelaxed: Bool) throws -> SQLiteConnection {
+    try SQLiteConnection(
+        path: file.path,
+        options: SQLiteOptions(
+            access: .create, journalMode: isRelaxed ? .off : nil, synchronization: isRelaxed ? .off : nil))
+}
+
+// MARK: Rows in
+
+private func insertGroup(_ name: String, _ data: SQLiteRows, isRelaxed: Bool) -> Group {
+    func ours(_ path: SQLiteInsertPath, goal: Double? = nil) -> Case {
+        let file = SQLiteFile()
+        return Case(name: "SQLiteTable, \(path)", peer: "C, bind and step", goal: goal) {
+            file.remove()
+            let table = try SQLiteTable<TaskRow>(
+                try connect(file, isRelaxed: isRelaxed), "tasks", options: SQLiteTableOptions(insertPath: path))
+            try table.insert(data.rows)
+            return try file.verified()
+        }
+    }
+    func peer(
+        _ name: String, _ insert: @escaping (UnsafePointer<CChar>, UnsafePointer<csqlitepeers_tasks>, Int32) -> Int32
+    ) -> Case {
+        let file = SQLiteFile()
+        return Case(name: name) {
+            file.remove()
+            try data.withTasks { tasks in insert(file.path, tasks, isRelaxed ? 1 : 0) }
+            return try file.verified()
+        }
+    }
+    var cases = [
+        ours(.automatic, goal: 2), ours(.multiRowValues), ours(.bindAndStep),
+        peer("C, bind and step") { csqlitepeers_insert($0, $1, $2) },
+        peer("C, without mutexes") { csqlitepeers_insert_unlocked($0, $1, $2) },
+    ]
+    cases += grdbInsertCases(data, isRelaxed: isRelaxed)
+    cases += pythonInsertCases(data, isRelaxed: isRelaxed, isASCII: data.rows.first?.title.first == "T")
+    return Group(name: name, work: Work(count: data.rows.count, unit: "row"), cases: cases)
+}
+
+private func messagesGroup(_ data: SQLiteRows) -> Group {
+    var writer = JSONWriter()
+    let text: [UInt8]
+    do {
+        try writer.write(data.rows)
+        try writer.finish()
+        text = Array(writer.text.utf8)
+    } catch {
+        text = []
+    }
+    let files = [SQLiteFile(), SQLiteFile(), SQLiteFile()]
+    return Group(
+        name: "JSON-to-table", work: Work(count: data.rows.count, unit: "row", byteCount: text.count),
+        cases: [
+            Case(name: "readJSON into SQLiteTableWriter", peer: "C, bind and step, no JSON") {
+                files[0].remove()
+                let table = try SQLiteTable<TaskRow>(try connect(files[0], isRelaxed: true), "tasks")
+                var writer = try table.makeWriter()
+                try writer.readJSON(text)
+                try writer.finish()
+                return try files[0].verified()
+            },
+            Case(name: "readJSON into structures, then SQLiteTable", peer: "C, bind and step, no JSON") {
+                files[1].remove()
+                let table = try SQLiteTable<TaskRow>(try connect(files[1], isRelaxed: true), "tasks")
+                var builder = try ObjectBuilder<[TaskRow]>()
+                try builder.readJSON(text)
+                try table.insert(try builder.takeResult())
+                return try files[1].verified()
+            },
+            Case(name: "C, bind and step, no JSON") {
+                files[2].remove()
+                try data.withTasks { csqlitepeers_insert(files[2].path, $0, 1) }
+                return try files[2].verified()
+            },
+        ])
+}
+
+// MARK: Rows out
+
+/// Adds up the rows of messages without making anything of them.
+private struct SumSink: PlistSink {
+    var sum: UInt64 = 0
+    mutating func beginArray() throws(StreamError) {}
+    mutating func endArray() throws(StreamError) {}
+    mutating func beginDictionary() throws(StreamError) {}
+    mutating func endDictionary() throws(StreamError) {}
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {}
+    mutating func writeNull() throws(StreamError) {}
+    mutating func writeBool(_ value: Bool) throws(StreamError) { if value { sum &+= 1 } }
+    mutating func writeInteger(_ value: Int64) throws(StreamError) { sum &+= UInt64(bitPattern: value) }
+    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { sum &+= value }
+    mutating func writeReal(_ value: Double) throws(StreamError) {}
+    mutating func writeNumber(text: RawSpan) throws(StreamError) {}
+    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { sum &+= UInt64(utf8.byteCount) }
+    mutating func writeData(_ bytes: RawSpan) throws(StreamError) {}
+    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
+}
+
+private final class Total {
+    var sum: UInt64 = 0
+}
+
+private func readGroup(_ name: String, _ data: SQLiteRows) -> Group {
+    let file = SQLiteFile()
+    do {
+        try SQLiteTable<TaskRow>(try connect(file, isRelaxed: true), "tasks").insert(data.rows)
+    } catch {
+        printError("\(error)")
+    }
+    let sql = "SELECT id, title, done FROM tasks"
+    func open() throws -> SQLiteConnection {
+        try SQLiteConnection(path: file.path, options: SQLiteOptions(access: .readOnly))
+    }
+    func sum(_ rows: [TaskRow]) -> UInt64 {
+        rows.reduce(into: 0) { $0 &+= UInt64($1.id + $1.title.utf8.count + ($1.done ? 1 : 0)) }
+    }
+    var cases = [
+        Case(name: "query into a sum", peer: "C, a sum") {
+            var sink = SumSink()
+            try open().query(sql, into: &sink)
+            return sink.sum
+        },
+        Case(name: "query into [struct]", peer: "C, structures", goal: 0.95) {
+            sum(try open().query(sql, as: TaskRow.self))
+        },
+        Case(name: "SQLiteTable.select", peer: "C, structures") {
+            sum(try SQLiteTable<TaskRow>(try open(), "tasks").select())
+        },
+        Case(name: "query into ObjectStream<struct>", peer: "C, structures") {
+            let total = Total()
+            var stream = try ObjectStream<TaskRow> { row throws(StreamError) in
+                total.sum &+= UInt64(row.id + row.title.utf8.count + (row.done ? 1 : 0))
+            }
+            try open().query(sql, into: &stream)
+            return total.sum
+        },
+        Case(name: "query into columns", peer: "C, structures") {
+            var builder = ColumnsBuilder(["id": .integer, "title": .string, "done": .bool])
+            try open().query(sql, into: &builder)
+            let columns = try builder.takeResult()
+            var sum = UInt64(columns["title"]?.withText { text, _ in text.count } ?? 0)
+            columns["id"]?.withIntegers { for value in $0 { sum &+= UInt64(value) } }
+            for row in 0..<columns.rowCount where columns["done"]?.bool(row) == true { sum &+= 1 }
+            return sum
+        },
+        Case(name: "query into JSON", peer: "C, structures") {
+            var writer = JSONWriter()
+            try open().query(sql, into: &writer)
+            try writer.finish()
+            // The text is that of the rows; the sums of the other cases stand for it.
+            return writer.text.utf8.count > data.rows.count * 30 ? data.checksum : 0
+        },
+        Case(name: "C, a sum") { csqlitepeers_sum(file.path) },
+        Case(name: "C, structures") { csqlitepeers_structures(file.path) },
+    ]
+    cases += grdbReadCases(file, sql)
+    cases += pythonReadCases(file, sql)
+    return Group(name: name, work: Work(count: data.rows.count, unit: "row"), cases: cases)
+}
+
+// MARK: Upsert
+
+private func upsertGroup(_ name: String, _ data: SQLiteRows, isHot: Bool) -> Group {
+    let persons = data.rows.map { PersonRow(id: $0.id, name: $0.title, age: $0.done ? 1 : 0) }
+    let phones = data.rows.map { PhoneRow(id: $0.id, person: $0.id, number: $0.title) }
+    let (ours, theirs) = (SQLiteFile(), SQLiteFile())
+    func upsert() throws {
+        let connection = try connect(ours, isRelaxed: false)
+        let options = SQLiteTableOptions(conflict: .update(matching: ["id"]))
+        let personTable = try SQLiteTable<PersonRow>(connection, "persons", options: options)
+        let phoneTable = try SQLiteTable<PhoneRow>(connection, "phones", options: options)
+        try connection.execute("CREATE INDEX IF NOT EXISTS phone_persons ON phones (person)")
+        try connection.transaction {
+            try personTable.insert(persons)
+            try phoneTable.insert(phones)
+        }
+    }
+    let sum = "id + length(CAST(name AS BLOB)) + age"
+    return Group(
+        name: name, work: Work(count: 2 * data.rows.count, unit: "row"),
+        cases: [
+            Case(name: "SQLiteTable, update(matching:)", peer: "C, ON CONFLICT DO UPDATE", goal: 0.95) {
+                if !isHot { ours.remove() }
+                try upsert()
+                return try ours.verified("persons JOIN phones USING (id)", sum)
+            },
+            Case(name: "C, ON CONFLICT DO UPDATE") {
+                if !isHot { theirs.remove() }
+                try data.withTasks { csqlitepeers_upsert(theirs.path, $0) }
+                return try theirs.verified("persons JOIN phones USING (id)", sum)
+            },
+        ] + grdbUpsertCases(data, isHot: isHot))
+}

@@ -1,0 +1,146 @@
+// Bind and step, step and column: no cleverness, every result code checked.
+
+#include "CSQLitePeers.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int insert(const char *path, const csqlitepeers_tasks *tasks, int is_relaxed, int flags) {
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | flags, NULL);
+    if (code == SQLITE_OK && is_relaxed)
+        code = sqlite3_exec(db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(
+            db,
+            "CREATE TABLE tasks (id INTEGER PRIMARY KEY, title TEXT NOT NULL, done BOOLEAN NOT NULL); BEGIN", NULL,
+            NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(db, "INSERT INTO tasks (id, title, done) VALUES (?, ?, ?)", -1, &statement, NULL);
+    for (int64_t i = 0; code == SQLITE_OK && i < tasks->count; i++) {
+        code = sqlite3_bind_int64(statement, 1, tasks->ids[i]);
+        if (code == SQLITE_OK)
+            code = sqlite3_bind_text(statement, 2, tasks->titles[i], tasks->title_lengths[i], SQLITE_STATIC);
+        if (code == SQLITE_OK) code = sqlite3_bind_int(statement, 3, tasks->done[i]);
+        if (code == SQLITE_OK && sqlite3_step(statement) != SQLITE_DONE) code = sqlite3_errcode(db);
+        if (code == SQLITE_OK) code = sqlite3_reset(statement);
+    }
+    sqlite3_finalize(statement);
+    if (code == SQLITE_OK) code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    sqlite3_close(db);
+    return code;
+}
+
+int csqlitepeers_insert(const char *path, const csqlitepeers_tasks *tasks, int is_relaxed) {
+    return insert(path, tasks, is_relaxed, 0);
+}
+
+int csqlitepeers_insert_unlocked(const char *path, const csqlitepeers_tasks *tasks, int is_relaxed) {
+    return insert(path, tasks, is_relaxed, SQLITE_OPEN_NOMUTEX);
+}
+
+uint64_t csqlitepeers_sum(const char *path) {
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    uint64_t sum = 0;
+    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL);
+    if (code == SQLITE_OK) code = sqlite3_prepare_v2(db, "SELECT id, title, done FROM tasks", -1, &statement, NULL);
+    if (code == SQLITE_OK) {
+        while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+            sum += (uint64_t)sqlite3_column_int64(statement, 0);
+            if (sqlite3_column_text(statement, 1)) sum += (uint64_t)sqlite3_column_bytes(statement, 1);
+            sum += (uint64_t)sqlite3_column_int(statement, 2);
+        }
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return code == SQLITE_DONE ? sum : 0;
+}
+
+typedef struct {
+    int64_t id;
+    char *title;
+    int length;
+    int done;
+} task;
+
+uint64_t csqlitepeers_structures(const char *path) {
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    task *tasks = NULL;
+    size_t count = 0, capacity = 0;
+    uint64_t sum = 0;
+    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL);
+    if (code == SQLITE_OK) code = sqlite3_prepare_v2(db, "SELECT id, title, done FROM tasks", -1, &statement, NULL);
+    if (code == SQLITE_OK) {
+        while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+            if (count == capacity) {
+                capacity = capacity ? capacity * 2 : 64;
+                task *larger = realloc(tasks, capacity * sizeof(task));
+                if (!larger) { code = SQLITE_NOMEM; break; }
+                tasks = larger;
+            }
+            const unsigned char *title = sqlite3_column_text(statement, 1);
+            int length = sqlite3_column_bytes(statement, 1);
+            task one = {sqlite3_column_int64(statement, 0), malloc((size_t)length + 1), length,
+                        sqlite3_column_int(statement, 2)};
+            if (!one.title || !title) { free(one.title); code = SQLITE_NOMEM; break; }
+            memcpy(one.title, title, (size_t)length + 1);
+            tasks[count++] = one;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        sum += (uint64_t)tasks[i].id + (uint64_t)tasks[i].length + (uint64_t)tasks[i].done;
+        free(tasks[i].title);
+    }
+    free(tasks);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+    return code == SQLITE_DONE ? sum : 0;
+}
+
+int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks) {
+    sqlite3 *db = NULL;
+    sqlite3_stmt *person = NULL, *phone = NULL;
+    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(
+            db,
+            "CREATE TABLE IF NOT EXISTS persons (id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INTEGER NOT NULL);"
+            "CREATE TABLE IF NOT EXISTS phones (id INTEGER PRIMARY KEY, person INTEGER NOT NULL, number TEXT NOT NULL);"
+            "CREATE INDEX IF NOT EXISTS phone_persons ON phones (person); BEGIN",
+            NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(
+            db,
+            "INSERT INTO persons (id, name, age) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, "
+            "age = excluded.age",
+            -1, &person, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(
+            db,
+            "INSERT INTO phones (id, person, number) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+            "person = excluded.person, number = excluded.number",
+            -1, &phone, NULL);
+    for (int64_t i = 0; code == SQLITE_OK && i < tasks->count; i++) {
+        code = sqlite3_bind_int64(person, 1, tasks->ids[i]);
+        if (code == SQLITE_OK)
+            code = sqlite3_bind_text(person, 2, tasks->titles[i], tasks->title_lengths[i], SQLITE_STATIC);
+        if (code == SQLITE_OK) code = sqlite3_bind_int(person, 3, tasks->done[i]);
+        if (code == SQLITE_OK && sqlite3_step(person) != SQLITE_DONE) code = sqlite3_errcode(db);
+        if (code == SQLITE_OK) code = sqlite3_reset(person);
+        if (code == SQLITE_OK) code = sqlite3_bind_int64(phone, 1, tasks->ids[i]);
+        if (code == SQLITE_OK) code = sqlite3_bind_int64(phone, 2, tasks->ids[i]);
+        if (code == SQLITE_OK)
+            code = sqlite3_bind_text(phone, 3, tasks->titles[i], tasks->title_lengths[i], SQLITE_STATIC);
+        if (code == SQLITE_OK && sqlite3_step(phone) != SQLITE_DONE) code = sqlite3_errcode(db);
+        if (code == SQLITE_OK) code = sqlite3_reset(phone);
+    }
+    sqlite3_finalize(person);
+    sqlite3_finalize(phone);
+    if (code == SQLITE_OK) code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    sqlite3_close(db);
+    return code;
+}

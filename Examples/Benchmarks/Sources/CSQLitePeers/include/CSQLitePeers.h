@@ -1,0 +1,33 @@
+// The peers of SQLiteSuite in C: what one writes by hand against SQLite's interface.
+
+#ifndef CSQLITEPEERS_H
+#define CSQLITEPEERS_H
+
+#include <stdint.h>
+
+/// Tasks in columns, as the rows of the Swift cases are.
+typedef struct {
+    int64_t count;
+    const int64_t *ids;
+    const char *const *titles;
+    const int *title_lengths;
+    const uint8_t *done;
+} csqlitepeers_tasks;
+
+/// Inserts into a new table by one prepared statement, bound and stepped for each row, in one transaction.
+/// Returns 0, or SQLite's result code.
+int csqlitepeers_insert(const char *path, const csqlitepeers_tasks *tasks, int is_relaxed);
+
+/// The same without SQLite's mutexes, which a connection of one thread does not need.
+int csqlitepeers_insert_unlocked(const char *path, const csqlitepeers_tasks *tasks, int is_relaxed);
+
+/// Steps through all tasks and adds up ids, lengths of titles, and done. Returns 0 for an error.
+uint64_t csqlitepeers_sum(const char *path);
+
+/// Reads all tasks into an array of structures that own their titles, and adds them up.
+uint64_t csqlitepeers_structures(const char *path);
+
+/// Inserts or updates persons, and a phone for each, by ON CONFLICT DO UPDATE, in one transaction.
+int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks);
+
+#endif

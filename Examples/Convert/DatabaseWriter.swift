@@ -1,0 +1,328 @@
+// From values to a database whose tables and columns are not known before: rows are staged without types, then each column
+// gets the type that changes no value of it.
+
+import JSONStreaming
+import PlistStreaming
+import SQLiteStreaming
+
+/// A sink that makes tables: of an array of dictionaries one, of a dictionary of such arrays one for each.
+struct DatabaseWriter: PlistSink, ~Copyable {
+    private let connection: SQLiteConnection
+    private let defaultTable: String
+    /// Whether dictionaries at the root are rows.
+    private let isSequence: Bool
+    private var tables: [StagedTable] = []
+    /// The number of open containers, and how many of them are around a row.
+    private var depth = 0
+    private var rowDepth = 0
+    private var isInTables = false
+    private var tableName = ""
+    private var key = ""
+    private var row: [(key: String, value: SQLiteValue, isBool: Bool)] = []
+    /// The text of an array or dictionary within a row.
+    private var nested: JSONWriter?
+    private var nestedDepth = 0
+
+    init(_ connection: SQLiteConnection, table: String, isSequence: Bool) {
+        self.connection = connection
+        defaultTable = table
+        self.isSequence = isSequence
+    }
+
+    /// Gives all tables their types.
+    mutating func finish() throws(SQLiteError) {
+        if tables.isEmpty {
+            throw SQLiteError(.error, "expected at least one row, since a table needs columns; found none")
+        }
+        for table in tables { try table.finish() }
+    }
+
+    // MARK: Rows
+
+    private var isInRow: Bool { rowDepth > 0 && depth == rowDepth }
+
+    private func refusal(_ found: String) -> StreamError {
+        StreamError(.typeMismatch, "expected arrays of dictionaries, which are tables of rows; found \(found)")
+    }
+
+    private mutating func store(_ value: SQLiteValue, isBool: Bool = false) throws(StreamError) {
+        guard isInRow else { throw refusal("a value outside any row") }
+        if let index = row.firstIndex(where: { $0.key == key }) {
+            row[index] = (key, value, isBool)
+        } else {
+            row.append((key, value, isBool))
+        }
+    }
+
+    private mutating func endRow() throws(StreamError) {
+        let name = isInTables ? tableName : defaultTable
+        do throws(SQLiteError) {
+            if let table = tables.last, table.name == name {
+                try table.insert(row)
+            } else {
+                guard !tables.contains(where: { $0.name == name }) else {
+                    throw SQLiteError(.error, "the table \(name) comes twice")
+                }
+                let table = StagedTable(connection, name: name, number: tables.count)
+                tables.append(table)
+                try table.insert(row)
+            }
+        } catch {
+            // What SQLite cannot hold is a fault of the input.
+            guard error.code == .mismatch || error.code == .tooBig else { throw error.streamError(.cannotWrite) }
+            let place = StreamPath((isInTables ? [.key(name)] : []) + [.index(tables.last?.rowCount ?? 0)])
+            throw StreamError(.unrepresentable, error.message, path: place)
+        }
+        row.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Containers
+
+    mutating func beginArray() throws(StreamError) {
+        if try beginNested(isArray: true) { return }
+        guard depth == 0 || depth == 1 && isInTables else { throw refusal("an array in an array") }
+        depth += 1
+    }
+
+    mutating func endArray() throws(StreamError) {
+        if try endNested(isArray: true) { return }
+        depth -= 1
+    }
+
+    mutating func beginDictionary() throws(StreamError) {
+        if try beginNested(isArray: false) { return }
+        depth += 1
+        if depth == 1, !isSequence {
+            isInTables = true
+        } else {
+            if isInTables && depth < 3 { throw refusal("a dictionary in a dictionary") }
+            rowDepth = depth
+        }
+    }
+
+    mutating func endDictionary() throws(StreamError) {
+        if try endNested(isArray: false) { return }
+        if isInRow {
+            try endRow()
+            rowDepth = 0
+        }
+        depth -= 1
+    }
+
+    /// Begins an array or dictionary that is a value of a row, or one inside it.
+    private mutating func beginNested(isArray: Bool) throws(StreamError) -> Bool {
+        guard isInRow else { return false }
+        if nestedDepth == 0 { nested = .some(JSONWriter()) }
+        nestedDepth += 1
+        if isArray { try nested?.beginArray() } else { try nested?.beginDictionary() }
+        return true
+    }
+
+    private mutating func endNested(isArray: Bool) throws(StreamError) -> Bool {
+        guard nestedDepth > 0 else { return false }
+        if isArray { try nested?.endArray() } else { try nested?.endDictionary() }
+        nestedDepth -= 1
+        if nestedDepth == 0, var writer = nested.take() {
+            try writer.finish()
+            try store(.text(writer.text))
+        }
+        return true
+    }
+
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        if nestedDepth > 0 { return try nested?.writeKey(utf8) ?? () }
+        let text = String(validating: utf8) ?? ""
+        if isInRow { key = text } else { tableName = text }
+    }
+
+    // MARK: Values
+
+    mutating func writeNull() throws(StreamError) {
+        if nestedDepth > 0 { try nested?.writeNull() } else { try store(.null) }
+    }
+    mutating func writeBool(_ value: Bool) throws(StreamError) {
+        if nestedDepth > 0 { try nested?.writeBool(value) } else { try store(.integer(value ? 1 : 0), isBool: true) }
+    }
+    mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        if nestedDepth > 0 { try nested?.writeInteger(value) } else { try store(.integer(value)) }
+    }
+    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        if nestedDepth > 0 { return try nested?.writeUnsigned(value) ?? () }
+        guard let integer = Int64(exactly: value) else {
+            throw StreamError(.unrepresentable, "expected an integer below 2^63, found \(value)")
+        }
+        try store(.integer(integer))
+    }
+    mutating func writeReal(_ value: Double) throws(StreamError) {
+        if nestedDepth > 0 { try nested?.writeReal(value) } else { try store(.real(value)) }
+    }
+    mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        if nestedDepth > 0 { return try nested?.writeNumber(text: text) ?? () }
+        throw StreamError(.unrepresentable, "expected a number that 64 bits hold, found a longer one")
+    }
+    mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        if nestedDepth > 0 { try nested?.writeString(utf8) } else { try store(.text(String(validating: utf8) ?? "")) }
+    }
+    mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        if nestedDepth > 0 { try nested?.writeData(bytes) } else { try store(.blob(Array(copying: bytes))) }
+    }
+    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        if nestedDepth > 0 { return try nested?.writeDate(secondsSince2001: seconds) ?? () }
+        // Unix time, which SQLite's date functions take.
+        try store(.real(seconds + 978_307_200))
+    }
+}
+
+/// A table without types, in the temporary database, until all of its rows are known.
+final class StagedTable {
+    /// What the values of a column are.
+    private struct Kinds: OptionSet {
+        let rawValue: UInt8
+        static let bool = Kinds(rawValue: 1)
+        static let integer = Kinds(rawValue: 2)
+        static let real = Kinds(rawValue: 4)
+        static let text = Kinds(rawValue: 8)
+        static let blob = Kinds(rawValue: 16)
+    }
+
+    let name: String
+    private let connection: SQLiteConnection
+    private let stage: String
+    private var columns: [String] = []
+    private var indices: [String: Int] = [:]
+    private var kinds: [Kinds] = []
+    private var insertion: SQLiteStatement?
+    private(set) var rowCount = 0
+
+    init(_ connection: SQLiteConnection, name: String, number: Int) {
+        self.connection = connection
+        self.name = name
+        stage = "temp.stage\(number)"
+    }
+
+    func insert(_ row: [(key: String, value: SQLiteValue, isBool: Bool)]) throws(SQLiteError) {
+        for (key, _, _) in row where indices[key] == nil { try add(key) }
+        if columns.isEmpty { throw SQLiteError(.error, "expected a dictionary with members, found an empty one first") }
+        if insertion == nil {
+            let marks = columns.map { _ in "?" }.joined(separator: ", ")
+            insertion = try connection.prepare("INSERT INTO \(stage) VALUES (\(marks))")
+        }
+        guard let insertion else { return }
+        insertion.clearBindings()
+        for (key, value, isBool) in row {
+            guard let index = indices[key] else { continue }
+            switch value {
+            case .null: break
+            case .integer: kinds[index].insert(isBool ? .bool : .integer)
+            case .real: kinds[index].insert(.real)
+            case .text: kinds[index].insert(.text)
+            case .blob: kinds[index].insert(.blob)
+            }
+            try insertion.bind(value, at: index + 1)
+        }
+        try insertion.runBound()
+        rowCount += 1
+    }
+
+    private func add(_ key: String) throws(SQLiteError) {
+        insertion = nil
+        let column = Self.quoted(key)
+        if columns.isEmpty {
+            try connection.execute("CREATE TABLE \(stage) (\(column))")
+        } else {
+            try connection.execute("ALTER TABLE \(stage) ADD COLUMN \(column)")
+        }
+        indices[key] = columns.count
+        columns.append(key)
+        kinds.append([])
+    }
+
+    /// Makes the table and moves the rows to it.
+    func finish() throws(SQLiteError) {
+        insertion = nil
+        let declarations = zip(columns, kinds).map { column, kinds in
+            let type =
+                switch kinds {
+                case .bool: " BOOLEAN"
+                case .integer: " INTEGER"
+                case .real: " REAL"
+                case .text: " TEXT"
+                case .blob: " BLOB"
+                // Without a type, a column changes no value: 1 stays an integer beside 2.5.
+                default: ""
+                }
+            return Self.quoted(column) + type
+        }
+        try connection.execute(
+            """
+            CREATE TABLE main.\(Self.quoted(name)) (\(declarations.joined(separator: ", ")));
+            INSERT INTO main.\(Self.quoted(name)) SELECT * FROM \(stage) ORDER BY rowid; DROP TABLE \(stage)
+            """)
+    }
+
+    private static func quoted(_ name: String) -> String {
+        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum DatabaseWriterTests {}
+
+extension DatabaseWriterTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testMakesTheTypesThatChangeNothing": testMakesTheTypesThatChangeNothing,
+            "testMakesTablesOfADictionary": testMakesTablesOfADictionary,
+            "testRefusesWhatIsNoTable": testRefusesWhatIsNoTable,
+        ]
+    }
+
+    private static func database(_ json: String, isSequence: Bool = false) throws -> SQLiteConnection {
+        let connection = try SQLiteConnection.inMemory()
+        var writer = DatabaseWriter(connection, table: "rows", isSequence: isSequence)
+        try writer.readJSON(json, options: JSONReaderOptions(isSequence: isSequence))
+        try writer.finish()
+        return connection
+    }
+
+    private static func json(_ connection: SQLiteConnection, _ sql: String) throws -> String {
+        var writer = JSONWriter()
+        try connection.query(sql, options: SQLiteReadingOptions(nulls: .omit), into: &writer)
+        try writer.finish()
+        return writer.text
+    }
+
+    private static func testMakesTheTypesThatChangeNothing() throws {
+        let text =
+            #"[{"b":true,"i":1,"r":1.5,"s":"12","m":1},{"m":"x","b":false,"new":"é","i":-2},{"m":2.0,"r":2.0,"n":null}]"#
+        let connection = try database(text)
+        expectEqual(
+            try connection.columns(ofTable: "rows").map { "\($0.name) \($0.declaredType)" },
+            ["b BOOLEAN", "i INTEGER", "r REAL", "s TEXT", "m ", "new TEXT", "n "], "columns")
+        expectEqual(
+            try json(connection, "SELECT * FROM rows"),
+            #"[{"b":true,"i":1,"r":1.5,"s":"12","m":1},{"b":false,"i":-2,"m":"x","new":"é"},{"r":2.0,"m":2.0}]"#, "rows"
+        )
+        let nested = try database(#"{"a":[1,{"x":null}],"b":{}} {"a":7}"#, isSequence: true)
+        expectEqual(try json(nested, "SELECT * FROM rows"), #"[{"a":"[1,{\"x\":null}]","b":"{}"},{"a":7}]"#, "nested")
+    }
+
+    private static func testMakesTablesOfADictionary() throws {
+        let connection = try database(#"{"a b":[{"x":1}],"empty":[],"c":[{"y":"\""},{"x":2}]}"#)
+        expectEqual(try connection.tableNames(), ["a b", "c"], "tables")
+        expectEqual(try json(connection, "SELECT * FROM c"), #"[{"y":"\""},{"x":2}]"#, "rows")
+    }
+
+    private static func testRefusesWhatIsNoTable() {
+        let texts = [
+            "1", "[1]", "[[{}]]", #"{"a":1}"#, #"{"a":{"b":1}}"#, "[]", "[{}]", #"[{"a":18446744073709551615}]"#,
+            #"[{"a":1e999}]"#, #"[{"a":1,"A":2}]"#, #"[{"a":"x\u0000"}]"#,
+        ]
+        for text in texts { expectThrows((any Error).self, text) { _ = try database(text) } }
+    }
+}
+#endif

@@ -5,25 +5,36 @@ import CSQLite
 import PlistStreaming
 
 extension ImportMachine {
-    /// Writes the staged records as one batch.
-    mutating func writeBatch() throws(StreamError) {
-        guard !stagedRecords.isEmpty else { return }
-        do throws(SQLiteError) {
-            try writeWhole()
-        } catch {
-            guard Self.isFaultOfARecord(error) else { throw broken(error.streamError(.cannotWrite)) }
-            try writeOneByOne()
+    /// Writes the staged records as one batch, but those that wait for others; at last these too.
+    mutating func writeBatch(isLast: Bool = false) throws(StreamError) {
+        let fresh = waitingCount..<stagedRecords.count
+        var waiting = Array(0..<waitingCount)
+        if !fresh.isEmpty {
+            do throws(SQLiteError) {
+                try writeWhole(fresh)
+            } catch {
+                guard Self.isFaultOfARecord(error) else { throw broken(error.streamError(.cannotWrite)) }
+                waiting += try writeOneByOne(Array(fresh), waiting, isLast: false)
+            }
+            endBatch()
         }
+        let isTooMuch = waiting.count > options.maximumBatchSize || stagedByteCount > 2 * options.maximumBatchByteCount
+        if !waiting.isEmpty, isLast || isTooMuch {
+            _ = try writeOneByOne(waiting, [], isLast: true)
+            endBatch()
+            waiting = []
+        }
+        keep(waiting)
+    }
+
+    private mutating func endBatch() {
         for node in nodes {
             report.tables[node.table.name, default: ImportReport.Counts()] += node.counts
             report.statementCount += node.statementCount
-            node.rows.truncate(to: 0)
         }
         forgetCounts()
         report.batchCount += 1
         report.recordCount = recordIndex
-        stagedRecords.removeAll(keepingCapacity: true)
-        arena.truncate(to: 0, keeping: 2 * options.maximumBatchByteCount)
     }
 
     private func forgetCounts() {
@@ -53,7 +64,7 @@ extension ImportMachine {
         }
     }
 
-    private mutating func writeWhole() throws(SQLiteError) {
+    private mutating func writeWhole(_ records: Range<Int>) throws(SQLiteError) {
         let start = ContinuousClock.now
         var (begun, written) = (start, start)
         forgetCounts()
@@ -62,21 +73,22 @@ extension ImportMachine {
             begun = .now
             // Within a transaction of the caller it would change when the caller's own statements are checked.
             if !isWithinTransaction { try connection.run("PRAGMA defer_foreign_keys = ON") }
-            try root.writeTree(0..<stagedRecords.count)
-            try writeProgress()
+            try root.writeTree(records)
+            try writeProgress(waiting: Array(0..<waitingCount))
             written = .now
         }
-        if options.adaptsBatchSize, !isWithinTransaction { adapt(start, begun, written) }
+        if options.adaptsBatchSize, !isWithinTransaction { adapt(records.count, start, begun, written) }
     }
 
     private mutating func adapt(
-        _ start: ContinuousClock.Instant, _ begun: ContinuousClock.Instant, _ written: ContinuousClock.Instant
+        _ count: Int, _ start: ContinuousClock.Instant, _ begun: ContinuousClock.Instant,
+        _ written: ContinuousClock.Instant
     ) {
         let end = ContinuousClock.now
         let overhead = (begun - start) + (end - written)
         if end - start > .milliseconds(500) {
             batchSize = max(min(options.batchSize, 256), batchSize / 2)
-        } else if overhead * 10 > end - start, stagedRecords.count >= batchSize, end - start < .milliseconds(200) {
+        } else if overhead * 10 > end - start, count >= batchSize, end - start < .milliseconds(200) {
             batchSize = min(options.maximumBatchSize, batchSize * 2)
         }
     }
@@ -90,31 +102,43 @@ extension ImportMachine {
 
     /// Writes each record in a savepoint of its own, to find those that are refused.
     ///
-    /// A record may refer to a later one: those that are refused are tried again after the others, and together at last.
-    private mutating func writeOneByOne() throws(StreamError) {
-        var refused: [(number: Int, error: SQLiteError)] = []
+    /// A record may refer to a later one: those that are refused for it are tried again after the others, and together.
+    /// - Returns: The records that are still refused for it, and wait for later batches; none at last.
+    private mutating func writeOneByOne(
+        _ records: [Int], _ waitingBefore: [Int], isLast: Bool
+    ) throws(StreamError) -> [Int] {
+        var (refused, waiting): ([(number: Int, error: SQLiteError)], [Int]) = ([], [])
         do throws(SQLiteError) {
             try atomically { () throws(SQLiteError) in
                 forgetCounts()
-                refused = try writeWhatIsAccepted()
+                refused = try writeWhatIsAccepted(records)
+                if !isLast {
+                    waiting = refused.filter { $0.error.extendedCode == .constraintForeignKey }.map(\.number).sorted()
+                    refused.removeAll { $0.error.extendedCode == .constraintForeignKey }
+                }
                 // Nothing is committed when too many have failed.
-                if report.failedCount + refused.count > options.maximumFailureCount { throw refused[0].error }
-                try writeProgress()
+                if report.failedCount + refused.count > options.maximumFailureCount, let first = refused.first {
+                    throw first.error
+                }
+                try writeProgress(waiting: waitingBefore + waiting)
             }
         } catch {
             guard report.failedCount + refused.count > options.maximumFailureCount, !refused.isEmpty else {
                 throw broken(error.streamError(.cannotWrite))
             }
         }
-        for (number, error) in refused {
+        for (number, error) in refused.sorted(by: { $0.number < $1.number }) {
             let record = stagedRecords[number]
             try recordFailure(
                 record, StreamError(.cannotWrite, error.description, path: path(ofRecord: record), cause: error))
         }
+        return waiting
     }
 
-    private mutating func writeWhatIsAccepted() throws(SQLiteError) -> [(number: Int, error: SQLiteError)] {
-        var waiting: [(number: Int, error: SQLiteError?)] = stagedRecords.indices.map { ($0, nil) }
+    private mutating func writeWhatIsAccepted(
+        _ records: [Int]
+    ) throws(SQLiteError) -> [(number: Int, error: SQLiteError)] {
+        var waiting: [(number: Int, error: SQLiteError?)] = records.map { ($0, nil) }
         while true {
             var refused: [(number: Int, error: SQLiteError?)] = []
             for (number, _) in waiting {
@@ -132,12 +156,13 @@ extension ImportMachine {
         }
     }
 
-    /// Tries records together that refer to each other in a circle.
+    /// Tries records together that refer to each other in a circle: all of them, or none when one of them is refused still.
     private mutating func acceptTogether(
         _ refused: [(number: Int, error: SQLiteError)]
     ) throws(SQLiteError) -> [(number: Int, error: SQLiteError)] {
         let isCircle = refused.count > 1 && refused.allSatisfy { $0.error.extendedCode == .constraintForeignKey }
         guard isCircle else { return refused }
+        let before = nodes.map { $0.counts }
         let savepoint = try connection.beginSavepoint()
         do throws(SQLiteError) {
             try connection.run("PRAGMA defer_foreign_keys = ON")
@@ -148,6 +173,7 @@ extension ImportMachine {
         } catch {
             savepoint.rollBack()
             guard Self.isFaultOfARecord(error) else { throw error }
+            for (node, counts) in zip(nodes, before) { node.counts = counts }
             return refused
         }
     }
@@ -187,12 +213,13 @@ extension ImportMachine {
         if case .integer(let count)? = found { resumedCount = Int(clamping: count) }
     }
 
-    /// Notes, within the transaction of a batch, the records up to its end.
-    private func writeProgress() throws(SQLiteError) {
+    /// Notes, within the transaction of a batch, the records up to its end, or up to the first one that waits for others.
+    private func writeProgress(waiting: [Int]) throws(SQLiteError) {
         guard let progress = options.progress, let last = stagedRecords.last else { return }
+        let count = waiting.first.map { stagedRecords[$0] } ?? last + 1
         try connection.run(
             "INSERT OR REPLACE INTO \(Self.progressTable) (name, fingerprint, records) VALUES (?, ?, ?)",
-            [progress.name, progress.fingerprint, last + 1])
+            [progress.name, progress.fingerprint, count])
     }
 
     /// Removes the record of a complete import, so that the next one reads everything.

@@ -48,6 +48,10 @@ struct ImportMachine {
     // The batch.
     /// The records that are staged, by their numbers in the input.
     var stagedRecords: [Int] = []
+    /// The first so many of them refer to records that did not come yet, and wait for these.
+    var waitingCount = 0
+    /// The bytes that those take.
+    var waitingByteCount = 0
     var batchSize: Int
     /// The records that earlier runs imported.
     var resumedCount = 0
@@ -173,7 +177,11 @@ struct ImportMachine {
         }
         stagedRecords.append(recordIndex)
         recordIndex += 1
-        if stagedRecords.count >= batchSize || stagedByteCount >= options.maximumBatchByteCount { try writeBatch() }
+        if stagedRecords.count - waitingCount >= batchSize
+            || stagedByteCount - waitingByteCount >= options.maximumBatchByteCount
+        {
+            try writeBatch()
+        }
     }
 
     var stagedByteCount: Int { nodes.reduce(arena.count) { $0 + $1.rows.count * $1.rows.rowByteCount } }
@@ -401,7 +409,7 @@ struct ImportMachine {
                     .missingMember, "expected records, found none", path: StreamPath(options.rootPath.map { .key($0) }))
             )
         }
-        try writeBatch()
+        try writeBatch(isLast: true)
         try removeProgress()
         report.recordCount = recordIndex
         report.resumedCount = min(resumedCount, recordIndex)

@@ -84,6 +84,13 @@ final class ImportArena {
         unsafe base = .allocate(byteCount: capacity, alignment: 16)
     }
 
+    /// Exchanges what two arenas hold.
+    func exchange(with other: ImportArena) {
+        unsafe swap(&base, &other.base)
+        swap(&count, &other.count)
+        swap(&capacity, &other.capacity)
+    }
+
     /// The bytes of a text or blob.
     func bytes(of cell: ImportCell) -> UnsafeRawBufferPointer {
         // SAFETY: the cell was made by `append`, and what it made is not truncated while cells refer to it.
@@ -178,6 +185,13 @@ final class ImportRows {
 
     /// Forgets the rows from a number on.
     func truncate(to newCount: Int) { count = newCount }
+
+    /// Moves a row to an earlier place.
+    func move(_ row: Int, to place: Int) {
+        guard row != place else { return }
+        self[header: place] = self[header: row]
+        for slot in 0..<slotCount { self[place, slot] = self[row, slot] }
+    }
 
     /// The bytes that a row takes, without its text.
     var rowByteCount: Int { slotCount * MemoryLayout<ImportCell>.stride + MemoryLayout<Header>.stride }

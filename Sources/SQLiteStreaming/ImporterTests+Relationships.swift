@@ -15,6 +15,7 @@ extension ImportRelationshipTests: SelfTesting {
             "testRefersToGeneratedKeys": testRefersToGeneratedKeys,
             "testTakesBareKeys": testTakesBareKeys,
             "testResolvesReferencesWithinABatch": testResolvesReferencesWithinABatch,
+            "testWaitsForReferencesAcrossBatches": testWaitsForReferencesAcrossBatches,
             "testNestsDeeply": testNestsDeeply,
             "testCreatesTables": testCreatesTables,
             "testRefusesOtherSchemas": testRefusesOtherSchemas,
@@ -162,6 +163,67 @@ extension ImportRelationshipTests: SelfTesting {
             [["id": 6, "up": 7], ["id": 7, "up": 6], ["id": 9, "a": "ok", "up": 6], ["id": 10, "up": 9]], table,
             connection)
         expectEqual(circle.insertedCount, 4, "a circle alone")
+    }
+
+    private static func testWaitsForReferencesAcrossBatches() throws {
+        let schema = """
+            CREATE TABLE node (id INTEGER PRIMARY KEY, up INTEGER REFERENCES node (id), a TEXT NOT NULL, t INTEGER REFERENCES tag);
+            CREATE TABLE leaf (k TEXT PRIMARY KEY, node INTEGER REFERENCES node (id));
+            CREATE TABLE tag (n INTEGER PRIMARY KEY, name TEXT UNIQUE);
+            """
+        let table = ImportTable(
+            "node", uniqueKey: ["id"], columns: [.integer("id"), .integer("up"), .text("a")],
+            relationships: [
+                .toMany(
+                    "leaves", ImportTable("leaf", uniqueKey: ["k"], columns: [.text("k")]), foreignKey: ["node"],
+                    policy: .replace),
+                .toOne(
+                    "tag", ImportTable("tag", uniqueKey: ["name"], columns: [.text("name")]), foreignKey: ["t"],
+                    references: ["n"]),
+            ])
+        // Each refers to one that comes seven later; the last ones to the first.
+        let records = (0..<40 as Range<Int64>).map { number in
+            ImportSample.record([
+                ("leaves", .array((0..<(number % 3)).map { .text("leaf \(number) \($0)") })), ("id", .integer(number)),
+                ("up", .integer((number + 7) % 40)), ("a", .text("text of \(number)")),
+                ("tag", .text("tag \(number % 5)")),
+            ])
+        }
+        var results: Set<String> = []
+        for size in [1, 2, 5, 64] {
+            let file = try TemporaryDatabase()
+            let connection = try ImportFixture.connection(file, schema)
+            var options = ImportOptions(
+                batchSize: size, adaptsBatchSize: false, progress: ImportOptions.Progress(name: "n", fingerprint: "f"))
+            do {
+                var importer = try Importer(table, into: connection, options: options)
+                try importer.beginArray()
+                for record in records.prefix(30) { try record.send(to: &importer) }
+            }
+            // None is there before those it refers to, and progress does not pass those that wait.
+            expectEqual(try connection.value("SELECT count(*) FROM node"), 0, "rows by \(size)")
+            let progress = try ImportFixture.rows("SELECT records FROM import_progress", connection)
+            expectEqual(progress, size < 64 ? "0" : "", "progress by \(size)")
+            let report = try ImportFixture.run(.array(records), table, connection, options)
+            expectEqual(report.tables["node"], ImportReport.Counts(inserted: 40), "nodes by \(size)")
+            results.insert(
+                try ImportFixture.rows(
+                    """
+                    SELECT id, up, a, name, (SELECT group_concat(k) FROM leaf WHERE node = id ORDER BY k) FROM node
+                    JOIN tag ON n = t ORDER BY id
+                    """, connection))
+            expectEqual(try ImportFixture.rows("PRAGMA foreign_key_check", connection), "", "foreign keys by \(size)")
+            // One that refers to nothing fails at the end, and only that.
+            options.progress = nil
+            let error = expectThrows(StreamError.self, "a reference to nothing") {
+                _ = try ImportFixture.run(
+                    [["id": 50, "up": 51, "a": "x"], ["id": 60, "a": "y", "up": 1]], table, connection, options)
+            }
+            expectEqual(error?.path?.description, "$[0]", "path")
+            expectEqual(error?.sqliteError?.extendedCode, .constraintForeignKey, "code")
+            expectEqual(try connection.value("SELECT count(*) FROM node WHERE id > 40"), 1, "rows beside it by \(size)")
+        }
+        expectEqual(results.count, 1, "different results")
     }
 
     private static func testNestsDeeply() throws {

@@ -74,7 +74,7 @@ let package = Package(
             path: "Tests/SQLiteWorker"),
         .testTarget(
             name: "SQLiteDurabilityTests",
-            dependencies: ["JSONStreaming", "PlistStreaming", "SQLiteStreaming", "SQLiteWorker"]),
+            dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming", "SQLiteWorker"]),
         .testTarget(
             name: "SQLiteTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming"]),
         .testTarget(name: "TestloggerTests", dependencies: ["testlogger"], exclude: ["Goldens"]),

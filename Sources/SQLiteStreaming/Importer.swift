@@ -14,13 +14,15 @@ import PlistStreaming
 ///
 /// The stream is an array of dictionaries, one dictionary, or a sequence of dictionaries, as in JSON lines. Records are
 /// staged in memory and written in batches, each of which is atomic: a transaction, or a savepoint when the caller has one
-/// open. Nothing else of the input is held. For each batch and table one statement finds the rows that are there and
-/// compares them, one inserts the others from a virtual table over the staged records, and each row that differs is
-/// updated. So importing the same records again reads and writes nothing, and an import that was killed is run again, or
-/// goes on where it was when ``ImportOptions/progress`` names it.
+/// open. Nothing else of the input is held. For each batch and table one upsert reads the staged records as a virtual table,
+/// inserts those that are new and updates those that differ. Where an upsert would do more than that, as in tables with
+/// triggers, one statement finds the rows that are there and compares them, one inserts the others, and each row that differs
+/// is updated. So importing the same records again writes nothing, and an import that was killed is run again, or goes on
+/// where it was when ``ImportOptions/progress`` names it.
 ///
 /// Records of one key within the input count as if they came one after another: the later one updates the earlier one.
-/// Foreign keys are checked at the end of each batch, so that within one records may come in any order.
+/// Foreign keys are checked at the end of each batch, so that within one records may come in any order. A record that refers
+/// to one of a later batch waits for it, and is written at the end; it fails when what it refers to does not come.
 ///
 /// Sources: the articles on importing JSON with unique constraints (batches of 256, one look-up a batch, upsert);
 /// https://sqlite.org/vtab.html

@@ -127,6 +127,7 @@ extension ImporterTests: SelfTesting {
             "testInsertsRelatesAndReports": testInsertsRelatesAndReports,
             "testWritesNothingTheSecondTime": testWritesNothingTheSecondTime,
             "testUpdatesWhatDiffersOnly": testUpdatesWhatDiffersOnly,
+            "testSeesEveryDifference": testSeesEveryDifference,
             "testTellsMissingFromNull": testTellsMissingFromNull,
             "testTreatsRepeatedRecordsAsOneAfterAnother": testTreatsRepeatedRecordsAsOneAfterAnother,
             "testGivesOneResultWithEveryBatchSize": testGivesOneResultWithEveryBatchSize,
@@ -190,6 +191,31 @@ extension ImporterTests: SelfTesting {
         expectEqual(report.tables["person"], ImportReport.Counts(inserted: 1, updated: 1, unchanged: 1), "people")
         expectEqual(report.tables["phone"], ImportReport.Counts(updated: 2), "phones")
         expectEqual(try ImportFixture.rows("SELECT what FROM log", connection), "1", "updated rows")
+    }
+
+    private static func testSeesEveryDifference() throws {
+        for trigger in ["", "CREATE TRIGGER a AFTER DELETE ON t BEGIN SELECT 1; END"] {
+            let file = try TemporaryDatabase()
+            let connection = try ImportFixture.connection(
+                file, "CREATE TABLE t (k INTEGER PRIMARY KEY, a TEXT COLLATE NOCASE, b BLOB, r REAL, x);" + trigger)
+            let table = ImportTable(
+                "t", uniqueKey: ["k"], columns: [.integer("k"), .text("a"), .blob("b"), .real("r"), .any("x")])
+            let values: [[(String, ImportSample)]] = [
+                [("a", "a")], [("a", "A")], [("a", nil)], [("a", "")], [("a", "é")], [("a", "e\u{301}")],
+                [("b", .data([]))], [("b", .data([0]))], [("b", .data([0, 0]))], [("r", 0.1)],
+                [("r", 0.30000000000000004)],
+                [("r", nil)], [("x", "1")], [("x", 1)], [("x", .data([0x31]))], [("x", nil)], [("x", .integer(.max))],
+                [("x", .integer(.max - 1))],
+            ]
+            _ = try ImportFixture.run([["k": 1]], table, connection)
+            for (index, value) in values.enumerated() {
+                let record = ImportSample.array([.record([("k", 1)] + value)])
+                let first = try ImportFixture.run(record, table, connection).tables["t"]
+                expectEqual(first, ImportReport.Counts(updated: 1), "value \(index) \(trigger)")
+                let second = try ImportFixture.run(record, table, connection).tables["t"]
+                expectEqual(second, ImportReport.Counts(unchanged: 1), "value \(index) again \(trigger)")
+            }
+        }
     }
 
     private static func testTellsMissingFromNull() throws {

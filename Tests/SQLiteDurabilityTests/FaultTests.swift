@@ -3,6 +3,7 @@
 
 import Foundation
 import JSONStreaming
+import PlistBuilding
 import PlistStreaming
 import SQLiteStreaming
 import Testing
@@ -52,6 +53,11 @@ final class SmallDisk {
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw CocoaError(.fileWriteNoPermission) }
     }
+}
+
+/// A row of a bulk insert.
+struct BulkRow: StreamObject {
+    var a = ""
 }
 
 @Suite struct FaultTests {
@@ -140,19 +146,16 @@ final class SmallDisk {
     func fullDiskUndoesABulkInsert() throws {
         let disk = try SmallDisk(kibibytes: 512)
         let connection = try open(disk.path("bulk.sqlite"))
-        try connection.execute("CREATE TABLE bulk (a TEXT); INSERT INTO bulk VALUES ('first')")
+        let table = try SQLiteTable<BulkRow>(connection, "bulk")
+        try table.insert([BulkRow(a: "first")])
         let error = #expect(throws: SQLiteError.self) {
-            try connection.transaction {
-                for number in 0..<20_000 {
-                    try connection.run("INSERT INTO bulk VALUES (?)", ["a row with number \(number)"])
-                }
-            }
+            try table.insert((0..<20_000).map { BulkRow(a: "a row with number \($0)") })
         }
         #expect(error?.code == .full)
         #expect(!connection.isInTransaction)
         #expect(try connection.value("SELECT count(*) FROM bulk") == 1)
         #expect(try connection.value("PRAGMA integrity_check") == "ok")
-        try connection.run("INSERT INTO bulk VALUES ('second')")
+        try table.insert([BulkRow(a: "second")])
     }
 
     @Test(.enabled(if: SmallDisk.isAvailable, "a read-only file system needs root"))

@@ -56,33 +56,61 @@ enum TextCheck {
         return true
     }
 
+    /// Whether bytes are ASCII.
+    @inline(__always)  // PERF: SQLite/reading; once a text.
+    static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let count = bytes.count
+        var offset = 0
+        var bits: UInt64 = 0
+        // SAFETY: see isUTF8.
+        while offset &+ 8 <= count {
+            bits |= unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            offset &+= 8
+        }
+        if count >= 8 {
+            bits |= unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+        } else {
+            while offset < count {
+                bits |= unsafe UInt64(bytes.load(fromByteOffset: offset, as: UInt8.self))
+                offset &+= 1
+            }
+        }
+        return bits & 0x8080_8080_8080_8080 == 0
+    }
+
     // SPEC: The Unicode Standard, table 3-7, well-formed UTF-8 byte sequences.
-    /// The plain check, from an offset at which a character begins.
+    /// The check of any text, from an offset at which a character begins.
     @inline(never)
     private static func isUTF8(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Bool {
+        let count = bytes.count
         var offset = start
-        while offset < bytes.count {
-            let lead = unsafe bytes[offset]
-            let (length, second): (Int, ClosedRange<UInt8>)
-            switch lead {
-            case 0x00...0x7F: (length, second) = (1, 0x80...0xBF)
-            case 0xC2...0xDF: (length, second) = (2, 0x80...0xBF)
-            case 0xE0: (length, second) = (3, 0xA0...0xBF)
-            case 0xED: (length, second) = (3, 0x80...0x9F)
-            case 0xE1...0xEF: (length, second) = (3, 0x80...0xBF)
-            case 0xF0: (length, second) = (4, 0x90...0xBF)
-            case 0xF1...0xF3: (length, second) = (4, 0x80...0xBF)
-            case 0xF4: (length, second) = (4, 0x80...0x8F)
-            default: return false
-            }
-            guard offset + length <= bytes.count else { return false }
-            if length > 1 {
-                guard unsafe second.contains(bytes[offset + 1]) else { return false }
-                for next in stride(from: 2, to: length, by: 1) {
-                    guard unsafe bytes[offset + next] & 0xC0 == 0x80 else { return false }
+        // SAFETY: each byte is loaded below the count, which is compared with the length of the character first.
+        func load(_ offset: Int) -> UInt32 { unsafe UInt32(bytes.load(fromByteOffset: offset, as: UInt8.self)) }
+        while offset < count {
+            let lead = load(offset)
+            if lead < 0x80 {
+                offset &+= 1
+            } else if lead < 0xE0 {
+                guard lead >= 0xC2, offset &+ 1 < count, load(offset &+ 1) & 0xC0 == 0x80 else { return false }
+                offset &+= 2
+            } else if lead < 0xF0 {
+                guard offset &+ 2 < count else { return false }
+                let (second, third) = (load(offset &+ 1), load(offset &+ 2))
+                let scalar = (lead & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F
+                // Neither overlong nor a surrogate.
+                guard second & 0xC0 == 0x80, third & 0xC0 == 0x80, scalar >= 0x800, scalar & 0xF800 != 0xD800 else {
+                    return false
                 }
+                offset &+= 3
+            } else {
+                guard lead < 0xF5, offset &+ 3 < count else { return false }
+                let (second, third, fourth) = (load(offset &+ 1), load(offset &+ 2), load(offset &+ 3))
+                let scalar = (lead & 0x07) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6 | fourth & 0x3F
+                guard second & 0xC0 == 0x80, third & 0xC0 == 0x80, fourth & 0xC0 == 0x80, scalar >= 0x10000,
+                    scalar <= 0x10FFFF
+                else { return false }
+                offset &+= 4
             }
-            offset += length
         }
         return true
     }

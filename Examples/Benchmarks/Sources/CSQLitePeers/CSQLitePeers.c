@@ -101,7 +101,7 @@ uint64_t csqlitepeers_structures(const char *path) {
     return code == SQLITE_DONE ? sum : 0;
 }
 
-int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks) {
+int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks, int skips_equal) {
     sqlite3 *db = NULL;
     sqlite3_stmt *person = NULL, *phone = NULL;
     int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
@@ -115,14 +115,20 @@ int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks) {
     if (code == SQLITE_OK)
         code = sqlite3_prepare_v2(
             db,
-            "INSERT INTO persons (id, name, age) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name, "
-            "age = excluded.age",
+            skips_equal ? "INSERT INTO persons (id, name, age) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+                          "name = excluded.name, age = excluded.age WHERE name IS NOT excluded.name OR "
+                          "age IS NOT excluded.age"
+                        : "INSERT INTO persons (id, name, age) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+                          "name = excluded.name, age = excluded.age",
             -1, &person, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_prepare_v2(
             db,
-            "INSERT INTO phones (id, person, number) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-            "person = excluded.person, number = excluded.number",
+            skips_equal ? "INSERT INTO phones (id, person, number) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+                          "person = excluded.person, number = excluded.number WHERE person IS NOT excluded.person OR "
+                          "number IS NOT excluded.number"
+                        : "INSERT INTO phones (id, person, number) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+                          "person = excluded.person, number = excluded.number",
             -1, &phone, NULL);
     for (int64_t i = 0; code == SQLITE_OK && i < tasks->count; i++) {
         code = sqlite3_bind_int64(person, 1, tasks->ids[i]);

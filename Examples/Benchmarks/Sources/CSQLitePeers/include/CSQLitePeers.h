@@ -28,6 +28,7 @@ uint64_t csqlitepeers_sum(const char *path);
 uint64_t csqlitepeers_structures(const char *path);
 
 /// Inserts or updates persons, and a phone for each, by ON CONFLICT DO UPDATE, in one transaction.
-int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks);
+/// With skips_equal, rows that are equal to what is there are not written.
+int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks, int skips_equal);
 
 #endif

@@ -1,0 +1,298 @@
+// Putting rows into a table: values, objects, dictionaries, and the sink for messages.
+
+import CSQLite
+import PlistBuilding
+import PlistStreaming
+
+extension SQLiteTable {
+    // MARK: Rows in
+
+    /// Makes a sink that inserts dictionaries: those of a reader, of a query, or of anything else that sends messages.
+    ///
+    /// Values are checked as if the type were read from the same messages, and members that do not come get the values that
+    /// `init()` gives them, so that the rows are those that reading and inserting values would give.
+    public func makeWriter() throws(SQLiteError) -> SQLiteTableWriter {
+        var writer = try SQLiteTableWriter(
+            connection, table: name, members: members, options: options,
+            columns: members.columns.map { column in
+                // The plan knows what a small integer or an enumeration holds.
+                SQLiteTableWriter.Column(
+                    name: column.name, hasDefault: false, kind: column.kind, isChecked: column.storage == .other)
+            })
+        var defaults = makeBuffer()
+        do throws(StreamError) { try fill(&defaults, with: Row()) } catch { throw SQLiteError(error) }
+        writer.setDefaults(defaults)
+        return writer
+    }
+
+    private func makeBuffer() -> RowBuffer {
+        RowBuffer(
+            columnCount: members.columns.count, dateFormat: options.dateFormat, byteLimit: connection.limit(.length))
+    }
+
+    /// Appends the row of a value to a buffer.
+    private func fill(_ buffer: inout RowBuffer, with row: Row) throws(StreamError) {
+        buffer.beginRow()
+        var thrown: StreamError?
+        // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
+        unsafe withUnsafePointer(to: row) { address in
+            do throws(StreamError) {
+                for index in members.columns.indices {
+                    buffer.column = index
+                    do throws(StreamError) {
+                        try unsafe members.send(index, ofValueAt: UnsafeRawPointer(address), to: &buffer)
+                    } catch {
+                        throw error.located(at: StreamPath([.key(members.columns[index].name)]))
+                    }
+                }
+            } catch {
+                thrown = error
+            }
+        }
+        if let thrown { throw thrown }
+        buffer.endRow()
+    }
+
+    /// Inserts values, all or none, by the fastest way there is for so many.
+    ///
+    /// They are one transaction, or a savepoint when one is open. An id that is nil is chosen by SQLite; `insert(&rows)` reads
+    /// it back. A type that writes itself is asked to.
+    /// - Returns: How many rows were inserted, and which way was taken.
+    /// - Throws: The error of the first row that is refused, with its path, such as `$[3].title`.
+    @discardableResult
+    public func insert(_ rows: [Row]) throws(SQLiteError) -> SQLiteInsertReport {
+        guard !rows.isEmpty else { return SQLiteInsertReport() }
+        if Row.self is any StreamWritable.Type { return try insertMessages(of: rows) }
+        let inserter = try RowInserter(
+            connection, table: name, columns: columnNames, conflict: options.conflict, dateFormat: options.dateFormat)
+        let before = connection.totalChangeCount
+        try all { () throws(SQLiteError) in
+            do throws(RowInserter.Failure) {
+                if usesArray(rows.count) {
+                    try insertArray(rows, inserter)
+                } else {
+                    try insertBuffered(rows, inserter)
+                }
+            } catch {
+                throw located(error)
+            }
+        }
+        var report = SQLiteInsertReport()
+        report.rowCount = rows.count
+        report.changedRowCount = connection.totalChangeCount - before
+        report.path = inserter.path
+        return report
+    }
+
+    /// Inserts one value.
+    @discardableResult
+    public func insert(_ row: Row) throws(SQLiteError) -> SQLiteInsertReport { try insert([row]) }
+
+    /// Inserts a value and sets its id, when it is nil and SQLite chooses it.
+    public func insert(_ row: inout Row) throws(SQLiteError) {
+        var rows = [row]
+        try insert(&rows)
+        row = rows[0]
+    }
+
+    /// Inserts values, all or none, and sets the ids that are nil and that SQLite chooses.
+    ///
+    /// The ids are those of the row id column: one that is the whole primary key and holds integers. After an error, which is
+    /// that of ``insert(_:)``, no id is set.
+    @discardableResult
+    public func insert(_ rows: inout [Row]) throws(SQLiteError) -> SQLiteInsertReport {
+        guard let rowID = Self.rowIDColumn(members, primaryKey),
+            let index = columnNames.firstIndex(of: rowID), members.columns[index].isOptional
+        else { return try insert(rows as [Row]) }
+        let inserter = try RowInserter(
+            connection, table: name, columns: columnNames, conflict: options.conflict, dateFormat: options.dateFormat)
+        let before = connection.totalChangeCount
+        var ids: [Int64?] = []
+        try all { () throws(SQLiteError) in
+            var buffer = makeBuffer()
+            for (number, row) in rows.enumerated() {
+                do throws(StreamError) {
+                    buffer.removeAll()
+                    try fill(&buffer, with: row)
+                } catch {
+                    throw SQLiteError(error.under(.index(number)))
+                }
+                let isChosen = unsafe buffer.cells[index].kind == .null
+                let changes = connection.totalChangeCount
+                do throws(RowInserter.Failure) {
+                    try inserter.insert(buffer, by: .bindAndStep)
+                } catch {
+                    throw located(RowInserter.Failure(error: error.error, row: number, column: error.column))
+                }
+                ids.append(isChosen && connection.totalChangeCount > changes ? connection.lastInsertRowID : nil)
+            }
+        }
+        for (number, id) in ids.enumerated() {
+            guard let id else { continue }
+            try setInteger(id, index, of: &rows[number])
+        }
+        var report = SQLiteInsertReport()
+        report.rowCount = rows.count
+        report.changedRowCount = connection.totalChangeCount - before
+        report.path = rows.isEmpty ? .automatic : .bindAndStep
+        return report
+    }
+
+    private func setInteger(_ value: Int64, _ index: Int, of row: inout Row) throws(SQLiteError) {
+        var thrown: StreamError?
+        // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
+        unsafe withUnsafeMutablePointer(to: &row) { address in
+            do throws(StreamError) {
+                try unsafe members.setInteger(value, index, ofValueAt: UnsafeMutableRawPointer(address))
+            } catch {
+                thrown = error
+            }
+        }
+        if let thrown { throw SQLiteError(thrown) }
+    }
+
+    /// Inserts dictionaries, all or none, with the columns that each has.
+    @discardableResult
+    public func insert(dictionaries: [[String: (any SQLiteBindable)?]]) throws(SQLiteError) -> SQLiteInsertReport {
+        var writer = try makeWriter()
+        do throws(StreamError) {
+            try writer.beginArray()
+            for (number, dictionary) in dictionaries.enumerated() {
+                try writer.beginDictionary()
+                for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) {
+                    try key.withUTF8Span { (span) throws(StreamError) in try writer.writeKey(span) }
+                    let cell: SQLiteValue
+                    do throws(SQLiteError) {
+                        cell = try value?.sqliteValue ?? .null
+                    } catch {
+                        throw StreamError(
+                            .unrepresentable, error.message, path: StreamPath([.index(number), .key(key)]))
+                    }
+                    try writer.write(cell, isBool: value is Bool)
+                }
+                try writer.endDictionary()
+            }
+            try writer.endArray()
+            try writer.finish()
+        } catch {
+            throw SQLiteError(error)
+        }
+        return writer.report
+    }
+
+    private func insertMessages(of rows: [Row]) throws(SQLiteError) -> SQLiteInsertReport {
+        var writer = try makeWriter()
+        do throws(StreamError) {
+            try writer.write(
+                rows, options: WritingOptions(keyMapping: options.keyMapping, nilMembers: .writeNull))
+            try writer.finish()
+        } catch {
+            throw SQLiteError(error)
+        }
+        return writer.report
+    }
+
+    private func usesArray(_ count: Int) -> Bool {
+        switch options.insertPath {
+        case .virtualTable: true
+        case .automatic: count >= RowInserter.smallestBatch && RowInserter.hasVirtualTables
+        case .bindAndStep, .multiRowValues: false
+        }
+    }
+
+    private func insertArray(_ rows: [Row], _ inserter: RowInserter) throws(RowInserter.Failure) {
+        let columns = unsafe members.columns.map { unsafe SourceColumn(storage: $0.storage, offset: max(0, $0.offset)) }
+        // SAFETY: both arrays live longer than the closures, and SQLite keeps nothing of them.
+        try unsafe columns.withUnsafeBufferPointer { (columns) throws(RowInserter.Failure) in
+            try unsafe rows.withUnsafeBufferPointer { (values) throws(RowInserter.Failure) in
+                guard let first = values.baseAddress, let columns = columns.baseAddress else { return }
+                try unsafe inserter.insert(
+                    UnsafeRawPointer(first), count: values.count, columns: columns, of: members)
+            }
+        }
+    }
+
+    private func insertBuffered(_ rows: [Row], _ inserter: RowInserter) throws(RowInserter.Failure) {
+        var buffer = makeBuffer()
+        var first = 0
+        for (number, row) in rows.enumerated() {
+            do throws(StreamError) {
+                try fill(&buffer, with: row)
+            } catch {
+                throw RowInserter.Failure(error: SQLiteError(error), row: number, column: nil)
+            }
+            guard
+                buffer.rowCount >= options.batchRowCount || buffer.byteCount >= options.batchByteCount
+                    || number == rows.count - 1
+            else { continue }
+            do throws(RowInserter.Failure) {
+                try inserter.insert(buffer, by: options.insertPath)
+            } catch {
+                throw RowInserter.Failure(error: error.error, row: first + error.row, column: error.column)
+            }
+            buffer.removeAll()
+            first = number + 1
+        }
+    }
+
+    /// The error of a row, with its path.
+    private func located(_ failure: RowInserter.Failure) -> SQLiteError {
+        var steps: [StreamPath.Step] = [.index(failure.row)]
+        if let column = failure.column { steps.append(.key(columnNames[column])) }
+        if let error = failure.error.streamError {
+            return SQLiteError(
+                error.path == nil ? error.located(at: StreamPath(steps)) : error.under(.index(failure.row)))
+        }
+        let error = failure.error
+        return SQLiteError(
+            error.extendedCode, "\(StreamPath(steps)): \(error.message)", sql: error.sql, byteOffset: error.byteOffset)
+    }
+
+    /// Runs a closure as one transaction or savepoint.
+    private func all(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+        if connection.isInTransaction {
+            let savepoint = try connection.beginSavepoint()
+            do throws(SQLiteError) {
+                try body()
+                try savepoint.release()
+            } catch {
+                savepoint.rollBack()
+                throw error
+            }
+        } else {
+            try connection.begin(.immediate)
+            do throws(SQLiteError) {
+                try body()
+                try connection.commit()
+            } catch {
+                connection.rollBackIfOpen()
+                throw error
+            }
+        }
+    }
+}
+
+extension StreamError {
+    /// Returns this error with a step before its path.
+    func under(_ step: StreamPath.Step) -> StreamError {
+        StreamError(
+            kind, message, position: position, path: StreamPath([step] + (path?.steps ?? [])), cause: cause)
+    }
+}
+
+extension SQLiteTableWriter {
+    /// Sends a value of SQLite.
+    mutating func write(_ value: SQLiteValue, isBool: Bool) throws(StreamError) {
+        switch value {
+        case .null: try writeNull()
+        case .integer(let value): if isBool { try writeBool(value != 0) } else { try writeInteger(value) }
+        case .real(let value): try writeReal(value)
+        case .text(let value): try value.withUTF8Span { (span) throws(StreamError) in try writeString(span) }
+        case .blob(let value):
+            // SAFETY: the span does not leave the closure.
+            try unsafe value.withUnsafeBufferPointer { (buffer) throws(StreamError) in
+                try unsafe writeData(UnsafeRawBufferPointer(buffer).bytes)
+            }
+        }
+    }
+}

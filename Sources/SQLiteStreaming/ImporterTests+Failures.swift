@@ -106,7 +106,7 @@ extension ImportFailureTests: SelfTesting {
             file,
             """
             CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT UNIQUE, b INTEGER NOT NULL CHECK (b < 10));
-            CREATE TABLE c (k TEXT PRIMARY KEY, t INTEGER REFERENCES t);
+            CREATE TABLE c (k TEXT PRIMARY KEY CHECK (k <> 'bad'), t INTEGER REFERENCES t);
             CREATE TRIGGER r BEFORE INSERT ON t WHEN new.b = 7 BEGIN SELECT RAISE(ABORT, 'no sevens'); END;
             """)
         let table = ImportTable(
@@ -118,6 +118,8 @@ extension ImportFailureTests: SelfTesting {
             (["id": 2], .constraintNotNull, "NOT NULL constraint failed: t.b"),
             (["id": 2, "b": 1, "a": "x"], .constraintUnique, "UNIQUE constraint failed: t.a"),
             (["id": 2, "b": 7], SQLiteResultCode(rawValue: 1811), "no sevens"),
+            // The row itself is written before its child is refused, and counts for nothing.
+            (["id": 2, "b": 2, "c": ["good", "bad"]], .constraintCheck, "CHECK constraint failed: k <> 'bad'"),
         ]
         for (record, code, message) in rows {
             let payload: ImportSample = [["id": 1, "b": 1, "a": "x"], record, ["id": 3, "b": 3, "c": ["k"]]]

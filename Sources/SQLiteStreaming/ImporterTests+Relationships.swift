@@ -224,6 +224,23 @@ extension ImportRelationshipTests: SelfTesting {
             expectEqual(try connection.value("SELECT count(*) FROM node WHERE id > 40"), 1, "rows beside it by \(size)")
         }
         expectEqual(results.count, 1, "different results")
+
+        // Those that wait keep what is nested in them when their batch goes without them.
+        let file = try TemporaryDatabase()
+        let connection = try ImportFixture.connection(file, schema)
+        let report = try ImportFixture.run(
+            [
+                ["id": 1, "a": "1", "tag": "x", "leaves": ["1"]],
+                ["id": 2, "a": "2", "up": 9, "tag": "y", "leaves": ["2"]],
+                ["id": 3, "a": "3", "tag": "z", "leaves": ["3"]],
+                ["id": 4, "a": "4", "up": 9, "tag": "w", "leaves": ["4"]],
+                ["id": 9, "a": "9", "tag": "v", "leaves": ["9"]],
+            ], table, connection, ImportOptions(batchSize: 2, adaptsBatchSize: false))
+        expectEqual(report.insertedCount, 15, "inserted")
+        expectEqual(
+            try ImportFixture.rows(
+                "SELECT id, name, k FROM node JOIN tag ON n = t JOIN leaf ON node = id ORDER BY id", connection),
+            "1|x|1 2|y|2 3|z|3 4|w|4 9|v|9", "rows")
     }
 
     private static func testNestsDeeply() throws {

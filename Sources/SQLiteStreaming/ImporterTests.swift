@@ -230,6 +230,17 @@ extension ImporterTests: SelfTesting {
             try ImportFixture.rows("SELECT * FROM person", connection), "1|Ann|1.5|- 2|nobody|2.0|-", "missing")
         _ = try ImportFixture.run([["height": nil, "id": 1]], table, connection)
         expectEqual(try ImportFixture.rows("SELECT * FROM person WHERE id = 1", connection), "1|Ann|-|-", "null")
+        // Constraints hold for the row as it becomes, not for one of defaults.
+        try connection.execute(
+            """
+            CREATE TABLE t (k INTEGER PRIMARY KEY, a TEXT NOT NULL, b INTEGER DEFAULT 0, c INTEGER, CHECK (b >= c));
+            INSERT INTO t VALUES (1, 'a', 5, 1);
+            """)
+        let part = ImportTable(
+            "t", uniqueKey: ["k"], columns: [.integer("k"), .text("a"), .integer("b"), .integer("c")])
+        _ = try ImportFixture.run([["k": 1, "c": 3], ["k": 2, "a": "b", "b": 9, "c": 9]], part, connection)
+        _ = try ImportFixture.run([["k": 2, "c": 4, "a": "c"]], part, connection)
+        expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "1|a|5|3 2|c|9|4", "parts of rows")
     }
 
     private static func testTreatsRepeatedRecordsAsOneAfterAnother() throws {

@@ -69,6 +69,13 @@ let package = Package(
         .testTarget(
             name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming"]),
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
+        .executableTarget(
+            name: "SQLiteWorker",
+            dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming"],
+            path: "Tests/SQLiteWorker"),
+        .testTarget(
+            name: "SQLiteDurabilityTests",
+            dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming", "SQLiteWorker"]),
         .testTarget(
             name: "SQLiteTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming"]),
         .testTarget(name: "TestloggerTests", dependencies: ["testlogger"], exclude: ["Goldens"]),

@@ -19,6 +19,7 @@ let package = Package(
                 "CAllocations",
                 "CJSONPeers",
                 "CSQLitePeers",
+                "CSQLiteUpsert",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "JSONStreaming", package: "InClassTesting"),
                 .product(name: "PlistBuilding", package: "InClassTesting"),
@@ -28,6 +29,7 @@ let package = Package(
             ]
         ),
         .target(name: "CAllocations"),
+        .target(name: "CSQLiteUpsert", linkerSettings: [.linkedLibrary("sqlite3")]),
         .executableTarget(name: "FrameworkBenchmarks"),
         .target(
             name: "CJSONPeers", cxxSettings: [.define("NDEBUG")],

@@ -1,0 +1,202 @@
+// Imports into two related tables, cold (empty) and hot (everything is there), beside a loop in C that binds and steps
+// INSERT … ON CONFLICT DO UPDATE. Goals: as fast as the loop, and hot not much slower than cold.
+
+import CSQLiteUpsert
+import Foundation
+import JSONStreaming
+import PlistStreaming
+import SQLiteStreaming
+
+let sqliteImportSuite = Suite(name: "SQLiteImport") { scale in
+    let count = scale.amount(full: 100_000, smoke: 300)
+    var groups: [Group] = []
+    // Relaxed is without journal and without waiting for the disk; durable is what SQLite does unless told otherwise.
+    for (name, isRelaxed, isShuffled) in [
+        ("relaxed", true, false), ("durable", false, false), ("relaxed-shuffled", true, true),
+    ] {
+        let job = try ImportJob(count, isRelaxed: isRelaxed, isShuffled: isShuffled)
+        groups += ["cold", "hot-unchanged", "hot-changed"].map { job.group($0, name) }
+        groups += ["hot-unchanged", "hot-changed"].map { job.hotAndCold($0, name) }
+    }
+    return groups
+}
+
+/// An upsert in C failed.
+private struct PeerError: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// People with a phone each, as C has them and as JSON, in two versions of which all values but the keys differ.
+private final class ImportPayload {
+    let json: [UInt8]
+    private var strings: [[UnsafePointer<CChar>?]] = [[], [], []]
+    private var ids: [Int64] = []
+    private var heights: [Double] = []
+
+    init(_ count: Int, version: Int, isShuffled: Bool) {
+        // Shuffled, one place of two has a key from anywhere.
+        var order = Array(1...count)
+        var random = SeededGenerator(seed: 7)
+        if isShuffled {
+            for index in stride(from: 0, to: count - 1, by: 2) {
+                order.swapAt(index, Int(random.next() % UInt64(count)))
+            }
+        }
+        var text = "["
+        for (index, id) in order.enumerated() {
+            let (first, last) = ("Zoë \(id % 977) \(version)", "family name \(id) \(version)")
+            let number = "+49 \(id)-\(version)"
+            let height = 1 + Double(id % 100) / 128 + Double(version)
+            ids.append(Int64(id))
+            heights.append(height)
+            for (column, value) in [first, last, number].enumerated() {
+                strings[column].append(UnsafePointer(strdup(value)))
+            }
+            if index > 0 { text += "," }
+            text += "{\"id\":\(id),\"firstName\":\"\(first)\",\"lastName\":\"\(last)\",\"height\":\(height),"
+            text += "\"phones\":[{\"id\":\(id),\"number\":\"\(number)\"}]}"
+        }
+        json = Array((text + "]").utf8)
+    }
+
+    func upsert(into path: String, batch: Int, isRelaxed: Bool) throws {
+        let code = ids.withUnsafeBufferPointer { ids in
+            heights.withUnsafeBufferPointer { heights in
+                strings[0].withUnsafeBufferPointer { first in
+                    strings[1].withUnsafeBufferPointer { last in
+                        strings[2].withUnsafeBufferPointer { numbers in
+                            var people = csqliteupsert_people(
+                                count: Int64(ids.count), ids: ids.baseAddress, first_names: first.baseAddress,
+                                last_names: last.baseAddress, heights: heights.baseAddress, numbers: numbers.baseAddress
+                            )
+                            return csqliteupsert_run(path, &people, Int64(batch), isRelaxed ? 1 : 0)
+                        }
+                    }
+                }
+            }
+        }
+        guard code == 0 else { throw PeerError(description: "SQLite in C failed with \(code)") }
+    }
+}
+
+/// The ways to import, each with a database of its own.
+private final class ImportJob {
+    private let payloads: [ImportPayload]
+    private let directory: URL
+    private let isRelaxed: Bool
+    private let count: Int
+
+    private static let people = ImportTable(
+        "person", uniqueKey: ["id"],
+        columns: [
+            .integer("id"), .text("first_name", from: "firstName"), .text("last_name", from: "lastName"),
+            .real("height"),
+        ],
+        relationships: [
+            .toMany(
+                "phones", ImportTable("phone", uniqueKey: ["id"], columns: [.integer("id"), .text("number")]),
+                foreignKey: ["person_id"])
+        ])
+
+    init(_ count: Int, isRelaxed: Bool, isShuffled: Bool) throws {
+        self.count = count
+        self.isRelaxed = isRelaxed
+        payloads = (0..<2).map { ImportPayload(count, version: $0, isShuffled: isShuffled) }
+        directory = FileManager.default.temporaryDirectory.appending(path: "import-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: directory) }
+
+    private func connection(_ path: String) throws -> SQLiteConnection {
+        try SQLiteConnection(
+            path: path,
+            options: SQLiteOptions(
+                access: .create, journalMode: isRelaxed ? .off : nil, synchronization: isRelaxed ? .off : nil))
+    }
+
+    private func makeEmpty(_ name: String) throws -> String {
+        let path = directory.appending(path: name).path
+        try? FileManager.default.removeItem(atPath: path)
+        try connection(path).execute(
+            """
+            CREATE TABLE person (id INTEGER PRIMARY KEY, first_name TEXT NOT NULL, last_name TEXT NOT NULL, height REAL);
+            CREATE TABLE phone (id INTEGER PRIMARY KEY, number TEXT NOT NULL, person_id INTEGER REFERENCES person (id));
+            CREATE INDEX phone_person ON phone (person_id);
+            """)
+        return path
+    }
+
+    private func run(_ way: Way, _ payload: ImportPayload, _ path: String) throws {
+        switch way {
+        case .importer:
+            var importer = try Importer(Self.people, into: try connection(path))
+            try importer.readJSON(payload.json)
+            try importer.finish()
+        case .c: try payload.upsert(into: path, batch: 0, isRelaxed: isRelaxed)
+        case .cInBatches: try payload.upsert(into: path, batch: 256, isRelaxed: isRelaxed)
+        }
+    }
+
+    private enum Way: String, CaseIterable {
+        case importer = "Importer, from JSON"
+        case c = "C, one transaction"
+        case cInBatches = "C, batches of 256"
+    }
+
+    /// Everything that a database holds, in one number.
+    private func checksum(_ path: String) throws -> UInt64 {
+        let sum = try connection(path).value(
+            """
+            SELECT (SELECT sum(id * length(first_name || last_name) + cast(height * 128 as integer)) FROM person)
+                + (SELECT sum(p.id * length(number) + person_id) FROM phone p JOIN person q ON q.id = person_id)
+            """)
+        guard case .integer(let value)? = sum else { return 0 }
+        return UInt64(bitPattern: value)
+    }
+
+    /// The import of a kind in one way; the whole content is checked in the runs before those that are timed.
+    private func work(_ kind: String, _ way: Way) -> () throws -> UInt64 {
+        let name = "\(kind)-\(way.rawValue.filter(\.isLetter)).sqlite"
+        var (path, round, checked) = ("", 0, UInt64(0))
+        return { [self] in
+            if kind == "cold" {
+                path = try makeEmpty(name)
+            } else if path.isEmpty {
+                path = try makeEmpty(name)
+                try run(.c, payloads[0], path)
+            }
+            round += 1
+            try run(way, payloads[kind == "hot-changed" ? round % 2 : 0], path)
+            // `measure` runs a case twice before it times it, and compares what the second run gives between the ways.
+            if round == 2 {
+                checked = try checksum(path)
+                guard checked != 0 else { throw PeerError(description: "the tables of \(name) are empty") }
+            }
+            return checked
+        }
+    }
+
+    func group(_ kind: String, _ name: String) -> Group {
+        Group(
+            name: "\(kind)/\(name)", work: Work(count: count * 2, unit: "row"),
+            cases: Way.allCases.map { way in
+                let isOurs = way == .importer
+                return Case(
+                    name: way.rawValue, peer: isOurs ? Way.c.rawValue : nil, goal: isOurs ? 0.95 : nil,
+                    run: work(kind, way))
+            })
+    }
+
+    /// Hot beside cold, each of the importer: 1 / 1.3 is owed.
+    func hotAndCold(_ kind: String, _ name: String) -> Group {
+        // The two end with different content, which the other groups check.
+        let (hot, cold) = (work(kind, .importer), work("cold", .importer))
+        return Group(
+            name: "\(kind)-to-cold/\(name)", work: Work(count: count * 2, unit: "row"),
+            cases: [
+                Case(name: kind, peer: "cold", goal: 1 / 1.3) { try hot() == 0 ? 1 : 0 },
+                Case(name: "cold") { try cold() == 0 ? 1 : 0 },
+            ])
+    }
+}

@@ -1,0 +1,222 @@
+// Writes the staged rows of one table. Mostly one upsert does it all, counting what it finds. Where an upsert would do more
+// than that, one statement finds what is there, one inserts what is not, and one updates each row that differs.
+
+import CSQLite
+import PlistStreaming
+
+/// The statements for rows that have values in the same slots.
+@safe
+final class ImportStatements {
+    /// Inserts or updates, and leaves alone what is the same; nil where it must not be used.
+    let upsert: SQLiteStatement?
+    let lookUp: SQLiteStatement
+    let insert: SQLiteStatement
+    /// nil when there is nothing but the key.
+    let update: SQLiteStatement?
+    /// nil when nothing is read back.
+    let readBack: SQLiteStatement?
+    let updateSlots: [Int]
+
+    init(_ node: ImportNode, module: ImportRowsModule, mask: UInt64) throws(SQLiteError) {
+        let (table, connection) = (ImportSchema.quoted(node.table.name), node.connection)
+        let storedCount = node.slotNames.count - node.readBackSlots.count
+        let slots = (0..<storedCount).filter { mask & 1 << UInt64($0) != 0 }
+        updateSlots = slots.filter { !node.keySlots.contains($0) }
+        func name(_ slot: Int) -> String { ImportSchema.quoted(node.slotNames[slot]) }
+        // The planner is told to begin with the staged rows. Columns may compare text without case; imports do not.
+        let match = node.keySlots.map { "t.\(name($0)) = s.c\($0)" }.joined(separator: " AND ")
+        let join = "FROM \(module.name) AS s CROSS JOIN \(table) AS t ON \(match)"
+        let isSame = updateSlots.map { "t.\(name($0)) IS s.c\($0) COLLATE BINARY" }.joined(separator: " AND ")
+        let extra = node.readBackSlots.map { ", t.\(name($0))" }.joined()
+        lookUp = try connection.prepare("SELECT s.r, \(isSame.isEmpty ? "1" : isSame)\(extra) \(join)")
+        // OR FAIL needs no copy of the pages that the statement changes; on an error the whole batch is undone anyway.
+        let insertion =
+            "INSERT OR FAIL INTO \(table) AS t (\(slots.map(name).joined(separator: ", "))) "
+            + "SELECT \(slots.map { "c\($0)" }.joined(separator: ", ")) FROM \(module.name)"
+        insert = try connection.prepare(insertion)
+        if node.readBackSlots.isEmpty, !updateSlots.isEmpty,
+            node.traits.allowUpserts(of: slots.map { node.slotNames[$0] })
+        {
+            let changes = updateSlots.map { "\(name($0)) = excluded.\(name($0))" }.joined(separator: ", ")
+            let differs = updateSlots.map { "t.\(name($0)) IS NOT excluded.\(name($0)) COLLATE BINARY" }
+            upsert = try connection.prepare(
+                insertion + " WHERE true ON CONFLICT (\(node.keySlots.map(name).joined(separator: ", "))) "
+                    + "DO UPDATE SET \(changes) WHERE \(module.differsFunction)(\(differs.joined(separator: " OR ")))")
+        } else {
+            upsert = nil
+        }
+        if updateSlots.isEmpty {
+            update = nil
+        } else {
+            let changes = updateSlots.map { "\(name($0)) = ?" }.joined(separator: ", ")
+            let key = node.keySlots.map { "\(name($0)) = ?" }.joined(separator: " AND ")
+            update = try connection.prepare("UPDATE OR FAIL \(table) SET \(changes) WHERE \(key)")
+        }
+        readBack = node.readBackSlots.isEmpty ? nil : try connection.prepare("SELECT s.r, 1\(extra) \(join)")
+    }
+}
+
+extension ImportNode {
+    /// The most sets of columns whose statements are kept.
+    private static let statementLimit = 64
+
+    /// The rows of some records of the batch.
+    func range(of records: Range<Int>) -> Range<Int> {
+        firstRow(of: records.lowerBound)..<firstRow(of: records.upperBound)
+    }
+
+    private func firstRow(of record: Int) -> Int {
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if Int(rows[header: middle].record) < record { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Writes rows in their order: those with one key after another, as if each were written alone.
+    func write(_ range: Range<Int>) throws(SQLiteError) {
+        keyTable.reset(for: range.count)
+        hasRepeatedKeys = false
+        var start = range.lowerBound
+        for row in range {
+            rows[header: row].state = .missing
+            for slot in readBackSlots { rows[row, slot] = .absent }
+            guard let other = keyTable.insert(row, of: rows, slots: keySlots) else { continue }
+            hasRepeatedKeys = true
+            guard other >= start else { continue }
+            try writeDistinct(start..<row)
+            start = row
+        }
+        if start < range.upperBound { try writeDistinct(start..<range.upperBound) }
+    }
+
+    /// Writes rows with different keys.
+    private func writeDistinct(_ range: Range<Int>) throws(SQLiteError) {
+        var masks: [UInt64] = []
+        var last: UInt64?
+        for row in range {
+            let mask = rows[header: row].mask
+            guard mask != last else { continue }
+            last = mask
+            if !masks.contains(mask) { masks.append(mask) }
+        }
+        for mask in masks { try writeDistinct(range, mask: mask, isWhole: masks.count == 1) }
+    }
+
+    private func writeDistinct(_ range: Range<Int>, mask: UInt64, isWhole: Bool) throws(SQLiteError) {
+        let statements = try statements(for: mask)
+        rows.window = ImportRows.Window(range: range, mask: isWhole ? nil : mask)
+        statementCount += 1
+        if let upsert = statements.upsert {
+            let count = isWhole ? range.count : range.count { rows[header: $0].mask == mask }
+            rows.found = (0, 0)
+            try upsert.runBound()
+            counts.inserted += count - rows.found.all
+            counts.updated += rows.found.changed
+            counts.unchanged += rows.found.all - rows.found.changed
+            return
+        }
+        var (foundCount, changedCount) = (0, 0)
+        try read(statements.lookUp) { row, isSame in
+            rows[header: row].state = isSame ? .unchanged : .changed
+            foundCount += 1
+            if !isSame { changedCount += 1 }
+        }
+        counts.unchanged += foundCount - changedCount
+        if changedCount > 0, let update = statements.update {
+            for row in range where rows[header: row].state == .changed && (isWhole || rows[header: row].mask == mask) {
+                try run(update, binding: rows, row: row, slots: statements.updateSlots, keySlots)
+                counts.updated += 1
+            }
+            update.clearBindings()
+        }
+        guard isWhole ? foundCount < range.count : true else { return }
+        rows.window.state = .missing
+        statementCount += 1
+        counts.inserted += try statements.insert.runBound()
+        if let readBack = statements.readBack {
+            statementCount += 1
+            try read(readBack) { _, _ in }
+        }
+    }
+
+    private func statements(for mask: UInt64) throws(SQLiteError) -> ImportStatements {
+        if let found = statements[mask] { return found }
+        guard let module else { throw Self.refusal("the import has ended") }
+        if statements.count >= Self.statementLimit { statements = [:] }
+        let made = try ImportStatements(self, module: module, mask: mask)
+        statements[mask] = made
+        return made
+    }
+
+    /// Steps through the rows of a look-up, and keeps the columns that are read back.
+    private func read(_ statement: SQLiteStatement, _ body: (Int, Bool) -> Void) throws(SQLiteError) {
+        // Text and blobs may move the arena, which the statement reads from: they are kept for later.
+        var later: [(row: Int, slot: Int, value: SQLiteValue)] = []
+        while try statement.step() {
+            let row = Int(statement.integer(at: 0))
+            body(row, statement.integer(at: 1) != 0)
+            for (index, slot) in readBackSlots.enumerated() {
+                if statement.type(at: 2 + index) == .integer {
+                    rows[row, slot] = .integer(statement.integer(at: 2 + index))
+                } else {
+                    later.append((row, slot, try statement.value(at: 2 + index)))
+                }
+            }
+        }
+        for (row, slot, value) in later { rows[row, slot] = rows.stage(value) }
+    }
+
+    /// Runs a statement with cells of a row as its parameters.
+    func run(
+        _ statement: SQLiteStatement, binding rows: ImportRows, row: Int, slots: [Int], _ moreSlots: [Int] = []
+    ) throws(SQLiteError) {
+        var index: Int32 = 0
+        for slot in slots {
+            index += 1
+            try statement.check(unsafe bind(rows[row, slot], of: rows, to: statement.handle, at: index))
+        }
+        for slot in moreSlots {
+            index += 1
+            try statement.check(unsafe bind(rows[row, slot], of: rows, to: statement.handle, at: index))
+        }
+        statementCount += 1
+        while try statement.step() {}
+    }
+
+    private func bind(_ cell: ImportCell, of rows: ImportRows, to handle: OpaquePointer, at index: Int32) -> Int32 {
+        // SAFETY: bytes stay where they are until the batch is written, and bindings are cleared before that ends.
+        switch cell.tag {
+        case .integer: return unsafe sqlite3_bind_int64(handle, index, cell.integer)
+        case .real: return unsafe sqlite3_bind_double(handle, index, cell.real)
+        case .text:
+            let bytes = unsafe rows.arena.bytes(of: cell)
+            let address = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self) ?? emptyText
+            return unsafe sqlite3_bind_text64(handle, index, address, UInt64(bytes.count), nil, UInt8(SQLITE_UTF8))
+        case .blob:
+            let bytes = unsafe rows.arena.bytes(of: cell)
+            let address = unsafe bytes.baseAddress ?? UnsafeRawPointer(emptyText)
+            return unsafe sqlite3_bind_blob64(handle, index, address, UInt64(bytes.count), nil)
+        case .absent, .null, .link: return unsafe sqlite3_bind_null(handle, index)
+        }
+    }
+}
+
+extension ImportRows {
+    /// Makes a cell of a value.
+    func stage(_ value: SQLiteValue) -> ImportCell {
+        switch value {
+        case .null: .null
+        case .integer(let value): .integer(value)
+        case .real(let value): .real(value)
+        case .text(let value): stage(Array(value.utf8), .text)
+        case .blob(let value): stage(value, .blob)
+        }
+    }
+
+    private func stage(_ bytes: [UInt8], _ tag: ImportCell.Tag) -> ImportCell {
+        let offset = unsafe bytes.withUnsafeBytes { unsafe arena.append($0) }
+        return ImportCell(bits: UInt64(offset), length: UInt32(bytes.count), tag: tag)
+    }
+}

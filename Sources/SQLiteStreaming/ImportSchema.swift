@@ -1,0 +1,226 @@
+// The tables of an import in the database: whether they are as declared, and the SQL that creates them.
+
+import PlistStreaming
+
+/// Checks and creates the tables of an import.
+enum ImportSchema {
+    /// A name in SQL.
+    static func quoted(_ name: String) -> String {
+        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+
+    static func list(_ names: [String]) -> String { names.map(quoted).joined(separator: ", ") }
+
+    // MARK: Checking
+
+    /// The type affinities of columns.
+    private enum Affinity: String {
+        case integer, text, blob, real, numeric
+
+        // SPEC: https://sqlite.org/datatype3.html section 3.1.
+        init(declaredType: String) {
+            let type = declaredType.uppercased()
+            self =
+                if type.contains("INT") {
+                    .integer
+                } else if ["CHAR", "CLOB", "TEXT"].contains(where: { type.contains($0) }) {
+                    .text
+                } else if type.isEmpty || type.contains("BLOB") {
+                    .blob
+                } else if ["REAL", "FLOA", "DOUB"].contains(where: { type.contains($0) }) {
+                    .real
+                } else {
+                    .numeric
+                }
+        }
+
+        /// Whether a column keeps values as they are, so that comparing finds them again.
+        func keeps(_ type: ImportColumn.ValueType) -> Bool {
+            switch type {
+            case .integer, .boolean: self != .text && self != .real
+            case .real, .date(.secondsSince1970), .date(.secondsSince2001): self != .text
+            case .text: self == .text || self == .blob
+            case .date(.text): self != .real && self != .integer
+            case .blob: true
+            case .any: self == .blob
+            }
+        }
+    }
+
+    /// What of a table decides how rows are put into it.
+    struct Traits {
+        /// Whether an upsert does something else than finding the row first: fires triggers, or takes a number for nothing.
+        var refusesUpserts = false
+        /// The columns, by lower-case name, that are NOT NULL and have no default.
+        var mandatoryColumns: Set<String> = []
+        /// All columns by lower-case name.
+        var columns: Set<String> = []
+        /// Whether it has CHECK constraints, which an upsert evaluates with defaults for columns that are not given.
+        var hasChecks = false
+
+        /// Whether one upsert may replace a look-up, an insert and updates for rows with values in some columns.
+        func allowUpserts(of names: [String]) -> Bool {
+            guard !refusesUpserts else { return false }
+            let missing = columns.subtracting(names.map { $0.lowercased() })
+            return missing.isDisjoint(with: mandatoryColumns) && (!hasChecks || missing.isEmpty)
+        }
+    }
+
+    /// Throws when a table is not as a node needs it; returns its traits.
+    static func check(_ node: ImportNode) throws(SQLiteError) -> Traits {
+        let (table, connection) = (node.table, node.connection)
+        let query = try connection.prepare("SELECT name, type, pk, \"notnull\", dflt_value FROM pragma_table_info(?)")
+        try query.bind([table.name])
+        var found: [(name: String, type: String, isPrimary: Bool)] = []
+        var traits = Traits()
+        while try query.step() {
+            let name = try query.text(at: 0) ?? ""
+            found.append((name, try query.text(at: 1) ?? "", query.integer(at: 2) > 0))
+            traits.columns.insert(name.lowercased())
+            if query.integer(at: 3) != 0, query.isNull(at: 4) { traits.mandatoryColumns.insert(name.lowercased()) }
+        }
+        guard !found.isEmpty else { throw SQLiteError(.schema, "there is no table \(table.name)") }
+        for (slot, name) in node.slotNames.enumerated() {
+            guard let column = found.first(where: { $0.name.lowercased() == name.lowercased() }) else {
+                throw SQLiteError(.schema, "the table \(table.name) has no column \(name)")
+            }
+            guard slot < table.columns.count else { continue }
+            let type = table.columns[slot].type
+            guard Affinity(declaredType: column.type).keeps(type) else {
+                throw SQLiteError(
+                    .schema, "the column \(table.name).\(name) of type '\(column.type)' would change \(words(type))")
+            }
+            guard type != .any || !node.keySlots.contains(slot) else {
+                throw SQLiteError(.schema, "the column \(table.name).\(name) of the unique key needs a type")
+            }
+        }
+        let key = Set(table.uniqueKey.map { $0.lowercased() })
+        let primary = found.filter(\.isPrimary)
+        let isRowID = primary.count == 1 && primary[0].type.uppercased() == "INTEGER"
+        let sql =
+            try connection.value(
+                "SELECT group_concat(sql) FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND type IN ('table', 'trigger')",
+                [table.name])?.text?.uppercased() ?? ""
+        traits.hasChecks = sql.contains("CHECK")
+        traits.refusesUpserts = sql.contains("TRIGGER") || sql.contains("AUTOINCREMENT")
+        if isRowID, key == [primary[0].name.lowercased()] { return traits }
+        if try hasUniqueIndex(on: key, of: table.name, connection) { return traits }
+        throw SQLiteError(
+            .schema,
+            "the table \(table.name) has no unique index of exactly (\(table.uniqueKey.joined(separator: ", "))) "
+                + "that compares text by its bytes")
+    }
+
+    private static func words(_ type: ImportColumn.ValueType) -> String {
+        switch type {
+        case .integer: "integers"
+        case .real: "reals"
+        case .text: "text"
+        case .blob: "blobs"
+        case .boolean: "Booleans"
+        case .date(let format): "dates as \(format)"
+        case .any: "some of the values that it is to keep as they are"
+        }
+    }
+
+    private static func hasUniqueIndex(
+        on key: Set<String>, of table: String, _ connection: SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        let indexes = try connection.prepare("SELECT name FROM pragma_index_list(?) WHERE \"unique\" AND NOT partial")
+        try indexes.bind([table])
+        while try indexes.step() {
+            let name = try indexes.text(at: 0) ?? ""
+            let columns = try connection.prepare("SELECT name, coll FROM pragma_index_xinfo(?) WHERE key")
+            try columns.bind([name])
+            var names = Set<String>()
+            var count = 0
+            while try columns.step() {
+                // Columns that are expressions have no name.
+                let column = try columns.text(at: 0)?.lowercased() ?? ""
+                if try columns.text(at: 1) == "BINARY" { names.insert(column) }
+                count += 1
+            }
+            if names == key && count == key.count { return true }
+        }
+        return false
+    }
+
+    // MARK: Creating
+
+    /// Creates the tables of a tree that do not exist.
+    static func create(_ table: ImportTable, in connection: SQLiteConnection) throws(SQLiteError) {
+        var made: [String] = []
+        for statement in statements(table, foreignKey: [], references: [], parent: nil, needs: []) {
+            if !made.contains(statement) { try connection.run(statement) }
+            made.append(statement)
+        }
+    }
+
+    private static func statements(
+        _ table: ImportTable, foreignKey: [String], references: [String], parent: ImportTable?, needs: [String]
+    ) -> [String] {
+        var result: [String] = []
+        var generated = needs
+        var constraints: [String] = []
+        var foreignKeys: [(columns: [String], references: [String], table: ImportTable)] = []
+        if let parent { foreignKeys.append((foreignKey, references, parent)) }
+        for relationship in table.relationships {
+            let other = relationship.isToOne ? relationship.table : table
+            let references = relationship.references.isEmpty ? other.uniqueKey : relationship.references
+            if relationship.isToOne {
+                let needs = references.filter { !other.uniqueKey.contains($0) }
+                result += statements(other, foreignKey: [], references: [], parent: nil, needs: needs)
+                foreignKeys.append((relationship.foreignKey, references, other))
+            } else {
+                generated += references.filter { !table.uniqueKey.contains($0) && !generated.contains($0) }
+            }
+        }
+        let isRowID =
+            generated.isEmpty && table.uniqueKey.count == 1
+            && table.columns.contains { $0.name == table.uniqueKey[0] && $0.type == .integer }
+        var lines = generated.map { "\(quoted($0)) INTEGER PRIMARY KEY" }
+        for column in table.columns {
+            var line = "\(quoted(column.name)) \(declaredType(column.type))"
+            if table.uniqueKey == [column.name], isRowID {
+                line += " PRIMARY KEY"
+            } else if column.isRequired || table.uniqueKey.contains(column.name) {
+                line += " NOT NULL"
+            }
+            lines.append(line)
+        }
+        for (columns, references, target) in foreignKeys {
+            for (column, reference) in zip(columns, references) {
+                let type = target.columns.first { $0.name == reference }.map { declaredType($0.type) } ?? "INTEGER"
+                lines.append("\(quoted(column)) \(type)" + (table.uniqueKey.contains(column) ? " NOT NULL" : ""))
+            }
+            constraints.append(
+                "FOREIGN KEY (\(list(columns))) REFERENCES \(quoted(target.name)) (\(list(references)))")
+        }
+        if !isRowID { lines.append("UNIQUE (\(list(table.uniqueKey)))") }
+        result.append(
+            "CREATE TABLE IF NOT EXISTS \(quoted(table.name)) (\((lines + constraints).joined(separator: ", ")))")
+        for (columns, _, _) in foreignKeys where Array(table.uniqueKey.prefix(columns.count)) != columns {
+            let name = ([table.name] + columns).joined(separator: "_") + "_index"
+            result.append(
+                "CREATE INDEX IF NOT EXISTS \(quoted(name)) ON \(quoted(table.name)) (\(list(columns)))")
+        }
+        for relationship in table.relationships where !relationship.isToOne {
+            let references = relationship.references.isEmpty ? table.uniqueKey : relationship.references
+            result += statements(
+                relationship.table, foreignKey: relationship.foreignKey, references: references, parent: table,
+                needs: [])
+        }
+        return result
+    }
+
+    private static func declaredType(_ type: ImportColumn.ValueType) -> String {
+        switch type {
+        case .integer: "INTEGER"
+        case .real, .date(.secondsSince1970), .date(.secondsSince2001): "REAL"
+        case .text: "TEXT"
+        case .blob, .any: "BLOB"
+        case .boolean: "BOOLEAN"
+        case .date(.text): "DATETIME"
+        }
+    }
+}

@@ -1,0 +1,173 @@
+// The program that the durability tests start, kill and race: one job for each first word of its command line.
+// It prints a line when it is ready and one for each transaction it committed, unbuffered.
+
+import JSONStreaming
+import PlistBuilding
+import PlistStreaming
+import SQLiteStreaming
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A row of the bulk insert: the transaction it belongs to, and its place there.
+struct Entry: StreamObject {
+    var batch = 0
+    var number = 0
+    var title = ""
+}
+
+@main
+enum SQLiteWorker {
+    static func main() {
+        let words = Array(CommandLine.arguments.dropFirst())
+        do {
+            switch (words.first, words.count) {
+            case ("insert", 5): try insert(words[1], mode: words[2], rows: number(words[3]), batches: number(words[4]))
+            case ("import", 5):
+                try importPeople(words[1], from: words[2], mode: words[3], resumes: words[4] == "progress")
+            case ("lock", 3): try lock(words[1], milliseconds: number(words[2]))
+            case ("write", 4): try write(words[1], writer: number(words[2]), seconds: number(words[3]))
+            case ("read", 3): try read(words[1], seconds: number(words[2]))
+            case ("check", 2): try check(words[1])
+            default: fail("unknown job \(words)")
+            }
+        } catch {
+            fail("\(error)")
+        }
+    }
+
+    static func number(_ word: String) -> Int { Int(word) ?? 0 }
+
+    static func fail(_ message: String) -> Never {
+        let line = "error: \(message)\n"
+        line.withCString { _ = put(2, $0, line.utf8.count) }
+        exit(1)
+    }
+
+    static func say(_ line: String) {
+        let line = line + "\n"
+        line.withCString { _ = put(1, $0, line.utf8.count) }
+    }
+
+    private static func put(_ descriptor: Int32, _ text: UnsafePointer<CChar>, _ count: Int) -> Int {
+        #if canImport(Darwin)
+        Darwin.write(descriptor, text, count)
+        #elseif canImport(Musl)
+        Musl.write(descriptor, text, count)
+        #else
+        Glibc.write(descriptor, text, count)
+        #endif
+    }
+
+    static func open(_ path: String, mode: String, timeout: Duration = .seconds(30)) throws -> SQLiteConnection {
+        guard let mode = SQLiteOptions.JournalMode(rawValue: mode) else { fail("no journal mode \(mode)") }
+        return try SQLiteConnection(
+            path: path, options: SQLiteOptions(access: .create, busyTimeout: timeout, journalMode: mode))
+    }
+
+    /// Inserts batches of rows, each a transaction, after those that are there.
+    static func insert(_ path: String, mode: String, rows: Int, batches: Int) throws {
+        let connection = try open(path, mode: mode)
+        let table = try SQLiteTable<Entry>(connection, "entry")
+        guard case .integer(let last)? = try connection.value("SELECT coalesce(max(batch), -1) FROM entry") else {
+            fail("no last batch")
+        }
+        say("ready")
+        for batch in (Int(last) + 1)..<max(Int(last) + 1, batches) {
+            try table.insert((0..<rows).map { Entry(batch: batch, number: $0, title: "größer \(batch) \($0)") })
+            say("\(batch)")
+        }
+    }
+
+    /// The tables of the import: people have phones and work for companies.
+    static let people = ImportTable(
+        "person", uniqueKey: ["id"], columns: [.integer("id"), .text("name").required(), .real("height")],
+        relationships: [
+            .toMany(
+                "phones",
+                ImportTable("phone", uniqueKey: ["number"], columns: [.text("number").required(), .text("kind")]),
+                foreignKey: ["person_id"], policy: .replace),
+            .toOne(
+                "company", ImportTable("company", uniqueKey: ["code"], columns: [.text("code"), .text("title")]),
+                foreignKey: ["company_id"], references: ["id"]),
+        ])
+
+    /// Imports a file of people, in batches of 64.
+    static func importPeople(_ path: String, from input: String, mode: String, resumes: Bool) throws {
+        let connection = try open(path, mode: mode)
+        let progress = ImportOptions.Progress(name: "people", fingerprint: input)
+        let options = ImportOptions(
+            batchSize: 64, adaptsBatchSize: false, createsTables: true, progress: resumes ? progress : nil)
+        var importer = try Importer(people, into: connection, options: options)
+        say("ready")
+        try importer.readJSON(contentsOfFile: input)
+        let report = try importer.finish()
+        say(
+            "inserted \(report.insertedCount) updated \(report.updatedCount) unchanged \(report.unchangedCount) "
+                + "resumed \(report.resumedCount)")
+    }
+
+    /// Holds the lock for writing.
+    static func lock(_ path: String, milliseconds: Int) throws {
+        let connection = try SQLiteConnection(path: path)
+        try connection.begin(.exclusive)
+        say("ready")
+        usleep(UInt32(milliseconds) * 1_000)
+        try connection.rollBack()
+    }
+
+    /// Writes rows of its own, and counts them in a row that it shares with other writers.
+    static func write(_ path: String, writer: Int, seconds: Int) throws {
+        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(busyTimeout: .seconds(60)))
+        let end = ContinuousClock.now + .seconds(seconds)
+        var count = 0
+        while ContinuousClock.now < end {
+            try connection.transaction {
+                for _ in 0..<(1 + count % 7) {
+                    try connection.run("INSERT INTO entry (writer, number) VALUES (?, ?)", [writer, count])
+                    try connection.run("UPDATE total SET count = count + 1")
+                    count += 1
+                }
+            }
+        }
+        say("\(count)")
+    }
+
+    /// Reads snapshots, of which each must be whole and none older than the one before.
+    static func read(_ path: String, seconds: Int) throws {
+        let options = SQLiteOptions(access: .readOnly, busyTimeout: .seconds(60))
+        let connection = try SQLiteConnection(path: path, options: options)
+        let end = ContinuousClock.now + .seconds(seconds)
+        var (count, last) = (0, Int64(-1))
+        while ContinuousClock.now < end {
+            try connection.transaction(.deferred) {
+                guard case .integer(let rows)? = try connection.value("SELECT count(*) FROM entry"),
+                    case .integer(let total)? = try connection.value("SELECT count FROM total"),
+                    try connection.value("SELECT count(*) FROM entry") == .integer(rows)
+                else { fail("no counts, or two of them in one transaction") }
+                guard rows == total else { fail("saw \(rows) rows of \(total)") }
+                guard rows >= last else { fail("saw \(rows) rows after \(last)") }
+                last = rows
+            }
+            count += 1
+        }
+        say("\(count)")
+    }
+
+    /// Reads and changes a database that may be damaged in any way.
+    static func check(_ path: String) throws {
+        let connection = try SQLiteConnection(path: path)
+        for name in ["company", "person", "phone"] {
+            var sink = NullSink()
+            try connection.prepare("SELECT * FROM \(name)").send(to: &sink)
+        }
+        var importer = try Importer(people, into: connection)
+        try importer.readJSON(#"[{"id":7,"name":"x","phones":["7"],"company":"c"},{"id":70000,"name":"y"}]"#)
+        try importer.finish()
+    }
+}

@@ -58,7 +58,8 @@ let package = Package(
             dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming"],
             path: "Examples/Convert",
             plugins: ["InClassTests"]),
-        .testTarget(name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistStreaming"]),
+        .testTarget(
+            name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming"]),
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
         .testTarget(name: "TestloggerTests", dependencies: ["testlogger"], exclude: ["Goldens"]),
     ]

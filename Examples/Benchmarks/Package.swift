@@ -3,7 +3,7 @@ import Foundation
 import PackageDescription
 
 /// The peers' libraries are linked where they are installed; without them their benchmarks are left out.
-let hasSimdJSON = FileManager.default.fileExists(atPath: "/usr/include/simdjson.h")
+let jsonPeers = ["simdjson", "yyjson"].filter { FileManager.default.fileExists(atPath: "/usr/include/\($0).h") }
 
 let package = Package(
     name: "Benchmarks",
@@ -25,7 +25,9 @@ let package = Package(
         ),
         .target(name: "CAllocations"),
         .executableTarget(name: "FrameworkBenchmarks"),
-        .target(name: "CJSONPeers", linkerSettings: hasSimdJSON ? [.linkedLibrary("simdjson")] : []),
+        .target(
+            name: "CJSONPeers", cxxSettings: [.define("NDEBUG")],
+            linkerSettings: jsonPeers.map { .linkedLibrary($0) }),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -3,7 +3,8 @@ import PackageDescription
 
 // swift build -c release -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld --package-path Examples/Fuzzing \
 //     --product FuzzJSONReader
-// Examples/Fuzzing/.build/release/FuzzJSONReader CORPUS -max_total_time=600
+// Examples/Fuzzing/.build/release/FuzzJSONReader CORPUS -max_total_time=600 -max_len=600 -len_control=0
+// The targets: FuzzJSONReader, FuzzJSONRoundTrip, FuzzObjects, FuzzColumns, FuzzTrees.
 // Without the sanitizer the targets do not link, for want of the fuzzer; therefore this package is nested.
 let package = Package(
     name: "Fuzzing",
@@ -26,6 +27,23 @@ let package = Package(
                 .product(name: "JSONStreaming", package: "InClassTesting"),
                 .product(name: "PlistStreaming", package: "InClassTesting"),
             ]),
+        .target(
+            name: "FuzzInputs",
+            dependencies: [
+                "CFuzzer",
+                .product(name: "JSONStreaming", package: "InClassTesting"),
+                .product(name: "PlistStreaming", package: "InClassTesting"),
+            ]),
         .target(name: "CFuzzer"),
     ]
+        + ["FuzzObjects", "FuzzColumns", "FuzzTrees"].map { name in
+            .executableTarget(
+                name: name,
+                dependencies: [
+                    "FuzzInputs",
+                    .product(name: "JSONStreaming", package: "InClassTesting"),
+                    .product(name: "PlistBuilding", package: "InClassTesting"),
+                    .product(name: "PlistStreaming", package: "InClassTesting"),
+                ])
+        }
 )

@@ -36,29 +36,35 @@ public struct InClassTest: Sendable, CustomStringConvertible {
     ///
     /// - Throws: `InClassTestFailure` with every issue that is not known; nothing for a test that skips itself.
     public func run() async throws {
-        let issues = await SerialExecution.shared.run { await recordedIssues() }.filter { $0.knownReason == nil }
-        if !issues.isEmpty { throw InClassTestFailure(issues: issues) }
+        if let failure = await SerialExecution.shared.run({ await failure() }) { throw failure }
     }
 
-    private func recordedIssues() async -> [RecordedIssue] {
+    private func failure() async -> InClassTestFailure? {
         Recorder.openCollection()
+        TestDirectory.testBegins(type: typeName, test: testName)
         do { try await body() } catch { try? recordThrown(error, from: "the test") }
-        return Recorder.closeScope().collected
+        let failures = Recorder.closeScope().collected.filter { $0.knownReason == nil }
+        let keptDirectory = TestDirectory.testEnds(hasFailed: !failures.isEmpty)
+        return failures.isEmpty ? nil : InClassTestFailure(issues: failures, keptDirectory: keptDirectory)
     }
 }
 
 /// What an in-class test did not do as expected, one line an issue in the compiler's form.
 public struct InClassTestFailure: Error, CustomStringConvertible {
     let issues: [RecordedIssue]
+    /// The temporary directory of the test, if something is in it.
+    let keptDirectory: String?
 
-    /// The issues, one a line, each with its place.
+    /// The issues, one a line, each with its place; then the temporary directory that the test has left.
     public var description: String {
-        issues.map { issue in
+        let lines = issues.map { issue in
             let place =
                 issue.place == .test ? "" : "\(issue.place.path):\(issue.place.line):\(issue.place.column): error: "
             let message = issue.message.isEmpty ? "" : " for \(escaped(issue.message))"
             return "\(place)got \(issue.got) instead of expected \(issue.expected)\(message)"
-        }.joined(separator: "\n")
+        }
+        return (lines + (keptDirectory.map { ["its temporary directory is kept: \($0)"] } ?? [])).joined(
+            separator: "\n")
     }
 }
 
@@ -67,7 +73,7 @@ private actor SerialExecution {
     static let shared = SerialExecution()
     private var last: Task<Void, Never>?
 
-    func run(_ body: @escaping @Sendable () async -> [RecordedIssue]) async -> [RecordedIssue] {
+    func run(_ body: @escaping @Sendable () async -> InClassTestFailure?) async -> InClassTestFailure? {
         let previous = last
         let task = Task {
             await previous?.value
@@ -97,6 +103,7 @@ extension InClassTest: SelfTesting {
             "testListsTheTestsOfAModule": testListsTheTestsOfAModule,
             "testThrowsWhatWasRecorded": testThrowsWhatWasRecorded,
             "testKnownIssuesAndSkipsPass": testKnownIssuesAndSkipsPass,
+            "testNamesTheDirectoryOfAFailure": testNamesTheDirectoryOfAFailure,
         ]
     }
 
@@ -111,6 +118,23 @@ extension InClassTest: SelfTesting {
         let failure = await expectThrows(InClassTestFailure.self) { try await test.run() }
         expectTrue(failure?.description.hasSuffix(#": error: got 1 instead of expected 2 for a\nb"#) ?? false)
         expectTrue(failure?.description.hasPrefix(#filePath) ?? false)
+    }
+
+    private static func testNamesTheDirectoryOfAFailure() async throws {
+        for isFailing in [true, false] {
+            let test = InClassTest(typeName: "T", testName: "test") {
+                _ = try TestDirectory.make(named: "inner", in: temporaryDirectory())
+                if isFailing { fail("on purpose") }
+            }
+            do {
+                try await test.run()
+                expectFalse(isFailing, "a failing test passed")
+            } catch let failure as InClassTestFailure {
+                let path = try requireNotNil(failure.keptDirectory, "directory of the failed test")
+                expectTrue(failure.description.hasSuffix("\nits temporary directory is kept: \(path)"))
+                TestDirectory.remove(path)
+            }
+        }
     }
 
     private static func testKnownIssuesAndSkipsPass() async throws {

@@ -1,5 +1,6 @@
 // Where an issue goes: to the test that is running, whichever thread or task finds it. A worker runs one test at a
-// time, so an issue recorded by a detached task belongs to that test. Passing expectations never come here.
+// time, so an issue recorded by a detached task belongs to that test. A task that an earlier test has left behind is
+// known by what tasks inherit. Passing expectations never come here.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -78,6 +79,7 @@ package enum Recorder {
     // SAFETY: read and written under the mutex only.
     private nonisolated(unsafe) static var writer = EventWriter(descriptor: -1)
     private nonisolated(unsafe) static var issueCount = 0
+    private nonisolated(unsafe) static var failureCount = 0
     private nonisolated(unsafe) static var hasIssues = false
     /// Print issues for a person instead of sending them: there is a debugger in the supervisor's place.
     // SAFETY: set once before anything runs.
@@ -91,6 +93,12 @@ package enum Recorder {
         var issues: [RecordedIssue] = []
         var count = 0
     }
+
+    /// The test that runs, and the last that began; both nil outside a worker.
+    private nonisolated(unsafe) static var runningIndex: Int?
+    private nonisolated(unsafe) static var lastIndex: Int?
+    /// The test that the present task belongs to, as far as tasks inherit.
+    @TaskLocal static var ownIndex: Int?
 
     private static func locked<Value>(_ body: () -> Value) -> Value {
         pthread_mutex_lock(mutex)
@@ -113,7 +121,10 @@ package enum Recorder {
     static func begin(_ index: Int, outputStart: Int) {
         locked {
             issueCount = 0
+            failureCount = 0
             scopes = []
+            runningIndex = index
+            lastIndex = index
             writer.add("begin", index, outputStart)
             writer.send()
         }
@@ -121,9 +132,10 @@ package enum Recorder {
 
     /// The test is over; the line goes out with the next one.
     ///
-    /// - Returns: whether any test has had an issue so far.
-    static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) -> Bool {
+    /// - Returns: whether the test has failed, and whether any test has had an issue so far.
+    static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) -> (hasFailed: Bool, hadIssues: Bool) {
         locked {
+            runningIndex = nil
             hasIssues = hasIssues || issueCount > 0
             if issueCount > issueCountMax {
                 let rest = RecordedIssue(
@@ -132,12 +144,21 @@ package enum Recorder {
                 writer.add(rest)
             }
             writer.add("end", index, nanoseconds, outputEnd)
-            return hasIssues
+            return (failureCount > 0, hasIssues)
         }
     }
 
+    /// Whether the running test has failed so far.
+    static var hasFailed: Bool { locked { failureCount > 0 } }
+
     package static func record(_ issue: RecordedIssue) {
+        let owner = ownIndex
         locked {
+            if let earlier = owner ?? runningIndex ?? lastIndex, earlier != runningIndex {
+                writer.add(issue, after: earlier)
+                writer.send()
+                return
+            }
             var issue = issue
             for index in scopes.indices.reversed() {
                 scopes[index].count += 1
@@ -145,6 +166,7 @@ package enum Recorder {
                 issue.knownReason = issue.knownReason ?? scopes[index].knownReason
             }
             issueCount += 1
+            if issue.knownReason == nil { failureCount += 1 }
             guard issueCount <= issueCountMax else { return }
             if printsIssues { return printIssue(issue) }
             writer.add(issue)

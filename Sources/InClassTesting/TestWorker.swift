@@ -13,19 +13,20 @@
 
 /// The entry point that a test image is linked with.
 ///
-/// The command line is `IMAGE --in-class-worker MODULE EVENTS COMMANDS`: the module to test, or an empty string for
-/// all but this one, and the numbers of the descriptors that events go to and commands come from.
+/// The command line is `IMAGE --in-class-worker MODULE EVENTS COMMANDS PLAN`: the module to test, or an empty string for
+/// all but this one; the numbers of the descriptors that events go to and commands come from; and `known` if the
+/// supervisor has the plan from another worker, else `unknown`.
 @_cdecl("inclass_main")
 public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
     let words = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
     if words.count == 4, words[1] == "--in-class-debug" { TestWorker.startDebugging(module: words[2], test: words[3]) }
-    guard words.count == 5, words[1] == "--in-class-worker", let events = Int32(words[3]),
+    guard words.count == 6, words[1] == "--in-class-worker", let events = Int32(words[3]),
         let commands = Int32(words[4])
     else {
         fputs("This is a test image; run it with: testlogger \(words.first ?? "IMAGE")\n", stderr)
         return 2
     }
-    TestWorker.start(module: words[2], events: events, commands: commands)
+    TestWorker.start(module: words[2], events: events, commands: commands, isPlanKnown: words[5] == "known")
     return 0
 }
 
@@ -37,36 +38,57 @@ enum TestWorker {
         var module: String
         /// How long it may take, or 0 for as long as any other.
         var timeoutMilliseconds: Int
+        /// Something that no other list's tests have.
+        var listNumber: Int
         var body: TestBody
+
+        /// `Type.test`.
+        var name: String { "\(typeName).\(testName)" }
     }
 
     /// Runs on the main thread and never returns: the tests run in a task, and the main queue goes on serving
     /// whatever they need of the main actor.
-    static func start(module: String, events: Int32, commands: Int32) {
+    static func start(module: String, events: Int32, commands: Int32, isPlanKnown: Bool) {
         // Children that a test starts must not hold the supervisor's pipes open.
         _ = fcntl(events, F_SETFD, FD_CLOEXEC)
         _ = fcntl(commands, F_SETFD, FD_CLOEXEC)
+        endWithSupervisor()
         setvbuf(stdout, nil, _IOLBF, 0)
         Recorder.connect(EventWriter(descriptor: events))
         CrashReports.install(descriptor: events)
-        let tests = announcePlan(module: module)
+        let tests = announcePlan(module: module, isKnown: isPlanKnown)
         drainMainQueue {
             await serve(CommandReader(descriptor: commands), tests)
             return 0
         }
     }
 
+    /// Has the system end this process when the supervisor is killed, which could then not do it; Linux only.
+    private static func endWithSupervisor() {
+        #if os(Linux)
+        typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
+        let parentDeathSignal: Int32 = 1
+        guard let symbol = dlsym(nil, "prctl") else { return }
+        // SAFETY: a function of variable arguments, all of which are words in registers here.
+        _ = unsafeBitCast(symbol, to: Control.self)(parentDeathSignal, UInt(SIGKILL), 0, 0, 0)
+        #endif
+    }
+
     /// Runs one test for a debugger: in this process with its own output, no limit and no handler; issues are printed.
     static func startDebugging(module: String, test name: String) -> Never {
         Recorder.connect(EventWriter(descriptor: -1))
         Recorder.printsIssues = true
-        let tests = plannedTests(module: module).filter { "\($0.typeName).\($0.testName)" == name }
+        let tests = plannedTests(module: module).filter { $0.name == name }
         guard let test = tests.first else {
             fputs("there is no test \(name)\n", stderr)
             exit(4)
         }
         drainMainQueue {
+            TestDirectory.testBegins(type: test.typeName, test: test.testName)
             do { try await test.body() } catch { try? recordThrown(error, from: "the test") }
+            if let path = TestDirectory.testEnds(hasFailed: Recorder.hasFailed) {
+                fputs("its temporary directory is kept: \(path)\n", stderr)
+            }
             fputs("\(name) is over\n", stderr)
             return 0
         }
@@ -92,7 +114,7 @@ enum TestWorker {
     private static func plannedTests(module: String) -> [Test] {
         var tests: [Test] = []
         for tested in ConformanceRecords.testedTypes().tested where isTested(tested.module, module) {
-            tests += list(of: tested)
+            _ = add(tested, to: &tests)
         }
         return tests
     }
@@ -101,105 +123,164 @@ enum TestWorker {
         module.isEmpty ? name != "InClassTesting" : name == module
     }
 
-    private static func announcePlan(module: String) -> [Test] {
+    private static func announcePlan(module: String, isKnown: Bool) -> [Test] {
         let (types, untestable) = ConformanceRecords.testedTypes()
         var tests: [Test] = []
-        Recorder.send { $0.add("version", EventWriter.version) }
+        var warnings: [[String]] = []
         for tested in types where isTested(tested.module, module) {
-            let list = list(of: tested)
-            if list.isEmpty { Recorder.send { $0.add("warning", [tested.name, "its list of tests is empty"]) } }
-            tests += list
+            if !add(tested, to: &tests) { warnings.append([tested.name, "its list of tests is empty"]) }
         }
         for type in untestable where isTested(type.module, module) {
-            Recorder.send { $0.add("warning", [type.name, "its tests do not run: \(type.reason)"]) }
+            warnings.append([type.name, "its tests do not run: \(type.reason)"])
         }
         Recorder.send { writer in
-            for test in tests {
-                writer.add(
-                    "planned",
-                    [test.typeName, test.testName, test.testType, test.module, String(test.timeoutMilliseconds)])
-            }
-            writer.add("ready", tests.count)
+            writer.add("version", EventWriter.version)
+            for warning in warnings where !isKnown { writer.add("warning", warning) }
+            let start = writer.buffer.count
+            add(tests, to: &writer)
+            let hash = writer.hash(from: start)
+            if isKnown { writer.removeAll(from: start) }
+            writer.add("ready", tests.count, hash)
         }
         return tests
     }
 
-    /// Reads the lists of a type.
-    private static func list(of tested: TestedType) -> [Test] {
-        func selectors<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> [(TestType, TestSelectors)] {
+    private static func add(_ tests: [Test], to writer: inout EventWriter) {
+        var listNumber = -1
+        var index = 0
+        // PERF: here and below `while` for `for` and `map`, which in a debug build take longer than what they do.
+        while index < tests.count {
+            if tests[index].listNumber != listNumber {
+                let test = tests[index]
+                listNumber = test.listNumber
+                writer.add("list", [test.typeName, test.testType, test.module, String(test.timeoutMilliseconds)])
+            }
+            writer.add("planned", text: tests[index].testName)
+            index += 1
+        }
+    }
+
+    /// Adds the tests of a type's lists.
+    ///
+    /// - Returns: whether there are any.
+    private static func add(_ tested: TestedType, to tests: inout [Test]) -> Bool {
+        func lists<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> [(TestType, TestSelectors)] {
             [(.unit, type.testSelectors)]
                 + type.testSelectorsByType.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) }
         }
         func timeout<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> Int? { type.testTimeoutMilliseconds }
-        let lists = selectors(tested.type)
+        let before = tests.count
         let typeTimeout = timeout(tested.type)
-        return lists.flatMap { testType, list in
-            list.entries.map { entry in
-                Test(
-                    typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
-                    timeoutMilliseconds: list.timeoutMilliseconds ?? typeTimeout ?? 0, body: entry.body)
+        for (testType, list) in lists(tested.type) {
+            let entries = list.entries
+            let listNumber = tests.count
+            let timeout = list.timeoutMilliseconds ?? typeTimeout ?? 0
+            var index = 0
+            while index < entries.count {
+                let entry = entries[index]
+                tests.append(
+                    Test(
+                        typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
+                        timeoutMilliseconds: timeout, listNumber: listNumber, body: entry.body))
+                index += 1
             }
         }
+        return tests.count > before
     }
 
-    /// Runs ranges of the plan until the supervisor closes the commands.
+    /// Runs parts of the plan until the supervisor closes the commands.
     private static func serve(_ commands: consuming CommandReader, _ tests: [Test]) async {
-        var outputEnd = outputOffset()
-        while let range = commands.next() {
-            for index in range where tests.indices.contains(index) { await run(tests[index], index, &outputEnd) }
+        var state = ProcessState()
+        var outputEnd = state.outputSize ?? 0
+        while let command = commands.next() {
+            command: for range in command.ranges {
+                for index in range where tests.indices.contains(index) {
+                    let hasFailed = await run(tests[index], index, &outputEnd, &state)
+                    if hasFailed, command.stopsAtFailure { break command }
+                }
+            }
             Recorder.send { $0.add("idle") }
         }
     }
 
-    private static func run(_ test: Test, _ index: Int, _ outputEnd: inout Int) async {
+    /// Runs a test.
+    ///
+    /// - Returns: whether it has failed.
+    private static func run(
+        _ test: Test, _ index: Int, _ outputEnd: inout Int, _ state: inout ProcessState
+    ) async -> Bool {
         Recorder.begin(index, outputStart: outputEnd)
+        TestDirectory.testBegins(type: test.typeName, test: test.testName)
         CrashReports.testBegins()
-        let start = ContinuousClock.now
+        let start = now
         var skipReason: String?
-        do { try await test.body() } catch let skipped as TestSkipped {
+        do { try await Recorder.$ownIndex.withValue(index) { try await test.body() } } catch let skipped as TestSkipped
+        {
             skipReason = skipped.reason
         } catch { try? recordThrown(error, from: "the test") }
-        let elapsed = (ContinuousClock.now - start).components
+        let nanoseconds = now - start
         CrashReports.testEnds()
         fflush(nil)
         if let skipReason { Recorder.send { $0.add("skip", [skipReason]) } }
-        outputEnd = outputOffset()
-        let hasFailed = Recorder.end(
-            index, nanoseconds: Int(elapsed.seconds * 1_000_000_000 + elapsed.attoseconds / 1_000_000_000),
-            outputEnd: outputEnd)
+        outputEnd = state.outputSize ?? 0
+        let (hasFailed, outputIsOfUse) = Recorder.end(index, nanoseconds: nanoseconds, outputEnd: outputEnd)
+        TestDirectory.testEnds(hasFailed: hasFailed)
+        if hasFailed { state.restoreAll() } else { state.restore() }
         // What passed tests have written is of no use to anybody, but may be much.
-        if !hasFailed, outputEnd > 1 << 20, ftruncate(1, 0) == 0 { outputEnd = 0 }
+        if !outputIsOfUse, outputEnd > 1 << 20, state.emptyOutput() { outputEnd = 0 }
+        return hasFailed
     }
 
-    /// How much has been written to the standard output, which the supervisor has made a file.
-    private static func outputOffset() -> Int {
-        var status = stat()
-        guard fstat(1, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return 0 }
-        return Int(status.st_size)
+    /// Nanoseconds since some moment.
+    private static var now: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec &* 1_000_000_000 &+ time.tv_nsec
     }
 }
 
-/// Reads commands, one a line: `run FIRST END`, a range of the plan.
+/// A part of the plan to run.
+private struct Command {
+    var ranges: [Range<Int>]
+    /// Begin nothing after a failure.
+    var stopsAtFailure: Bool
+}
+
+/// Reads commands, one a line: `run` or `try`, which stops at the first failure, and ranges of the plan, each as FIRST
+/// and END.
 private struct CommandReader: ~Copyable {
     let descriptor: Int32
-    private var line: [UInt8] = []
+    private var pending: [UInt8] = []
 
     init(descriptor: Int32) { self.descriptor = descriptor }
 
-    mutating func next() -> Range<Int>? {
-        line.removeAll(keepingCapacity: true)
+    mutating func next() -> Command? {
+        var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
-            var byte: UInt8 = 0
-            let count = read(descriptor, &byte, 1)
+            if let end = pending.firstIndex(of: 0x0A) {
+                let line = String(decoding: pending[..<end], as: UTF8.self)
+                pending.removeFirst(end + 1)
+                return Self.command(line)
+            }
+            let count = read(descriptor, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
-            guard count == 1 else { return nil }
-            if byte == UInt8(ascii: "\n") { break }
-            line.append(byte)
+            guard count > 0 else { return nil }
+            pending += chunk[..<count]
         }
-        let words = String(decoding: line, as: UTF8.self).split(separator: " ")
-        guard words.count == 3, words[0] == "run", let first = Int(words[1]), let end = Int(words[2]), first <= end
+    }
+
+    private static func command(_ line: String) -> Command? {
+        let words = line.split(separator: " ")
+        let numbers = words.dropFirst().compactMap { Int($0) }
+        guard let kind = words.first, kind == "run" || kind == "try", numbers.count == words.count - 1,
+            numbers.count.isMultiple(of: 2)
         else { return nil }
-        return first..<end
+        var command = Command(ranges: [], stopsAtFailure: kind == "try")
+        for index in stride(from: 0, to: numbers.count, by: 2) {
+            guard numbers[index] <= numbers[index + 1] else { return nil }
+            command.ranges.append(numbers[index]..<numbers[index + 1])
+        }
+        return command
     }
 }
 

@@ -17,7 +17,8 @@ public import Foundation
 /// ```
 ///
 /// Text that is not JSON is a `DecodingError.dataCorrupted` whose underlying error is the `StreamError` with the position.
-/// Differences from `JSONDecoder`: of members with one name, the last counts; the text must be strict RFC 8259 in UTF-8.
+/// Differences from `JSONDecoder`: of members with one name, the last counts; the text must be strict RFC 8259 in UTF-8;
+/// the keys of coding paths are names and indexes, not of the types' own types of keys.
 public struct JSONStreamDecoder {
     /// The strategies.
     public var options: DecodingOptions
@@ -72,6 +73,8 @@ public struct JSONStreamDecoder {
 }
 
 /// Encodes `Encodable` types to JSON text, in the place of `JSONEncoder`.
+///
+/// Values that encode values without end are an error, `limitExceeded`; see `EncodingOptions.depthLimit`.
 public struct JSONStreamEncoder {
     /// How dates, data and keys are written.
     public var options: EncodingOptions

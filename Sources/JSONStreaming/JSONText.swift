@@ -40,41 +40,48 @@ enum JSONText {
     @inline(__always)
     static func storePlain(_ utf8: RawSpan, in output: inout ByteOutput, at start: Int) -> Int {
         let count = utf8.byteCount
+        if count < 8 { return storeWord(utf8, in: &output, at: start) }
         output.store(UInt8(ascii: "\""), at: start)
         let first = start &+ 1
         let end = first &+ count
         var special: UInt64 = 0
-        if count >= 8 {
-            var offset = 0
-            let last = count &- 8
-            while offset < last {
-                let word = utf8.uncheckedWord(offset)
-                special |= StringRuns.specialBytes(in: word)
-                output.store(word: word, at: first &+ offset)
-                offset &+= 8
-            }
-            // The last eight bytes, of which some may be stored already.
-            let word = utf8.uncheckedWord(last)
+        var offset = 0
+        let last = count &- 8
+        while offset < last {
+            let word = utf8.uncheckedWord(offset)
             special |= StringRuns.specialBytes(in: word)
-            output.store(word: word, at: first &+ last)
-        } else {
-            var word: UInt64 = 0
-            if count >= 4 {
-                word = UInt64(utf8.uncheckedHalf(0))
-                word |= UInt64(utf8.uncheckedHalf(count &- 4)) &<< UInt64((count &- 4) &* 8)
-            } else if count > 0 {
-                // The first, the middle and the last of one to three bytes.
-                word = UInt64(utf8.uncheckedByte(0))
-                word |= UInt64(utf8.uncheckedByte(count &>> 1)) &<< UInt64((count &>> 1) &* 8)
-                word |= UInt64(utf8.uncheckedByte(count &- 1)) &<< UInt64((count &- 1) &* 8)
-            }
-            // Spaces fill the rest of the word.
-            let filling = 0x2020_2020_2020_2020 &<< UInt64(count &* 8)
-            special = StringRuns.specialBytes(in: word | filling)
-            output.store(word: word, at: first)
+            output.store(word: word, at: first &+ offset)
+            offset &+= 8
         }
+        // The last eight bytes, of which some may be stored already.
+        let word = utf8.uncheckedWord(last)
+        special |= StringRuns.specialBytes(in: word)
+        output.store(word: word, at: first &+ last)
         output.store(UInt8(ascii: "\""), at: end)
         return special == 0 ? end &+ 1 : -1
+    }
+
+    /// Stores a string of up to seven bytes as `storePlain` does, the text and its closing quote as one word.
+    @inline(__always)
+    private static func storeWord(_ utf8: RawSpan, in output: inout ByteOutput, at start: Int) -> Int {
+        let count = utf8.byteCount
+        var word: UInt64 = 0
+        if count >= 4 {
+            word = UInt64(utf8.uncheckedHalf(0))
+            word |= UInt64(utf8.uncheckedHalf(count &- 4)) &<< UInt64(truncatingIfNeeded: (count &- 4) &* 8)
+        } else if count > 0 {
+            // The first, the middle and the last of one to three bytes.
+            let (middle, last) = (count &>> 1, count &- 1)
+            word = UInt64(utf8.uncheckedByte(0))
+            word |= UInt64(utf8.uncheckedByte(middle)) &<< UInt64(truncatingIfNeeded: middle &* 8)
+            word |= UInt64(utf8.uncheckedByte(last)) &<< UInt64(truncatingIfNeeded: last &* 8)
+        }
+        let shift = UInt64(truncatingIfNeeded: count &* 8)
+        // Spaces fill the rest of the word for the test.
+        let special = StringRuns.specialBytes(in: word | 0x2020_2020_2020_2020 &<< shift)
+        output.store(UInt8(ascii: "\""), at: start)
+        output.store(word: word | 0x22 &<< shift, at: start &+ 1)
+        return special == 0 ? start &+ count &+ 2 : -1
     }
 
     /// Writes a string in quotes.
@@ -154,6 +161,7 @@ extension JSONText: SelfTesting {
         [
             "testEscapesWhatItMust": testEscapesWhatItMust,
             "testEscapesInEveryPlace": testEscapesInEveryPlace,
+            "testStoresPlainStringsOfEveryLength": testStoresPlainStringsOfEveryLength,
         ]
     }
 
@@ -176,6 +184,30 @@ extension JSONText: SelfTesting {
                 expectEqual(try quoted("\(head)\"\(tail)"), "\"\(head)\\\"\(tail)\"", "a quote after \(count) bytes")
                 expectEqual(
                     try quoted("é\(head)\n\(tail)"), "\"é\(head)\\n\(tail)\"", "a newline after \(count + 2) bytes")
+            }
+        }
+    }
+
+    private static func testStoresPlainStringsOfEveryLength() throws {
+        func stored(_ bytes: [UInt8]) throws -> String? {
+            var output = ByteOutput()
+            try output.reserve(bytes.count + 24)
+            // SAFETY: the span does not leave the closure.
+            let end = unsafe bytes.withUnsafeBytes { storePlain(unsafe $0.bytes, in: &output, at: 0) }
+            guard end >= 0 else { return nil }
+            output.advance(to: end)
+            return output.withBytes { String(validating: $0) }
+        }
+        for count in 0..<34 {
+            let plain = (0..<count).map { 0x61 + UInt8($0 % 26) }
+            expectEqual(try stored(plain), "\"\(String(decoding: plain, as: UTF8.self))\"", "\(count) bytes")
+            for place in 0..<count {
+                for special in [UInt8(0), 0x1F, 0x22, 0x5C, 0x80, 0xFF] {
+                    var bytes = plain
+                    bytes[place] = special
+                    let text = try stored(bytes)
+                    if text != nil { expectNil(text, "\(special) at \(place) of \(count) bytes") }
+                }
             }
         }
     }

@@ -5,18 +5,18 @@ import PlistStreaming
 import StringTables
 
 /// A member of a bound type. Trivial, so that the machine copies it without counting references.
-@unsafe
+@unsafe @usableFromInline
 struct BoundMember {
     /// The bytes of the name in the stream, which live as long as the layout.
-    let name: UnsafeRawBufferPointer
-    let fast: FastKind
+    @usableFromInline let name: UnsafeRawBufferPointer
+    @usableFromInline let fast: FastKind
     /// The offset in the structure or object, or -1 for a property that is set by its accessor.
-    let offset: Int
+    @usableFromInline let offset: Int
     unowned(unsafe) let plan: StreamPlan
 }
 
 /// The members of a structure or class, and how one is made.
-@safe
+@safe @usableFromInline
 final class ObjectLayout {
     let type: any StreamObject.Type
     let isClass: Bool
@@ -99,6 +99,7 @@ final class ObjectLayout {
         }
     }
 
+    @usableFromInline
     deinit {
         if let defaults = unsafe defaults {
             unsafe operations.deinitialize(defaults)
@@ -276,6 +277,8 @@ private struct Declared: StreamObject {
 }
 
 extension ObjectLayout: SelfTesting {
+    /// The tests of this type.
+    @usableFromInline
     static var testSelectors: TestSelectors {
         [
             "testKnowsOffsetsAndDefaults": testKnowsOffsetsAndDefaults,

@@ -73,6 +73,7 @@ public final class PlanBinder {
     private static let snakeCase = SharedBinder(.snakeCase)
 
     /// Returns the plan of a type and whoever keeps it alive.
+    @usableFromInline
     static func bind<Value: StreamValue>(
         _ type: Value.Type, _ keyMapping: KeyMapping
     ) throws(StreamError) -> (plan: StreamPlan, owner: AnyObject) {

@@ -2,10 +2,114 @@
 
 import PlistStreaming
 
+/// What a plan is for those who send its values one after the other: found once, used for all of them.
+///
+/// PERF: JSONRecords/writing; the members of structures are sent in a loop that is specialised for the sink, and all else
+/// by a call.
+@safe @usableFromInline
+struct WritingForm {
+    /// The plan of the elements, for arrays of values that do not write themselves.
+    @usableFromInline let element: StreamPlan?
+    /// The members, for structures that do not write themselves.
+    @usableFromInline let members: UnsafeBufferPointer<BoundMember>?
+    /// The layout that the members belong to, and keeps their names.
+    @usableFromInline let layout: ObjectLayout?
+
+    @usableFromInline
+    init(_ plan: StreamPlan) {
+        switch plan.shape {
+        case .array(let element) where unsafe plan.writable == nil:
+            (self.element, layout) = (element, nil)
+            unsafe members = nil
+        case .object(let layout) where unsafe plan.writable == nil && !layout.isClass:
+            (element, self.layout) = (nil, layout)
+            unsafe members = UnsafeBufferPointer(layout.members)
+        default:
+            (element, layout) = (nil, nil)
+            unsafe members = nil
+        }
+    }
+}
+
+@usableFromInline
 struct PlanWriter {
-    let options: WritingOptions
+    @usableFromInline let options: WritingOptions
+
+    @usableFromInline
+    init(options: WritingOptions) { self.options = options }
+
+    // PERF: JSONRecords/writing; inlinable down to the members, so that their loop is specialised for the sink.
+    /// Sends the value at an address, of which the form is known.
+    @inlinable
+    func write<Sink: PlistSink & ~Copyable>(
+        _ address: UnsafeRawPointer, _ plan: StreamPlan, _ form: WritingForm, to sink: inout Sink, depth: Int
+    ) throws(StreamError) {
+        if let members = unsafe form.members, let layout = form.layout {
+            try unsafe writeMembers(of: address, at: address, members, layout, to: &sink, depth)
+        } else if let element = form.element {
+            try unsafe writeArray(address, element, to: &sink, depth)
+        } else {
+            try unsafe write(address, plan, to: &sink, depth: depth)
+        }
+    }
+
+    @inlinable
+    func writeArray<Sink: PlistSink & ~Copyable>(
+        _ address: UnsafeRawPointer, _ element: StreamPlan, to sink: inout Sink, _ depth: Int
+    ) throws(StreamError) {
+        try checkDepth(depth)
+        try sink.beginArray()
+        let form = WritingForm(element)
+        var thrown: StreamError?
+        let operations = unsafe element.operations
+        unsafe operations.pointee.elements(address) { first, count in
+            guard let first = unsafe first else { return }
+            do throws(StreamError) {
+                for index in 0..<count {
+                    let address = unsafe first + index * operations.pointee.stride
+                    try unsafe write(address, element, form, to: &sink, depth: depth + 1)
+                }
+            } catch {
+                thrown = error
+            }
+        }
+        if let thrown { throw thrown }
+        try sink.endArray()
+    }
+
+    @inlinable
+    func writeMembers<Sink: PlistSink & ~Copyable>(
+        of address: UnsafeRawPointer, at base: UnsafeRawPointer, _ members: UnsafeBufferPointer<BoundMember>,
+        _ layout: ObjectLayout, to sink: inout Sink, _ depth: Int
+    ) throws(StreamError) {
+        try checkDepth(depth)
+        try sink.beginDictionary()
+        for index in members.indices {
+            // SAFETY: the layout keeps the members; a fast kind stands for the type of the member, which has an offset.
+            let member = unsafe members[index]
+            switch unsafe member.fast {
+            case .integer:
+                try unsafe sink.writeKey(member.name.bytes)
+                try unsafe sink.writeInteger(base.load(fromByteOffset: member.offset, as: Int64.self))
+            case .real:
+                try unsafe sink.writeKey(member.name.bytes)
+                try unsafe sink.writeReal(base.load(fromByteOffset: member.offset, as: Double.self))
+            case .bool:
+                try unsafe sink.writeKey(member.name.bytes)
+                try unsafe sink.writeBool(base.load(fromByteOffset: member.offset, as: Bool.self))
+            case .string:
+                try unsafe sink.writeKey(member.name.bytes)
+                try unsafe (base + member.offset).assumingMemoryBound(to: String.self).pointee
+                    .withUTF8Span { (span) throws(StreamError) in try sink.writeString(span) }
+            default:
+                try unsafe writeOther(index, of: address, at: base, layout, to: &sink, depth)
+            }
+        }
+        try sink.endDictionary()
+    }
 
     /// Sends the value at an address.
+    @usableFromInline
     func write<Sink: PlistSink & ~Copyable>(
         _ address: UnsafeRawPointer, _ plan: StreamPlan, to sink: inout Sink, depth: Int
     ) throws(StreamError) {
@@ -42,12 +146,16 @@ struct PlanWriter {
         }
     }
 
-    private func checkDepth(_ depth: Int) throws(StreamError) {
-        guard depth < options.depthLimit else {
-            throw StreamError(
-                .limitExceeded,
-                "values are nested deeper than \(options.depthLimit), or objects refer to each other in a circle")
-        }
+    @inlinable
+    func checkDepth(_ depth: Int) throws(StreamError) {
+        if depth >= options.depthLimit { throw tooDeep() }
+    }
+
+    @usableFromInline @inline(never)
+    func tooDeep() -> StreamError {
+        StreamError(
+            .limitExceeded,
+            "values are nested deeper than \(options.depthLimit), or objects refer to each other in a circle")
     }
 
     private func writeOptional<Sink: PlistSink & ~Copyable>(
@@ -66,28 +174,6 @@ struct PlanWriter {
             }
         }
         if let thrown { throw thrown }
-    }
-
-    private func writeArray<Sink: PlistSink & ~Copyable>(
-        _ address: UnsafeRawPointer, _ element: StreamPlan, to sink: inout Sink, _ depth: Int
-    ) throws(StreamError) {
-        try checkDepth(depth)
-        try sink.beginArray()
-        var thrown: StreamError?
-        let operations = unsafe element.operations
-        unsafe operations.pointee.elements(address) { first, count in
-            guard let first = unsafe first else { return }
-            do throws(StreamError) {
-                for index in 0..<count {
-                    let address = unsafe first + index * operations.pointee.stride
-                    try unsafe write(address, element, to: &sink, depth: depth + 1)
-                }
-            } catch {
-                thrown = error
-            }
-        }
-        if let thrown { throw thrown }
-        try sink.endArray()
     }
 
     /// Sends the members in the order of their keys, which is the same for equal dictionaries.
@@ -120,48 +206,26 @@ struct PlanWriter {
             if type(of: object) != layout.type { return try write(any: object, to: &sink, depth: depth) }
         }
         let base = unsafe UnsafeRawPointer(layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)))
-        try sink.beginDictionary()
-        for index in unsafe layout.members.indices {
-            let member = unsafe layout.members[index]
-            if try unsafe writeFast(member, base, to: &sink) {
-                continue
-            } else if unsafe member.offset >= 0 {
-                try unsafe writeMember(member, base + member.offset, to: &sink, depth)
-            } else if let declared = layout.declared?[index] {
-                try unsafe ValueMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
-                    unsafe declared.get(address, memory)
-                    defer { unsafe member.plan.operations.pointee.deinitialize(memory) }
-                    try unsafe writeMember(member, UnsafeRawPointer(memory), to: &sink, depth)
-                }
-            }
-        }
-        try sink.endDictionary()
+        let members = unsafe UnsafeBufferPointer(layout.members)
+        try unsafe writeMembers(of: address, at: base, members, layout, to: &sink, depth)
     }
 
-    /// Sends a member of one of the common types without asking its plan; false for all others.
-    @inline(__always)  // PERF: JSONRecords/writing; once a member.
-    private func writeFast<Sink: PlistSink & ~Copyable>(
-        _ member: BoundMember, _ base: UnsafeRawPointer, to sink: inout Sink
-    ) throws(StreamError) -> Bool {
-        // SAFETY: a fast kind stands for the type of the member, which has an offset then.
-        switch unsafe member.fast {
-        case .integer:
-            try unsafe sink.writeKey(member.name.bytes)
-            try unsafe sink.writeInteger(base.load(fromByteOffset: member.offset, as: Int64.self))
-        case .real:
-            try unsafe sink.writeKey(member.name.bytes)
-            try unsafe sink.writeReal(base.load(fromByteOffset: member.offset, as: Double.self))
-        case .bool:
-            try unsafe sink.writeKey(member.name.bytes)
-            try unsafe sink.writeBool(base.load(fromByteOffset: member.offset, as: Bool.self))
-        case .string:
-            try unsafe sink.writeKey(member.name.bytes)
-            try unsafe (base + member.offset).assumingMemoryBound(to: String.self).pointee
-                .withUTF8Span { (span) throws(StreamError) in try sink.writeString(span) }
-        default:
-            return false
+    /// Sends a member that is not of one of the common types.
+    @usableFromInline
+    func writeOther<Sink: PlistSink & ~Copyable>(
+        _ index: Int, of address: UnsafeRawPointer, at base: UnsafeRawPointer, _ layout: ObjectLayout,
+        to sink: inout Sink, _ depth: Int
+    ) throws(StreamError) {
+        let member = unsafe layout.members[index]
+        if unsafe member.offset >= 0 {
+            try unsafe writeMember(member, base + member.offset, to: &sink, depth)
+        } else if let declared = layout.declared?[index] {
+            try unsafe ValueMachine.withTemporary(member.plan.operations) { (memory) throws(StreamError) in
+                unsafe declared.get(address, memory)
+                defer { unsafe member.plan.operations.pointee.deinitialize(memory) }
+                try unsafe writeMember(member, UnsafeRawPointer(memory), to: &sink, depth)
+            }
         }
-        return true
     }
 
     private func writeMember<Sink: PlistSink & ~Copyable>(

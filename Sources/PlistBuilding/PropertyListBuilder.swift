@@ -15,9 +15,13 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     private var nodes = unsafe GrowingMemory<PropertyListNode>()
     private var bytes = unsafe GrowingMemory<UInt8>()
     private var keys = KeySet()
+    private var expectedKeys = ExpectedKeys()
     /// Complete values of open containers, and of the root.
     private var pending = unsafe GrowingMemory<PropertyListNode>()
     private var open: [OpenContainer] = []
+    // PERF: JSONRecords/tree, JSONRecords/foundation; of the innermost container, without a look into the array.
+    private var isInDictionary = false
+    private var isInContainer = false
     /// The key of the value to come.
     private var key: UInt32 = Self.noKey
     /// The number of the last key plus 1, 0 at the start of a dictionary.
@@ -62,10 +66,12 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         unsafe bytes.removeLast(bytes.count)
         unsafe pending.removeLast(pending.count)
         open = []
+        (isInDictionary, isInContainer) = (false, false)
         key = Self.noKey
         lastKey = 0
         followers = [0]
         keys = KeySet()
+        expectedKeys.removeAll()
         lastDictionary = []
         dictionaryCount = 0
     }
@@ -103,17 +109,18 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
 
     /// Names the value that follows.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        guard let container = open.last, container.isDictionary, key == Self.noKey else {
-            throw StreamError(.misuse, "got a key outside a dictionary")
-        }
+        guard isInDictionary, key == Self.noKey else { throw Self.unexpectedKey() }
         // PERF: JSONRecords/tree; dictionaries of one kind have their keys in one order.
         let guess = Int(followers[lastKey])
-        if guess < keys.count, keys.isKey(at: guess, equalTo: utf8) {
+        if guess < keys.count, expectedKeys.isKey(guess, utf8) {
             key = UInt32(truncatingIfNeeded: guess)
         } else {
             let (isNew, index) = keys.insert(utf8)
             key = UInt32(truncatingIfNeeded: index)
-            if isNew { followers.append(0) }
+            if isNew {
+                followers.append(0)
+                expectedKeys.append(utf8)
+            }
             followers[lastKey] = key
         }
         lastKey = Int(key) + 1
@@ -125,6 +132,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         }
         try checkKey()
         unsafe open.append(OpenContainer(firstChild: pending.count, key: key, isDictionary: isDictionary))
+        (isInDictionary, isInContainer) = (isDictionary, true)
         key = Self.noKey
         lastKey = 0
     }
@@ -136,12 +144,23 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         unsafe nodes.append(contentsOf: UnsafeBufferPointer(rebasing: pending.values[container.firstChild...]))
         unsafe pending.removeLast(count)
         open.removeLast()
+        (isInDictionary, isInContainer) = (open.last?.isDictionary ?? false, !open.isEmpty)
         lastKey = container.key == Self.noKey ? 0 : Int(container.key) + 1
         unsafe pending.append(PropertyListNode(tag, payload, key: container.key))
     }
 
     /// Leaves the last value of each key that came twice, at the place of the first.
     private mutating func removeDuplicates(from first: Int) {
+        // PERF: JSONRecords/tree, JSONRecords/foundation; the keys of most streams are few, and bits of a word.
+        if keys.count <= 64 {
+            var seen: UInt64 = 0
+            var count = 0
+            for index in unsafe first..<pending.count {
+                seen |= unsafe 1 &<< UInt64(pending[index].key)
+                count &+= 1
+            }
+            if seen.nonzeroBitCount == count { return }
+        }
         dictionaryCount &+= 1
         if lastDictionary.count < keys.count {
             let missing = max(keys.count, 2 * lastDictionary.count) - lastDictionary.count
@@ -230,12 +249,15 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
 
     @inline(__always)  // PERF: PropertyListBuilder/records; once a value.
     private func checkKey() throws(StreamError) {
-        if let container = open.last {
-            if container.isDictionary && key == Self.noKey { throw Self.missingKey() }
+        if isInContainer {
+            if isInDictionary && key == Self.noKey { throw Self.missingKey() }
         } else if unsafe pending.count > 0 {
             throw Self.secondValue()
         }
     }
+
+    @inline(never)
+    private static func unexpectedKey() -> StreamError { StreamError(.misuse, "got a key outside a dictionary") }
 
     @inline(never)
     private static func missingKey() -> StreamError { StreamError(.misuse, "expected a key, found a value") }

@@ -42,6 +42,7 @@ public struct WritingOptions {
 extension PlistSink where Self: ~Copyable {
     /// Sends a value of a bound type.
     /// - Throws: What the sink throws, `misuse` when the type cannot be bound, `limitExceeded` for values nested too deep.
+    @inlinable  // PERF: JSONRecords/writing; so that it is specialised for the sink.
     public mutating func write<Value: StreamValue>(
         _ value: Value, options: WritingOptions = WritingOptions()
     ) throws(StreamError) {
@@ -51,7 +52,9 @@ extension PlistSink where Self: ~Copyable {
         // SAFETY: the address is that of a value of the plan's type, and is used within the closure only.
         unsafe withUnsafePointer(to: value) { address in
             do throws(StreamError) {
-                try unsafe PlanWriter(options: options).write(UnsafeRawPointer(address), plan, to: &self, depth: 0)
+                let form = WritingForm(plan)
+                try unsafe PlanWriter(options: options).write(
+                    UnsafeRawPointer(address), plan, form, to: &self, depth: 0)
             } catch {
                 thrown = error
             }

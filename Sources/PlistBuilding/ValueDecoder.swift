@@ -23,88 +23,38 @@ public struct PropertyListValueDecoder {
     /// Decodes a value.
     /// - Throws: `DecodingError`, or what the type throws.
     public func decode<Value: Decodable>(_ type: Value.Type, from list: PropertyList) throws -> Value {
-        let context = DecodingContext(options: options, storage: list.storage)
-        return try ValueDecoder(node: list.node, path: DecodingPath(context)).decode(type)
+        let context = DecodingContext(options: options, list)
+        defer { context.forgetContainers() }
+        return try ValueDecoder(context: context, index: DecodingContext.root).decode(type)
     }
 }
 
-/// What all decoders of one value share.
-final class DecodingContext {
-    let options: DecodingOptions
-    let storage: PropertyListStorage
-    private let keys: KeySet
-    private let isMapped: Bool
-    /// By coding key: the number of the key in the storage, -1 for one that is not there.
-    private var keyNumbers: [String: Int] = [:]
-
-    init(options: DecodingOptions, storage: PropertyListStorage) {
-        self.options = options
-        self.storage = storage
-        keys = storage.keys
-        if case .convertFromSnakeCase = options.keys { isMapped = true } else { isMapped = false }
-        guard isMapped else { return }
-        for number in 0..<storage.keys.count {
-            let name = DecodingOptions.camelCased(storage.keys[number])
-            // Of two names that become one, the first is found.
-            if keyNumbers[name] == nil { keyNumbers[name] = number }
-        }
-    }
-
-    /// Returns the number of a coding key in the storage.
-    func number(of key: String) -> Int? {
-        isMapped ? keyNumbers[key] : keys.index(of: key)
-    }
-
-    func name(of number: Int) -> String {
-        if case .convertFromSnakeCase = options.keys { return DecodingOptions.camelCased(storage.keys[number]) }
-        return storage.keys[number]
-    }
-}
-
-/// The way to a value, kept as a list from the inside out, which costs one object a level.
-final class DecodingPath {
-    let context: DecodingContext
-    /// The last step, nil at the root.
-    private let key: (any CodingKey)?
-    private let outer: DecodingPath?
-
-    /// Makes the path of the root.
-    init(_ context: DecodingContext) {
-        self.context = context
-        key = nil
-        outer = nil
-    }
-
-    init(_ key: any CodingKey, in outer: DecodingPath) {
-        self.key = key
-        self.outer = outer
-        context = outer.context
-    }
-
-    var keys: [any CodingKey] {
-        var keys: [any CodingKey] = []
-        var path = self
-        while let key = path.key, let outer = path.outer {
-            keys.append(key)
-            path = outer
-        }
-        return keys.reversed()
-    }
-}
-
-// PERF: JSONRecords/foundation; three words, which fit into an existential without memory of their own.
+/// A decoder is a reference to the tree and the number of a node in it, so that it needs no memory of its own.
 struct ValueDecoder: Decoder, SingleValueDecodingContainer {
-    let node: PropertyListNode
-    let path: DecodingPath
+    let context: DecodingContext
+    /// The index of the node, or a number below 0 for one that is not in the storage.
+    let index: Int
+    /// Whether keys are names of the stream already, as those of dictionaries are.
+    var hasExactKeys = false
 
-    var context: DecodingContext { path.context }
-    var codingPath: [any CodingKey] { path.keys }
+    var node: PropertyListNode { context.node(index) }
+    var codingPath: [any CodingKey] { context.path(of: index) }
     var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
     var list: PropertyList { PropertyList(context.storage, node) }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        let node = node
         guard node.tag == .dictionary else { throw mismatch([String: Any].self, "a dictionary") }
-        return KeyedDecodingContainer(KeyedContainer<Key>(decoder: self))
+        if let (address, place) = unsafe context.freeContainer(for: type) {
+            unsafe place._withUnsafeGuaranteedRef { $0.move(to: index, node, hasExactKeys) }
+            // SAFETY: the container was one of this type, which is the one for the type of keys.
+            return unsafe address.assumingMemoryBound(to: KeyedDecodingContainer<Key>.self).pointee
+        }
+        let place = DecodingPlace(context)
+        place.move(to: index, node, hasExactKeys)
+        let container: KeyedDecodingContainer<Key> = place.makeContainer()
+        context.remember(container, at: place, for: type)
+        return container
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -119,44 +69,87 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     func decodeNil() -> Bool { node.tag == .null }
 
     func decode(_ type: Bool.Type) throws -> Bool {
-        guard let value = list.boolValue else { throw mismatch(type, "a Boolean") }
-        return value
+        switch node.tag {
+        case .yes: return true
+        case .no: return false
+        default: throw mismatch(type, "a Boolean")
+        }
     }
 
     func decode(_ type: String.Type) throws -> String {
-        guard let value = list.stringValue else { throw mismatch(type, "a string") }
-        return value
+        let node = node
+        guard node.tag == .string else { throw mismatch(type, "a string") }
+        return context.string(of: node)
     }
 
     func decode(_ type: Double.Type) throws -> Double { try real(type) }
     func decode(_ type: Float.Type) throws -> Float { try real(type) }
-    func decode(_ type: Int.Type) throws -> Int { try integer(type) }
-    func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
-    func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
-    func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
-    func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
-    func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
-    func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
-    func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
-    func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
-    func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+    @inline(__always)  // PERF: JSONRecords/foundation; specialises each type of integer.
+    func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type) throws -> Value { try integer(type) }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        // Types that Foundation's decoders treat on their own, tried only for these types.
-        if type == Date.self, let date = try date() as? Value { return date }
-        if type == Data.self, let data = try data() as? Value { return data }
-        if type == URL.self {
-            guard let url = URL(string: try decode(String.self)) as? Value else { throw corrupted("an invalid URL") }
-            return url
+        let kind = context.kind(of: type)
+        if kind == .other || kind == .dictionary {
+            return try Value(from: ValueDecoder(context: context, index: index, hasExactKeys: kind == .dictionary))
         }
-        if type == Decimal.self {
-            guard let decimal = decimal() as? Value else { throw mismatch(type, "a number") }
-            return decimal
+        if kind == .array, let type = type as? any DecodableArray.Type {
+            return try Self.cast(type.decode(self))
         }
-        return try Value(from: self)
+        return try decode(kind)
+    }
+
+    /// Decodes a type that is treated on its own; the kind stands for the type.
+    private func decode<Value>(_ kind: CodedKind) throws -> Value {
+        switch kind {
+        case .other, .dictionary, .array: throw corrupted("there is no way to decode \(Value.self)")
+        case .bool: try Self.cast(decode(Bool.self))
+        case .string: try Self.cast(decode(String.self))
+        case .double: try Self.cast(decode(Double.self))
+        case .int: try Self.cast(decode(Int.self))
+        case .date: try Self.cast(date())
+        case .data: try Self.cast(data())
+        case .url:
+            if let url = URL(string: try decode(String.self)) {
+                Self.cast(url)
+            } else {
+                throw corrupted("an invalid URL")
+            }
+        case .decimal:
+            if let decimal = decimal() { Self.cast(decimal) } else { throw mismatch(Decimal.self, "a number") }
+        case .ints: try Self.cast(elements { (decoder) throws in try decoder.decode(Int.self) })
+        case .doubles: try Self.cast(elements { (decoder) throws in try decoder.decode(Double.self) })
+        case .strings: try Self.cast(elements { (decoder) throws in try decoder.decode(String.self) })
+        }
+    }
+
+    // PERF: JSONRecords/foundation; a cast by name takes longer than decoding most values.
+    /// Gives a value the name of its type.
+    private static func cast<Value, Known>(_ value: Known) -> Value {
+        precondition(Value.self == Known.self, "a kind stands for one type")
+        // SAFETY: the types are the same, as the line above checks.
+        return unsafe withUnsafePointer(to: value) {
+            unsafe UnsafeRawPointer($0).assumingMemoryBound(to: Value.self).pointee
+        }
+    }
+
+    /// Decodes the elements of an array.
+    @inline(__always)  // PERF: see above; specialises the closure.
+    func elements<Element>(_ decode: (ValueDecoder) throws -> Element) throws -> [Element] {
+        let node = node
+        guard node.tag == .array else { throw mismatch([Any].self, "an array") }
+        let (first, count) = (node.firstChild, node.count)
+        return try unsafe [Element](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+            for offset in 0..<count {
+                let element = try decode(ValueDecoder(context: context, index: first + offset))
+                // SAFETY: the offset is below the capacity, and the elements before it are initialized.
+                unsafe buffer.initializeElement(at: offset, to: element)
+                initializedCount = offset + 1
+            }
+        }
     }
 
     private func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
+        let node = node
         switch node.tag {
         case .integer:
             if let value = Value(exactly: Int64(bitPattern: node.payload)) { return value }
@@ -173,6 +166,8 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     }
 
     private func real<Value: BinaryFloatingPoint>(_ type: Value.Type) throws -> Value {
+        let node = node
+        if node.tag == .real, Value.self == Double.self { return Value(Double(bitPattern: node.payload)) }
         if let value = list.realValue {
             let converted = Value(value)
             guard converted.isFinite || !value.isFinite, node.tag != .number || value.isFinite else {
@@ -245,9 +240,16 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     func corrupted(_ description: String) -> any Error {
         DecodingError.dataCorrupted(DecodingError.Context(codingPath: codingPath, debugDescription: description))
     }
+}
 
-    func child(_ node: PropertyListNode, _ key: any CodingKey) -> ValueDecoder {
-        ValueDecoder(node: node, path: DecodingPath(key, in: path))
+/// An array of whatever elements that can be decoded.
+protocol DecodableArray {
+    static func decode(_ decoder: ValueDecoder) throws -> Self
+}
+
+extension Array: DecodableArray where Element: Decodable {
+    static func decode(_ decoder: ValueDecoder) throws -> [Element] {
+        try decoder.elements { (decoder) throws in try decoder.decode(Element.self) }
     }
 }
 

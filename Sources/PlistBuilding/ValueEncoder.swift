@@ -1,4 +1,5 @@
-// The encoder that Codable calls: fills a tree of `EncodedNode`s.
+// The encoder that Codable calls: fills an `EncodedTree`. An encoder and its containers are a reference to the tree and
+// the number of a node in it, so that none of them needs memory of its own.
 
 import PlistStreaming
 
@@ -8,53 +9,105 @@ import FoundationEssentials
 import Foundation
 #endif
 
+/// Encodes into one node of a tree.
 struct ValueEncoder: Encoder {
-    let node: EncodedNode
-    let options: EncodingOptions
-    var codingPath: [any CodingKey]
-    var userInfo: [CodingUserInfoKey: Any] { [:] }
+    let tree: EncodedTree
+    let node: UInt32
+    /// The number of values around this one that are being encoded.
+    let depth: UInt32
+    /// Whether keys are names of the stream already, as those of dictionaries are.
+    var hasExactKeys = false
+
+    var codingPath: [any CodingKey] { tree.path(of: node) }
+    var userInfo: [CodingUserInfoKey: Any] { tree.options.userInfo }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        if case .dictionary = node.content {} else { node.content = .dictionary(keys: [], values: []) }
-        return KeyedEncodingContainer(KeyedContainer<Key>(encoder: self))
+        tree.open(node, .dictionary)
+        if let (address, place) = unsafe tree.freeContainer(for: type) {
+            unsafe place._withUnsafeGuaranteedRef { $0.move(to: self) }
+            // SAFETY: the container was one of this type, which is the one for the type of keys.
+            return unsafe address.assumingMemoryBound(to: KeyedEncodingContainer<Key>.self).pointee
+        }
+        let place = EncodingPlace(self)
+        let container: KeyedEncodingContainer<Key> = place.makeContainer()
+        tree.remember(container, at: place, for: type)
+        return container
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        if case .array = node.content {} else { node.content = .array([]) }
+        tree.open(node, .array)
         return UnkeyedContainer(encoder: self)
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { SingleContainer(encoder: self) }
 
+    /// Makes the encoder of a part of the value.
+    func child(_ node: UInt32) -> ValueEncoder { ValueEncoder(tree: tree, node: node, depth: depth) }
+
     /// Encodes a value into the node, those that the stream has types for directly.
-    func encode(_ value: any Encodable) throws {
-        switch value {
-        case let date as Date: node.content = .scalar(scalar(of: date))
-        case let data as Data:
-            node.content = .scalar(options.bytes == .native ? .data(Array(data)) : .string(data.base64EncodedString()))
-        case let url as URL: node.content = .scalar(.string(url.absoluteString))
-        case let decimal as Decimal: node.content = .scalar(.number(decimal.description))
-        default: try value.encode(to: self)
+    func encode<Value: Encodable>(_ value: Value) throws {
+        let kind = tree.kind(of: Value.self)
+        // PERF: JSONRecords/writing; types are compared instead of values cast, and only once a type.
+        if kind == .other || kind == .dictionary || kind == .array {
+            guard depth < UInt32(clamping: tree.options.depthLimit) else { throw tree.tooDeep() }
+            let isExact = kind == .dictionary
+            return try value.encode(
+                to: ValueEncoder(tree: tree, node: node, depth: depth &+ 1, hasExactKeys: isExact))
+        }
+        // SAFETY: the kind stands for the type of the value, to which its memory is bound.
+        unsafe withUnsafePointer(to: value) { unsafe encode(kind, at: UnsafeRawPointer($0)) }
+    }
+
+    private func encode(_ kind: CodedKind, at address: UnsafeRawPointer) {
+        func value<Value>(_ type: Value.Type) -> Value { unsafe address.assumingMemoryBound(to: type).pointee }
+        switch kind {
+        case .other, .dictionary, .array: break
+        case .bool: tree.set(node, EncodedScalar(value(Bool.self)))
+        case .string: tree.set(node, .string, value(String.self))
+        case .double: tree.set(node, EncodedScalar(value(Double.self)))
+        case .int: tree.set(node, EncodedScalar(Int64(value(Int.self))))
+        case .date: encode(value(Date.self))
+        case .data: encode(value(Data.self))
+        case .url: tree.set(node, .string, value(URL.self).absoluteString)
+        case .decimal: tree.set(node, .number, value(Decimal.self).description)
+        case .ints:
+            tree.open(node, .array)
+            for value in value([Int].self) { tree.append(to: node, EncodedScalar(Int64(value))) }
+        case .doubles:
+            tree.open(node, .array)
+            for value in value([Double].self) { tree.append(to: node, EncodedScalar(value)) }
+        case .strings:
+            tree.open(node, .array)
+            for value in value([String].self) { tree.append(to: node, .string, value) }
         }
     }
 
-    private func scalar(of date: Date) -> ScalarValue {
-        switch options.dates {
-        case .native: .date(date.timeIntervalSinceReferenceDate)
-        case .secondsSince2001: .real(date.timeIntervalSinceReferenceDate)
-        case .secondsSince1970: .real(date.timeIntervalSince1970)
-        case .millisecondsSince1970: .real(date.timeIntervalSince1970 * 1_000)
-        case .iso8601: .string(date.formatted(.iso8601))
+    /// Encodes an integer of more than 64 bits.
+    @inline(never)
+    func encode(wide value: some FixedWidthInteger) {
+        if let value = Int64(exactly: value) {
+            tree.set(node, EncodedScalar(value))
+        } else if let value = UInt64(exactly: value) {
+            tree.set(node, EncodedScalar(value))
+        } else {
+            tree.set(node, .number, "\(value)")
         }
     }
 
-    static func scalar(of value: some BinaryInteger) -> ScalarValue {
-        Int64(exactly: value).map { .integer($0) } ?? UInt64(exactly: value).map { .unsigned($0) }
-            ?? .number("\(value)")
+    private func encode(_ date: Date) {
+        switch tree.options.dates {
+        case .native: tree.set(node, EncodedScalar(date: date.timeIntervalSinceReferenceDate))
+        case .secondsSince2001: tree.set(node, EncodedScalar(date.timeIntervalSinceReferenceDate))
+        case .secondsSince1970: tree.set(node, EncodedScalar(date.timeIntervalSince1970))
+        case .millisecondsSince1970: tree.set(node, EncodedScalar(date.timeIntervalSince1970 * 1_000))
+        case .iso8601: tree.set(node, .string, date.formatted(.iso8601))
+        }
     }
 
-    func child(_ node: EncodedNode, _ key: any CodingKey) -> ValueEncoder {
-        ValueEncoder(node: node, options: options, codingPath: codingPath + [key])
+    private func encode(_ data: Data) {
+        if tree.options.bytes == .base64 { return tree.set(node, .string, data.base64EncodedString()) }
+        // SAFETY: the bytes are copied within the closure.
+        unsafe data.withUnsafeBytes { unsafe tree.set(node, data: $0) }
     }
 }
 
@@ -68,118 +121,258 @@ struct IndexKey: CodingKey {
     init?(stringValue: String) { return nil }
 }
 
-/// The key that `super` is encoded under.
-private struct SuperKey: CodingKey {
-    var stringValue: String { "super" }
+/// A key that is a name, in paths.
+struct NameKey: CodingKey {
+    let stringValue: String
     var intValue: Int? { nil }
 
-    init() {}
+    init(_ name: String) { stringValue = name }
     init?(intValue: Int) { return nil }
-    init?(stringValue: String) { return nil }
+    init?(stringValue: String) { self.stringValue = stringValue }
+
+    /// The key that `super` is encoded under.
+    static var `super`: NameKey { NameKey("super") }
+}
+
+/// The node that a container with keys adds members to.
+final class EncodingPlace {
+    let tree: EncodedTree
+    private(set) var node = EncodedTree.root
+    private(set) var depth: UInt32 = 0
+    private(set) var hasExactKeys = false
+
+    init(_ encoder: ValueEncoder) {
+        tree = encoder.tree
+        move(to: encoder)
+    }
+
+    func move(to encoder: ValueEncoder) {
+        (node, depth, hasExactKeys) = (encoder.node, encoder.depth, encoder.hasExactKeys)
+    }
+
+    @inline(never)
+    func makeContainer<Key: CodingKey>() -> KeyedEncodingContainer<Key> {
+        KeyedEncodingContainer(KeyedContainer<Key>(place: self))
+    }
 }
 
 private struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let encoder: ValueEncoder
-    var codingPath: [any CodingKey] { encoder.codingPath }
+    let place: EncodingPlace
+    var codingPath: [any CodingKey] { place.tree.path(of: place.node) }
 
-    private func insert(_ key: any CodingKey) -> EncodedNode {
-        encoder.node.insert(encoder.options.keyMapping.name(for: key.stringValue))
+    private func add(_ key: Key, _ value: EncodedScalar) {
+        place.tree.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, value)
     }
 
-    private func set(_ scalar: ScalarValue, _ key: Key) { insert(key).content = .scalar(scalar) }
-
-    func encodeNil(forKey key: Key) { set(.null, key) }
-    func encode(_ value: Bool, forKey key: Key) { set(.bool(value), key) }
-    func encode(_ value: String, forKey key: Key) { set(.string(value), key) }
-    func encode(_ value: Double, forKey key: Key) { set(.real(value), key) }
-    func encode(_ value: Float, forKey key: Key) { set(.real(Double(value)), key) }
-    func encode(_ value: Int, forKey key: Key) { set(ValueEncoder.scalar(of: value), key) }
-    func encode(_ value: Int8, forKey key: Key) { set(ValueEncoder.scalar(of: value), key) }
-    func encode(_ value: Int16, forKey key: Key) { set(ValueEncoder.scalar(of: value), key) }
-    func encode(_ value: Int32, forKey key: Key) { set(ValueEncoder.scalar(of: value), key) }
-    func encode(_ value: Int64, forKey key: Key) { set(ValueEncoder.scalar(of: value), key) }
-    func encode(_ value: UInt, forKey key: Key) { set(ValueEncoder.scalar(of: value), key) }
-    func encode(_ value: UInt8, forKey key: Key) { set(ValueEncoder.scalar(of: value), key) }
-    func encode(_ value: UInt16, forKey key: Key) { set(ValueEncoder.scalar(of: value), key) }
-    func encode(_ value: UInt32, forKey key: Key) { set(ValueEncoder.scalar(of: value), key) }
-    func encode(_ value: UInt64, forKey key: Key) { set(ValueEncoder.scalar(of: value), key) }
-    func encode(_ value: some Encodable, forKey key: Key) throws {
-        try encoder.child(insert(key), key).encode(value)
+    private func child(_ key: String) -> ValueEncoder {
+        let node = place.tree.append(to: place.node, key: key, isExact: place.hasExactKeys, .nothing)
+        return ValueEncoder(tree: place.tree, node: node, depth: place.depth)
     }
+
+    func encodeNil(forKey key: Key) { add(key, .null) }
+    func encode(_ value: Bool, forKey key: Key) { add(key, EncodedScalar(value)) }
+    func encode(_ value: Double, forKey key: Key) { add(key, EncodedScalar(value)) }
+    func encode(_ value: Float, forKey key: Key) { add(key, EncodedScalar(Double(value))) }
+    @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
+    func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) throws {
+        if let scalar = EncodedScalar(integer: value) {
+            add(key, scalar)
+        } else {
+            child(key.stringValue).encode(wide: value)
+        }
+    }
+    func encode(_ value: String, forKey key: Key) {
+        place.tree.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, .string, value)
+    }
+    func encode(_ value: some Encodable, forKey key: Key) throws { try child(key.stringValue).encode(value) }
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy keyType: NestedKey.Type, forKey key: Key
     ) -> KeyedEncodingContainer<NestedKey> {
-        encoder.child(insert(key), key).container(keyedBy: keyType)
+        child(key.stringValue).container(keyedBy: keyType)
     }
 
     func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        encoder.child(insert(key), key).unkeyedContainer()
+        child(key.stringValue).unkeyedContainer()
     }
 
-    func superEncoder() -> any Encoder { encoder.child(insert(SuperKey()), SuperKey()) }
-    func superEncoder(forKey key: Key) -> any Encoder { encoder.child(insert(key), key) }
+    func superEncoder() -> any Encoder { child(NameKey.super.stringValue) }
+    func superEncoder(forKey key: Key) -> any Encoder { child(key.stringValue) }
 }
 
 private struct UnkeyedContainer: UnkeyedEncodingContainer {
     let encoder: ValueEncoder
     var codingPath: [any CodingKey] { encoder.codingPath }
-    var count: Int { encoder.node.count }
+    var count: Int { encoder.tree.childCount(of: encoder.node) }
 
-    private func append(_ scalar: ScalarValue) { encoder.node.append().content = .scalar(scalar) }
+    private func add(_ value: EncodedScalar) { encoder.tree.append(to: encoder.node, value) }
+    private func child() -> ValueEncoder { encoder.child(encoder.tree.append(to: encoder.node, .nothing)) }
 
-    private func next() -> ValueEncoder {
-        let index = count
-        return encoder.child(encoder.node.append(), IndexKey(index))
+    func encodeNil() { add(.null) }
+    func encode(_ value: Bool) { add(EncodedScalar(value)) }
+    func encode(_ value: Double) { add(EncodedScalar(value)) }
+    func encode(_ value: Float) { add(EncodedScalar(Double(value))) }
+    @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
+    func encode(_ value: some FixedWidthInteger & Encodable) throws {
+        if let scalar = EncodedScalar(integer: value) { add(scalar) } else { child().encode(wide: value) }
     }
-
-    func encodeNil() { append(.null) }
-    func encode(_ value: Bool) { append(.bool(value)) }
-    func encode(_ value: String) { append(.string(value)) }
-    func encode(_ value: Double) { append(.real(value)) }
-    func encode(_ value: Float) { append(.real(Double(value))) }
-    func encode(_ value: Int) { append(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: Int8) { append(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: Int16) { append(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: Int32) { append(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: Int64) { append(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: UInt) { append(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: UInt8) { append(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: UInt16) { append(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: UInt32) { append(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: UInt64) { append(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: some Encodable) throws { try next().encode(value) }
+    func encode(_ value: String) { encoder.tree.append(to: encoder.node, .string, value) }
+    func encode(_ value: some Encodable) throws { try child().encode(value) }
 
     func nestedContainer<NestedKey: CodingKey>(
         keyedBy keyType: NestedKey.Type
     ) -> KeyedEncodingContainer<NestedKey> {
-        next().container(keyedBy: keyType)
+        child().container(keyedBy: keyType)
     }
 
-    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { next().unkeyedContainer() }
-    func superEncoder() -> any Encoder { next() }
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { child().unkeyedContainer() }
+    func superEncoder() -> any Encoder { child() }
 }
 
 private struct SingleContainer: SingleValueEncodingContainer {
     let encoder: ValueEncoder
     var codingPath: [any CodingKey] { encoder.codingPath }
 
-    private func set(_ scalar: ScalarValue) { encoder.node.content = .scalar(scalar) }
+    private func set(_ value: EncodedScalar) { encoder.tree.set(encoder.node, value) }
 
     func encodeNil() { set(.null) }
-    func encode(_ value: Bool) { set(.bool(value)) }
-    func encode(_ value: String) { set(.string(value)) }
-    func encode(_ value: Double) { set(.real(value)) }
-    func encode(_ value: Float) { set(.real(Double(value))) }
-    func encode(_ value: Int) { set(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: Int8) { set(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: Int16) { set(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: Int32) { set(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: Int64) { set(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: UInt) { set(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: UInt8) { set(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: UInt16) { set(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: UInt32) { set(ValueEncoder.scalar(of: value)) }
-    func encode(_ value: UInt64) { set(ValueEncoder.scalar(of: value)) }
+    func encode(_ value: Bool) { set(EncodedScalar(value)) }
+    func encode(_ value: Double) { set(EncodedScalar(value)) }
+    func encode(_ value: Float) { set(EncodedScalar(Double(value))) }
+    @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
+    func encode(_ value: some FixedWidthInteger & Encodable) throws {
+        if let scalar = EncodedScalar(integer: value) { set(scalar) } else { encoder.encode(wide: value) }
+    }
+    func encode(_ value: String) { encoder.tree.set(encoder.node, .string, value) }
     func encode(_ value: some Encodable) throws { try encoder.encode(value) }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum ValueEncoderTests {
+    /// Encodes itself again and again.
+    struct Endless: Encodable {
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            try container.encode(self)
+        }
+    }
+
+    /// Keeps containers open at the same time, and comes back to them.
+    struct Interleaved: Encodable {
+        enum Key: String, CodingKey { case one, two, three, nested, list }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            var nested = container.nestedContainer(keyedBy: Key.self, forKey: .nested)
+            var list = container.nestedUnkeyedContainer(forKey: .list)
+            try container.encode(1, forKey: .one)
+            try nested.encode("x", forKey: .two)
+            try list.encode(1.5)
+            var again = encoder.container(keyedBy: Key.self)
+            try again.encode(Nested(), forKey: .two)
+            try nested.encode(Int8(-3), forKey: .three)
+            try list.encodeNil()
+            try container.encode(2, forKey: .one)
+        }
+    }
+
+    struct Nested: Codable, Equatable {
+        var theNumber: UInt64 = .max
+        var table = ["aKey": 1]
+        var children: [Nested] = []
+    }
+
+    struct Refused: Encodable {
+        var list = [[0: Part()]]
+
+        struct Part: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                throw EncodingError.invalidValue(
+                    self, EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "no"))
+            }
+        }
+    }
+}
+
+extension ValueEncoderTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFillsContainersInAnyOrder": testFillsContainersInAnyOrder,
+            "testRefusesEndlessValues": testRefusesEndlessValues,
+            "testMapsKeysOfTypesOnly": testMapsKeysOfTypesOnly,
+            "testUsesContainersAgain": testUsesContainersAgain,
+            "testTellsTheWayToAnError": testTellsTheWayToAnError,
+            "testEncodesEveryTypeAsItself": testEncodesEveryTypeAsItself,
+        ]
+    }
+
+    private static func trace(
+        _ value: any Encodable, _ options: EncodingOptions = EncodingOptions()
+    ) throws(StreamError) -> String {
+        var trace = EventTrace()
+        try trace.write(encodable: value, options: options)
+        return trace.text
+    }
+
+    private static func testFillsContainersInAnyOrder() throws {
+        expectEqual(
+            try trace(Interleaved()),
+            """
+            { key "nested" { key "two" string "x" key "three" integer -3 } key "list" [ real 1.5 null ] \
+            key "one" integer 2 key "two" { key "theNumber" unsigned 18446744073709551615 key "table" \
+            { key "aKey" integer 1 } key "children" [ ] } }
+            """, "messages")
+    }
+
+    private static func testRefusesEndlessValues() throws {
+        let error = expectThrows(StreamError.self, "an endless value") { _ = try trace(Endless()) }
+        expectEqual(error?.kind, .limitExceeded, "kind")
+        expectEqual(try trace([[1]], EncodingOptions(depthLimit: 1)), "[ [ integer 1 ] ]", "arrays of integers")
+        expectThrows(StreamError.self, "two levels") { _ = try trace([[[1]]], EncodingOptions(depthLimit: 1)) }
+        expectNoThrow("two levels allowed") { _ = try trace([[[1]]], EncodingOptions(depthLimit: 2)) }
+    }
+
+    private static func testMapsKeysOfTypesOnly() throws {
+        expectEqual(
+            try trace(Nested(), EncodingOptions(keyMapping: .snakeCase)),
+            """
+            { key "the_number" unsigned 18446744073709551615 key "table" { key "aKey" integer 1 } key "children" [ ] }
+            """, "messages")
+    }
+
+    private static func testUsesContainersAgain() throws {
+        // Enough dictionaries for containers to be used again, of one type within itself.
+        let inner = (0..<300).map { Nested(theNumber: UInt64($0), table: ["k\($0)": $0]) }
+        let value = [Nested(theNumber: 1, children: inner), Nested(theNumber: 2, children: inner)]
+        var builder = PropertyListBuilder()
+        try builder.write(encodable: value)
+        let list = try requireNotNil(builder.takeResult(), "result")
+        expectEqual(try PropertyListValueDecoder().decode([Nested].self, from: list), value, "round trip")
+    }
+
+    private static func testTellsTheWayToAnError() {
+        let error = expectThrows(StreamError.self, "a part that refuses") { _ = try trace(Refused()) }
+        expectEqual(error?.description, "$.list[0][\"0\"]: no", "description")
+    }
+
+    private static func testEncodesEveryTypeAsItself() throws {
+        let when = Date(timeIntervalSinceReferenceDate: 1.5)
+        expectEqual(try trace(when), "date 1.5", "a date")
+        expectEqual(try trace([when], EncodingOptions(dates: .millisecondsSince1970)), "[ real 978307201500.0 ]", "ms")
+        expectEqual(try trace(Data([1, 255])), "data 01ff", "data")
+        expectEqual(try trace([Data([1])], EncodingOptions(bytes: .base64)), "[ string \"AQ==\" ]", "base 64")
+        expectEqual(try trace(Decimal(string: "1.25")), "number 1.25", "a decimal")
+        expectEqual(try trace(["a": [1, 2]]), "{ key \"a\" [ integer 1 integer 2 ] }", "integers")
+        expectEqual(try trace([[0.5], []]), "[ [ real 0.5 ] [ ] ]", "doubles")
+        expectEqual(
+            try trace([["x", "a longer string"]]), "[ [ string \"x\" string \"a longer string\" ] ]", "strings")
+        expectEqual(try trace([Int?.none, 3]), "[ null integer 3 ]", "optionals")
+        expectEqual(try trace([UInt16(7), .max]), "[ integer 7 integer 65535 ]", "unsigned integers that are integers")
+        expectEqual(try trace([true]), "[ true ]", "Booleans")
+    }
+}
+#endif

@@ -40,11 +40,11 @@ public struct ByteOutput: ~Copyable {
         self.descriptor = descriptor
         self.capacity = max(64, capacity)
         bound = self.capacity
-        unsafe start = UnsafeMutableRawPointer.allocate(byteCount: self.capacity, alignment: 16)
+        unsafe start = Self.allocate(self.capacity)
     }
 
     deinit {
-        unsafe start.deallocate()
+        unsafe free(start)
     }
 
     /// Appends bytes.
@@ -133,13 +133,17 @@ public struct ByteOutput: ~Copyable {
     mutating func makeRoom(_ byteCount: Int) throws(StreamError) {
         if descriptor != nil && !isHolding { try flush() }
         guard capacity - count < byteCount else { return }
+        // `realloc` moves large blocks by their pages, without copying them and without new pages to clear.
         let larger = max(capacity * 2, count + byteCount)
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
-        // SAFETY: both blocks have at least `count` bytes.
-        unsafe memory.copyMemory(from: start, byteCount: count)
-        unsafe start.deallocate()
+        // SAFETY: the block came from `malloc`, and is this type's alone; its first `count` bytes are kept.
+        guard let memory = unsafe realloc(start, larger) else { preconditionFailure("out of memory") }
         unsafe start = memory
         capacity = larger
+    }
+
+    private static func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {
+        guard let memory = unsafe malloc(byteCount) else { preconditionFailure("out of memory") }
+        return unsafe memory
     }
 
     /// Writes what is in memory to the descriptor; without one, and while holding, does nothing.
@@ -162,9 +166,9 @@ public struct ByteOutput: ~Copyable {
     }
 
     private mutating func shrink() {
-        unsafe start.deallocate()
+        unsafe free(start)
         capacity = bound
-        unsafe start = UnsafeMutableRawPointer.allocate(byteCount: bound, alignment: 16)
+        unsafe start = Self.allocate(bound)
     }
 
     /// Forgets the bytes in memory and keeps the memory.

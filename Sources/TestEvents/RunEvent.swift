@@ -80,6 +80,9 @@ package struct TestResult: Equatable, Sendable {
         return attempt
     }
 
+    /// Whether there is nothing to say of the test but that it passed.
+    package var isPlainPass: Bool { outcome == .passed && issues.isEmpty && earlierAttempts.isEmpty }
+
     /// Whether the test passed, but not at the first attempt.
     package var isFlaky: Bool { outcome == .passed && earlierAttempts.contains { $0.outcome == .failed } }
 }

@@ -23,8 +23,14 @@ package struct DiagnosticReporter: Sendable {
     private let isStable: Bool
     /// Use a terminal's colours.
     private let isColoured: Bool
+    /// Show flaky tests as errors.
+    private let failsOnFlaky: Bool
 
-    package init(paths: PathStyle, verbosity: Verbosity, isStable: Bool = false, isColoured: Bool = false) {
+    package init(
+        paths: PathStyle, verbosity: Verbosity, isStable: Bool = false, isColoured: Bool = false,
+        failsOnFlaky: Bool = false
+    ) {
+        self.failsOnFlaky = failsOnFlaky
         text = DiagnosticText(paths: paths)
         self.verbosity = verbosity
         self.isStable = isStable
@@ -54,16 +60,21 @@ package struct DiagnosticReporter: Sendable {
         for issue in result.issues where issue.knownReason == nil {
             lines += text.lines(for: issue, of: result.test).map { coloured($0) }
         }
+        if !result.earlierAttempts.isEmpty {
+            lines += text.lines(forAttemptsOf: result, flakySeverity: failsOnFlaky ? .error : .warning).map {
+                coloured($0)
+            }
+        }
         if result.outcome == .failed {
             lines += DiagnosticText.captured(result.output, omittedCount: result.omittedOutputCount)
         }
-        let isNews = result.outcome == .skipped || result.issues.contains { $0.knownReason != nil }
+        let isNews = result.outcome == .skipped || result.isFlaky || result.issues.contains { $0.knownReason != nil }
         if verbosity >= .tests || verbosity == .summary && isNews { lines.append(outcomeLine(for: result)) }
         return lines
     }
 
     private func outcomeLine(for result: TestResult) -> String {
-        var line = "\(result.outcome.rawValue) \(result.test.name)"
+        var line = "\(result.isFlaky ? "flaky" : result.outcome.rawValue) \(result.test.name)"
         if !isStable, result.outcome != .skipped { line += " (\(Self.duration(result.nanoseconds)))" }
         if let reason = result.skipReason { line += " because \(DiagnosticText.harmless(reason))" }
         for issue in result.issues {
@@ -119,6 +130,8 @@ extension DiagnosticReporter: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testSuccessIsQuiet": testSuccessIsQuiet,
+            "testFlakyIsAWarning": testFlakyIsAWarning,
+            "testEveryAttemptIsSaid": testEveryAttemptIsSaid,
             "testSummaryNamesWhatIsNews": testSummaryNamesWhatIsNews,
             "testFailureShowsOutput": testFailureShowsOutput,
             "testDurationsHaveThreeDigits": testDurationsHaveThreeDigits,
@@ -138,6 +151,35 @@ extension DiagnosticReporter: SelfTesting {
         expectEqual(lines(result, .quiet), [])
         expectEqual(lines(result, .summary), [])
         expectEqual(lines(result, .tests), ["passed S.testA (1.50 µs)"])
+    }
+
+    private static func attempt(_ line: Int, got: String) -> TestAttempt {
+        var attempt = TestAttempt(outcome: .failed)
+        attempt.issues = [TestIssue(kind: .expectation, path: "/s", line: line, column: 2, got: got, expected: "2")]
+        return attempt
+    }
+
+    private static func testFlakyIsAWarning() {
+        var result = TestResult(test: test, outcome: .passed)
+        result.earlierAttempts = [attempt(1, got: "0"), attempt(1, got: "1")]
+        let text = "flaky: passed at attempt 3 after got 0 instead of expected 2 (S.testA)"
+        let note = "/s:1:2: note: attempt 2 failed: got 1 instead of expected 2"
+        expectEqual(lines(result, .quiet), ["/s:1:2: warning: \(text)", note])
+        expectEqual(lines(result, .summary).last, "flaky S.testA (0 ns)")
+        let strict = DiagnosticReporter(paths: PathStyle(), verbosity: .quiet, failsOnFlaky: true)
+        expectEqual(strict.lines(for: .ended(result)), ["/s:1:2: error: \(text)", note])
+    }
+
+    private static func testEveryAttemptIsSaid() {
+        var result = TestResult(test: test, outcome: .failed)
+        result.issues = attempt(1, got: "1").issues
+        result.earlierAttempts = [attempt(1, got: "1"), attempt(3, got: "0")]
+        expectEqual(
+            lines(result, .quiet),
+            [
+                "/s:1:2: error: got 1 instead of expected 2 (S.testA)", "/s:1:2: note: failed in all 3 attempts",
+                "/s:3:2: note: attempt 2 failed: got 0 instead of expected 2",
+            ])
     }
 
     private static func testSummaryNamesWhatIsNews() {

@@ -3,20 +3,55 @@
 
 import TestEvents
 
+/// What stands in place of the beginning of a path: of one that the compiler has put into the image on another machine, or
+/// in a sandbox that is gone.
+package struct PathMap: Equatable, Sendable {
+    /// A prefix, which is not empty.
+    package var from: String
+    package var to: String
+
+    package init(from: String, to: String) {
+        self.from = from
+        self.to = to
+    }
+
+    /// Reads `FROM=TO`.
+    package init?(_ text: String) {
+        guard let sign = text.firstIndex(of: "="), sign > text.startIndex else { return nil }
+        from = String(text[..<sign])
+        to = String(text[text.index(after: sign)...])
+    }
+
+    /// The path with the other beginning, or nil when it does not begin so.
+    func mapped(_ path: String) -> String? {
+        // Bytes, because a prefix may end within a character of the path.
+        guard path.utf8.starts(with: from.utf8) else { return nil }
+        return to + String(decoding: path.utf8.dropFirst(from.utf8.count), as: UTF8.self)
+    }
+}
+
 /// How paths are printed.
 package struct PathStyle: Equatable, Sendable {
     /// The folder that relative paths are relative to, or empty.
     package var root: String
     /// Print every path below the root relative to it, as for output that is compared.
     package var isRelative: Bool
+    /// What stands in place of the beginnings of paths; the first that fits counts.
+    package var maps: [PathMap]
 
-    package init(root: String = "", isRelative: Bool = false) {
+    package init(root: String = "", isRelative: Bool = false, maps: [PathMap] = []) {
         self.root = root
         self.isRelative = isRelative
+        self.maps = maps
     }
 
     /// The path as it is printed: absolute, but relative where a quote or a colon in it would hide it from Xcode.
     package func text(_ path: String) -> String {
+        for map in maps { if let mapped = map.mapped(path) { return inStyle(mapped) } }
+        return inStyle(path)
+    }
+
+    private func inStyle(_ path: String) -> String {
         guard isRelative || path.contains(where: { $0 == "'" || $0 == "\"" || $0 == ":" }), !root.isEmpty,
             path.hasPrefix(root + "/")
         else { return path }
@@ -47,6 +82,39 @@ package struct DiagnosticText: Sendable {
         for note in issue.notes { lines.append(line(.note, at: place, Self.harmless(note))) }
         for caller in issue.callers { lines.append(line(.note, at: caller, "called from here")) }
         return lines
+    }
+
+    /// What is to be said of the attempts before the one that a result tells of: a diagnostic of its own when the test
+    /// passed in the end, else notes.
+    package func lines(forAttemptsOf result: TestResult, flakySeverity: Severity) -> [String] {
+        let failed = result.earlierAttempts.enumerated().filter { $0.element.outcome == .failed }
+        var lines: [String] = []
+        var told = result.issues.failures.worst
+        if result.isFlaky, let issue = failed.lazy.compactMap(\.element.issues.failures.worst).first {
+            lines.append(line(flakySeverity, at: place(of: issue), Self.flakyMessage(for: result, after: issue)))
+            told = issue
+        } else if result.outcome == .failed, failed.count == result.earlierAttempts.count, let issue = told {
+            let count = failed.count + 1
+            lines.append(
+                line(.note, at: place(of: issue), "failed in \(count == 2 ? "both" : "all \(count)") attempts"))
+        }
+        for (index, attempt) in failed {
+            guard let issue = attempt.issues.failures.worst, issue.place != told?.place || issue.got != told?.got else {
+                continue
+            }
+            let message = "attempt \(index + 1) failed: \(Self.message(for: issue, of: nil))"
+            lines.append(line(.note, at: place(of: issue), Self.harmless(message)))
+        }
+        return lines
+    }
+
+    private func place(of issue: TestIssue) -> SourcePlace {
+        SourcePlace(path: issue.path, line: issue.line, column: issue.column)
+    }
+
+    /// What a flaky test is reported with.
+    static func flakyMessage(for result: TestResult, after issue: TestIssue) -> String {
+        "flaky: passed at attempt \(result.earlierAttempts.count + 1) after \(message(for: issue, of: result.test))"
     }
 
     /// The lines of a warning: the warning, and a fix-it where one line mends it.

@@ -39,6 +39,10 @@ package struct GitHubReport: RunReporter {
         switch event {
         case .planned, .began: break
         case .ended(let result):
+            if result.isFlaky, let issue = result.earlierAttempts.flatMap(\.issues.failures).first {
+                addWarning(
+                    DiagnosticText.flakyMessage(for: result, after: issue), at: issue.place, title: result.test.name)
+            }
             guard result.outcome == .failed else { break }
             for (index, issue) in result.issues.failures.enumerated() {
                 add(issue, title: result.test.name, of: result.test, index: index)
@@ -46,13 +50,14 @@ package struct GitHubReport: RunReporter {
         case .moduleIssue(let module, let issue):
             add(issue, title: module.isEmpty ? "outside tests" : "module \(module)", of: nil, index: 0)
         case .warning(let warning):
-            guard warnings.count < Self.annotationCountMax else { break }
-            warnings.append(
-                Annotation(
-                    severity: .warning, place: warning.place, title: "", message: DiagnosticText.escaped(warning.text),
-                    rank: (0, 0)))
+            addWarning(DiagnosticText.escaped(warning.text), at: warning.place)
         }
         return []
+    }
+
+    private mutating func addWarning(_ message: String, at place: SourcePlace?, title: String = "") {
+        guard warnings.count < Self.annotationCountMax else { return }
+        warnings.append(Annotation(severity: .warning, place: place, title: title, message: message, rank: (0, 0)))
     }
 
     /// The annotations, as lines of the step's output.
@@ -134,13 +139,18 @@ package struct GitHubReport: RunReporter {
         return kept + "…"
     }
 
-    /// Wraps what a test wrote for the step's output: foldable, and no line of it can act as a workflow command.
+    /// Wraps lines for the step's output in which something could act as a workflow command; leaves all others alone.
     ///
     /// - Parameter token: what ends the wrapping; best a random text. If a line holds it, a longer one is taken.
-    package static func guarded(_ lines: [String], title: String, token: String) -> [String] {
+    // SPEC: actions/runner, ActionCommand.cs: `::` at the start of a line but for spaces, or `##[` anywhere in it.
+    package static func guarded(_ lines: [String], token: String) -> [String] {
+        guard lines.contains(where: { $0.drop { $0 == " " || $0 == "\t" }.hasPrefix("::") || contains($0, "##[") })
+        else {
+            return lines
+        }
         var free = token
         while lines.contains(where: { contains($0, "::\(free)::") }) { free += "0" }
-        return ["::group::\(escaped(title))", "::stop-commands::\(free)"] + lines + ["::\(free)::", "::endgroup::"]
+        return ["::stop-commands::\(free)"] + lines + ["::\(free)::"]
     }
 
     private static func contains(_ line: String, _ text: String) -> Bool {
@@ -178,6 +188,7 @@ extension GitHubReport: SelfTesting {
             ::error file=Sources/Stack.swift,line=1,col=1,title=module Stacks::got 6 results instead of expected 7
             ::error file=Sources/Stack.swift,line=4,col=9,title=Stack.testPush::got error "<a & b>" instead of expected no error (Stack.testPush)
             ::error file=Sources/Stack.swift,line=3,col=9,title=Stack.testPush::got 4 instead of expected 5 for count # after\npush (Stack.testPush)%0A2 elements differ
+            ::warning file=Sources/Stack.swift,line=7,col=9,title=Stack.testFlaky::flaky: passed at attempt 2 after got no end after 50 ms instead of expected end of test (Stack.testFlaky)
             ::warning file=Sources/Stack.swift,line=12,col=5::'testOld' is in no list
             """#)
     }
@@ -220,8 +231,11 @@ extension GitHubReport: SelfTesting {
 
     private static func testOutputCannotEndItsGuard() {
         expectEqual(
-            guarded(["::t::", "x ::t0::"], title: "a\nb", token: "t"),
-            ["::group::a%0Ab", "::stop-commands::t00", "::t::", "x ::t0::", "::t00::", "::endgroup::"])
+            guarded(["::t::", "x ::t0::"], token: "t"), ["::stop-commands::t00", "::t::", "x ::t0::", "::t00::"])
+        expectEqual(
+            guarded(["a", "  ' ##[add-mask]e"], token: "t"), ["::stop-commands::t", "a", "  ' ##[add-mask]e", "::t::"])
+        let harmless = ["/a.swift:1:2: error: got ::set-env::", "  ' ::error::x", "# [", ""]
+        expectEqual(guarded(harmless, token: "t"), harmless)
     }
 }
 #endif

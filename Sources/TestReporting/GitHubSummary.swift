@@ -159,7 +159,7 @@ extension GitHubSummary: SelfTesting {
             ##"""
             ## In-class tests failed
 
-            6 tests, 3 passed, 2 failed, 1 skipped, 1 known issue, 1 failure outside tests, 1 warning; 2 without a result; ended early: Timed out
+            6 tests, 3 passed, 2 failed, 1 skipped, 1 flaky, 1 known issue, 1 failure outside tests, 1 warning; 2 without a result; ended early: Timed out
 
             ### Failures: 5
 

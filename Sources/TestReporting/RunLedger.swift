@@ -82,7 +82,7 @@ struct RunLedger: Sendable {
 
     func summary(nanoseconds: Int) -> SummaryText {
         SummaryText(
-            passed: passed, failed: failed, skipped: skipped, notRun: 0, knownIssues: knownIssues,
+            passed: passed, failed: failed, skipped: skipped, flaky: flaky, notRun: 0, knownIssues: knownIssues,
             moduleIssues: moduleIssues,
             warnings: warnings, nanoseconds: nanoseconds)
     }

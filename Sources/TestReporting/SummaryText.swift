@@ -5,6 +5,8 @@ package struct SummaryText: Equatable, Sendable {
     package var passed: Int
     package var failed: Int
     package var skipped: Int
+    /// Those of the passed that failed at first.
+    package var flaky = 0
     package var notRun: Int
     package var knownIssues: Int
     package var moduleIssues: Int
@@ -12,12 +14,14 @@ package struct SummaryText: Equatable, Sendable {
     package var nanoseconds: Int
 
     package init(
-        passed: Int, failed: Int, skipped: Int, notRun: Int, knownIssues: Int, moduleIssues: Int, warnings: Int,
+        passed: Int, failed: Int, skipped: Int, flaky: Int = 0, notRun: Int, knownIssues: Int, moduleIssues: Int,
+        warnings: Int,
         nanoseconds: Int
     ) {
         self.passed = passed
         self.failed = failed
         self.skipped = skipped
+        self.flaky = flaky
         self.notRun = notRun
         self.knownIssues = knownIssues
         self.moduleIssues = moduleIssues
@@ -33,6 +37,7 @@ package struct SummaryText: Equatable, Sendable {
         var parts = [count == 1 ? "1 test" : "\(count) tests", "\(passed) passed"]
         if failed > 0 { parts.append("\(failed) failed") }
         if skipped > 0 { parts.append("\(skipped) skipped") }
+        if flaky > 0 { parts.append("\(flaky) flaky") }
         if notRun > 0 { parts.append("\(notRun) not run") }
         if knownIssues > 0 { parts.append(knownIssues == 1 ? "1 known issue" : "\(knownIssues) known issues") }
         if moduleIssues > 0 {
@@ -63,12 +68,13 @@ extension SummaryText: SelfTesting {
         expectEqual(summary.line(isStable: false), "1 test, 1 passed (3.10 ms)")
         summary.failed = 2
         summary.skipped = 1
+        summary.flaky = 1
         summary.knownIssues = 1
         summary.moduleIssues = 2
         summary.warnings = 3
         expectEqual(
             summary.line(isStable: true),
-            "4 tests, 1 passed, 2 failed, 1 skipped, 1 known issue, 2 failures outside tests, 3 warnings")
+            "4 tests, 1 passed, 2 failed, 1 skipped, 1 flaky, 1 known issue, 2 failures outside tests, 3 warnings")
     }
 }
 #endif

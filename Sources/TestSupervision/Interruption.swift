@@ -19,6 +19,13 @@ package enum Interruption {
         for number in [SIGTERM, SIGINT, SIGHUP] {
             signal(number) { Interruption.signalNumber = $0 }
         }
+        // A reader that is gone, of the output or a worker's commands, is no reason to lose the reports. A handler, since
+        // programs that are started would inherit that the signal is ignored.
+        signal(SIGPIPE) { _ in }
+        // A parent that blocks signals, as 'swift test' does, would have this process and all of its workers deaf to them.
+        var none = sigset_t()
+        sigemptyset(&none)
+        sigprocmask(SIG_SETMASK, &none, nil)
     }
 
     /// Ends what still runs at a moment.

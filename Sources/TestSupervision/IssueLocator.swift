@@ -39,6 +39,10 @@ struct IssueLocator {
         case (.interruption(let reason), _, _):
             issue.kind = .timeout
             issue.got = "end of the run by \(reason)"
+        case (.silence, _, _):
+            issue.got = "a closed descriptor \(Worker.eventDescriptor), over which the worker reports"
+        case (.intrusion, _, _):
+            issue.got = "a foreign line in descriptor \(Worker.eventDescriptor), over which the worker reports"
         case (_, .crash(let signal, _), _):
             issue.got = "crash \(signalName(Int32(clamping: signal)))" + (fatal.map { " '\($0.text)'" } ?? "")
         case (_, _, .killed(let signal)):

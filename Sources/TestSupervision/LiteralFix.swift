@@ -45,7 +45,7 @@ extension LiteralFix {
         guard index < tokens.count else { return nil }
         let first = tokens[index]
         let isString = first.kind == .string
-        var start = isString ? first.start - 1 : first.start
+        let start = isString ? first.start - 1 : first.start
         var end = isString ? first.end + 1 : first.end
         index += 1
         // A number may have a sign and a fraction, which are tokens of their own.
@@ -56,7 +56,8 @@ extension LiteralFix {
         guard index < tokens.count, [",", ")"].contains(text(tokens[index])), start >= 0, end <= bytes.count else {
             return nil
         }
-        if isString { start = max(start, 0) }
+        // A raw string would mean something else by the same text.
+        if isString, start > 0, bytes[start - 1] == UInt8(ascii: "#") { return nil }
         let literal = String(decoding: bytes[start..<end], as: UTF8.self)
         guard kind.writes(literal, issue.expected) else { return nil }
         path = issue.path
@@ -175,7 +176,8 @@ extension LiteralFix: SelfTesting {
         let rows = [
             ("expectEqual(x, y)", "4", "5"), ("expectEqual(x, 5 + 1)", "4", "6"), ("expectEqual(x, f(5))", "4", "5"),
             ("expectEqual(x, 5)", "nil", "5"), ("expectEqual(x, 5)", "4", "6"), ("expectEqual(x, [5])", "[4]", "[5]"),
-            ("expectEqual(x)", "4", "5"), ("expectTrue(x)", "false", "true"),
+            ("expectEqual(x, #\"b\"#)", "\"a\\n\"", "\"b\""), ("expectEqual(x)", "4", "5"),
+            ("expectTrue(x)", "false", "true"),
         ]
         for (source, got, expected) in rows {
             let (fix, path) = try fix(source, got: got, expected: expected)

@@ -1,6 +1,14 @@
 // What is known of a module that is to be tested: its sources, the objects its image is linked from, its resources.
 // The plugin writes this as a file of lines, `key<TAB>value`; a person who builds by other means may write one too.
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// A module to be tested and everything its image is made of.
 package struct ModuleDescription: Equatable, Sendable {
     /// The module's name.
@@ -116,20 +124,44 @@ extension ModuleDescription {
     /// The values of all `"object"` keys of a JSON text, in order of appearance.
     static func objectPaths(inFileMap text: String) -> [String] {
         var paths: [String] = []
-        var isValueNext = false
-        var rest = text.utf8[...]
-        while let quote = rest.firstIndex(of: UInt8(ascii: "\"")) {
-            rest = rest[rest.index(after: quote)...]
-            var bytes: [UInt8] = []
-            while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-                // Paths are written with no escapes but `\/`, `\"` and `\\`.
-                bytes.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
+        var text = text
+        // PERF: a debug build that looks at every byte itself takes longer here than for running a hundred tests.
+        text.withUTF8 { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            let key: StaticString = "\"object\""
+            let pattern = UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)
+            var offset = 0
+            while let found = ByteSearch.offset(of: pattern, in: bytes, from: offset) {
+                offset = found + pattern.count
+                let isValue = { (byte: UInt8) in byte > 0x20 }
+                guard let colon = bytes[offset...].firstIndex(where: isValue), bytes[colon] == UInt8(ascii: ":"),
+                    let quote = bytes[(colon + 1)...].firstIndex(where: isValue), bytes[quote] == UInt8(ascii: "\""),
+                    let path = string(in: bytes, from: &offset, behind: quote)
+                else { continue }
+                paths.append(path)
             }
-            let string = String(decoding: bytes, as: UTF8.self)
-            if isValueNext { paths.append(string) }
-            isValueNext = string == "object" && rest.first { $0 > 0x20 } == UInt8(ascii: ":")
         }
         return paths.sorted()
+    }
+
+    /// Reads a string to its closing quote, and moves the offset behind it.
+    private static func string(in bytes: UnsafeRawBufferPointer, from offset: inout Int, behind quote: Int) -> String? {
+        guard let base = bytes.baseAddress,
+            let found = memchr(base + quote + 1, 0x22, bytes.count - quote - 1)
+        else { return nil }
+        let end = UnsafeRawPointer(found) - base
+        offset = end + 1
+        if memchr(base + quote + 1, 0x5C, end - quote - 1) == nil {
+            return String(decoding: bytes[(quote + 1)..<end], as: UTF8.self)
+        }
+        // Paths are written with no escapes but `\/`, `\"` and `\\`.
+        var text: [UInt8] = []
+        var rest = bytes[(quote + 1)...]
+        while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+            text.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
+        }
+        offset = rest.startIndex
+        return String(decoding: text, as: UTF8.self)
     }
 }
 

@@ -1,10 +1,18 @@
-// What is remembered of a module's last run, in a file beside its image: the tests that failed, and when it was.
+// What is remembered of a module's last run, in a file beside its image: the tests that failed, how long the slow ones
+// took, which temporary directories stayed, and when it was.
 
 import TestEvents
 
 struct RunMemory: Equatable {
+    /// How long a test takes that is worth remembering, in nanoseconds: all others are alike.
+    static let slowTime = 1_000_000
+
     /// The names of the tests that failed.
     var failed: Set<String> = []
+    /// The times of slow tests in nanoseconds, by name.
+    var times: [String: Int] = [:]
+    /// The temporary directories of tests that failed.
+    var keptDirectories: [String] = []
     /// The paths of the sources that have changed since.
     var changed: Set<String> = []
     /// Whether there was a run before.
@@ -16,20 +24,107 @@ struct RunMemory: Equatable {
     init(_ module: ModuleDescription) {
         let path = Self.path(module)
         guard let time = FileAccess.modificationTime(of: path), let bytes = try? FileAccess.contents(of: path) else {
+            self.init()
             return
         }
+        self.init(text: String(decoding: bytes, as: UTF8.self))
         isThere = true
-        failed = Set(String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init))
         changed = Set(module.sources.filter { FileAccess.modificationTime(of: $0) ?? 0 > time })
     }
 
-    /// Remembers a run: what failed in it, and what failed before and was not run this time.
-    ///
-    /// A memory that cannot be kept is no failure: the next run is merely less well informed.
-    func store(failed newFailures: Set<String>, run: @autoclosure () -> Set<String>, for module: ModuleDescription) {
-        let names = failed.isEmpty ? newFailures.sorted() : newFailures.union(failed.subtracting(run())).sorted()
-        try? FileAccess.write(Array(names.map { "\($0)\n" }.joined().utf8), to: Self.path(module))
+    private init(text: String) {
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: "\t", maxSplits: 2).map(String.init)
+            switch (fields.first, fields.count) {
+            case ("failed", 2): failed.insert(fields[1])
+            case ("kept", 2): keptDirectories.append(fields[1])
+            case ("time", 3): times[fields[2]] = Int(fields[1])
+            default: break
+            }
+        }
     }
 
-    private static func path(_ module: ModuleDescription) -> String { "\(module.image).failed" }
+    /// The times of the slow tests of a plan by index.
+    func times(in plan: [PlannedTest]) -> [Int: Int] {
+        if times.isEmpty { return [:] }
+        var known: [Int: Int] = [:]
+        for (index, test) in plan.enumerated() { known[index] = times[test.name] }
+        return known
+    }
+
+    /// Puts what a new run says in place of what is remembered of the tests in it; what it did not run stays.
+    ///
+    /// - Parameters:
+    ///   - isOfAll: whether it ran all tests there are.
+    ///   - ran: the names of the tests that have run.
+    mutating func update(
+        failed newFailures: Set<String>, times newTimes: [String: Int], isOfAll: Bool, ran: () -> Set<String>
+    ) {
+        if isOfAll {
+            failed = []
+            times = [:]
+        } else if !failed.isEmpty || !times.isEmpty {
+            let ran = ran()
+            failed.subtract(ran)
+            times = times.filter { !ran.contains($0.key) }
+        }
+        failed.formUnion(newFailures)
+        times.merge(newTimes) { $1 }
+    }
+
+    /// Remembers a run.
+    ///
+    /// A memory that cannot be kept is no failure: the next run is merely less well informed.
+    func store(for module: ModuleDescription) {
+        try? FileAccess.write(Array(text.utf8), to: Self.path(module))
+    }
+
+    private var text: String {
+        let lines =
+            failed.sorted().map { "failed\t\($0)\n" } + times.sorted { $0.key < $1.key }.map { "time\t\($1)\t\($0)\n" }
+            + keptDirectories.map { "kept\t\($0)\n" }
+        return lines.joined()
+    }
+
+    private static func path(_ module: ModuleDescription) -> String { "\(module.image).memory" }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension RunMemory: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsWhatItWrites": testReadsWhatItWrites,
+            "testForgetsOnlyWhatRanAgain": testForgetsOnlyWhatRanAgain,
+            "testIgnoresWhatItDoesNotKnow": testIgnoresWhatItDoesNotKnow,
+        ]
+    }
+
+    private static func testReadsWhatItWrites() {
+        var memory = RunMemory()
+        memory.failed = ["T.a", "Table<Int, String>.b c"]
+        memory.times = ["T.a": 1_500_000, "T.c d": .max]
+        memory.keptDirectories = ["/tmp/in-class-tests-1/T.a"]
+        expectEqual(RunMemory(text: memory.text), memory)
+        expectEqual(RunMemory(text: ""), RunMemory())
+    }
+
+    private static func testForgetsOnlyWhatRanAgain() {
+        var memory = RunMemory()
+        memory.update(failed: ["a", "b"], times: ["a": 5, "c": 6], isOfAll: false) { [] }
+        memory.update(failed: ["c"], times: ["a": 7], isOfAll: false) { ["a", "c"] }
+        expectEqual(memory.failed, ["b", "c"])
+        expectEqual(memory.times, ["a": 7])
+        memory.update(failed: ["d"], times: [:], isOfAll: true) { [] }
+        expectEqual(memory.failed, ["d"])
+        expectEqual(memory.times, [:])
+    }
+
+    private static func testIgnoresWhatItDoesNotKnow() {
+        expectEqual(RunMemory(text: "T.old\nfailed\nfailed\tx\ty\ntime\tx\ty\nnew\tx\n"), RunMemory())
+    }
+}
+#endif

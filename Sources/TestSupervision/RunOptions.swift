@@ -14,12 +14,22 @@ package struct RunOptions: Sendable {
     package var shuffleSeed: UInt64?
     /// Run nothing more after the first failure.
     package var stopsAtFirstFailure = false
+    /// How often a test that failed is run again, each time in a worker of its own, until it passes.
+    package var retryCount = 0
+    /// Where the temporary directories of failed tests are moved to, or empty to leave them where they are.
+    package var keptDirectoryFolder = ""
+    /// Whether an earlier run of this command is repeated, what that has kept included.
+    package var isRepetition = false
+    /// Leave out of notes what no two runs have in common.
+    package var isStable = false
     /// How much of a failed test's output is kept, from its end.
     package var outputByteCountMax = 16 << 10
     /// How much a worker's tests may write before the one that is running is ended.
     package var outputFileByteCountMax = 512 << 20
     /// Have each worker leave a profile for `CoverageReport`.
     package var leavesProfiles = false
+    /// Report no beginnings, and nothing of tests that passed with nothing to say of them.
+    package var reportsOnlyNews = false
     /// Only announce the plan.
     package var isListing = false
 
@@ -32,6 +42,8 @@ package struct RunTally: Equatable, Sendable {
     package var passed = 0
     package var failed = 0
     package var skipped = 0
+    /// Those of the passed that failed at first.
+    package var flaky = 0
     /// Tests that were not begun because an earlier one failed or the run was ended.
     package var notRun = 0
     /// Issues inside `withKnownIssue`.
@@ -52,6 +64,7 @@ package struct RunTally: Equatable, Sendable {
         sum.passed += other.passed
         sum.failed += other.failed
         sum.skipped += other.skipped
+        sum.flaky += other.flaky
         sum.notRun += other.notRun
         sum.knownIssues += other.knownIssues
         sum.moduleIssues += other.moduleIssues

@@ -69,17 +69,6 @@ enum RunOrder {
         let urgencies = indices.map(urgency)
         return (0...2).flatMap { level in zip(indices, urgencies).filter { $0.1 == level }.map(\.0) }
     }
-
-    /// Takes as many neighbouring indices off the front as one command may name.
-    static func nextRange(_ queue: inout ArraySlice<Int>, limit: Int) -> Range<Int>? {
-        guard let first = queue.popFirst() else { return nil }
-        var end = first + 1
-        while end - first < limit, queue.first == end {
-            queue.removeFirst()
-            end += 1
-        }
-        return first..<end
-    }
 }
 
 // MARK: - In-class tests
@@ -138,17 +127,9 @@ enum RunOrderTests {}
 extension RunOrderTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testTakesNeighbours": testTakesNeighbours,
             "testFailedComeFirst": testFailedComeFirst,
             "testSeedDecidesTheOrder": testSeedDecidesTheOrder,
         ]
-    }
-
-    private static func testTakesNeighbours() {
-        var queue = [0, 1, 2, 5, 7, 8][...]
-        var ranges: [Range<Int>] = []
-        while let range = RunOrder.nextRange(&queue, limit: 2) { ranges.append(range) }
-        expectEqual(ranges, [0..<2, 2..<3, 5..<6, 7..<9])
     }
 
     private static func testFailedComeFirst() {

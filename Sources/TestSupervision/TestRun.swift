@@ -19,20 +19,24 @@ package final class TestRun {
 
     /// The module's tests, once a worker has announced them.
     package private(set) var plan: [PlannedTest] = []
-    private var tally = RunTally()
     /// The literals that `--accept` may replace.
-    package private(set) var fixes: [LiteralFix] = []
+    package var fixes: [LiteralFix] { results.fixes }
 
-    /// The selected tests in the order their results are passed on, and those results that wait for an earlier one.
-    private var selected: ArraySlice<Int> = []
-    private var waiting: [Int: TestResult] = [:]
-    /// What is to be run yet, in the order it is to be run.
-    private var queue: ArraySlice<Int> = []
+    private lazy var directories = TemporaryDirectories(keptFolder: options.keptDirectoryFolder)
+    private lazy var results = makeResults(chosen: [])
+    /// What is to be run yet.
+    private var queue = WorkQueue([], known: [:], workerCountMax: 1)
+    /// Failed tests that are to run again, each in a worker of its own.
+    private var retries: [Int] = []
     private var sessions: [WorkerSession] = []
-    /// The indices of the tests that have a result.
-    private var done: Set<Int> = []
-    private var failedNames: Set<String> = []
+    /// The session whose plan all others have.
+    private var first: WorkerSession?
+    /// Whether nothing more is to begin.
     private var isStopping = false
+    private var limitsChecked = ContinuousClock.now
+    private var lastWake = ContinuousClock.now
+    /// How often in a row it was woken shortly after the last time.
+    private var quickWakeCount = 0
 
     /// Prepares a run.
     ///
@@ -45,25 +49,72 @@ package final class TestRun {
 
     /// Runs the selected tests and says what they came to.
     package func run() throws(RunError) -> RunTally {
+        Orphans.adopt(true)
+        defer {
+            sessions = []
+            Orphans.end()
+            Orphans.adopt(false)
+            directories.removeRest()
+        }
         let first = try startedSession()
-        guard try waitUntilReady(first) else { return tally }
+        // The worker takes its time to start; meanwhile the sources are read.
+        let declaredSum = options.selection.isRestricted ? nil : NameSums.declared(in: module.sources)
+        guard try waitUntilReady(first) else { return results.tally }
+        self.first = first
         plan = first.plan
         let memory = RunMemory(module)
         let chosen = options.selection.indices(in: plan, memory: memory, sources: { self.sources })
-        selected = chosen[...]
-        tally.planned = chosen.count
-        tally.unselected = plan.count - chosen.count
-        report(.planned(module: module.module, tests: chosen.map { plan[$0] }))
-        if options.isListing { return tally }
-        let duplicates = Self.duplicates(in: plan)
-        let runnable = chosen.filter { !duplicates.contains($0) }
-        for index in chosen where duplicates.contains(index) { pass(duplicateResult(plan[index]), index) }
-        queue = ordered(runnable, memory)[...]
+        results = makeResults(chosen: chosen)
+        report(.planned(module: module.module, tests: chosen.count == plan.count ? plan : chosen.map { plan[$0] }))
+        if options.isListing { return results.tally }
+        // What an earlier run has kept is of use until the next.
+        if !options.isRepetition { TemporaryDirectories.remove(memory.keptDirectories) }
+        queue = makeQueue(chosen, memory)
+        assign()
+        // While the worker runs.
+        let isListComplete =
+            options.selection.isRestricted || NameSums.showNothingLost(declared: declaredSum, plan: plan)
         try runQueue()
-        passOnRest()
-        reportWarnings(first.warnings)
-        memory.store(failed: failedNames, run: Set(done.map { plan[$0].name }), for: module)
-        return checkedTally()
+        giveUpRetries()
+        results.finish()
+        reportWarnings(first.warnings, isListComplete: isListComplete)
+        remember(memory)
+        return results.checkedTally()
+    }
+
+    private func makeResults(chosen: [Int]) -> RunResults {
+        RunResults(
+            module, options, plan: plan, chosen: chosen, directories: directories,
+            sources: { [unowned self] in sources }, report: report)
+    }
+
+    /// Makes the queue of the chosen tests, but for the duplicates among them, which have their result at once.
+    private func makeQueue(_ chosen: [Int], _ memory: RunMemory) -> WorkQueue {
+        var runnable = chosen
+        let duplicates = DuplicateEntries.indices(in: plan)
+        if !duplicates.isEmpty {
+            for index in chosen where duplicates.contains(index) {
+                results.passOn(DuplicateEntries.result(of: plan[index], sources: sources), index)
+            }
+            runnable.removeAll(where: duplicates.contains)
+            stopIfFailed()
+        }
+        let workerCountMax = min(options.workerCountMax, max(1, runnable.count))
+        return WorkQueue(
+            ordered(runnable, memory), known: workerCountMax > 1 ? memory.times(in: plan) : [:],
+            workerCountMax: workerCountMax)
+    }
+
+    private func remember(_ earlier: RunMemory) {
+        var memory = earlier
+        let tally = results.tally
+        memory.update(
+            failed: results.failedNames, times: results.slowTimes, isOfAll: tally.unselected + tally.notRun == 0
+        ) {
+            Set(plan.indices.filter { results.done[$0] }.map { plan[$0].name })
+        }
+        memory.keptDirectories = (options.isRepetition ? earlier.keptDirectories : []) + directories.kept
+        memory.store(for: module)
     }
 
     private func ordered(_ indices: [Int], _ memory: RunMemory) -> [Int] {
@@ -74,20 +125,12 @@ package final class TestRun {
         return indices.shuffled(using: &generator)
     }
 
-    private func checkedTally() -> RunTally {
-        let sum = tally.passed + tally.failed + tally.skipped + tally.notRun
-        if sum != tally.planned {
-            reportModuleIssue(
-                TestIssue(kind: .list, got: "\(sum) results", expected: "\(tally.planned), one for each test"))
-        }
-        return tally
-    }
-
     // MARK: Workers
 
+    @discardableResult
     private func startedSession() throws(RunError) -> WorkerSession {
         do throws(SystemError) {
-            let session = try WorkerSession(module, options: options)
+            let session = try WorkerSession(module, options: options, directory: directories.root, plan: first)
             sessions.append(session)
             return session
         } catch { throw .system(error) }
@@ -96,11 +139,13 @@ package final class TestRun {
     /// Waits for a worker's plan; false when it died over it, which is then reported.
     private func waitUntilReady(_ session: WorkerSession) throws(RunError) -> Bool {
         while session.state == .starting {
-            for case let event in session.reports(waiting: session.patience) {
-                switch event {
+            if let reason = Interruption.reason { interrupt(reason) }
+            session.receive(waiting: session.patience)
+            while let report = session.nextReport() {
+                switch report {
                 case .protocolMismatch(let text): throw .protocolMismatch(text)
                 case .died(let death):
-                    reportModuleIssue(locator.issue(for: death, expected: "list of its tests"))
+                    results.reportModuleIssue(locator.issue(for: death, expected: "list of its tests"))
                     return false
                 default: break
                 }
@@ -117,97 +162,150 @@ package final class TestRun {
             assign()
             sessions.removeAll { $0.state == .dead }
             if sessions.isEmpty {
-                if queue.isEmpty { return }
-                _ = try startedSession()
+                Orphans.end()
+                if queue.isEmpty, retries.isEmpty { return }
+                try startedSession()
             }
-            // More workers only for what takes long enough to pay for starting them.
             let isLong = ContinuousClock.now - start > .milliseconds(40)
-            if isLong, queue.count > 4, sessions.count < options.workerCountMax { _ = try startedSession() }
-            Worker.wait(for: sessions.map(\.worker), milliseconds: min(patience, isLong ? 1000 : 10))
-            for session in sessions { try serve(session) }
+            if isWorthAnother(isLong: isLong) { try startedSession() }
+            letEventsGather()
+            let speaking = Worker.wait(
+                for: sessions.map(\.worker), milliseconds: min(patience, isLong ? 1000 : 10))
+            let sessions = sessions
+            for index in speaking { try serve(sessions[index]) }
+            if speaking.isEmpty || ContinuousClock.now - limitsChecked > .milliseconds(10) {
+                // A worker may be gone although something that it has started still holds its pipe.
+                for session in sessions {
+                    try serve(session)
+                    session.checkLimits()
+                }
+                limitsChecked = ContinuousClock.now
+            }
         }
+    }
+
+    /// Naps when workers say little and often: being woken for each of many short tests takes longer than the tests do.
+    private func letEventsGather() {
+        let now = ContinuousClock.now
+        quickWakeCount = now - lastWake < .microseconds(300) ? quickWakeCount + 1 : 0
+        if quickWakeCount >= 4 {
+            usleep(1000)
+            lastWake = ContinuousClock.now
+        } else {
+            lastWake = now
+        }
+    }
+
+    /// Whether another worker pays for its start: for what is known to take long, or has done so already.
+    private func isWorthAnother(isLong: Bool) -> Bool {
+        guard sessions.count < options.workerCountMax, !isStopping,
+            sessions.count(where: { $0.state == .starting }) <= sessions.count / 2
+        else { return false }
+        if !retries.isEmpty { return true }
+        if options.stopsAtFirstFailure, results.hasOpenAttempts { return false }
+        if queue.isEmpty { return false }
+        // Whatever the tests that are known take, those that run now take longer.
+        let isBusy = sessions.allSatisfy {
+            $0.state == .running && ContinuousClock.now - $0.assignment > .milliseconds(40)
+        }
+        return isBusy || queue.estimate / sessions.count > (isLong ? 10_000_000 : 80_000_000)
     }
 
     private func interrupt(_ reason: String) {
         isStopping = true
-        for session in sessions { session.interrupt(reason) }
+        WorkerSession.interrupt(sessions, reason)
     }
 
     private var patience: Int { sessions.map(\.patience).min() ?? 0 }
 
     private func serve(_ session: WorkerSession) throws(RunError) {
-        for event in session.reports(waiting: 0) {
-            switch event {
-            case .began(let test): report(.began(test))
-            case .ended(let index, let result): pass(result, index)
+        session.receive(waiting: 0)
+        while let report = session.nextReport() {
+            switch report {
+            case .began(let index): if !options.reportsOnlyNews { self.report(.began(plan[index])) }
+            case .passed(let index, let nanoseconds):
+                queue.note(index, nanoseconds: nanoseconds)
+                results.takePass(index, nanoseconds)
+            case .ended(let index, let result, let directory): take(result, index, directory)
+            case .late(let index, let issue): results.take(issue, after: plan[index])
             case .protocolMismatch(let text): throw .protocolMismatch(text)
             case .died(let death): try take(death, of: session)
             }
         }
-        if session.state != .starting, !session.isPlanChecked {
-            guard session.plan == plan else { throw .protocolMismatch("the test image announced two different plans") }
-            session.isPlanChecked = true
-        }
-        session.checkLimits()
     }
 
     /// Gives idle workers something to run, or sends them home.
     private func assign() {
-        for session in sessions where session.state == .idle {
-            // One worker alone runs all there is; several share it in pieces that get smaller towards the end.
-            let limit =
-                options.workerCountMax == 1 ? Int.max : max(1, min(queue.count, 4096) / (options.workerCountMax * 4))
-            if !isStopping, let range = RunOrder.nextRange(&queue, limit: limit) {
-                session.assigned = range
-                session.run(range)
-            } else {
-                session.finish()
-            }
+        for session in sessions where session.state == .idle && options.stopsAtFirstFailure {
+            queue.putBack(session.takeUnfinished { results.done[$0] })
         }
-        if isStopping { queue = [] }
+        if isStopping {
+            queue.removeAll()
+            giveUpRetries()
+        }
+        for session in sessions where session.state == .idle {
+            if session.begunCount == 0, !retries.isEmpty {
+                let index = retries.removeFirst()
+                session.isForAttempt = true
+                session.run([index..<index + 1])
+                continue
+            }
+            // Whether the first failure is one is decided by the test's last attempt.
+            let isWaiting = options.stopsAtFirstFailure && results.hasOpenAttempts
+            let piece = isWaiting || session.isForAttempt ? [] : queue.takePiece()
+            if piece.isEmpty { session.finish() } else { session.run(piece) }
+        }
     }
 
     private func take(_ death: WorkerDeath, of session: WorkerSession) throws(RunError) {
         // What a dead worker had not begun is run by the next.
-        let rest = session.assigned.filter { !done.contains($0) && $0 != death.test?.index }
+        let rest = session.takeUnfinished { results.done[$0] || $0 == death.test?.index }
         guard let (index, partial) = death.test else {
             if case .interruption? = death.verdict { return }
             if session.wasStarting || !rest.isEmpty || death.end != .exited(0) {
-                reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
-                // A worker that dies between tests would do so for ever.
-                queue = []
-                isStopping = true
+                results.reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
+                // One that has not even begun a test is followed by others like it.
+                if session.begunCount == 0, !session.wasClosing {
+                    queue.removeAll()
+                    isStopping = true
+                    return
+                }
             }
+            queue.putBack(rest)
             return
         }
-        queue = (rest + queue)[...]
+        queue.putBack(rest)
         var result = partial
         var issue = locator.located(locator.issue(for: death, expected: "end of test"), test: result.test)
-        if issue.kind == .crash || issue.kind == .exit, death.verdict == nil {
+        // A test that is run again is run alone, which says more.
+        let isAgain = options.retryCount > 0 || session.isForAttempt
+        if issue.kind == .crash || issue.kind == .exit, death.verdict == nil, !isAgain {
             issue.notes += try noteOnRunningAlone(index, session)
         }
         result.issues.append(issue)
         result.outcome = .failed
         result.output = death.output
         result.omittedOutputCount = death.omittedOutputCount
-        pass(result, index)
+        if case .interruption? = death.verdict { return take(result, index, nil, isFinal: true) }
+        take(result, index, death.directory)
     }
 
     /// Runs a test that died once more in a worker of its own, and says whether it dies there too.
     private func noteOnRunningAlone(_ index: Int, _ session: WorkerSession) throws(RunError) -> [String] {
-        guard session.begunCount > 1, let previous = session.previousTest else { return [] }
+        // The first test of a worker was alone already.
+        guard session.begunCount > 1, let previous = session.previousTest else { return ["it fails alone, too"] }
         let alone = try startedSession()
         defer { sessions.removeAll { $0 === alone } }
-        while alone.state == .starting {
-            for case .died in alone.reports(waiting: alone.patience) { return [] }
-            alone.checkLimits()
-        }
-        alone.run(index..<index + 1)
-        while true {
-            for event in alone.reports(waiting: alone.patience) {
-                switch event {
-                case .died: return ["it fails alone, too"]
-                case .ended(_, let result):
+        while Interruption.reason == nil {
+            if alone.state == .idle { alone.run([index..<index + 1]) }
+            alone.receive(waiting: alone.patience)
+            while let report = alone.nextReport() {
+                switch report {
+                case .died(let death): return death.test == nil ? [] : ["it fails alone, too"]
+                case .passed:
+                    alone.abort()
+                    return ["it passes alone and failed only after other tests, the last of which was \(previous.name)"]
+                case .ended(_, let result, _):
                     alone.abort()
                     return [
                         result.outcome == .failed
@@ -215,84 +313,31 @@ package final class TestRun {
                             : "it passes alone and failed only after other tests, the last of which was \(previous.name)"
                     ]
                 case .protocolMismatch: return []
-                case .began: break
+                case .began, .late: break
                 }
             }
             alone.checkLimits()
         }
+        return []
     }
 
     // MARK: Results
 
-    /// Takes a result and passes on what is complete, in the order of the plan.
-    private func pass(_ result: TestResult, _ index: Int) {
-        var located = result
-        located.issues = result.issues.map { locator.located($0, test: result.test) }
-        for index in located.issues.indices { located.issues[index].fixIt = fixIt(for: located.issues[index]) }
-        if let seed = options.shuffleSeed {
-            for issue in located.issues.indices {
-                located.issues[issue].notes.append("the order was shuffled with seed \(seed)")
-            }
-        }
-        done.insert(index)
-        if located.outcome == .failed {
-            failedNames.insert(result.test.name)
-            if options.stopsAtFirstFailure { isStopping = true }
-        }
-        waiting[index] = located
-        passOn()
+    /// Takes the end of a test, which may have to run again.
+    private func take(_ result: TestResult, _ index: Int, _ directory: String?, isFinal: Bool = false) {
+        queue.note(index, nanoseconds: result.nanoseconds)
+        if results.take(result, index, directory, isFinal: isFinal || isStopping) { retries.append(index) }
+        stopIfFailed()
     }
 
-    /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
-    private func fixIt(for issue: TestIssue) -> SourceFixIt? {
-        guard let written = FileAccess.modificationTime(of: issue.path),
-            let linked = FileAccess.modificationTime(of: module.image), written < linked,
-            let fix = LiteralFix(for: issue)
-        else { return nil }
-        fixes.append(fix)
-        return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
+    private func stopIfFailed() {
+        if options.stopsAtFirstFailure, !results.failedNames.isEmpty { isStopping = true }
     }
 
-    private func passOn() {
-        while let index = selected.first, let result = waiting.removeValue(forKey: index) {
-            selected.removeFirst()
-            switch result.outcome {
-            case .passed: tally.passed += 1
-            case .failed: tally.failed += 1
-            case .skipped: tally.skipped += 1
-            }
-            tally.knownIssues += result.issues.reduce(0) { $0 + ($1.knownReason == nil ? 0 : 1) }
-            report(.ended(result))
-            if options.slowMilliseconds > 0, result.nanoseconds > options.slowMilliseconds * 1_000_000 {
-                warnSlow(result)
-            }
-        }
-    }
-
-    /// Passes on what waits for tests that will have no result, and counts those.
-    private func passOnRest() {
-        while let index = selected.first {
-            if waiting[index] == nil {
-                tally.notRun += 1
-                selected.removeFirst()
-            } else {
-                passOn()
-            }
-        }
-    }
-
-    private func warnSlow(_ result: TestResult) {
-        let place = sources.place(of: result.test) ?? locator.fallbackPlace
-        let milliseconds = result.nanoseconds / 1_000_000
-        warn(
-            SourceWarning(
-                place: place, text: "\(result.test.name) took \(milliseconds) ms, more than \(options.slowMilliseconds)"
-            ))
-    }
-
-    private func reportModuleIssue(_ issue: TestIssue) {
-        tally.moduleIssues += 1
-        report(.moduleIssue(module: module.module, locator.located(issue, test: nil)))
+    private func giveUpRetries() {
+        retries = []
+        let attempts = sessions.filter { $0.isForAttempt && $0.state == .running }
+        results.giveUpAttempts(but: attempts.flatMap { $0.assigned.flatMap(\.self) })
     }
 
     /// The place of the test of this name, `Type.test`.
@@ -304,66 +349,13 @@ package final class TestRun {
         return SourceScan(sources: module.sources, module: module.module).place(of: test)
     }
 
-    // MARK: Lists
-
-    /// The indices of tests whose list has named them before.
-    static func duplicates(in plan: [PlannedTest]) -> Set<Int> {
-        var duplicates: Set<Int> = []
-        var names: Set<String> = []
-        for (index, test) in plan.enumerated() {
-            // The tests of one list stand together.
-            if index > 0, plan[index - 1].typeName != test.typeName || plan[index - 1].testType != test.testType {
-                names.removeAll(keepingCapacity: true)
-            }
-            if !names.insert(test.testName).inserted { duplicates.insert(index) }
-        }
-        return duplicates
-    }
-
-    private func duplicateResult(_ test: PlannedTest) -> TestResult {
-        var result = TestResult(test: test, outcome: .failed)
-        let issue = TestIssue(
-            kind: .list, got: "a second entry of this name, which did not run", expected: "each name once")
-        let entries = sources[test.typeName]?.listed.filter { $0.name == test.testName } ?? []
-        result.issues = [entries.dropFirst().first.map { issue.placed(at: $0.place) } ?? issue]
-        return result
-    }
-
     /// Reports what the worker could not test and what the sources say was forgotten.
-    private func reportWarnings(_ warnings: [(typeName: String, text: String)]) {
+    private func reportWarnings(_ warnings: [(typeName: String, text: String)], isListComplete: Bool) {
         for (typeName, text) in warnings {
             let place = sources[typeName]?.lists.first ?? locator.fallbackPlace
-            warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
+            results.warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
         }
-        if options.selection.isRestricted || NameSums.showNothingLost(sources: module.sources, plan: plan) { return }
-        for warning in sources.listWarnings(plan: plan) { warn(warning) }
-    }
-
-    private func warn(_ warning: SourceWarning) {
-        tally.warnings += 1
-        report(.warning(warning))
+        if isListComplete { return }
+        for warning in sources.listWarnings(plan: plan) { results.warn(warning) }
     }
 }
-
-// MARK: - In-class tests
-
-#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
-import InClassTesting
-
-extension TestRun: SelfTesting {
-    package static var testSelectors: TestSelectors {
-        [
-            "testFindsDuplicatesWithinAList": testFindsDuplicatesWithinAList
-        ]
-    }
-
-    private static func testFindsDuplicatesWithinAList() {
-        let rows = [
-            ("A", "t", "unit"), ("A", "t", "slow"), ("A", "t", "slow"), ("B", "t", "unit"), ("B", "u", "unit"),
-            ("B", "t", "unit"),
-        ]
-        let plan = rows.map { PlannedTest(typeName: $0.0, testName: $0.1, testType: $0.2, module: "M") }
-        expectEqual(duplicates(in: plan), [2, 5])
-    }
-}
-#endif

@@ -12,21 +12,28 @@ import TestEvents
 /// A running test image.
 final class Worker {
     /// Numbers that neither the system nor a test is likely to use.
-    private static let eventDescriptor: Int32 = 198
+    static let eventDescriptor: Int32 = 198
     private static let commandDescriptor: Int32 = 199
 
     let process: pid_t
     private let events: Int32
     private var commands: Int32
-    private var pending: [UInt8] = []
-    /// What one read fills; raw memory, which a debug build can fill and copy without a call a byte.
-    private let chunk = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 16)
+    /// What has been read and not yet taken, between two offsets; raw memory, which a debug build can search and fill
+    /// without a call a byte.
+    private var buffer = UnsafeMutableRawPointer.allocate(byteCount: 1 << 17, alignment: 16)
+    private var capacity = 1 << 17
+    private var pendingStart = 0
+    private var pendingEnd = 0
     private var end: ProcessEnd?
 
     /// Starts an image.
     ///
-    /// - Parameter output: the file that receives what the tests write.
-    init(image: String, module: String, output: Int32, environment: [String: String]) throws(SystemError) {
+    /// - Parameters:
+    ///   - output: the file that receives what the tests write.
+    ///   - isPlanKnown: have it announce only the number of its tests and their hash.
+    init(image: String, module: String, output: Int32, environment: [String: String], isPlanKnown: Bool)
+        throws(SystemError)
+    {
         let eventPipe = try ChildProcess.pipe()
         let commandPipe: (read: Int32, write: Int32)
         do throws(SystemError) { commandPipe = try ChildProcess.pipe() } catch {
@@ -41,10 +48,14 @@ final class Worker {
             close(nothing)
         }
         events = eventPipe.read
+        _ = fcntl(events, F_SETFL, O_NONBLOCK)
         commands = commandPipe.write
         do throws(SystemError) {
             process = try ChildProcess.start(
-                [image, "--in-class-worker", module, "\(Self.eventDescriptor)", "\(Self.commandDescriptor)"],
+                [
+                    image, "--in-class-worker", module, "\(Self.eventDescriptor)", "\(Self.commandDescriptor)",
+                    isPlanKnown ? "known" : "unknown",
+                ],
                 // Swift's own crash reporter takes longer than ours and says it elsewhere.
                 environment: environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 },
                 descriptors: [
@@ -59,7 +70,7 @@ final class Worker {
     }
 
     deinit {
-        chunk.deallocate()
+        buffer.deallocate()
         closeCommands()
         close(events)
         if end == nil { kill(process, SIGKILL) }
@@ -68,11 +79,19 @@ final class Worker {
         if end == nil { _ = ChildProcess.wait(for: process) }
     }
 
-    /// Tells the worker to run a range of its plan.
-    func run(_ range: Range<Int>) {
-        let line = Array("run \(range.lowerBound) \(range.upperBound)\n".utf8)
-        // A worker that is gone is noticed when its events end.
-        _ = write(commands, line, line.count)
+    /// Tells the worker to run ranges of its plan, and whether to stop at the first failure.
+    func run(_ ranges: [Range<Int>], stopsAtFailure: Bool) {
+        var text = stopsAtFailure ? "try" : "run"
+        for range in ranges { text += " \(range.lowerBound) \(range.upperBound)" }
+        let line = Array("\(text)\n".utf8)
+        var sent = 0
+        while sent < line.count {
+            let count = line.withUnsafeBytes { write(commands, $0.baseAddress.map { $0 + sent }, $0.count - sent) }
+            if count < 0, errno == EINTR { continue }
+            // A worker that is gone is noticed when its events end.
+            if count <= 0 { return }
+            sent += count
+        }
     }
 
     /// Tells the worker that there is nothing more to run.
@@ -81,41 +100,63 @@ final class Worker {
         commands = -1
     }
 
-    /// Waits for events, at most so many milliseconds.
+    /// Waits for events, at most so many milliseconds, and reads what has come.
     ///
-    /// - Returns: the events that have arrived, nil in place of a line that is none; or nil when there will be no more.
-    func events(waiting milliseconds: Int) -> [TestEvent?]? {
-        var descriptor = pollfd(fd: events, events: Int16(POLLIN), revents: 0)
-        let ready = poll(&descriptor, 1, Int32(clamping: milliseconds))
-        if ready == 0 || ready < 0 && errno == EINTR { return hasEnded ? nil : [] }
-        let count = read(events, chunk.baseAddress, chunk.count)
-        if count < 0, errno == EINTR { return [] }
-        guard count > 0 else { return nil }
-        pending.append(contentsOf: UnsafeBufferPointer(rebasing: chunk[..<count]))
-        return takePendingEvents()
+    /// - Returns: false when there will be no more.
+    func receive(waiting milliseconds: Int) -> Bool {
+        if milliseconds > 0 {
+            var descriptor = pollfd(fd: events, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&descriptor, 1, Int32(clamping: milliseconds))
+            if ready == 0 || ready < 0 && errno == EINTR { return !hasEnded }
+        }
+        makeSpace()
+        let count = read(events, buffer + pendingEnd, capacity - pendingEnd)
+        if count < 0, errno == EINTR { return true }
+        if count < 0, errno == EAGAIN { return !hasEnded }
+        guard count > 0 else { return false }
+        pendingEnd += count
+        return true
+    }
+
+    /// Makes room for the next read behind what is pending.
+    private func makeSpace() {
+        if pendingStart == pendingEnd {
+            pendingStart = 0
+            pendingEnd = 0
+        }
+        guard capacity - pendingEnd < 1 << 15 else { return }
+        let count = pendingEnd - pendingStart
+        if count > capacity / 2 {
+            // A line of this length: an issue with a long text.
+            let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity * 2, alignment: 16)
+            memcpy(larger, buffer + pendingStart, count)
+            buffer.deallocate()
+            buffer = larger
+            capacity *= 2
+        } else {
+            memmove(buffer, buffer + pendingStart, count)
+        }
+        pendingStart = 0
+        pendingEnd = count
+    }
+
+    /// Takes the next whole line of what has been read, if there is one.
+    func nextLine() -> EventLine? {
+        let start = buffer + pendingStart
+        // SAFETY: memchr is asked of what lies between the start of a line and the end of what has been read.
+        guard let newline = memchr(start, 0x0A, pendingEnd - pendingStart) else { return nil }
+        let length = newline - start
+        pendingStart += length + 1
+        return EventLine(UnsafeRawBufferPointer(start: start, count: length))
     }
 
     /// Waits until any of several workers has said something, at most so many milliseconds.
-    static func wait(for workers: [Worker], milliseconds: Int) {
+    ///
+    /// - Returns: the indices of those that have.
+    static func wait(for workers: [Worker], milliseconds: Int) -> [Int] {
         var descriptors = workers.map { pollfd(fd: $0.events, events: Int16(POLLIN), revents: 0) }
-        _ = poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: milliseconds))
-    }
-
-    /// Reads all whole lines.
-    private func takePendingEvents() -> [TestEvent?] {
-        var found: [TestEvent?] = []
-        var lineStart = 0
-        pending.withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress else { return }
-            // SAFETY: memchr is asked of what lies between the start of a line and the end of the buffer.
-            while let newline = memchr(base + lineStart, 0x0A, bytes.count - lineStart) {
-                let lineEnd = UnsafeRawPointer(newline) - base
-                found.append(TestEvent(line: UnsafeRawBufferPointer(rebasing: bytes[lineStart..<lineEnd])))
-                lineStart = lineEnd + 1
-            }
-        }
-        pending.removeFirst(lineStart)
-        return found
+        guard poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: milliseconds)) > 0 else { return [] }
+        return descriptors.indices.filter { descriptors[$0].revents != 0 }
     }
 
     /// Whether the process is gone although something it started still holds the pipe.
@@ -131,11 +172,19 @@ final class Worker {
         if end == nil { kill(process, signal) }
     }
 
-    /// Waits for the process to be gone.
-    func waitForEnd() -> ProcessEnd {
+    /// Waits for the process to be gone, now that nothing more will be heard of it.
+    ///
+    /// - Returns: how it ended; nil when it went on without a word, its descriptor closed, and had to be ended.
+    func waitForEnd() -> ProcessEnd? {
         if let end { return end }
-        let reached = ChildProcess.wait(for: process)
-        end = reached
-        return reached
+        // A process closes its descriptors a moment before it is gone.
+        let patience = ContinuousClock.now + .milliseconds(500)
+        while ContinuousClock.now < patience {
+            if hasEnded { return end }
+            usleep(500)
+        }
+        send(signal: SIGKILL)
+        end = ChildProcess.wait(for: process)
+        return nil
     }
 }

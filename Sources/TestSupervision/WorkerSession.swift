@@ -17,6 +17,8 @@ struct WorkerDeath {
     var lastWords: TestEvent?
     /// The test that was running.
     var test: (index: Int, result: TestResult)?
+    /// The temporary directory of that test.
+    var directory: String?
     /// The end of what the test, or the worker without one, had written.
     var output: [UInt8]
     var omittedOutputCount: Int
@@ -27,10 +29,22 @@ struct WorkerDeath {
         case timeout(milliseconds: Int)
         case flood(byteCount: Int)
         case interruption(reason: String)
+        /// The test closed the descriptor of the worker's events and went on.
+        case silence
+        /// The test wrote to the descriptor of the worker's events.
+        case intrusion
     }
 }
 
 final class WorkerSession {
+    private struct Running {
+        var index: Int
+        var outputStart: Int
+        var issues: [TestIssue] = []
+        var skipReason: String?
+        var directory: String?
+    }
+
     enum State: Equatable { case starting, idle, running, closing, dead }
 
     let worker: Worker
@@ -38,61 +52,116 @@ final class WorkerSession {
     private let options: RunOptions
     private(set) var state = State.starting
     private(set) var plan: [PlannedTest] = []
+    /// The number of tests that it has announced, and their hash.
+    private(set) var announced: (count: Int, hash: Int)?
     private(set) var warnings: [(typeName: String, text: String)] = []
     /// The part of the plan it was last given.
-    var assigned = 0..<0
+    private(set) var assigned: [Range<Int>] = []
+    /// When that was.
+    private(set) var assignment = ContinuousClock.now
+    /// Whether it was started to run one test again, and nothing else.
+    var isForAttempt = false
     /// Whether its plan has been compared with the first worker's.
     var isPlanChecked = false
     /// Whether it died before it could run anything.
     private(set) var wasStarting = false
+    /// Whether it died when it had been told to end.
+    private(set) var wasClosing = false
     /// How many tests this worker has begun.
     private(set) var begunCount = 0
     /// The name of the test that ran before the present one.
-    private(set) var previousTest: PlannedTest?
+    var previousTest: PlannedTest? { previousIndex.map { plan[$0] } }
+    private var previousIndex: Int?
+    /// Whether it may say something yet.
+    private var isOpen = true
+    /// What was said while it was being ended.
+    private var unread: [Report] = []
 
-    private var current: (index: Int, result: TestResult, outputStart: Int)?
-    private var deadline: ContinuousClock.Instant
-    private var limitMilliseconds: Int
+    /// The test that is running.
+    private var current: Running?
+    private var list: PlannedTest?
+    /// When it began what it is doing.
+    private var beginning = ContinuousClock.now
+    /// How long starting and ending may take.
+    private let limitOutsideTests: Int
     private var lastWords: TestEvent?
     private var verdict: WorkerDeath.Verdict?
+    /// What it must announce.
+    private var expected: (count: Int, hash: Int)?
 
     /// Starts a worker on a module's image.
-    init(_ module: ModuleDescription, options: RunOptions) throws(SystemError) {
+    ///
+    /// - Parameters:
+    ///   - directory: where its tests have their temporary directories.
+    ///   - plan: what another worker has announced, or nil for the first.
+    init(
+        _ module: ModuleDescription, options: RunOptions, directory: String, plan known: WorkerSession? = nil
+    ) throws(SystemError) {
         self.options = options
+        limitOutsideTests = max(options.timeoutMilliseconds, 10_000)
+        if let known {
+            plan = known.plan
+            expected = known.announced
+        }
         outputFile = try ChildProcess.temporaryFile()
         _ = fcntl(outputFile, F_SETFL, O_APPEND)
-        var environment: [String: String] = [:]
+        var environment = ["IN_CLASS_TEMPORARY": directory]
         let resources = module.resources.filter(FileAccess.isDirectory)
+        // Without any, those that this process has been told of are the worker's.
         if !resources.isEmpty { environment["IN_CLASS_RESOURCES"] = resources.joined(separator: ":") }
         // An instrumented image leaves a profile when it ends: where it is wanted, or nowhere.
         environment.merge(
             options.leavesProfiles ? CoverageReport.environment(module) : ["LLVM_PROFILE_FILE": "/dev/null"]
         ) { $1 }
-        worker = try Worker(image: module.image, module: module.module, output: outputFile, environment: environment)
-        limitMilliseconds = max(options.timeoutMilliseconds, 10_000)
-        deadline = ContinuousClock.now + .milliseconds(limitMilliseconds)
+        worker = try Worker(
+            image: module.image, module: module.module, output: outputFile, environment: environment,
+            isPlanKnown: known != nil)
     }
 
     deinit { close(outputFile) }
 
-    /// Has the worker run a part of the plan.
-    func run(_ range: Range<Int>) {
+    /// Has the worker run a part of the plan, the rest of which is given up at a failure when all else is, too.
+    func run(_ ranges: [Range<Int>]) {
+        assigned = ranges
+        assignment = ContinuousClock.now
         state = .running
-        worker.run(range)
+        worker.run(ranges, stopsAtFailure: options.stopsAtFirstFailure)
+    }
+
+    /// What it was told to run and has not; it is not told to again.
+    func takeUnfinished(isDone: (Int) -> Bool) -> [Int] {
+        var unfinished: [Int] = []
+        for range in isForAttempt ? [] : assigned {
+            var index = range.lowerBound
+            while index < range.upperBound {
+                if !isDone(index) { unfinished.append(index) }
+                index += 1
+            }
+        }
+        assigned = []
+        return unfinished
     }
 
     /// Has the worker end, now that there is nothing more to run.
     func finish() {
         state = .closing
-        limitMilliseconds = options.timeoutMilliseconds
-        deadline = ContinuousClock.now + .milliseconds(limitMilliseconds)
+        beginning = ContinuousClock.now
         worker.closeCommands()
+    }
+
+    /// How long what it is doing may take.
+    private var limitMilliseconds: Int {
+        guard let current else { return state == .closing ? options.timeoutMilliseconds : limitOutsideTests }
+        let own = plan[current.index].timeoutMilliseconds
+        return own > 0 ? own : options.timeoutMilliseconds
     }
 
     /// How long nothing needs to be done about this worker, in milliseconds.
     var patience: Int {
+        // It is about to be gone, which nobody announces while a copy of it holds the pipe.
+        if lastWords != nil { return 5 }
         if state == .idle || state == .running && current == nil { return 1000 }
-        let left = (deadline - ContinuousClock.now).components
+        let left = (beginning + .milliseconds(limitMilliseconds) - ContinuousClock.now).components
         return max(0, min(1000, Int(left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000) + 1))
     }
 
@@ -100,98 +169,166 @@ final class WorkerSession {
 
     /// Something that TestRun must know.
     enum Report {
-        case began(PlannedTest)
-        case ended(index: Int, TestResult)
+        case began(index: Int)
+        /// A test has passed of which nothing else is to be said.
+        case passed(index: Int, nanoseconds: Int)
+        // PERF: indirect, so that the reports on passed tests stay small.
+        indirect case ended(index: Int, TestResult, directory: String?)
+        /// Something that a test has left behind found an issue after its end.
+        indirect case late(index: Int, TestIssue)
         case protocolMismatch(String)
-        case died(WorkerDeath)
+        indirect case died(WorkerDeath)
     }
 
-    /// Takes what the worker has said; waits no longer than asked for.
-    func reports(waiting milliseconds: Int) -> [Report] {
-        var reports: [Report] = []
-        guard let events = worker.events(waiting: milliseconds) else { return [.died(death())] }
-        for event in events {
-            guard let event else {
-                return reports + [
-                    .protocolMismatch("the test image said what this testlogger does not understand; build it anew")
-                ]
-            }
-            if let report = take(event) { reports.append(report) }
+    /// Reads what the worker has said; waits no longer than asked for. Reports follow, one by one.
+    func receive(waiting milliseconds: Int) {
+        if isOpen { isOpen = worker.receive(waiting: milliseconds) }
+    }
+
+    /// The next report on what has been read.
+    func nextReport() -> Report? {
+        if !unread.isEmpty { return unread.removeFirst() }
+        while let line = worker.nextLine() {
+            // What comes behind a foreign line is no event either.
+            if verdict != .intrusion, let report = take(line) { return report }
         }
-        return reports
+        return isOpen || state == .dead ? nil : .died(death())
+    }
+
+    private func take(_ line: EventLine) -> Report? {
+        switch line {
+        case .begin(let index, let outputStart):
+            guard index >= 0, index < plan.count else {
+                return .protocolMismatch("the test image began an unknown test")
+            }
+            begunCount += 1
+            current = Running(index: index, outputStart: outputStart)
+            beginning = ContinuousClock.now
+            return .began(index: index)
+        case .end(let index, let nanoseconds, let outputEnd):
+            guard let ended = current, ended.index == index else { return nil }
+            current = nil
+            previousIndex = index
+            if ended.issues.isEmpty, ended.skipReason == nil { return .passed(index: index, nanoseconds: nanoseconds) }
+            return .ended(index: index, result(of: ended, nanoseconds, outputEnd), directory: ended.directory)
+        case .event(let event): return take(event)
+        case .unknown:
+            // What is ended already may have been cut off within a line.
+            if verdict != nil { return nil }
+            if current != nil {
+                verdict = .intrusion
+                worker.send(signal: SIGKILL)
+                return nil
+            }
+            return .protocolMismatch("the test image said what this testlogger does not understand; build it anew")
+        }
     }
 
     private func take(_ event: TestEvent) -> Report? {
         switch event {
-        case .version(let number) where number != TestEvent.currentVersion:
-            return .protocolMismatch(
-                "the test image speaks version \(number), this testlogger \(TestEvent.currentVersion)")
-        case .planned(let test):
-            plan.append(test)
-        case .warning(let typeName, let text):
-            warnings.append((typeName, text))
-        case .ready(let count):
-            guard count == plan.count else {
-                return .protocolMismatch("the test image announced \(plan.count) tests but counts \(count)")
-            }
-            state = .idle
-        case .begin(let index, let outputStart):
-            guard plan.indices.contains(index) else { return .protocolMismatch("the test image began an unknown test") }
-            begunCount += 1
-            let test = plan[index]
-            limitMilliseconds = test.timeoutMilliseconds > 0 ? test.timeoutMilliseconds : options.timeoutMilliseconds
-            deadline = ContinuousClock.now + .milliseconds(limitMilliseconds)
-            current = (index, TestResult(test: test, outcome: .passed), outputStart)
-            return .began(test)
         case .issue(let issue):
-            current?.result.issues.append(issue)
-        case .skip(let reason):
-            current?.result.skipReason = reason
-        case .end(let index, let nanoseconds, let outputEnd):
-            guard var ended = current, ended.index == index else { return nil }
-            current = nil
-            previousTest = ended.result.test
-            ended.result.nanoseconds = nanoseconds
-            let isFailed = ended.result.issues.contains { $0.knownReason == nil }
-            ended.result.outcome = isFailed ? .failed : ended.result.skipReason != nil ? .skipped : .passed
-            if isFailed {
-                (ended.result.output, ended.result.omittedOutputCount) = output(ended.outputStart, outputEnd)
+            current?.issues.append(issue)
+        case .late(let index, let issue):
+            guard index >= 0, index < plan.count else {
+                return .protocolMismatch("the test image named an unknown test")
             }
-            return .ended(index: index, ended.result)
+            return .late(index: index, issue)
+        case .skip(let reason):
+            current?.skipReason = reason
+        case .directory(let path):
+            current?.directory = path
         case .idle:
             state = .idle
         case .crash, .exit:
             lastWords = event
+        case .begin, .end: break
+        case .version, .warning, .list, .planned, .ready:
+            return takePlan(event)
+        }
+        return nil
+    }
+
+    private func takePlan(_ event: TestEvent) -> Report? {
+        switch event {
+        case .version(let number) where number != TestEvent.currentVersion:
+            return .protocolMismatch(
+                "the test image speaks version \(number), this testlogger \(TestEvent.currentVersion)")
+        case .warning(let typeName, let text):
+            warnings.append((typeName, text))
+        case .list(let test):
+            list = test
+        case .planned(let testName):
+            guard var test = list else { return .protocolMismatch("the test image announced a test of no list") }
+            test.testName = testName
+            plan.append(test)
+        case .ready(let count, let hash):
+            guard count == plan.count else {
+                return .protocolMismatch("the test image announced \(count) tests but counts \(plan.count)")
+            }
+            if let expected, expected != (count, hash) {
+                return .protocolMismatch("the test image announced two different plans")
+            }
+            announced = (count, hash)
+            state = .idle
         default: break
         }
         return nil
+    }
+
+    private func result(of ended: Running, _ nanoseconds: Int, _ outputEnd: Int) -> TestResult {
+        let isFailed = ended.issues.contains { $0.knownReason == nil }
+        var result = TestResult(
+            test: plan[ended.index], outcome: isFailed ? .failed : ended.skipReason != nil ? .skipped : .passed)
+        result.issues = ended.issues
+        result.skipReason = ended.skipReason
+        result.nanoseconds = nanoseconds
+        if isFailed { (result.output, result.omittedOutputCount) = output(ended.outputStart, outputEnd) }
+        return result
     }
 
     // MARK: Ends
 
     /// Ends the worker when its test takes too long or writes too much; what it says then is read as usual.
     func checkLimits() {
-        guard state != .dead, verdict == nil else { return }
-        if state == .running, current != nil, outputSize > options.outputFileByteCountMax {
-            verdict = .flood(byteCount: outputSize)
-        } else if ContinuousClock.now >= deadline, state != .idle, state != .running || current != nil {
+        guard state != .dead, verdict == nil, state != .idle else { return }
+        if state == .running {
+            guard current != nil else { return }
+            if outputSize > options.outputFileByteCountMax { verdict = .flood(byteCount: outputSize) }
+        }
+        if verdict == nil, ContinuousClock.now - beginning >= .milliseconds(limitMilliseconds) {
             verdict = .timeout(milliseconds: limitMilliseconds)
-        } else {
-            return
         }
-        // The signal asks for the stack of the test; whatever the answer, the process is ended.
-        worker.send(signal: SIGPROF)
-        let patience = ContinuousClock.now + .milliseconds(300)
-        while lastWords == nil, ContinuousClock.now < patience, let events = worker.events(waiting: 50) {
-            for case let event? in events { _ = take(event) }
-        }
-        worker.send(signal: SIGKILL)
+        if verdict != nil { Self.end([self]) }
     }
 
-    /// Ends the worker because the whole run is to end.
-    func interrupt(_ reason: String) {
-        if verdict == nil { verdict = .interruption(reason: reason) }
-        worker.send(signal: SIGKILL)
+    /// Ends workers because the whole run is to end.
+    static func interrupt(_ sessions: [WorkerSession], _ reason: String) {
+        let running = sessions.filter { $0.state != .dead && $0.verdict == nil }
+        for session in running { session.verdict = .interruption(reason: reason) }
+        end(running)
+    }
+
+    /// Ends workers, once they have said where they are: the signal asks for the stack of the test. Whatever the answer,
+    /// after a moment the processes are ended.
+    private static func end(_ sessions: [WorkerSession]) {
+        for session in sessions {
+            session.worker.send(signal: SIGPROF)
+            // A process that is stopped answers nothing.
+            session.worker.send(signal: SIGCONT)
+        }
+        let patience = ContinuousClock.now + .milliseconds(300)
+        var silent = sessions
+        while !silent.isEmpty, ContinuousClock.now < patience {
+            _ = Worker.wait(for: silent.map(\.worker), milliseconds: 50)
+            for session in silent {
+                session.receive(waiting: 0)
+                while let line = session.worker.nextLine() {
+                    if let report = session.take(line) { session.unread.append(report) }
+                }
+            }
+            silent = silent.filter { $0.lastWords == nil && $0.isOpen }
+        }
+        for session in sessions { session.worker.send(signal: SIGKILL) }
     }
 
     /// Ends the worker without asking.
@@ -199,12 +336,18 @@ final class WorkerSession {
 
     private func death() -> WorkerDeath {
         wasStarting = state == .starting
+        wasClosing = state == .closing
         state = .dead
-        let end = worker.waitForEnd()
-        let (bytes, omitted) = output(current?.outputStart ?? 0, outputSize)
+        let reached = worker.waitForEnd()
+        if reached == nil, verdict == nil { verdict = .silence }
+        let end = reached ?? .killed(signal: SIGKILL)
+        let size = outputSize
+        let time = (ContinuousClock.now - beginning).components
+        let elapsed = Int(time.seconds * 1_000_000_000 + time.attoseconds / 1_000_000_000)
+        let (bytes, omitted) = output(current?.outputStart ?? 0, size)
         return WorkerDeath(
-            end: end, lastWords: lastWords, test: current.map { ($0.index, $0.result) }, output: bytes,
-            omittedOutputCount: omitted, verdict: verdict)
+            end: end, lastWords: lastWords, test: current.map { ($0.index, result(of: $0, elapsed, size)) },
+            directory: current?.directory, output: bytes, omittedOutputCount: omitted, verdict: verdict)
     }
 
     private var outputSize: Int {

@@ -35,9 +35,20 @@ struct BazelEnvironment {
         if let filter = variables("TESTBRIDGE_TEST_ONLY"), !filter.isEmpty { options.filters.append(filter) }
         if options.junitPath == nil { options.junitPath = variables("XML_OUTPUT_FILE") }
         if variables("TESTBRIDGE_TEST_RUNNER_FAIL_FAST") == "1" { options.stopsAtFirstFailure = true }
-        if options.isShuffled, options.seed == nil, let seed = try number("TEST_RANDOM_SEED") {
-            options.seed = UInt64(seed)
+        if options.isShuffled, options.seed == nil {
+            let name = variables("TEST_RANDOM_SEED") == nil ? "TEST_RUN_NUMBER" : "TEST_RANDOM_SEED"
+            options.seed = try number(name).map { UInt64($0) }
         }
+        // What stays behind after a run: everything that happened, and what failed tests have left.
+        if let folder = folder("TEST_UNDECLARED_OUTPUTS_DIR") {
+            if options.jsonPath == nil { options.jsonPath = "\(folder)/testlogger.jsonl" }
+            options.keptDirectoryFolder = folder
+        }
+        options.warningsPath = variables("TEST_WARNINGS_OUTPUT_FILE")
+    }
+
+    private func folder(_ name: String) -> String? {
+        variables(name).flatMap { FileAccess.isDirectory($0) ? $0 : nil }
     }
 
     private func number(_ name: String) throws(UsageError) -> Int? {
@@ -53,15 +64,39 @@ struct BazelEnvironment {
         for path in [variables("TEST_SHARD_STATUS_FILE"), prematureExitFile].compactMap(\.self) {
             try FileAccess.write([], to: path)
         }
-        if let folder = variables("TEST_TMPDIR") { setenv("TMPDIR", folder, 1) }
+        for (name, value) in environment { setenv(name, value, 1) }
         // Nine tenths of the time limit, so that there is time left to say how far the run got.
         if let seconds = variables("TEST_TIMEOUT").flatMap({ Int($0) }), seconds > 0 {
             Interruption.endRuns(at: ContinuousClock.now + .milliseconds(seconds * 900))
         }
     }
 
-    /// Does what Bazel expects as the very last act.
-    func end() { if let path = prematureExitFile { unlink(path) } }
+    /// What tests find in their environment in place of what Bazel has put there: all temporary files, and what programs
+    /// keep at home, belong into Bazel's folder; resources are among the runfiles.
+    var environment: [(name: String, value: String)] {
+        var environment: [(name: String, value: String)] = []
+        if let folder = variables("TEST_TMPDIR") {
+            environment.append(("TMPDIR", folder))
+            if variables("HOME") == nil { environment.append(("HOME", folder)) }
+        }
+        if let folder = folder("RUNFILES_DIR") ?? folder("TEST_SRCDIR") {
+            let workspace = variables("TEST_WORKSPACE").map { "\(folder)/\($0)" } ?? folder
+            environment.append(("IN_CLASS_RESOURCES", workspace == folder ? folder : "\(workspace):\(folder)"))
+        }
+        return environment
+    }
+
+    /// Does what Bazel expects at the end, the premature exit file's removal as the very last act.
+    ///
+    /// - Parameter failure: why the tests could not be run, if they could not.
+    func end(failure: String?) {
+        if let failure, let path = variables("TEST_INFRASTRUCTURE_FAILURE_FILE") {
+            // The first line names the component, the second says what happened.
+            let line = failure.split(separator: "\n").joined(separator: " ")
+            try? FileAccess.write(Array("testlogger\n\(line)\n".utf8), to: path)
+        }
+        if let path = prematureExitFile { unlink(path) }
+    }
 }
 
 // MARK: - In-class tests
@@ -75,6 +110,9 @@ extension BazelEnvironment: SelfTesting {
             "testSetsOptions": testSetsOptions,
             "testOptionsOnTheCommandLineStay": testOptionsOnTheCommandLineStay,
             "testRefusesNonsense": testRefusesNonsense,
+            "testPutsFilesWhereBazelLooks": testPutsFilesWhereBazelLooks,
+            "testTestsFindBazelsFolders": testTestsFindBazelsFolders,
+            "testSaysThatTheRunnerBroke": testSaysThatTheRunnerBroke,
         ]
     }
 
@@ -100,7 +138,55 @@ extension BazelEnvironment: SelfTesting {
         expectEqual(try options(variables, ["--shard", "1/2"]).partition, .slice(index: 0, count: 2))
         expectEqual(try options(variables, ["--shuffle"]).seed, 5)
         expectEqual(try options(variables, ["--shuffle=6"]).seed, 6)
+        expectEqual(try options(["TEST_RUN_NUMBER": "4"], ["--shuffle"]).seed, 4)
         expectNil(try options(variables).seed)
+    }
+
+    private static func testPutsFilesWhereBazelLooks() throws {
+        let folder = try temporaryDirectory()
+        let variables = [
+            "XML_OUTPUT_FILE": "/x/test.xml", "TEST_WARNINGS_OUTPUT_FILE": "/x/warnings",
+            "TEST_UNDECLARED_OUTPUTS_DIR": folder,
+        ]
+        var found = try options(variables)
+        expectEqual(found.junitPath, "/x/test.xml")
+        expectEqual(found.warningsPath, "/x/warnings")
+        expectEqual(found.jsonPath, "\(folder)/testlogger.jsonl")
+        expectEqual(found.keptDirectoryFolder, folder)
+        found = try options(variables, ["--junit", "a", "--json", "b"])
+        expectEqual(found.junitPath, "a")
+        expectEqual(found.jsonPath, "b")
+        expectNil(try options(["TEST_UNDECLARED_OUTPUTS_DIR": "\(folder)/missing"]).jsonPath)
+    }
+
+    private static func testTestsFindBazelsFolders() throws {
+        let folder = try temporaryDirectory()
+        func environment(_ variables: [String: String]) -> [String] {
+            BazelEnvironment { variables[$0] }.environment.map { "\($0.name)=\($0.value)" }
+        }
+        expectEqual(environment([:]), [])
+        expectEqual(environment(["TEST_TMPDIR": "/t"]), ["TMPDIR=/t", "HOME=/t"])
+        expectEqual(environment(["TEST_TMPDIR": "/t", "HOME": "/h"]), ["TMPDIR=/t"])
+        let variables = ["TEST_SRCDIR": folder, "TEST_WORKSPACE": "main"]
+        expectEqual(environment(variables), ["IN_CLASS_RESOURCES=\(folder)/main:\(folder)"])
+        expectEqual(environment(["RUNFILES_DIR": folder]), ["IN_CLASS_RESOURCES=\(folder)"])
+        expectEqual(environment(["TEST_SRCDIR": "\(folder)/missing"]), [])
+    }
+
+    private static func testSaysThatTheRunnerBroke() throws {
+        let folder = try temporaryDirectory()
+        let variables = [
+            "TEST_INFRASTRUCTURE_FAILURE_FILE": "\(folder)/failure", "TEST_PREMATURE_EXIT_FILE": "\(folder)/exit",
+        ]
+        let bazel = BazelEnvironment { variables[$0] }
+        try bazel.begin()
+        expectEqual(FileAccess.names(in: folder), ["exit"])
+        bazel.end(failure: nil)
+        expectEqual(FileAccess.names(in: folder), [])
+        bazel.end(failure: "cannot link:\nno space")
+        expectEqual(
+            String(decoding: try FileAccess.contents(of: "\(folder)/failure"), as: UTF8.self),
+            "testlogger\ncannot link: no space\n")
     }
 
     private static func testRefusesNonsense() {

@@ -26,6 +26,15 @@ struct Options: Equatable {
     var slowMilliseconds = 0
     var slowestCount = 0
     var jobCount: Int?
+    /// How often a failed test is run again.
+    var retryCount = 0
+    var failsOnFlaky = false
+    /// What to write in place of the beginnings of paths.
+    var pathMaps: [PathMap] = []
+    /// Where the temporary directories of failed tests go.
+    var keptDirectoryFolder = ""
+    /// Where warnings are written to, too.
+    var warningsPath: String?
     var repetitionCount = 1
     /// Repeat until a test fails, or so often at the most.
     var isUntilFailure = false
@@ -56,7 +65,8 @@ struct Options: Equatable {
         (["-tt", "--test-type"], "NAME"), (["--filter"], "PATTERN"), (["--skip"], "PATTERN"), (["--failed"], nil),
         (["--changed"], nil), (["--shard"], "I/N"), (["--partition"], "PART"), (["--timeout"], "MS"),
         (["--slow"], "MS"), (["--slowest"], "N"), (["-j", "--jobs"], "N"), (["--repeat"], "N"),
-        (["--until-failure"], nil), (["--shuffle"], "[SEED]"), (["--fail-fast"], nil), (["--stable-output"], nil),
+        (["--until-failure"], nil), (["--retries"], "N"), (["--fail-on-flaky"], nil), (["--path-map"], "FROM=TO"),
+        (["--shuffle"], "[SEED]"), (["--fail-fast"], nil), (["--stable-output"], nil),
         (["--accept"], nil), (["--debug"], "TEST"), (["--format"], "FORM"), (["--junit"], "PATH"), (["--json"], "PATH"),
         (["--github"], nil), (["--watch"], nil), (["--coverage"], nil), (["--marker"], "FILE"),
     ]
@@ -130,6 +140,13 @@ struct Options: Equatable {
         case "--slowest": slowestCount = try number(name, value, "a number of tests")
         case "--jobs": jobCount = try number(name, value, "a number of workers")
         case "--repeat": repetitionCount = try number(name, value, "a number of runs")
+        case "--retries": retryCount = try number(name, value, "a number of further attempts", least: 0)
+        case "--fail-on-flaky": failsOnFlaky = true
+        case "--path-map":
+            guard let map = PathMap(value) else {
+                throw UsageError(description: "option '--path-map' expects FROM=TO, not '\(value)'")
+            }
+            pathMaps.append(map)
         case "--until-failure": isUntilFailure = true
         case "--shuffle":
             isShuffled = true
@@ -161,11 +178,17 @@ struct Options: Equatable {
         }
     }
 
-    private func number(_ name: String, _ value: String, _ what: String) throws(UsageError) -> Int {
-        guard let number = Int(value), number > 0 else {
-            throw UsageError(description: "option '\(name)' expects \(what) above 0, not '\(value)'")
+    private func number(_ name: String, _ value: String, _ what: String, least: Int = 1) throws(UsageError) -> Int {
+        guard let number = Int(value), number >= least else {
+            let limit = least == 1 ? " above 0" : ""
+            throw UsageError(description: "option '\(name)' expects \(what)\(limit), not '\(value)'")
         }
         return number
+    }
+
+    /// How paths are printed that belong to a package in this folder.
+    func paths(root: String, isRelative: Bool? = nil) -> PathStyle {
+        PathStyle(root: root, isRelative: isRelative ?? isStable, maps: pathMaps)
     }
 
     static let help = """
@@ -191,6 +214,9 @@ struct Options: Equatable {
               --timeout MS         how long a test may take that sets no limit of its own (default 10000)
           -j, --jobs N             how many workers at once, when there is enough to do (default: the processors)
               --fail-fast          begin nothing after the first failure
+              --retries N          run a failed test up to N times more, each time in a process of its own; one that
+                                   passes then is flaky, which is shown and counted, but is no failure
+              --fail-on-flaky      a flaky test makes the exit status 1, although it is counted as passed
               --repeat N           run everything N times
               --until-failure      run everything until a test fails, or --repeat N times at the most
               --watch              build and run again whenever a source is saved
@@ -213,8 +239,21 @@ struct Options: Equatable {
               --coverage           the lines that the tests reach, of a build with --enable-code-coverage, as a summary
                                    and in lcov's form beside the image
               --stable-output      no times, and paths relative to the package, so that output can be compared
+              --path-map FROM=TO   paths that begin with FROM are printed and reported with TO in its place; may be
+                                   repeated, the first that fits counts
               --marker FILE        as a build's step: failures only; and create FILE when all tests pass
           -h, --help               this
+
+        on several machines
+          Each machine builds, and runs its part; the parts are the whole, and an empty part passes. With GitHub Actions:
+              strategy: { matrix: { shard: [1, 2, 3] } }
+              steps:
+                - run: swift package testlogger --shard ${{ matrix.shard }}/3 --junit tests.xml
+          Annotations and the step summary come by themselves there. Bazel's test_sharding needs no option.
+
+        temporary directories
+          'try temporaryDirectory()' makes one for the running test alone. It goes when the test has passed; that of a
+          failed test stays until the module's next run, and a note names it.
 
         exit status: 0 all passed, 1 a test failed, 2 the command line is wrong, 3 the tests could not be run,
         4 there is nothing to run, 128 and the signal's number when it was ended by one
@@ -252,6 +291,8 @@ extension Options: SelfTesting {
         expectEqual(try Options(["--shuffle", "7", "M"]).seed, 7)
         expectEqual(try Options(["--shuffle", "M"]).subjects, ["M"])
         expectEqual(try Options(["Sources/S.swift:42"]).lines.map(\.line), [42])
+        expectEqual(try Options(["--retries", "0"]).retryCount, 0)
+        expectEqual(try Options(["--path-map", "/a=b=c"]).pathMaps, [PathMap(from: "/a", to: "b=c")])
         expectEqual(try Options(["--partition", "hash:2/3"]).partition, .hash(index: 1, count: 3))
     }
 
@@ -263,6 +304,9 @@ extension Options: SelfTesting {
             (["--timeout", "0"], "option '--timeout' expects a number of milliseconds above 0, not '0'"),
             (["--shard", "3/2"], "option '--shard' expects I/N with I from 1 to N, not '3/2'"),
             (["--shuffle=x"], "option '--shuffle' expects a whole number as its seed, not 'x'"),
+            (["--retries", "-1"], "option '--retries' expects a number of further attempts, not '-1'"),
+            (["--path-map", "x"], "option '--path-map' expects FROM=TO, not 'x'"),
+            (["--path-map==x"], "option '--path-map' expects FROM=TO, not '=x'"),
             (["--zzzzzzzz"], "unknown option '--zzzzzzzz'"),
         ]
         for (words, text) in rows {

@@ -23,15 +23,19 @@ final class Reports {
         var reporter: any RunReporter
         var path: String?
         var lines: [String] = []
+        /// Write no file without lines.
+        var isOptional = false
     }
 
     private var destinations: [Destination] = []
     private var junit: (report: JUnitReport, path: String)?
+    /// What ends the wrapping of lines that could act on GitHub; nil elsewhere.
+    private var guardToken: String?
     private var summary: (report: GitHubSummary, path: String)?
 
     /// Makes the reports that the options and the environment ask for.
     init(_ options: Options, root: String) {
-        let paths = PathStyle(root: root, isRelative: true)
+        let paths = options.paths(root: root, isRelative: true)
         func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
         var junitOptions = JUnitReport.Options()
         junitOptions.paths = paths
@@ -49,14 +53,26 @@ final class Reports {
             destinations.append(
                 Destination(reporter: JSONLinesReport(paths: paths, isStable: options.isStable), path: path))
         }
+        if let path = options.warningsPath {
+            destinations.append(Destination(reporter: WarningList(paths: paths), path: path, isOptional: true))
+        }
         if let path = options.junitPath { junit = (JUnitReport(options: junitOptions), path) }
         if options.isOnGitHub || environment("GITHUB_ACTIONS") == "true" {
-            let workspace = PathStyle(root: environment("GITHUB_WORKSPACE") ?? root, isRelative: true)
+            guardToken = "in-class-\(UInt64.random(in: 0 ... .max))"
+            let workspace = options.paths(root: environment("GITHUB_WORKSPACE") ?? root, isRelative: true)
             destinations.append(Destination(reporter: GitHubReport(paths: workspace)))
             if let path = environment("GITHUB_STEP_SUMMARY") {
                 summary = (GitHubSummary(paths: workspace, isStable: options.isStable), path)
             }
         }
+    }
+
+    /// Whether nobody follows the run but the person at the terminal.
+    var isEmpty: Bool { destinations.isEmpty && junit == nil && summary == nil }
+
+    /// Makes lines of diagnostics safe to print where this run's output is read.
+    func printable(_ lines: [String]) -> [String] {
+        guardToken.map { GitHubReport.guarded(lines, token: $0) } ?? lines
     }
 
     /// Takes the next event and prints what belongs on the standard output now.
@@ -86,6 +102,7 @@ final class Reports {
         for destination in destinations {
             let lines = destination.reporter.closingLines(end)
             if let path = destination.path {
+                if destination.isOptional, destination.lines.isEmpty, lines.isEmpty { continue }
                 write((destination.lines + lines).map { "\($0)\n" }.joined(), to: path)
             } else {
                 for line in lines { print(line) }

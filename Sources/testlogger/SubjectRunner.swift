@@ -57,7 +57,7 @@ final class SubjectRunner {
                 if !earlier.isRecorded, prepare(module) {
                     run(module, runOptions)
                     // Warnings are worth repeating; what has neither is done with.
-                    if status == .passed, tally.warnings == 0, tally.planned > 0 { earlier.record() }
+                    if status == .passed, tally.warnings == 0, tally.flaky == 0, tally.planned > 0 { earlier.record() }
                 }
                 return
             }
@@ -76,15 +76,25 @@ final class SubjectRunner {
 
     /// Starts a debugger on a test of the first subject that has it.
     func debug(_ test: String, _ subjects: [Subject]) -> ExitStatus {
-        for case .module(let module) in subjects where link(module) {
-            if TestRun.place(ofTestNamed: test, in: module) != nil { return Debugging.start(test, module) }
-        }
-        for case .image(let path) in subjects {
+        var names: [String] = []
+        for subject in subjects {
             var module = ModuleDescription()
-            module.image = path
-            return Debugging.start(test, module)
+            switch subject {
+            case .image(let path): module.image = path
+            case .module(let description): module = description
+            }
+            if case .module = subject, !link(module) { continue }
+            var listing = RunOptions()
+            listing.isListing = true
+            let run = TestRun(module, options: listing) { _ in }
+            do throws(RunError) { _ = try run.run() } catch {
+                TestLogger.complain(error.description)
+                return .notRun
+            }
+            if run.plan.contains(where: { $0.name == test }) { return Debugging.start(test, module) }
+            names += run.plan.map(\.name)
         }
-        TestLogger.complain("no source declares a test '\(test)'; it is written Type.test")
+        TestLogger.complain("there is no test '\(test)'" + suggestion(for: test, among: names))
         return .nothingToRun
     }
 
@@ -109,7 +119,7 @@ final class SubjectRunner {
         // A build that ends early takes the linker with it, which says nothing of the module.
         if Interruption.signal != nil { return add(.notRun) }
         let manifest = SourcePlace(path: "\(module.root)/Package.swift", line: 1, column: 1)
-        let text = DiagnosticText(paths: PathStyle(root: module.root, isRelative: options.isStable))
+        let text = DiagnosticText(paths: options.paths(root: module.root))
         switch error {
         case .obstacle(let reason) where options.marker != nil:
             print(
@@ -130,16 +140,19 @@ final class SubjectRunner {
 
     private func run(_ module: ModuleDescription, _ runOptions: RunOptions) {
         let isTerminal = isatty(1) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
-        let paths = PathStyle(root: module.root, isRelative: options.isStable)
+        let paths = options.paths(root: module.root)
         let reporter = DiagnosticReporter(
-            paths: paths, verbosity: options.verbosity, isStable: options.isStable, isColoured: isTerminal)
+            paths: paths, verbosity: options.verbosity, isStable: options.isStable, isColoured: isTerminal,
+            failsOnFlaky: options.failsOnFlaky)
+        var runOptions = runOptions
+        runOptions.reportsOnlyNews = options.verbosity < .tests && options.slowestCount == 0 && reports.isEmpty
         let run = TestRun(module, options: runOptions) { [self] event in
             if case .planned(_, let tests) = event, options.isListing {
                 for test in tests { print("\(test.module).\(test.name)") }
             }
             if case .ended(let result) = event, options.slowestCount > 0 { noteSlow(result) }
             if !options.isListing { reports.add(event) }
-            if options.format == .text { for line in reporter.lines(for: event) { print(line) } }
+            if options.format == .text { for line in reports.printable(reporter.lines(for: event)) { print(line) } }
         }
         if options.wantsCoverage { CoverageReport(module).begin() }
         do throws(RunError) {
@@ -148,7 +161,7 @@ final class SubjectRunner {
             fixes += run.fixes
             if options.wantsCoverage { printCoverage(module) }
             tally = tally + result
-            if result.isRed { add(.failed) }
+            if result.isRed || options.failsOnFlaky && result.flaky > 0 { add(.failed) }
             if result.planned == 0 { noteAbsence(module, result, paths) }
         } catch {
             TestLogger.complain(error.description)
@@ -159,7 +172,7 @@ final class SubjectRunner {
     private func printCoverage(_ module: ModuleDescription) {
         do throws(CoverageError) {
             let (files, path) = try CoverageReport(module).finish()
-            let paths = PathStyle(root: module.root, isRelative: true)
+            let paths = options.paths(root: module.root, isRelative: true)
             for file in files where file.lineCount > 0 {
                 let percentage = file.reachedCount * 100 / file.lineCount
                 print("coverage: \(percentage) % of \(file.lineCount) lines of \(paths.text(file.path))")

@@ -50,12 +50,17 @@ struct TestLogger {
         }
         if let signal = Interruption.signal { status = 128 + signal }
         fflush(nil)
-        bazel.end()
+        bazel.end(failure: status == ExitStatus.notRun.rawValue ? firstComplaint ?? "the tests could not be run" : nil)
         // Without the ceremonies of exit: an instrumented build would leave a profile of this program, too.
         _exit(status)
     }
 
+    /// The first error that was not one of a test.
+    // SAFETY: written and read by the one thread there is.
+    private nonisolated(unsafe) static var firstComplaint: String?
+
     static func complain(_ text: String, severity: String = "error") {
+        if severity == "error", firstComplaint == nil { firstComplaint = text }
         fflush(stdout)
         for line in text.split(separator: "\n") { fputs("\(severity): \(line)\n", stderr) }
     }
@@ -93,6 +98,8 @@ struct TestLogger {
         var repetition = 0
         while repetition < count, Interruption.signal == nil {
             repetition += 1
+            var runOptions = runOptions
+            runOptions.isRepetition = repetition > 1
             for subject in subjects { runner.run(subject, runOptions) }
             if options.isUntilFailure, runner.status != .passed { break }
             if options.isListing || runner.tally.planned == 0 { break }
@@ -107,8 +114,7 @@ struct TestLogger {
         printSlowest(runner)
         printSummary(runner, nanoseconds)
         if options.isAccepting {
-            let paths = PathStyle(
-                root: Subjects(directory: FileAccess.currentDirectory).root, isRelative: options.isStable)
+            let paths = options.paths(root: Subjects(directory: FileAccess.currentDirectory).root)
             if !Acceptance.apply(runner.fixes, lines: options.lines, paths: paths) { return .notRun }
         }
         return status == .passed ? createMarker() : status
@@ -127,6 +133,9 @@ struct TestLogger {
         run.slowMilliseconds = options.slowMilliseconds
         run.workerCountMax = options.jobCount ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         run.shuffleSeed = options.isShuffled ? options.seed : nil
+        run.retryCount = options.retryCount
+        run.keptDirectoryFolder = options.keptDirectoryFolder
+        run.isStable = options.isStable
         run.stopsAtFirstFailure = options.stopsAtFirstFailure
         run.isListing = options.isListing
         run.leavesProfiles = options.wantsCoverage
@@ -162,9 +171,10 @@ struct TestLogger {
     private func printSummary(_ runner: SubjectRunner, _ nanoseconds: Int) {
         let tally = runner.tally
         if options.isListing || tally.planned == 0 && !tally.isRed { return }
-        if options.verbosity == .quiet, !tally.isRed { return }
+        if options.verbosity == .quiet, !tally.isRed, tally.flaky == 0 { return }
         let summary = SummaryText(
-            passed: tally.passed, failed: tally.failed, skipped: tally.skipped, notRun: tally.notRun,
+            passed: tally.passed, failed: tally.failed, skipped: tally.skipped, flaky: tally.flaky,
+            notRun: tally.notRun,
             knownIssues: tally.knownIssues, moduleIssues: tally.moduleIssues, warnings: tally.warnings,
             nanoseconds: nanoseconds)
         print(summary.line(isStable: options.isStable))

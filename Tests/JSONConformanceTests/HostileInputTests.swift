@@ -78,4 +78,60 @@ import Testing
             #expect(error?.position?.line == 1 + (1 << 16))
         }
     }
+
+    @Test func nestsAsDeepAsItMay() {
+        // Millions of levels: a bit of memory each, and no recursion.
+        let options = JSONReaderOptions(limits: StreamLimits(depth: 1 << 30))
+        let error = read("", repeating: "[", to: 4 << 20, "]", options: options)
+        #expect(error?.kind == .unexpectedEnd)
+        #expect(error?.position?.byteOffset == (4 << 20) + 1)
+    }
+
+    @Test func reportsZeroBytes() {
+        let rows: [(String, StreamError.Kind, Int)] = [
+            ("\0", .invalidSyntax, 0), ("\0[]", .invalidSyntax, 0), ("[\0]", .invalidSyntax, 1),
+            ("[1\0]", .invalidSyntax, 2), ("[]\0", .invalidSyntax, 2), ("{\0\"a\":1}", .invalidSyntax, 1),
+            ("{\"a\"\0:1}", .invalidSyntax, 4), ("{\"a\":\0 1}", .invalidSyntax, 5), ("[tr\0e]", .invalidSyntax, 3),
+            ("[\"\0\"]", .invalidSyntax, 2), ("[\"abc\0\"]", .invalidSyntax, 5), ("{\"a\0\":1}", .invalidSyntax, 3),
+            ("[\"\\u0\0\"]", .invalidSyntax, 5),
+        ]
+        for (text, kind, offset) in rows {
+            for chunkSizes in [[], Array(repeating: 1, count: 20)] {
+                let outcome = Corpus.outcome(Array(text.utf8), chunkSizes: chunkSizes)
+                let name = text.debugDescription
+                #expect(outcome.contains("! \(kind) "), "\(name): \(outcome)")
+                #expect(outcome.hasSuffix("(byte \(offset))"), "\(name): \(outcome)")
+            }
+        }
+    }
+
+    @Test func acceptsTheUTF8ThatTheStandardLibraryAccepts() {
+        // Every pair of bytes, and every beginning of three and four with the bytes around each boundary.
+        let edges: [UInt8] = [0x00, 0x22, 0x5C, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF]
+        var rows: [[UInt8]] = []
+        for first in UInt8(0x80)...0xFF {
+            rows.append([first])
+            for second in UInt8.min...UInt8.max { rows.append([first, second]) }
+            for second in edges where first >= 0xE0 {
+                for third in edges {
+                    rows.append([first, second, third])
+                    for fourth in edges where first >= 0xF0 { rows.append([first, second, third, fourth]) }
+                }
+            }
+        }
+        for row in rows {
+            // A quote, a backslash or a control character would be about the string, not about its text.
+            let isAboutText = row.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C }
+            guard isAboutText else { continue }
+            let isValid = String(validating: row, as: UTF8.self) != nil
+            for text in [Array("[\"a".utf8) + row + Array("b\"]".utf8), Array("{\"".utf8) + row + Array("\":1}".utf8)] {
+                var sink = NullSink()
+                var error: StreamError?
+                do throws(StreamError) { try sink.readJSON(text) } catch let thrown { error = thrown }
+                if (error == nil) != isValid || (error.map { $0.kind != .invalidText } ?? false) {
+                    Issue.record("\(row): \(error.map(String.init(describing:)) ?? "accepted")")
+                }
+            }
+        }
+    }
 }

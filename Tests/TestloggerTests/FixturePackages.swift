@@ -119,6 +119,19 @@ struct FixturePackage {
         try RunningPrograms.run([Fixtures.testlogger.path] + words, in: folder, environment: environment)
     }
 
+    /// Starts this build's testlogger in the package, beside the test.
+    func startTestlogger(_ words: [String], environment: [String: String] = [:], input: String? = nil) throws
+        -> RunningProgram
+    {
+        try RunningPrograms.start(
+            [Fixtures.testlogger.path] + words, in: folder, environment: environment, input: input)
+    }
+
+    /// Makes testlogger forget what failed last time and would run first.
+    func forgetLastRun() throws {
+        for path in built(".img.failed") { try FileManager.default.removeItem(atPath: path) }
+    }
+
     // MARK: Files
 
     func file(_ path: String) -> URL { folder.appending(path: path) }

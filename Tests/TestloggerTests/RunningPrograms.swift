@@ -36,7 +36,7 @@ enum RunningPrograms {
     /// Variables that a test process has and that would change what a program started by it does.
     private static let removedVariables: Set<String> = [
         "RECORD_GOLDENS", "NO_COLOR", "GITHUB_ACTIONS", "IN_CLASS_TESTS_OFF", "XCTestConfigurationFilePath",
-        "LLVM_PROFILE_FILE", "SWIFT_TESTING_ENABLED",
+        "LLVM_PROFILE_FILE", "SWIFT_TESTING_ENABLED", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "XML_OUTPUT_FILE",
     ]
 
     /// Runs a program.
@@ -49,29 +49,30 @@ enum RunningPrograms {
     static func run(
         _ words: [String], in folder: URL, environment: [String: String] = [:], timeLimit: Duration = .seconds(900)
     ) throws -> ProgramResult {
+        try start(words, in: folder, environment: environment).result(within: timeLimit)
+    }
+
+    /// Starts a program that goes on beside its test; the input is empty unless there is a text for it.
+    static func start(
+        _ words: [String], in folder: URL, environment: [String: String] = [:], input: String? = nil
+    ) throws -> RunningProgram {
         let output = try TemporaryFile()
         let errors = try TemporaryFile()
-        let process = try start(words, in: folder, environment: environment, output: output, errors: errors)
-        let deadline = ContinuousClock.now + timeLimit
-        var status: Int32 = 0
-        var pause: UInt32 = 1_000
-        while true {
-            let ended = waitpid(process, &status, WNOHANG)
-            if ended == process { break }
-            if ended < 0, errno != EINTR { throw ProgramError(description: "cannot wait for \(words)") }
-            if ContinuousClock.now > deadline {
-                kill(-process, SIGKILL)
-                _ = waitpid(process, &status, 0)
-                throw ProgramError(
-                    description: "\(words) did not end in \(timeLimit):\n\(try output.text())\n\(try errors.text())")
-            }
-            usleep(pause)
-            pause = min(pause * 2, 50_000)
+        let process = try start(
+            words, in: folder, environment: environment, input: input.map { try TemporaryFile($0) }, output: output,
+            errors: errors)
+        return RunningProgram(words: words, process: process, output: output, errors: errors)
+    }
+
+    /// The processes whose environment has this assignment, among them what programs have left behind.
+    static func processes(with assignment: String) throws -> [String] {
+        let folder = URL(filePath: "/proc")
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { name in
+            guard name.allSatisfy(\.isNumber),
+                let variables = try? Data(contentsOf: folder.appending(path: "\(name)/environ"))
+            else { return false }
+            return variables.split(separator: 0).contains { $0.elementsEqual(assignment.utf8) }
         }
-        let signal = status & 0x7F
-        return ProgramResult(
-            words: words, status: signal == 0 ? status >> 8 & 0xFF : -signal, output: try output.text(),
-            errors: try errors.text())
     }
 
     /// The path of a program, or nil when this machine does not have it.
@@ -81,7 +82,8 @@ enum RunningPrograms {
     }
 
     private static func start(
-        _ words: [String], in folder: URL, environment: [String: String], output: TemporaryFile, errors: TemporaryFile
+        _ words: [String], in folder: URL, environment: [String: String], input: TemporaryFile?, output: TemporaryFile,
+        errors: TemporaryFile
     ) throws -> pid_t {
         #if canImport(Darwin)
         var actions: posix_spawn_file_actions_t?
@@ -99,7 +101,11 @@ enum RunningPrograms {
         // A group of its own, which can be ended as a whole.
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
         posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        if let input {
+            posix_spawn_file_actions_adddup2(&actions, input.descriptor, 0)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        }
         posix_spawn_file_actions_adddup2(&actions, output.descriptor, 1)
         posix_spawn_file_actions_adddup2(&actions, errors.descriptor, 2)
         let variables = ProcessInfo.processInfo.environment
@@ -120,9 +126,94 @@ enum RunningPrograms {
     }
 }
 
+/// A program that runs beside its test, and is ended with all of its group when nobody holds it any more.
+final class RunningProgram {
+    let words: [String]
+    let process: pid_t
+    private let output: TemporaryFile
+    private let errors: TemporaryFile
+    private var hasEnded = false
+
+    fileprivate init(words: [String], process: pid_t, output: TemporaryFile, errors: TemporaryFile) {
+        self.words = words
+        self.process = process
+        self.output = output
+        self.errors = errors
+    }
+
+    deinit {
+        if hasEnded { return }
+        kill(-process, SIGKILL)
+        var status: Int32 = 0
+        _ = waitpid(process, &status, 0)
+    }
+
+    /// Sends a signal to the program itself, not to what it has started.
+    func send(_ signal: Int32) { kill(process, signal) }
+
+    /// What it has written to its standard output so far.
+    var outputSoFar: String { get throws { try output.text() } }
+
+    /// Waits until something is so.
+    ///
+    /// - Throws: `ProgramError` when it is not in time, or the program has ended before.
+    func wait(until condition: () throws -> Bool, within limit: Duration = .seconds(120)) throws {
+        let deadline = ContinuousClock.now + limit
+        while try !condition() {
+            var information = siginfo_t()
+            let hasEnded =
+                waitid(P_PID, id_t(process), &information, WEXITED | WNOHANG | WNOWAIT) == 0
+                && information.si_signo == SIGCHLD
+            if hasEnded, try condition() { return }
+            if hasEnded || ContinuousClock.now > deadline {
+                throw ProgramError(
+                    description:
+                        "\(words) \(hasEnded ? "has ended" : "goes on"), but what was waited for did not come:\n"
+                        + (try output.text()) + (try errors.text()))
+            }
+            usleep(500)
+        }
+    }
+
+    /// Waits for the program's end.
+    func result(within timeLimit: Duration = .seconds(120)) throws -> ProgramResult {
+        let deadline = ContinuousClock.now + timeLimit
+        var status: Int32 = 0
+        var pause: UInt32 = 1_000
+        while true {
+            let ended = waitpid(process, &status, WNOHANG)
+            if ended == process { break }
+            if ended < 0, errno != EINTR { throw ProgramError(description: "cannot wait for \(words)") }
+            if ContinuousClock.now > deadline {
+                kill(-process, SIGKILL)
+                _ = waitpid(process, &status, 0)
+                hasEnded = true
+                throw ProgramError(
+                    description: "\(words) did not end in \(timeLimit):\n\(try output.text())\n\(try errors.text())")
+            }
+            usleep(pause)
+            pause = min(pause * 2, 50_000)
+        }
+        hasEnded = true
+        let signal = status & 0x7F
+        return ProgramResult(
+            words: words, status: signal == 0 ? status >> 8 & 0xFF : -signal, output: try output.text(),
+            errors: try errors.text())
+    }
+}
+
 /// A file without a name that a program writes to: unlike a pipe it is never full and needs no reader.
 private final class TemporaryFile {
     let descriptor: Int32
+
+    /// Creates a file with the text that a program is to read.
+    convenience init(_ text: String) throws {
+        try self.init()
+        let bytes = Array(text.utf8)
+        guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else {
+            throw ProgramError(description: "cannot write a temporary file")
+        }
+    }
 
     init() throws {
         var template = Array("\(NSTemporaryDirectory())/output-XXXXXX".utf8CString)

@@ -3,7 +3,10 @@
 // module by name.
 import PackageDescription
 
-let names = ["Expectations", "Hostile", "LifeCycle", "Lists", "NoTests", "Quiet", "Speaking"]
+let names = [
+    "Accepting", "Counting", "Expectations", "Hostile", "LifeCycle", "Lists", "NoTests", "Orchard", "Quiet", "Speaking",
+    "Watched",
+]
 
 let package = Package(
     name: "Diagnostics",

@@ -7,11 +7,12 @@ import PlistBuilding
 import PlistStreaming
 
 let jsonRecordsSuite = Suite(name: "JSONRecords") { scale in
-    let count = scale.amount(full: 1_000_000, smoke: 100)
-    let fewer = scale.amount(full: 100_000, smoke: 100)
+    let sample = try JSONSample.records(scale.amount(full: 1_000_000, smoke: 100))
+    let fewer = try JSONSample.records(scale.amount(full: 100_000, smoke: 100))
+    let (count, fewerCount) = (scale.amount(full: 1_000_000, smoke: 100), scale.amount(full: 100_000, smoke: 100))
     return [
-        structuresGroup(count), objectsGroup(count), streamGroup(count), columnsGroup(count), treeGroup(count),
-        foundationGroup(fewer), writingGroup(fewer),
+        try structuresGroup(count, sample), objectsGroup(count, sample), streamGroup(count, sample),
+        columnsGroup(count, sample), foundationGroup(fewerCount, fewer), writingGroup(fewerCount, fewer),
     ]
 }
 
@@ -28,35 +29,10 @@ private final class RecordObject: StreamObject {
     init() {}
 }
 
-/// The records as JSON text: `[{"hi":0,"there":0,"comment":"comment"},…]`.
-private func recordsText(_ count: Int) -> [UInt8] {
-    var text = Array("[".utf8)
-    for number in 0..<count {
-        if number > 0 { text.append(UInt8(ascii: ",")) }
-        text.append(contentsOf: "{\"hi\":\(number),\"there\":\(number),\"comment\":\"comment\"}".utf8)
-    }
-    text.append(UInt8(ascii: "]"))
-    return text
+private func work(_ count: Int, _ sample: JSONSample) -> Work {
+    // Three members with their names, and the ends of the object; and the ends of the array.
+    Work(count: count, unit: "object", byteCount: sample.byteCount, eventCount: 8 * count + 2)
 }
-
-/// The case of simdjson, where it was there when this was compiled.
-private func simdJSON(
-    _ name: String, _ text: [UInt8], _ sum: @escaping (UnsafePointer<CChar>, Int) -> UInt64
-) -> [Case] {
-    guard cjsonpeers_has_simdjson() else { return [] }
-    let padded = text + [UInt8](repeating: 0, count: 64)
-    return [
-        Case(name: name) {
-            padded.withUnsafeBytes { bytes in
-                bytes.baseAddress.map { sum($0.assumingMemoryBound(to: CChar.self), text.count) } ?? 0
-            }
-        }
-    ]
-}
-
-private let simdPeer = cjsonpeers_has_simdjson() ? "simdjson" : nil
-
-private func work(_ count: Int, _ text: [UInt8]) -> Work { Work(count: count, unit: "object", byteCount: text.count) }
 
 private func sum(_ records: [Record]) -> UInt64 {
     records.reduce(into: 0) { $0 &+= UInt64($1.hi + $1.there + $1.comment.utf8.count) }
@@ -64,14 +40,16 @@ private func sum(_ records: [Record]) -> UInt64 {
 
 private func expectedSum(_ count: Int) -> UInt64 { UInt64(count) * UInt64(count - 1) + 7 * UInt64(count) }
 
-private func structuresGroup(_ count: Int) -> Group {
-    let text = recordsText(count)
-    return Group(
-        name: "structures", work: work(count, text),
+private func structuresGroup(_ count: Int, _ sample: JSONSample) throws -> Group {
+    try Group(
+        name: "structures", work: work(count, sample),
         cases: [
-            Case(name: "ObjectBuilder<[struct]>", peer: simdPeer, goal: simdPeer == nil ? nil : 1.1) {
+            Case(
+                name: "ObjectBuilder<[struct]>", peer: "simdjson", goal: 1.1,
+                also: [Goal(peer: "msgspec"), Goal(peer: "orjson")]
+            ) {
                 var builder = try ObjectBuilder<[Record]>()
-                try builder.readJSON(text)
+                try sample.withBytes { try builder.readJSON($0) }
                 return sum(try builder.takeResult())
             },
             Case(name: "creating them") {
@@ -81,25 +59,30 @@ private func structuresGroup(_ count: Int) -> Group {
                 }
                 return sum(records)
             },
-            Case(name: "reading into nothing") {
-                var sink = NullSink()
-                try sink.readJSON(text)
-                return expectedSum(count)
-            },
-        ] + simdJSON("simdjson", text, cjsonpeers_simdjson_structures))
+            readingIntoNothing(count, sample),
+        ] + NativePeers.cases("simdjson", "simdjson", "simdjson_structures", sample)
+            + PythonPeers.cases("msgspec", "msgspec", job: "records", sample)
+            + PythonPeers.cases("orjson", "orjson", job: "records", sample))
 }
 
-private func objectsGroup(_ count: Int) -> Group {
-    let text = recordsText(count)
+private func readingIntoNothing(_ count: Int, _ sample: JSONSample) -> Case {
+    Case(name: "reading into nothing") {
+        var sink = NullSink()
+        try sample.withBytes { try sink.readJSON($0) }
+        return expectedSum(count)
+    }
+}
+
+private func objectsGroup(_ count: Int, _ sample: JSONSample) -> Group {
     func sum(_ records: [RecordObject]) -> UInt64 {
         records.reduce(into: 0) { $0 &+= UInt64($1.hi + $1.there + $1.comment.utf8.count) }
     }
     return Group(
-        name: "objects", work: work(count, text),
+        name: "objects", work: work(count, sample),
         cases: [
             Case(name: "ObjectBuilder<[class]>", peer: "creating them", goal: 1 / 1.4) {
                 var builder = try ObjectBuilder<[RecordObject]>()
-                try builder.readJSON(text)
+                try sample.withBytes { try builder.readJSON($0) }
                 return sum(try builder.takeResult())
             },
             Case(name: "creating them") {
@@ -121,43 +104,47 @@ private final class Total {
     var sum: UInt64 = 0
 }
 
-private func streamGroup(_ count: Int) -> Group {
-    let text = recordsText(count)
+private func streamGroup(_ count: Int, _ sample: JSONSample) -> Group {
+    func timeToFirst<Value: StreamValue>(_ type: Value.Type) throws -> Duration {
+        try timeToStop {
+            var stream = try ObjectStream<Value> { _ throws(StreamError) in throw .stopRequest() }
+            try sample.withBytes { try stream.readJSON($0) }
+        }
+    }
     return Group(
-        name: "streams", work: work(count, text),
+        name: "streams", work: work(count, sample),
         cases: [
-            Case(name: "ObjectStream<struct>", peer: simdPeer, goal: simdPeer == nil ? nil : 0.9) {
+            Case(
+                name: "ObjectStream<struct>", peer: "simdjson", goal: 0.9, first: { try timeToFirst(Record.self) }
+            ) {
                 let total = Total()
                 var stream = try ObjectStream<Record> { record throws(StreamError) in
                     total.sum &+= UInt64(record.hi + record.there + record.comment.utf8.count)
                 }
-                try stream.readJSON(text)
+                try sample.withBytes { try stream.readJSON($0) }
                 return total.sum
             },
-            Case(name: "ObjectStream<class>", peer: simdPeer, goal: simdPeer == nil ? nil : 0.9) {
+            Case(
+                name: "ObjectStream<class>", peer: "simdjson", goal: 0.9, first: { try timeToFirst(RecordObject.self) }
+            ) {
                 let total = Total()
                 var stream = try ObjectStream<RecordObject> { record throws(StreamError) in
                     total.sum &+= UInt64(record.hi + record.there + record.comment.utf8.count)
                 }
-                try stream.readJSON(text)
+                try sample.withBytes { try stream.readJSON($0) }
                 return total.sum
             },
-            Case(name: "reading into nothing") {
-                var sink = NullSink()
-                try sink.readJSON(text)
-                return expectedSum(count)
-            },
-        ] + simdJSON("simdjson", text, cjsonpeers_simdjson_streamed))
+            readingIntoNothing(count, sample),
+        ] + NativePeers.cases("simdjson", "simdjson", "simdjson_streamed", sample, first: "simdjson_first"))
 }
 
-private func columnsGroup(_ count: Int) -> Group {
-    let text = recordsText(count)
-    return Group(
-        name: "columns", work: work(count, text),
+private func columnsGroup(_ count: Int, _ sample: JSONSample) -> Group {
+    Group(
+        name: "columns", work: work(count, sample),
         cases: [
-            Case(name: "ColumnsBuilder", peer: simdPeer, goal: simdPeer == nil ? nil : 1.4) {
+            Case(name: "ColumnsBuilder", peer: "simdjson to structures", goal: 1.4) {
                 var builder = ColumnsBuilder(["hi": .integer, "there": .integer, "comment": .string])
-                try builder.readJSON(text)
+                try sample.withBytes { try builder.readJSON($0) }
                 let columns = try builder.takeResult()
                 var sum = UInt64(columns["comment"]?.withText { text, _ in text.count } ?? 0)
                 for name in ["hi", "there"] {
@@ -165,27 +152,13 @@ private func columnsGroup(_ count: Int) -> Group {
                 }
                 return sum
             }
-        ] + simdJSON("simdjson", text, cjsonpeers_simdjson_structures))
+        ] + NativePeers.cases("simdjson", "simdjson to structures", "simdjson_structures", sample))
 }
 
-private func treeGroup(_ count: Int) -> Group {
-    let text = recordsText(count)
-    return Group(
-        name: "tree", work: work(count, text),
-        cases: [
-            Case(name: "PropertyListBuilder") {
-                var builder = PropertyListBuilder()
-                try builder.readJSON(text)
-                guard let list = builder.takeResult() else { return 0 }
-                return UInt64(list.count) + UInt64(list[count - 1]?["hi"]?.integerValue ?? 0)
-            }
-        ])
-}
-
-private func writingGroup(_ count: Int) -> Group {
+private func writingGroup(_ count: Int, _ sample: JSONSample) -> Group {
     let records = (0..<count).map { Record(hi: $0, there: $0, comment: "comment") }
     return Group(
-        name: "writing", work: work(count, recordsText(count)),
+        name: "writing", work: work(count, sample),
         cases: [
             Case(name: "JSONWriter of bound types", peer: "JSONEncoder", goal: 30) {
                 var writer = JSONWriter()
@@ -200,36 +173,19 @@ private func writingGroup(_ count: Int) -> Group {
         ])
 }
 
-private func foundationGroup(_ count: Int) -> Group {
-    let text = recordsText(count)
-    let data = Data(text)
+private func foundationGroup(_ count: Int, _ sample: JSONSample) -> Group {
+    let data = Data(sample.padded.prefix(sample.byteCount))
     return Group(
-        name: "foundation", work: work(count, text),
+        name: "foundation", work: work(count, sample),
         cases: [
             Case(name: "ObjectBuilder<[struct]>", peer: "JSONDecoder", goal: 35) {
                 var builder = try ObjectBuilder<[Record]>()
-                try builder.readJSON(text)
+                try sample.withBytes { try builder.readJSON($0) }
                 return sum(try builder.takeResult())
             },
             Case(name: "JSONStreamDecoder", peer: "JSONDecoder", goal: 8) {
                 sum(try JSONStreamDecoder().decode([Record].self, from: data))
             },
             Case(name: "JSONDecoder") { sum(try JSONDecoder().decode([Record].self, from: data)) },
-            Case(name: "PropertyListBuilder", peer: "JSONSerialization", goal: 25) {
-                var builder = PropertyListBuilder()
-                try builder.readJSON(text)
-                let list = builder.takeResult()
-                return list?.elements.reduce(into: UInt64(0)) { sum, record in
-                    sum += UInt64(record["hi"]?.integerValue ?? 0) + UInt64(record["there"]?.integerValue ?? 0)
-                    sum += UInt64(record["comment"]?.stringValue?.utf8.count ?? 0)
-                } ?? 0
-            },
-            Case(name: "JSONSerialization") {
-                let list = try JSONSerialization.jsonObject(with: data) as? [[String: Any]] ?? []
-                return list.reduce(into: UInt64(0)) { sum, record in
-                    sum += UInt64(record["hi"] as? Int ?? 0) + UInt64(record["there"] as? Int ?? 0)
-                    sum += UInt64((record["comment"] as? String)?.utf8.count ?? 0)
-                }
-            },
         ])
 }

@@ -22,7 +22,7 @@ private func recordsGroup(_ count: Int) -> Group {
     // One writer whose memory is used again, as a server does.
     let writer = ReusedWriter()
     return Group(
-        name: "records", work: Work(count: count, unit: "object", byteCount: byteCount),
+        name: "records", work: Work(count: count, unit: "object", byteCount: byteCount, eventCount: 8 * count + 2),
         cases: [
             Case(name: "JSONWriter", peer: "JSONEncoder", goal: 30) {
                 try writer.write { json throws(StreamError) in
@@ -54,7 +54,7 @@ private func realsGroup(_ count: Int) -> Group {
     let byteCount = (try? JSONEncoder().encode(values).count) ?? 0
     let writer = ReusedWriter()
     return Group(
-        name: "reals", work: Work(count: count, unit: "number", byteCount: byteCount),
+        name: "reals", work: Work(count: count, unit: "number", byteCount: byteCount, eventCount: count + 2),
         cases: [
             Case(name: "JSONWriter", peer: "JSONEncoder", goal: 30) {
                 try writer.write { json throws(StreamError) in

@@ -2,33 +2,57 @@
 
 /// The heading of a group and its rows.
 func report(_ group: Group, suite: String, measurements: [Measurement]) -> String {
-    var rows = [["", "median ms", "±%", "rate", "ratio", "goal", "allocs/\(group.work.unit)", "peak MB"]]
+    let work = group.work
+    var rows = [
+        ["", "median ms", "±%"] + (work.byteCount == nil ? [] : ["MB/s"])
+            + [
+                work.byteCount == nil ? "ns/\(work.unit)" : "M \(work.unit)s/s", "ratio", "goal",
+                "allocs/\(work.eventCount == nil ? work.unit : "event")", "peak +MB", "first ms",
+            ]
+    ]
     for (one, measurement) in zip(group.cases, measurements) {
-        rows.append(row(one, measurement, of: group, beside: measurements))
+        rows += tableRows(one, measurement, of: group, beside: measurements)
     }
     return "\(suite)/\(group.name)\n" + aligned(rows)
 }
 
-private func row(_ one: Case, _ measurement: Measurement, of group: Group, beside all: [Measurement]) -> [String] {
+/// The row of a case, and one more for each further peer.
+private func tableRows(
+    _ one: Case, _ measurement: Measurement, of group: Group, beside all: [Measurement]
+) -> [[String]] {
     let seconds = measurement.median / .seconds(1)
-    var ratioText = ""
-    var goalText = ""
-    if let peer = one.peer, let index = group.cases.firstIndex(where: { $0.name == peer }) {
-        let ratio = all[index].median / measurement.median
-        ratioText = "\(fixed(ratio, 2)) × \(peer)"
-        if let goal = one.goal { goalText = "≥ \(fixed(goal, 1)) \(ratio >= goal ? "met" : "MISSED")" }
+    let ratios: [(ratio: String, goal: String)] = one.goals.compactMap { goal in
+        guard let (name, median) = fastest(goal.peer, of: group, all) else { return nil }
+        let ratio = median / measurement.median
+        return (
+            "\(fixed(ratio, 2)) × \(name)",
+            goal.ratio.map { "≥ \(fixed($0, 1)) \(ratio >= $0 ? "met" : "MISSED")" } ?? ""
+        )
     }
-    let rate =
+    let count = Double(group.work.count)
+    let rates =
         if let byteCount = group.work.byteCount {
-            "\(fixed(Double(byteCount) / seconds / 1e6, 0)) MB/s"
+            [fixed(Double(byteCount) / seconds / 1e6, 0), fixed(count / seconds / 1e6, 2)]
         } else {
-            "\(fixed(seconds / Double(group.work.count) * 1e9, 2)) ns/\(group.work.unit)"
+            [fixed(seconds / count * 1e9, 2)]
         }
-    return [
-        one.name, fixed(seconds * 1e3, 3), fixed(measurement.spread * 100, 0), rate, ratioText, goalText,
-        measurement.allocations.map { fixed(Double($0) / Double(group.work.count), 3) } ?? "-",
-        measurement.peakMemory.map { fixed(Double($0) / 1e6, 1) } ?? "-",
-    ]
+    let allocationUnits = Double(group.work.eventCount ?? group.work.count)
+    let row =
+        [one.name, fixed(seconds * 1e3, 3), fixed(measurement.spread * 100, 0)] + rates + [
+            ratios.first?.ratio ?? "", ratios.first?.goal ?? "",
+            measurement.allocations.map { fixed(Double($0) / allocationUnits, 4) } ?? "-",
+            measurement.peakGrowth.map { fixed(Double($0) / 1e6, 1) } ?? "-",
+            fixed(measurement.first / .seconds(1) * 1e3, 3),
+        ]
+    let blanks = [String](repeating: "", count: 3 + rates.count)
+    return [row] + ratios.dropFirst().map { blanks + [$0.ratio, $0.goal, "", "", ""] }
+}
+
+/// The name and the time of a peer: of the case of that name, or else of the fastest of its builds.
+private func fastest(_ peer: String, of group: Group, _ all: [Measurement]) -> (String, Duration)? {
+    let cases = zip(group.cases, all).map { (name: $0.name, median: $1.median) }
+    return cases.first { $0.name == peer }
+        ?? cases.filter { $0.name.hasPrefix(peer + ", ") }.min { $0.median < $1.median }
 }
 
 /// Pads the cells of each column to one width: the first to the left, the others to the right.
@@ -40,7 +64,7 @@ private func aligned(_ rows: [[String]]) -> String {
                 let padding = String(repeating: " ", count: widths[column] - cell.count)
                 return column == 0 ? cell + padding : padding + cell
             }.joined(separator: "  ")
-    }.joined(separator: "\n") + "\n"
+    }.map { row in String(row.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n") + "\n"
 }
 
 /// Writes a number with a fixed number of decimals.

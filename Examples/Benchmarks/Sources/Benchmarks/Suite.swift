@@ -8,6 +8,13 @@ struct Suite: Sendable {
     let makeGroups: @Sendable (Scale) throws -> [Group]
 }
 
+/// Something that must hold on a large input, and is no race.
+struct Check: Sendable {
+    let name: String
+    /// Checks, and says what was found.
+    let run: @Sendable (Scale) throws -> String
+}
+
 /// How much work a run does.
 enum Scale {
     /// Inputs that make times meaningful.
@@ -36,15 +43,53 @@ struct Work {
     let unit: String
     /// The bytes gone through, where a rate in MB/s says something.
     var byteCount: Int?
+    /// The messages that a stream of this input consists of, where allocations are told for each of them.
+    var eventCount: Int?
 }
 
 /// One way to do the work of a group.
 struct Case {
     let name: String
-    /// The case of the same group whose time is divided by the time of this one.
-    var peer: String?
-    /// The ratio to the peer that the package owes.
-    var goal: Double?
+    /// The cases of the same group whose times are divided by the time of this one.
+    var goals: [Goal] = []
+    /// Checks more of the result than can be done in a run that is timed; its checksum is compared instead.
+    var check: (() throws -> UInt64)?
+    /// Measures the time from the start to the first object or event, where that is not the whole time.
+    var first: (() throws -> Duration)?
     /// Does the work once and returns a checksum of the result.
     let run: () throws -> UInt64
+    /// Does the work in another process, which takes the time; in the place of `run`.
+    var runElsewhere: ((_ isChecked: Bool) throws -> RemoteRun)?
+
+    init(
+        name: String, peer: String? = nil, goal: Double? = nil, also: [Goal] = [], check: (() throws -> UInt64)? = nil,
+        first: (() throws -> Duration)? = nil, run: @escaping () throws -> UInt64
+    ) {
+        goals = (peer.map { [Goal(peer: $0, ratio: goal)] } ?? []) + also
+        (self.name, self.check, self.first, self.run) = (name, check, first, run)
+    }
+
+    init(name: String, runElsewhere: @escaping (_ isChecked: Bool) throws -> RemoteRun) {
+        self.name = name
+        self.runElsewhere = runElsewhere
+        run = { try runElsewhere(true).checksum ?? 0 }
+    }
+}
+
+/// A peer, and what the package owes beside it.
+struct Goal {
+    /// A case of the same group: its name, or, where several builds of a peer run, the name before the comma; the fastest
+    /// one counts, and where there is none, there is no ratio.
+    let peer: String
+    /// The least ratio of speeds, nil where none is owed.
+    var ratio: Double?
+}
+
+/// What another process says about a run.
+struct RemoteRun {
+    /// The checksum, where it was asked for.
+    var checksum: UInt64?
+    var elapsed: Duration
+    /// By how many bytes the resident memory grew at most.
+    var peakGrowth: Int?
 }

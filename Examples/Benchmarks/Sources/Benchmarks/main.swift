@@ -1,5 +1,6 @@
 // The command: swift run -c release --package-path Examples/Benchmarks Benchmarks [--filter TEXT] [--smoke]
-// To add benchmarks, write a file with a `Suite` and add it to the list below.
+// To add benchmarks, write a file with a `Suite` and add it to the list below; what must hold on input too large to be run
+// eleven times is a `Check`.
 
 #if canImport(Glibc)
 import Glibc
@@ -10,9 +11,13 @@ import Darwin
 let suites = [
     jsonReaderSuite,
     jsonRecordsSuite,
+    jsonTypedSuite,
+    jsonTreeSuite,
     jsonWriterSuite,
     stringTableSuite,
 ]
+
+let checks = [jsonStreamMemory, jsonHostileMemory]
 
 var filter = ""
 var rounds = 11
@@ -41,7 +46,8 @@ while let argument = arguments.popFirst() {
             """
             usage: Benchmarks [--filter TEXT] [--rounds N] [--smoke]
 
-            --filter TEXT  runs the suites and groups whose name contains TEXT, such as StringTable/hit
+            --filter TEXT  runs the suites and groups whose name contains TEXT, such as StringTable/hit, and the check
+                           whose name it is: \(checks.map(\.name).joined(separator: ", "))
             --rounds N     the number of timed runs of each case; 11 at first
             --smoke        runs everything once on small input, which checks results and measures nothing
             """)
@@ -52,22 +58,58 @@ while let argument = arguments.popFirst() {
     }
 }
 
+/// Ends the other processes, and then this one.
+func end(_ status: Int32) -> Never {
+    PythonPeers.stop()
+    exit(status)
+}
+
+/// The processor, as far as the system tells, for the one who reads the figures later.
+func machine() -> String {
+    var model = "unknown processor"
+    if let file = fopen("/proc/cpuinfo", "r") {
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 1_024)
+        while fgets(&line, Int32(line.count), file) != nil {
+            let text = String(
+                decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            guard text.hasPrefix("model name"), let colon = text.firstIndex(of: ":") else { continue }
+            model = String(text[colon...].dropFirst(2))
+            break
+        }
+    }
+    return "\(model), \(sysconf(Int32(_SC_NPROCESSORS_ONLN))) processors"
+}
+
+if scale == .full { print("\(machine()); medians of \(rounds) rounds, ± the middle half; ratios are of speeds\n") }
+
 var groupCount = 0
+var checkCount = 0
+NativePeers.isOptimized = scale == .full
 do {
+    // Checks of memory come first, before there is any that others have left. Large ones run when they are asked for.
+    for check in checks where scale == .smoke && check.name.hasPrefix(filter) || check.name == filter {
+        print("\(check.name): \(try check.run(scale))")
+        checkCount += 1
+    }
     for suite in suites where filter.isEmpty || suite.name.hasPrefix(filter.prefix(suite.name.count)) {
         for group in try suite.makeGroups(scale)
         where filter.isEmpty || "\(suite.name)/\(group.name)".contains(filter) {
-            let measurements = try measure(group, rounds: rounds)
+            let measurements = try measure(group, rounds: rounds, isSmoke: scale == .smoke)
             groupCount += 1
-            if scale == .full { print(report(group, suite: suite.name, measurements: measurements)) }
+            if scale == .full {
+                print(report(group, suite: suite.name, measurements: measurements))
+                fflush(nil)
+            }
         }
     }
 } catch {
     printError("\(error)")
-    exit(1)
+    end(1)
 }
-if groupCount == 0 {
+if groupCount + checkCount == 0 {
     printError("no benchmark contains \(filter)")
-    exit(4)
+    end(4)
 }
-if scale == .smoke { print("\(groupCount) groups run, all results equal") }
+if scale == .smoke { print("\(groupCount) groups run, all results equal; \(checkCount) checks passed") }
+end(0)

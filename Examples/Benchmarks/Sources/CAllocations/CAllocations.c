@@ -5,6 +5,7 @@
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
 #include <errno.h>
+#include <malloc.h>
 
 static _Atomic uint64_t count;
 
@@ -29,9 +30,11 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
     return 0;
 }
 
+void callocations_trim(void) { malloc_trim(0); }
 bool callocations_is_counting(void) { return true; }
 uint64_t callocations_count(void) { return atomic_load_explicit(&count, memory_order_relaxed); }
 #else
+void callocations_trim(void) {}
 bool callocations_is_counting(void) { return false; }
 uint64_t callocations_count(void) { return 0; }
 #endif

@@ -27,6 +27,10 @@ struct Checksum {
     bool EndArray(rapidjson::SizeType) { return add(1); }
 };
 
+struct FirstEvent : rapidjson::BaseReaderHandler<rapidjson::UTF8<>, FirstEvent> {
+    bool Default() { return false; }
+};
+
 template <unsigned flags>
 uint64_t checksum(const char *text, size_t count) {
     // The text has a zero behind it, which is RapidJSON's fastest way in.
@@ -49,9 +53,17 @@ uint64_t cjsonpeers_rapidjson_strict_checksum(const char *text, size_t count) {
     return checksum<rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag>(text, count);
 }
 
+uint64_t cjsonpeers_rapidjson_first_event(const char *text, size_t) {
+    rapidjson::StringStream stream(text);
+    rapidjson::Reader reader;
+    FirstEvent handler;
+    return reader.Parse(stream, handler).Code() == rapidjson::kParseErrorTermination ? 1 : 0;
+}
+
 #else
 
 bool cjsonpeers_has_rapidjson(void) { return false; }
+uint64_t cjsonpeers_rapidjson_first_event(const char *, size_t) { return 0; }
 uint64_t cjsonpeers_rapidjson_checksum(const char *, size_t) { return 0; }
 uint64_t cjsonpeers_rapidjson_strict_checksum(const char *, size_t) { return 0; }
 

@@ -1,20 +1,13 @@
 // simdjson's on-demand parser, walked to every value, adding.
-// The walk is compiled for the instructions of the implementation it inlines; a machine without them reports none.
 
 #include "CJSONPeers.h"
+#include "simdjson_here.h"
 
-#if __has_include(<simdjson.h>) && defined(__x86_64__) && defined(__clang__)
-#define SIMDJSON_BUILTIN_IMPLEMENTATION haswell
-// All of this file, templates of the standard library included, is compiled for one set of instructions, so that
-// simdjson's functions are inlined as they are with -mavx2.
-#include <immintrin.h>
-#pragma clang attribute push(__attribute__((target("avx2,bmi,pclmul,lzcnt,popcnt"))), apply_to = function)
-#include <simdjson.h>
+#if HAS_SIMDJSON
 
 namespace {
 
 using namespace simdjson;
-namespace on = simdjson::haswell::ondemand;
 
 template <typename Value>
 uint64_t walk(Value &&value) {
@@ -65,11 +58,19 @@ uint64_t cjsonpeers_simdjson_checksum(const char *text, size_t count) {
     }
 }
 
-#pragma clang attribute pop
+uint64_t cjsonpeers_simdjson_first_event(const char *text, size_t count) {
+    static on::parser parser;
+    on::document document;
+    on::json_type type;
+    return parser.iterate(text, count, count + SIMDJSON_PADDING).get(document) || document.type().get(type) ? 0 : 1;
+}
+
+SIMDJSON_HERE_END
 
 #else
 
 bool cjsonpeers_has_simdjson(void) { return false; }
 uint64_t cjsonpeers_simdjson_checksum(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_simdjson_first_event(const char *, size_t) { return 0; }
 
 #endif

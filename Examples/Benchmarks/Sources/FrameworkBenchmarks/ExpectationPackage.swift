@@ -31,7 +31,7 @@ struct ExpectationPackage {
             switch framework {
             case .inClass:
                 (
-                    "Sources/Lib/Type0.swift",
+                    "Sources/Lib/File0.swift",
                     """
                     import Foundation
                     public struct Type0 { public init(value: Int) {}; public func method0(_ argument: Int) -> Int { argument } }
@@ -49,12 +49,12 @@ struct ExpectationPackage {
                 )
             case .xcTest:
                 (
-                    "Tests/LibTests/Type0Tests.swift",
+                    "Tests/LibTests/File0Tests.swift",
                     "import Foundation\nimport XCTest\nfinal class Tests: XCTestCase { func testMillion() throws {\n    \(loop)\n} }\n"
                 )
             case .swiftTesting:
                 (
-                    "Tests/LibTests/Type0Tests.swift",
+                    "Tests/LibTests/File0Tests.swift",
                     "import Foundation\nimport Testing\n@Test func million() throws {\n    \(loop)\n}\n"
                 )
             }
@@ -78,7 +78,7 @@ struct ExpectationPackage {
             words += ["-c", "release", "-Xswiftc", framework == .inClass ? "-DIN_CLASS_TESTS" : "-enable-testing"]
         }
         // A passed in-class test does not run again; a changed source does.
-        let source = folder.appending(path: "Sources/Lib/Type0.swift")
+        let source = folder.appending(path: "Sources/Lib/File0.swift")
         try Data((try String(contentsOf: source, encoding: .utf8) + "\n").utf8).write(to: source)
         _ = try milliseconds(words, in: folder)
         return Double(try String(contentsOf: result, encoding: .utf8)) ?? .nan

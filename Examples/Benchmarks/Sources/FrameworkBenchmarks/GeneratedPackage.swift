@@ -15,18 +15,29 @@ struct GeneratedPackage {
     let framework: Framework
     let folder: URL
     let fileCount: Int
+    let typesPerFile: Int
+    /// The number of tests of a type.
     let testCount: Int
+    /// The number of a test that crashes, in the first file.
+    let crashingTest: Int?
 
-    /// Writes the package: `fileCount` types of 20 small methods, with `testCount` tests each.
-    init(_ framework: Framework, in parent: URL, root: URL, fileCount: Int, testCount: Int) throws {
+    /// Writes the package: types of 20 small methods, with `testCount` tests each.
+    init(
+        _ framework: Framework, in parent: URL, root: URL, fileCount: Int, typesPerFile: Int = 1, testCount: Int,
+        crashingTest: Int? = nil
+    ) throws {
         self.framework = framework
         self.fileCount = fileCount
+        self.typesPerFile = typesPerFile
         self.testCount = testCount
-        folder = parent.appending(path: "\(framework.rawValue)-\(fileCount)x\(testCount)")
+        self.crashingTest = crashingTest
+        folder = parent.appending(
+            path:
+                "\(framework.rawValue)-\(fileCount)x\(typesPerFile)x\(testCount)\(crashingTest == nil ? "" : "-crash")")
         try write("Package.swift", manifest(root: root))
         for number in 0..<fileCount {
-            try write("Sources/Lib/Type\(number).swift", source(number))
-            if framework != .inClass { try write("Tests/LibTests/Type\(number)Tests.swift", tests(number)) }
+            try write("Sources/Lib/File\(number).swift", sources(number))
+            if framework != .inClass { try write("Tests/LibTests/File\(number)Tests.swift", tests(number)) }
         }
         if framework == .inClass {
             try write("Sources/app/main.swift", "import Lib\nprint(Type0(value: 1).method0(2))\n")
@@ -62,8 +73,20 @@ struct GeneratedPackage {
             """
     }
 
+    private func types(inFile file: Int) -> Range<Int> { file * typesPerFile..<(file + 1) * typesPerFile }
+
+    private func sources(_ file: Int, edit: Edit? = nil, revision: Int = 0) -> String {
+        types(inFile: file).map { source($0, edit: $0 == 0 ? edit : nil, revision: revision) }.joined(separator: "\n")
+    }
+
+    private func tests(_ file: Int, edit: Edit? = nil, revision: Int = 0) -> String {
+        let texts = types(inFile: file).map { tests(ofType: $0, edit: $0 == 0 ? edit : nil, revision: revision) }
+        return (framework == .xcTest ? "import XCTest\n" : "import Testing\n") + "@testable import Lib\n\n"
+            + texts.joined(separator: "\n")
+    }
+
     /// The library's type, with its tests where they are in-class; `edit` changes a body, an interface or a test.
-    func source(_ number: Int, edit: Edit? = nil, revision: Int = 0) -> String {
+    private func source(_ number: Int, edit: Edit?, revision: Int) -> String {
         var text =
             "public struct Type\(number) {\n    public var value: Int\n    public init(value: Int) { self.value = value }\n"
         for method in 0..<20 {
@@ -81,6 +104,7 @@ struct GeneratedPackage {
         for test in 0..<testCount {
             text += """
                     private static func testMethod\(test)() {
+                        \(number == 0 && test == crashingTest ? "fatalError()" : "")
                         let subject = Type\(number)(value: \(test))
                         expectEqual(subject.method\(test % 20)(3), \(test * 3 + test % 20), \(message(test, edit, revision)))
                         expectTrue(subject.value == \(test), "value")
@@ -92,10 +116,9 @@ struct GeneratedPackage {
     }
 
     /// The tests in a file of their own, for the frameworks that have them there.
-    func tests(_ number: Int, edit: Edit? = nil, revision: Int = 0) -> String {
+    private func tests(ofType number: Int, edit: Edit?, revision: Int) -> String {
         let isXCTest = framework == .xcTest
-        var text = isXCTest ? "import XCTest\n@testable import Lib\n\n" : "import Testing\n@testable import Lib\n\n"
-        text += isXCTest ? "final class Type\(number)Tests: XCTestCase {\n" : "struct Type\(number)Tests {\n"
+        var text = isXCTest ? "final class Type\(number)Tests: XCTestCase {\n" : "struct Type\(number)Tests {\n"
         for test in 0..<testCount {
             let value = "subject.method\(test % 20)(3)"
             let expected = test * 3 + test % 20
@@ -125,9 +148,23 @@ struct GeneratedPackage {
     /// Makes an edit in the first file.
     func apply(_ edit: Edit, revision: Int) throws {
         if edit == .test, framework != .inClass {
-            try write("Tests/LibTests/Type0Tests.swift", tests(0, edit: edit, revision: revision))
+            try write("Tests/LibTests/File0Tests.swift", tests(0, edit: edit, revision: revision))
         } else {
-            try write("Sources/Lib/Type0.swift", source(0, edit: edit, revision: revision))
+            try write("Sources/Lib/File0.swift", sources(0, edit: edit, revision: revision))
         }
+    }
+
+    /// The program that runs in-class tests, as the package's own build made it.
+    ///
+    /// A failed build leaves no `.build/debug` behind, so it is looked for in every folder of products.
+    func testlogger() throws -> String {
+        let build = folder.appending(path: ".build")
+        let folders = try FileManager.default.contentsOfDirectory(atPath: build.path)
+        let names = folders.flatMap { ["\($0)/debug/testlogger-tool", "\($0)/testlogger-tool"] }
+        let paths = names.map { build.appending(path: $0).path }
+        guard let path = paths.first(where: FileManager.default.isExecutableFile) else {
+            throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: build.path])
+        }
+        return path
     }
 }

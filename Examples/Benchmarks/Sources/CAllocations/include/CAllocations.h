@@ -11,4 +11,7 @@ bool callocations_is_counting(void);
 /// The number of calls of malloc, calloc, realloc and their aligned relatives so far.
 uint64_t callocations_count(void);
 
+/// Gives free memory of the heap back to the system.
+void callocations_trim(void);
+
 #endif

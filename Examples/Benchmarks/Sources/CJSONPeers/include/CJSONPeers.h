@@ -1,6 +1,6 @@
-// The JSON peers in C++ behind a C interface: RapidJSON's SAX reader and simdjson's on-demand parser.
-// Each parses a whole text and adds up its events, so that every value has to be made: 1 for each event, numbers as
-// integers, the lengths of strings and names, 1 for true.
+// The JSON peers in C++ and C behind one interface: RapidJSON's SAX reader, simdjson's on-demand parser, yyjson's tree.
+// Each function reads a whole text and returns a sum that depends on the values, or 0 for an error. The text needs 64
+// readable bytes behind it, the first of which is zero.
 
 #ifndef CJSONPEERS_H
 #define CJSONPEERS_H
@@ -13,21 +13,38 @@
 extern "C" {
 #endif
 
-/// Whether the headers were there when this was compiled.
+/// The compiler that built the peers, as it calls itself.
+const char *cjsonpeers_compiler(void);
+
+/// Whether the headers were there when this was compiled, and the processor has the instructions.
 bool cjsonpeers_has_rapidjson(void);
 bool cjsonpeers_has_simdjson(void);
+bool cjsonpeers_has_yyjson(void);
 
-/// The sum, or 0 for an error; the text needs a zero behind it.
+/// The sum of all events: 1 for each, numbers as integers, the lengths of strings and names, 1 for true.
 uint64_t cjsonpeers_rapidjson_checksum(const char *text, size_t count);
 /// As above, with UTF-8 validated and doubles correctly rounded, as this package does.
 uint64_t cjsonpeers_rapidjson_strict_checksum(const char *text, size_t count);
-/// The sum, or 0 for an error; the text needs 64 readable bytes behind it.
 uint64_t cjsonpeers_simdjson_checksum(const char *text, size_t count);
+/// Ends after the first event; 1.
+uint64_t cjsonpeers_rapidjson_first_event(const char *text, size_t count);
+uint64_t cjsonpeers_simdjson_first_event(const char *text, size_t count);
+/// The sum of all events of a tree.
+uint64_t cjsonpeers_yyjson_checksum(const char *text, size_t count);
 
-/// The sum over records of hi, there and the length of comment, or 0 for an error; padded as above.
-/// The first one makes a vector of structures on its way, the second one keeps nothing.
+/// Makes a tree and releases it; 1.
+uint64_t cjsonpeers_yyjson_tree(const char *text, size_t count);
+
+/// The sum over records of hi, there and the length of comment.
+/// The first one makes a vector of structures on its way, the second one keeps nothing, the third one ends after one.
 uint64_t cjsonpeers_simdjson_structures(const char *text, size_t count);
 uint64_t cjsonpeers_simdjson_streamed(const char *text, size_t count);
+uint64_t cjsonpeers_simdjson_first(const char *text, size_t count);
+
+/// The sums of JSONTypedSuite over nested structures.
+uint64_t cjsonpeers_simdjson_posts(const char *text, size_t count);
+uint64_t cjsonpeers_simdjson_catalogue(const char *text, size_t count);
+uint64_t cjsonpeers_simdjson_coordinates(const char *text, size_t count);
 
 #ifdef __cplusplus
 }

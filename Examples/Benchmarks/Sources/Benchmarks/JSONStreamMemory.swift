@@ -1,0 +1,94 @@
+// The bound on memory: gigabytes of JSON through a stream of typed objects, in a process that never holds 64 MB.
+//
+//     swift run -c release --package-path Examples/Benchmarks Benchmarks --filter JSONStreamMemory
+
+import JSONStreaming
+import PlistBuilding
+import PlistStreaming
+
+/// 4 GiB through `ObjectStream`; 256 MiB in a smoke run.
+let jsonStreamMemory = Check(name: "JSONStreamMemory") { scale in
+    try streamRecords(byteCount: scale.amount(full: 4 << 30, smoke: 256 << 20))
+}
+
+private let residentLimit = 64 << 20
+
+/// A record with everything that needs memory: texts, an array, a nested structure, a member that is not there always.
+private struct Record: StreamObject {
+    var id = 0
+    var title = ""
+    var tags: [String] = []
+    var place = Place()
+    var note: String?
+}
+
+private struct Place: StreamObject {
+    var latitude = 0.0
+    var longitude = 0.0
+    var name = ""
+}
+
+/// Some of the records that repeat, each with a comma before it, and what they add up to.
+private func block() -> (text: [UInt8], count: Int, sum: Int) {
+    var text: [UInt8] = []
+    var sum = 0
+    let count = 5_000
+    for id in 0..<count {
+        let tags = (0..<id % 5).map { "\"a tag that needs memory of its own \($0)\"" }
+        let note = id % 7 == 0 ? ",\"note\":\"\(String(repeating: "é", count: id % 300))\"" : ""
+        text += Array(
+            """
+            ,{"id":\(id),"title":"The title of record number \(id)","unknown":{"a":[null,\(id)]},\
+            "tags":[\(tags.joined(separator: ","))],"place":{"latitude":\(id % 90).5,"longitude":-\(id % 180).25,\
+            "name":"Ærø"}\(note)}
+            """.utf8)
+        sum += id + tags.count + (id % 7 == 0 ? id % 300 : 0)
+    }
+    return (text, count, sum)
+}
+
+private final class Total {
+    var count = 0
+    var sum = 0
+}
+
+private func streamRecords(byteCount: Int) throws -> String {
+    let block = block()
+    let blockCount = (byteCount + block.text.count - 1) / block.text.count
+    let total = Total()
+    let stream = try ObjectStream<Record> { record throws(StreamError) in
+        total.count += 1
+        total.sum += record.id + record.tags.count + (record.note?.utf8.count ?? 0) / 2
+    }
+    var reader = JSONReader(sink: stream)
+    let canMeasure = resetPeakMemory()
+    let clock = ContinuousClock()
+    let start = clock.now
+    try "[".withUTF8Span { try reader.feed($0) }
+    for index in 0..<blockCount {
+        try block.text.withUnsafeBytes { bytes in
+            // The first record has no comma before it. Pieces end anywhere, within names, numbers and characters.
+            var position = index == 0 ? 1 : 0
+            while position < bytes.count {
+                let end = min(bytes.count, position + 65_521)
+                try reader.feed(bytes.bytes.extracting(position..<end))
+                position = end
+            }
+        }
+    }
+    try "]".withUTF8Span { try reader.feed($0) }
+    try reader.finish()
+    let elapsed = (clock.now - start) / .seconds(1)
+    guard total.count == block.count * blockCount, total.sum == block.sum * blockCount else {
+        throw DifferentResults(
+            description: "JSONStreamMemory: \(total.count) records with the sum \(total.sum), not "
+                + "\(block.count * blockCount) with \(block.sum * blockCount)")
+    }
+    let read = "\(reader.byteOffset >> 20) MiB, \(total.count) records, \(fixed(elapsed, 1)) s"
+    guard canMeasure, let peak = memory("VmHWM:") else { return read + "; nobody here can tell the resident memory" }
+    guard peak < residentLimit else {
+        throw DifferentResults(
+            description: "JSONStreamMemory: \(peak >> 20) MiB resident, more than \(residentLimit >> 20)")
+    }
+    return read + ", never more than \(fixed(Double(peak) / Double(1 << 20), 1)) MiB resident (limit 64)"
+}

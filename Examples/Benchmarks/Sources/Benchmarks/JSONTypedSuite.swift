@@ -1,0 +1,204 @@
+// JSON into nested structures with some of the members of the text: the posts, the catalogue and the outlines, beside
+// simdjson on-demand, Foundation's JSONDecoder, and msgspec, all with the same members.
+
+import Foundation
+import JSONStreaming
+import PlistBuilding
+import PlistStreaming
+
+let jsonTypedSuite = Suite(name: "JSONTyped") { scale in
+    [
+        try group(
+            .posts(scale.amount(full: 100, smoke: 2)), as: Posts.self,
+            options: BuilderOptions(keyMapping: .snakeCase), "simdjson_posts"),
+        try group(.catalogue(scale.amount(full: 243, smoke: 2)), as: Catalogue.self, "simdjson_catalogue"),
+        try group(.coordinates(scale.amount(full: 56_000, smoke: 2)), as: Outlines.self, "simdjson_coordinates"),
+    ]
+}
+
+/// What is read: a value with a sum that depends on all of it.
+private protocol Summed: StreamValue, Decodable {
+    var sum: UInt64 { get }
+}
+
+private func group<Value: Summed>(
+    _ sample: JSONSample, as type: Value.Type, options: BuilderOptions = BuilderOptions(), _ simdJSON: String
+) throws -> Group {
+    let data = Data(sample.padded.prefix(sample.byteCount))
+    let eventCount = try sample.eventCount()
+    return try Group(
+        name: sample.name,
+        work: Work(count: eventCount, unit: "event", byteCount: sample.byteCount, eventCount: eventCount),
+        cases: [
+            Case(
+                name: "ObjectBuilder", peer: "simdjson on-demand",
+                also: [Goal(peer: "JSONDecoder", ratio: 35), Goal(peer: "msgspec"), Goal(peer: "orjson")]
+            ) {
+                var builder = try ObjectBuilder<Value>(options: options)
+                try sample.withBytes { try builder.readJSON($0) }
+                return try builder.takeResult().sum
+            },
+            Case(name: "JSONStreamDecoder", peer: "JSONDecoder", goal: 8) {
+                try JSONStreamDecoder().decode(Value.self, from: data).sum
+            },
+            Case(name: "JSONDecoder") { try JSONDecoder().decode(Value.self, from: data).sum },
+        ] + NativePeers.cases("simdjson", "simdjson on-demand", simdJSON, sample)
+            + PythonPeers.cases("msgspec", "msgspec", job: sample.name, sample)
+            + PythonPeers.cases("orjson", "orjson", job: sample.name, sample))
+}
+
+private func bytes(_ texts: String...) -> UInt64 { texts.reduce(0) { $0 + UInt64($1.utf8.count) } }
+
+private func numbers(_ integers: Int...) -> UInt64 { integers.reduce(0) { $0 &+ UInt64(bitPattern: Int64($1)) } }
+
+// MARK: Posts
+
+private struct Posts: StreamObject, Summed {
+    var statuses: [Status] = []
+
+    var sum: UInt64 { statuses.reduce(0) { $0 &+ $1.sum } }
+}
+
+private struct Status: StreamObject, Decodable {
+    var createdAt = ""
+    var id = 0
+    var text = ""
+    var inReplyToStatusId: Int?
+    var user = User()
+    var retweetCount = 0
+    var favoriteCount = 0
+    var entities = Entities()
+    var lang = ""
+
+    enum CodingKeys: String, CodingKey {
+        case createdAt = "created_at"
+        case id, text
+        case inReplyToStatusId = "in_reply_to_status_id"
+        case user
+        case retweetCount = "retweet_count"
+        case favoriteCount = "favorite_count"
+        case entities, lang
+    }
+
+    var sum: UInt64 {
+        entities.userMentions.reduce(
+            bytes(createdAt, text, user.name, user.screenName, user.description, lang)
+                &+ numbers(id, inReplyToStatusId ?? 0, user.id, user.followersCount, user.verified ? 1 : 0)
+                &+ numbers(retweetCount, favoriteCount)
+        ) { $0 &+ bytes($1.screenName) &+ numbers($1.id) }
+    }
+}
+
+private struct User: StreamObject, Decodable {
+    var id = 0
+    var name = ""
+    var screenName = ""
+    var description = ""
+    var followersCount = 0
+    var verified = false
+
+    enum CodingKeys: String, CodingKey {
+        case id, name
+        case screenName = "screen_name"
+        case description
+        case followersCount = "followers_count"
+        case verified
+    }
+}
+
+private struct Entities: StreamObject, Decodable {
+    var userMentions: [Mention] = []
+
+    enum CodingKeys: String, CodingKey { case userMentions = "user_mentions" }
+}
+
+private struct Mention: StreamObject, Decodable {
+    var screenName = ""
+    var id = 0
+
+    enum CodingKeys: String, CodingKey {
+        case screenName = "screen_name"
+        case id
+    }
+}
+
+// MARK: Catalogue
+
+private struct Catalogue: StreamObject, Summed {
+    var events: [String: Event] = [:]
+    var performances: [Performance] = []
+
+    var sum: UInt64 {
+        let sum = events.reduce(UInt64(0)) { sum, event in
+            event.value.topicIds.reduce(sum &+ bytes(event.key, event.value.name) &+ numbers(event.value.id)) {
+                $0 &+ numbers($1)
+            }
+        }
+        return performances.reduce(sum) { $0 &+ $1.sum }
+    }
+}
+
+private struct Event: StreamObject, Decodable {
+    var id = 0
+    var name = ""
+    var topicIds: [Int] = []
+}
+
+private struct Performance: StreamObject, Decodable {
+    var eventId = 0
+    var id = 0
+    var prices: [Price] = []
+    var seatCategories: [SeatCategory] = []
+    var start = 0
+    var venueCode = ""
+
+    var sum: UInt64 {
+        var sum = numbers(eventId, id, start) &+ bytes(venueCode)
+        for price in prices { sum &+= numbers(price.amount, price.audienceSubCategoryId, price.seatCategoryId) }
+        for category in seatCategories {
+            sum &+= numbers(category.seatCategoryId)
+            for area in category.areas { sum &+= area.blockIds.reduce(numbers(area.areaId)) { $0 &+ numbers($1) } }
+        }
+        return sum
+    }
+}
+
+private struct Price: StreamObject, Decodable {
+    var amount = 0
+    var audienceSubCategoryId = 0
+    var seatCategoryId = 0
+}
+
+private struct SeatCategory: StreamObject, Decodable {
+    var areas: [Area] = []
+    var seatCategoryId = 0
+}
+
+private struct Area: StreamObject, Decodable {
+    var areaId = 0
+    var blockIds: [Int] = []
+}
+
+// MARK: Outlines
+
+private struct Outlines: StreamObject, Summed {
+    var features: [Feature] = []
+
+    var sum: UInt64 {
+        var sum = UInt64(0)
+        for feature in features {
+            for ring in feature.geometry.coordinates {
+                for point in ring { for number in point { sum &+= number.bitPattern } }
+            }
+        }
+        return sum
+    }
+}
+
+private struct Feature: StreamObject, Decodable {
+    var geometry = Geometry()
+}
+
+private struct Geometry: StreamObject, Decodable {
+    var coordinates: [[[Double]]] = []
+}

@@ -1,0 +1,123 @@
+// The peers in C++ and C: as the package manager built them with the toolchain's clang, and once more as g++ builds them.
+// The toolchain's clang makes RapidJSON half as fast as g++ does, with any of the options that a package may use; so where
+// there is g++, the same sources are compiled by it when benchmarks start, and the faster build is the one to beat.
+
+import CJSONPeers
+import Foundation
+
+/// One build of the peers.
+struct NativePeers: @unchecked Sendable {
+    typealias Function = @convention(c) (UnsafePointer<CChar>?, Int) -> UInt64
+
+    /// The compiler, such as `g++ 12.2.0`.
+    let compiler: String
+    private let has: (String) -> Bool
+    private let find: (String) -> Function?
+
+    /// The cases of a function of the peers' interface, one for each build that has the library.
+    static func cases(
+        _ library: String, _ name: String, _ function: String, _ sample: JSONSample, check: String? = nil,
+        first: String? = nil
+    ) -> [Case] {
+        all.filter { $0.has(library) }.compactMap { peers in
+            guard let run = peers.find(function) else { return nil }
+            func call(_ function: @escaping Function) -> () throws -> UInt64 {
+                {
+                    sample.padded.withUnsafeBytes {
+                        function($0.bindMemory(to: CChar.self).baseAddress, sample.byteCount)
+                    }
+                }
+            }
+            let runFirst = first.flatMap { peers.find($0) }.map { function in
+                { () throws -> Duration in
+                    let clock = ContinuousClock()
+                    return try clock.measure { _ = try call(function)() }
+                }
+            }
+            return Case(
+                name: "\(name), \(peers.compiler)", check: check.flatMap { peers.find($0) }.map(call), first: runFirst,
+                run: call(run))
+        }
+    }
+
+    /// Whether a build has a library.
+    static func has(_ library: String) -> Bool { all.contains { $0.has(library) } }
+
+    /// Whether g++ takes its time to make fast code; set before the first use.
+    nonisolated(unsafe) static var isOptimized = true
+
+    /// All builds; the libraries that are missing are named once.
+    static let all: [NativePeers] = {
+        let builds = [linked] + [compiledByGCC()].compactMap { $0 }
+        for (library, package) in [
+            ("rapidjson", "Debian's rapidjson-dev"), ("simdjson", "Debian's libsimdjson-dev, and AVX2"),
+            ("yyjson", "libyyjson-dev of Debian 13"),
+        ] where !builds.contains(where: { $0.has(library) }) {
+            print("skipped: \(library) in C; it needs \(package)")
+        }
+        return builds
+    }()
+
+    private static let linked = NativePeers(
+        compiler: String(cString: cjsonpeers_compiler()).split(separator: " ").prefix(2).joined(separator: " "),
+        has: { library in
+            switch library {
+            case "rapidjson": cjsonpeers_has_rapidjson()
+            case "simdjson": cjsonpeers_has_simdjson()
+            default: cjsonpeers_has_yyjson()
+            }
+        },
+        find: { name in
+            switch name {
+            case "rapidjson_checksum": cjsonpeers_rapidjson_checksum
+            case "rapidjson_first_event": cjsonpeers_rapidjson_first_event
+            case "simdjson_first_event": cjsonpeers_simdjson_first_event
+            case "rapidjson_strict_checksum": cjsonpeers_rapidjson_strict_checksum
+            case "simdjson_checksum": cjsonpeers_simdjson_checksum
+            case "yyjson_checksum": cjsonpeers_yyjson_checksum
+            case "yyjson_tree": cjsonpeers_yyjson_tree
+            case "simdjson_structures": cjsonpeers_simdjson_structures
+            case "simdjson_streamed": cjsonpeers_simdjson_streamed
+            case "simdjson_first": cjsonpeers_simdjson_first
+            case "simdjson_posts": cjsonpeers_simdjson_posts
+            case "simdjson_catalogue": cjsonpeers_simdjson_catalogue
+            case "simdjson_coordinates": cjsonpeers_simdjson_coordinates
+            default: nil
+            }
+        })
+
+    /// Compiles the sources of the peers into a library and loads it.
+    private static func compiledByGCC() -> NativePeers? {
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../CJSONPeers")
+            .standardizedFileURL
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: sources.path)) ?? []
+        let library = FileManager.default.temporaryDirectory.appending(path: "benchmarks-\(getpid())-peers.so")
+        defer { try? FileManager.default.removeItem(at: library) }
+        let level = isOptimized ? ["-O3", "-march=native"] : ["-O0", "-mavx2", "-mbmi", "-mpclmul", "-mlzcnt"]
+        let libraries = ["simdjson", "yyjson"].filter { FileManager.default.fileExists(atPath: "/usr/include/\($0).h") }
+        // Symbolic: otherwise templates are taken from the build of the other compiler, which is loaded already.
+        let options = ["-DNDEBUG", "-std=c++17", "-shared", "-fPIC", "-fno-gnu-unique", "-Wl,-Bsymbolic"]
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments =
+            ["g++"] + level + options + ["-I\(sources.path)/include"]
+            + files.filter { $0.hasSuffix(".cpp") }.sorted().map { "\(sources.path)/\($0)" }
+            + ["-o", library.path] + libraries.map { "-l\($0)" }
+        process.standardError = FileHandle.nullDevice
+        do { try process.run() } catch { return nil }
+        process.waitUntilExit()
+        guard process.terminationStatus == 0, let handle = dlopen(library.path, RTLD_NOW | RTLD_LOCAL) else {
+            print("skipped: the peers as g++ builds them; there is no g++, or it cannot")
+            return nil
+        }
+        func symbol<Value>(_ name: String, as type: Value.Type) -> Value? {
+            dlsym(handle, "cjsonpeers_\(name)").map { unsafeBitCast($0, to: type) }
+        }
+        typealias Name = @convention(c) () -> UnsafePointer<CChar>
+        typealias Has = @convention(c) () -> Bool
+        guard let name = symbol("compiler", as: Name.self)?() else { return nil }
+        return NativePeers(
+            compiler: String(cString: name) + " " + level[0], has: { symbol("has_\($0)", as: Has.self)?() ?? false },
+            find: { symbol($0, as: Function.self) })
+    }
+}

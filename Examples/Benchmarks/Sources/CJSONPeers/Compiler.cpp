@@ -1,0 +1,11 @@
+// Who compiled the peers.
+
+#include "CJSONPeers.h"
+
+const char *cjsonpeers_compiler(void) {
+#if defined(__clang__)
+    return "clang " __clang_version__;
+#else
+    return "g++ " __VERSION__;
+#endif
+}

@@ -1,0 +1,238 @@
+// simdjson's on-demand parser, reading nested structures: the members of JSONTypedSuite, which come in the order of the
+// text, and no others.
+
+#include "CJSONPeers.h"
+#include "simdjson_here.h"
+
+#if HAS_SIMDJSON
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace simdjson;
+
+/// Parses a text and returns what `sum` makes of the document; 0 for an error.
+template <typename Sum>
+uint64_t parse(const char *text, size_t count, Sum sum) {
+    static on::parser parser;
+    try {
+        on::document document = parser.iterate(text, count, count + SIMDJSON_PADDING);
+        return sum(document);
+    } catch (const simdjson_error &) {
+        return 0;
+    }
+}
+
+template <typename Value>
+std::string string(Value &&value) {
+    std::string_view view = value.get_string();
+    return std::string(view);
+}
+
+struct User {
+    int64_t id;
+    std::string name, screenName, description;
+    int64_t followersCount;
+    bool verified;
+};
+
+struct Mention {
+    std::string screenName;
+    int64_t id;
+};
+
+struct Status {
+    std::string createdAt;
+    int64_t id;
+    std::string text;
+    bool isReply;
+    int64_t inReplyToStatusId;
+    User user;
+    int64_t retweetCount, favoriteCount;
+    std::vector<Mention> mentions;
+    std::string lang;
+};
+
+Status status(on::object object) {
+    Status made;
+    made.createdAt = string(object["created_at"]);
+    made.id = object["id"].get_int64();
+    made.text = string(object["text"]);
+    on::value reply = object["in_reply_to_status_id"];
+    made.isReply = !reply.is_null();
+    made.inReplyToStatusId = made.isReply ? int64_t(reply.get_int64()) : 0;
+    on::object user = object["user"];
+    made.user.id = user["id"].get_int64();
+    made.user.name = string(user["name"]);
+    made.user.screenName = string(user["screen_name"]);
+    made.user.description = string(user["description"]);
+    made.user.followersCount = user["followers_count"].get_int64();
+    made.user.verified = user["verified"].get_bool();
+    made.retweetCount = object["retweet_count"].get_int64();
+    made.favoriteCount = object["favorite_count"].get_int64();
+    on::object entities = object["entities"];
+    for (auto element : entities["user_mentions"].get_array()) {
+        on::object mention = element.get_object();
+        std::string name = string(mention["screen_name"]);
+        made.mentions.push_back(Mention{std::move(name), mention["id"].get_int64()});
+    }
+    made.lang = string(object["lang"]);
+    return made;
+}
+
+struct Event {
+    int64_t id;
+    std::string name;
+    std::vector<int64_t> topicIds;
+};
+
+struct Price {
+    int64_t amount, audienceSubCategoryId, seatCategoryId;
+};
+
+struct Area {
+    int64_t areaId;
+    std::vector<int64_t> blockIds;
+};
+
+struct SeatCategory {
+    std::vector<Area> areas;
+    int64_t seatCategoryId;
+};
+
+struct Performance {
+    int64_t eventId, id;
+    std::vector<Price> prices;
+    std::vector<SeatCategory> seatCategories;
+    int64_t start;
+    std::string venueCode;
+};
+
+Performance performance(on::object object) {
+    Performance made;
+    made.eventId = object["eventId"].get_int64();
+    made.id = object["id"].get_int64();
+    for (auto element : object["prices"].get_array()) {
+        on::object price = element.get_object();
+        int64_t amount = price["amount"].get_int64();
+        int64_t audience = price["audienceSubCategoryId"].get_int64();
+        made.prices.push_back(Price{amount, audience, price["seatCategoryId"].get_int64()});
+    }
+    for (auto element : object["seatCategories"].get_array()) {
+        on::object category = element.get_object();
+        SeatCategory seats;
+        for (auto area : category["areas"].get_array()) {
+            on::object members = area.get_object();
+            Area one;
+            one.areaId = members["areaId"].get_int64();
+            for (auto block : members["blockIds"].get_array()) one.blockIds.push_back(block.get_int64());
+            seats.areas.push_back(std::move(one));
+        }
+        seats.seatCategoryId = category["seatCategoryId"].get_int64();
+        made.seatCategories.push_back(std::move(seats));
+    }
+    made.start = object["start"].get_int64();
+    made.venueCode = string(object["venueCode"]);
+    return made;
+}
+
+} // namespace
+
+uint64_t cjsonpeers_simdjson_posts(const char *text, size_t count) {
+    return parse(text, count, [](on::document &document) {
+        std::vector<Status> statuses;
+        for (auto element : document["statuses"].get_array()) statuses.push_back(status(element.get_object()));
+        uint64_t sum = 0;
+        for (const Status &one : statuses) {
+            sum += one.createdAt.size() + one.id + one.text.size() + one.inReplyToStatusId + one.user.id;
+            sum += one.user.name.size() + one.user.screenName.size() + one.user.description.size();
+            sum += one.user.followersCount + one.user.verified + one.retweetCount + one.favoriteCount;
+            for (const Mention &mention : one.mentions) sum += mention.screenName.size() + mention.id;
+            sum += one.lang.size();
+        }
+        return sum;
+    });
+}
+
+uint64_t cjsonpeers_simdjson_catalogue(const char *text, size_t count) {
+    return parse(text, count, [](on::document &document) {
+        std::unordered_map<std::string, Event> events;
+        std::vector<Performance> performances;
+        for (auto field : document["events"].get_object()) {
+            std::string_view key = field.unescaped_key();
+            std::string name(key);
+            on::object object = field.value().get_object();
+            Event event;
+            event.id = object["id"].get_int64();
+            event.name = string(object["name"]);
+            for (auto topic : object["topicIds"].get_array()) event.topicIds.push_back(topic.get_int64());
+            events.emplace(std::move(name), std::move(event));
+        }
+        for (auto element : document["performances"].get_array()) {
+            performances.push_back(performance(element.get_object()));
+        }
+        uint64_t sum = 0;
+        for (const auto &pair : events) {
+            sum += pair.first.size() + pair.second.id + pair.second.name.size();
+            for (int64_t topic : pair.second.topicIds) sum += topic;
+        }
+        for (const Performance &one : performances) {
+            sum += one.eventId + one.id + one.start + one.venueCode.size();
+            for (const Price &price : one.prices) {
+                sum += price.amount + price.audienceSubCategoryId + price.seatCategoryId;
+            }
+            for (const SeatCategory &category : one.seatCategories) {
+                sum += category.seatCategoryId;
+                for (const Area &area : category.areas) {
+                    sum += area.areaId;
+                    for (int64_t block : area.blockIds) sum += block;
+                }
+            }
+        }
+        return sum;
+    });
+}
+
+uint64_t cjsonpeers_simdjson_coordinates(const char *text, size_t count) {
+    return parse(text, count, [](on::document &document) {
+        std::vector<std::vector<std::vector<std::vector<double>>>> outlines;
+        for (auto feature : document["features"].get_array()) {
+            std::vector<std::vector<std::vector<double>>> rings;
+            on::object geometry = feature["geometry"].get_object();
+            for (auto ring : geometry["coordinates"].get_array()) {
+                std::vector<std::vector<double>> points;
+                for (auto point : ring.get_array()) {
+                    std::vector<double> numbers;
+                    for (auto number : point.get_array()) numbers.push_back(number.get_double());
+                    points.push_back(std::move(numbers));
+                }
+                rings.push_back(std::move(points));
+            }
+            outlines.push_back(std::move(rings));
+        }
+        uint64_t sum = 0;
+        for (const auto &rings : outlines)
+            for (const auto &ring : rings)
+                for (const auto &point : ring)
+                    for (double number : point) {
+                        uint64_t bits;
+                        std::memcpy(&bits, &number, sizeof bits);
+                        sum += bits;
+                    }
+        return sum;
+    });
+}
+
+SIMDJSON_HERE_END
+
+#else
+
+uint64_t cjsonpeers_simdjson_posts(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_simdjson_catalogue(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_simdjson_coordinates(const char *, size_t) { return 0; }
+
+#endif

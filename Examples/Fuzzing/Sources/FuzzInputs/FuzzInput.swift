@@ -1,0 +1,100 @@
+// What the fuzzer's bytes mean for builders: a document, the places where it is cut, and choices. A quarter of the inputs are
+// documents as they are; the others choose what comes in a document of the builder's shape, see `ShapedText`.
+
+import CFuzzer
+import JSONStreaming
+import PlistStreaming
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// An input of the fuzzer, taken apart.
+public struct FuzzInput {
+    /// JSON text, or something like it.
+    public let document: [UInt8]
+    /// The sizes of the pieces in which it is read, again and again from the first.
+    public let pieceSizes: [Int]
+    /// Bits to choose options by.
+    public let choices: UInt8
+
+    /// Takes the bytes apart; nil when there are too few.
+    /// - Parameter shape: The shape of the documents that the builder takes.
+    public init?(_ bytes: [UInt8], shape: Shape) {
+        guard bytes.count > 5 else { return nil }
+        choices = bytes[0] >> 2
+        pieceSizes = bytes[1..<5].map { Int($0 & 63) + 1 }
+        let rest = Array(bytes[5...])
+        var text = ShapedText(choices: rest)
+        document = bytes[0] & 3 == 0 ? rest : text.document(shape)
+    }
+
+    /// Runs the fuzzer's command line with a function that is called for each input.
+    public static func run(_ body: @escaping @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt) -> Never {
+        var count = CommandLine.argc
+        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
+        exit(LLVMFuzzerRunDriver(&count, &arguments, body))
+    }
+}
+
+/// Ends the program, and says why, when something does not hold that must; optimised code says nothing at a precondition.
+public func check(_ holds: Bool, _ message: @autoclosure () -> String) {
+    if !holds { fatalError(message()) }
+}
+
+extension PlistSink where Self: ~Copyable {
+    /// Receives a document in pieces.
+    public mutating func read(
+        _ document: [UInt8], pieces: [Int], options: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) {
+        var scanner = JSONScanner(options: options)
+        var start = 0
+        var index = 0
+        while start < document.count {
+            let end = min(document.count, start + max(1, pieces[index % pieces.count]))
+            try document.withUnsafeBufferPointer { buffer throws(StreamError) in
+                try scanner.scan(UnsafeRawBufferPointer(buffer).bytes.extracting(start..<end), into: &self)
+            }
+            start = end
+            index += 1
+        }
+        try scanner.finish(into: &self)
+    }
+}
+
+/// A sink that looks for names that come twice in one dictionary, for which builders and trees may differ.
+public struct DuplicateFinder: PlistSink {
+    /// Whether there was one.
+    public var hasDuplicates = false
+    private var open: [Set<[UInt8]>] = []
+
+    /// Makes a sink.
+    public init() {}
+
+    /// Whether a valid document has names that come twice.
+    public static func hasDuplicates(_ document: [UInt8]) -> Bool {
+        var finder = DuplicateFinder()
+        do { try finder.readJSON(document) } catch { return finder.hasDuplicates }
+        return finder.hasDuplicates
+    }
+
+    public mutating func beginArray() throws(StreamError) {}
+    public mutating func endArray() throws(StreamError) {}
+    public mutating func beginDictionary() throws(StreamError) { open.append([]) }
+    public mutating func endDictionary() throws(StreamError) { open.removeLast() }
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        let name = utf8.withUnsafeBytes { Array($0) }
+        if !open[open.count - 1].insert(name).inserted { hasDuplicates = true }
+    }
+    public mutating func writeNull() throws(StreamError) {}
+    public mutating func writeBool(_ value: Bool) throws(StreamError) {}
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) {}
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {}
+    public mutating func writeReal(_ value: Double) throws(StreamError) {}
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) {}
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {}
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {}
+    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
+}

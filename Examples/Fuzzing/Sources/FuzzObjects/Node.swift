@@ -1,0 +1,169 @@
+// A type with members of every kind, nested in itself by way of others, and what it must be by the tree of the document.
+
+import FuzzInputs
+import PlistBuilding
+
+struct Leaf: StreamObject, Equatable {
+    var name = "none"
+    var numbers: [Double] = [7]
+    var flag: Bool?
+
+    static var shape: Shape {
+        .object([("name", .text), ("numbers", .array(.real)), ("flag", .optional(.bool))])
+    }
+}
+
+enum Kind: String, StreamValue { case one, two }
+
+struct Node: StreamObject, Equatable {
+    var integer = -1
+    var small: UInt8 = 1
+    var signed: Int16 = 2
+    var unsigned: UInt64 = 3
+    var real = 0.25
+    var single: Float?
+    var text = "a default that is no small string"
+    var note: String?
+    var flag = true
+    var kind = Kind.one
+    var matrix: [[Int]] = []
+    var leaf = Leaf()
+    var other: Leaf?
+    var leaves: [Leaf] = []
+    var table: [String: Leaf] = [:]
+    var maybes: [Int?] = []
+
+    static var shape: Shape {
+        .object([
+            ("integer", .integer), ("small", .integer), ("signed", .integer), ("unsigned", .integer), ("real", .real),
+            ("single", .optional(.real)), ("text", .text), ("note", .optional(.text)), ("flag", .bool),
+            ("matrix", .array(.array(.integer))), ("leaf", Leaf.shape), ("other", .optional(Leaf.shape)),
+            ("leaves", .array(Leaf.shape)), ("table", .dictionary(Leaf.shape)), ("maybes", .array(.optional(.integer))),
+            ("numbers", .array(.real)),
+        ])
+    }
+}
+
+/// The same members as objects of a class, which a stream may use again.
+final class NodeObject: StreamObject {
+    var integer = -1
+    var text = "a default that is no small string"
+    var note: String?
+    var numbers: [Double] = [7]
+    init() {}
+
+    /// All that a client sees.
+    var description: String { "\(integer) \(text) \(note ?? "nil") \(numbers)" }
+}
+
+/// A value of the tree has another type than the member, or does not fit.
+struct Refused: Error {}
+
+// What a builder does, said again without regard to speed: unknown members are ignored, those that are missing keep their
+// defaults, null is for optionals only.
+
+extension Int {
+    init(expected tree: PropertyList) throws {
+        guard let value = tree.integerValue else { throw Refused() }
+        self.init(value)
+    }
+}
+
+extension FixedWidthInteger {
+    init(narrow tree: PropertyList) throws {
+        if let value = tree.integerValue {
+            guard let value = Self(exactly: value) else { throw Refused() }
+            self = value
+        } else if tree.kind == .unsigned, let value = tree.unsignedValue.flatMap({ Self(exactly: $0) }) {
+            self = value
+        } else if tree.kind == .real, let value = tree.realValue.flatMap({ Self(exactly: $0) }) {
+            self = value
+        } else {
+            throw Refused()
+        }
+    }
+}
+
+extension Double {
+    init(expected tree: PropertyList) throws {
+        guard let value = tree.realValue, value.isFinite else { throw Refused() }
+        self = value
+    }
+}
+
+extension Float {
+    init(expected tree: PropertyList) throws {
+        let value: Float
+        switch tree.kind {
+        case .integer: value = Float(tree.integerValue ?? 0)
+        case .unsigned: value = Float(tree.unsignedValue ?? 0)
+        default: value = Float(try Double(expected: tree))
+        }
+        guard value.isFinite else { throw Refused() }
+        self = value
+    }
+}
+
+extension String {
+    init(expected tree: PropertyList) throws {
+        guard let value = tree.stringValue else { throw Refused() }
+        self = value
+    }
+}
+
+extension Bool {
+    init(expected tree: PropertyList) throws {
+        guard let value = tree.boolValue else { throw Refused() }
+        self = value
+    }
+}
+
+func array<Value>(_ tree: PropertyList, _ make: (PropertyList) throws -> Value) throws -> [Value] {
+    guard tree.kind == .array else { throw Refused() }
+    return try tree.elements.map(make)
+}
+
+func optional<Value>(_ tree: PropertyList, _ make: (PropertyList) throws -> Value) throws -> Value? {
+    tree.isNull ? nil : try make(tree)
+}
+
+extension Leaf {
+    init(expected tree: PropertyList) throws {
+        guard tree.kind == .dictionary else { throw Refused() }
+        self.init()
+        if let value = tree["name"] { name = try String(expected: value) }
+        if let value = tree["numbers"] { numbers = try array(value) { try Double(expected: $0) } }
+        if let value = tree["flag"] { flag = try optional(value) { try Bool(expected: $0) } }
+    }
+}
+
+extension Node {
+    init(expected tree: PropertyList) throws {
+        guard tree.kind == .dictionary else { throw Refused() }
+        self.init()
+        if let value = tree["integer"] { integer = try Int(expected: value) }
+        if let value = tree["small"] { small = try UInt8(narrow: value) }
+        if let value = tree["signed"] { signed = try Int16(narrow: value) }
+        if let value = tree["unsigned"] { unsigned = try UInt64(narrow: value) }
+        if let value = tree["real"] { real = try Double(expected: value) }
+        if let value = tree["single"] { single = try optional(value) { try Float(expected: $0) } }
+        if let value = tree["text"] { text = try String(expected: value) }
+        if let value = tree["note"] { note = try optional(value) { try String(expected: $0) } }
+        if let value = tree["flag"] { flag = try Bool(expected: value) }
+        if let value = tree["kind"] {
+            guard let known = Kind(rawValue: try String(expected: value)) else { throw Refused() }
+            kind = known
+        }
+        if let value = tree["matrix"] {
+            matrix = try array(value) { row in try array(row) { try Int(expected: $0) } }
+        }
+        if let value = tree["leaf"] { leaf = try Leaf(expected: value) }
+        if let value = tree["other"] { other = try optional(value) { try Leaf(expected: $0) } }
+        if let value = tree["leaves"] { leaves = try array(value) { try Leaf(expected: $0) } }
+        if let value = tree["table"] {
+            guard value.kind == .dictionary else { throw Refused() }
+            for (key, member) in value.members { table[key] = try Leaf(expected: member) }
+        }
+        if let value = tree["maybes"] { maybes = try array(value) { try optional($0) { try Int(expected: $0) } } }
+    }
+}

@@ -1,0 +1,231 @@
+// A folder for the running test alone, made when the test first asks for it. A test that passes leaves nothing of it;
+// that of a failed one stays, and the supervisor says where. What a dead worker leaves is the supervisor's business.
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+
+/// Makes an empty directory for the running test alone, and returns its absolute path.
+///
+/// Every call within a test returns the same directory, from whatever thread or task; no other test, attempt or worker
+/// ever gets it. It lies in `TMPDIR`, inside Bazel in `TEST_TMPDIR`. When the test has passed or was skipped it is
+/// removed with all that is in it; when the test failed, crashed or was stopped it stays, unless it is empty, and a note
+/// with the failure says where. A test that does not ask for one has none.
+/// - Throws: what ends the test, after recording an issue that says why there is no directory.
+public func temporaryDirectory(file: StaticString = #filePath, line: UInt = #line, column: UInt = #column) throws
+    -> String
+{
+    do { return try TestDirectory.path() } catch {
+        recordIssue(got: error.description, expected: "temporary directory", { "" }, file, line, column)
+        throw RequirementNotMet()
+    }
+}
+
+/// The directory of the running test, if it has asked for one.
+enum TestDirectory {
+    struct MissingError: Error { var description: String }
+
+    private nonisolated(unsafe) static let mutex: UnsafeMutablePointer<pthread_mutex_t> = {
+        let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        return mutex
+    }()
+    // SAFETY: read and written under the mutex only.
+    // PERF: in two parts, which are put together only for a test that asks.
+    private nonisolated(unsafe) static var typeName = ""
+    private nonisolated(unsafe) static var testName = ""
+    private nonisolated(unsafe) static var made: String?
+
+    private static func locked<Value>(_ body: () throws(MissingError) -> Value) throws(MissingError) -> Value {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body()
+    }
+
+    /// A test begins, which has no directory yet.
+    static func testBegins(type: String, test: String) {
+        pthread_mutex_lock(mutex)
+        typeName = type
+        testName = test
+        made = nil
+        pthread_mutex_unlock(mutex)
+    }
+
+    /// The test is over.
+    ///
+    /// - Returns: the directory that stays because something is in it, if the test has failed.
+    @discardableResult
+    static func testEnds(hasFailed: Bool) -> String? {
+        // PERF: tests without a directory take a lock and nothing else.
+        pthread_mutex_lock(mutex)
+        let path = made
+        made = nil
+        pthread_mutex_unlock(mutex)
+        guard let path else { return nil }
+        if hasFailed, rmdir(path) != 0 { return path }
+        remove(path)
+        // Several workers share a supervisor's; one that is this process's own goes with the last of its contents.
+        if environment("IN_CLASS_TEMPORARY") == nil {
+            rmdir(String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)))
+        }
+        return nil
+    }
+
+    private static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The directory, which is made now if it is not there.
+    static func path() throws(MissingError) -> String {
+        try locked { () throws(MissingError) -> String in
+            if let made { return made }
+            let path = try make(named: "\(typeName).\(testName)", in: try runDirectory())
+            made = path
+            // The supervisor must know of it before the test can crash.
+            Recorder.send { $0.add("directory", [path]) }
+            return path
+        }
+    }
+
+    /// The directory of all directories of this run: one that the supervisor has named, or one of this process.
+    private static func runDirectory() throws(MissingError) -> String {
+        let parent = environment("TEST_TMPDIR") ?? environment("TMPDIR") ?? "/tmp"
+        let path = environment("IN_CLASS_TEMPORARY") ?? "\(parent)/in-class-tests-\(getuid())-\(getpid())"
+        if mkdir(path, 0o700) == 0 { return path }
+        let reason = String(cString: strerror(errno))
+        // In a folder that everybody may write to, the name might be taken by somebody else.
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == getuid() else {
+            throw MissingError(description: "no directory \(path): \(reason)")
+        }
+        return path
+    }
+
+    /// Makes a directory that was not there before.
+    static func make(named name: String, in folder: String) throws(MissingError) -> String {
+        let base = "\(folder)/\(fileName(name))"
+        var path = base
+        var number = 1
+        while mkdir(path, 0o700) != 0 {
+            guard errno == EEXIST else {
+                throw MissingError(description: "no directory \(path): \(String(cString: strerror(errno)))")
+            }
+            // An attempt before this one, or a test of the same name in another list.
+            number += 1
+            path = "\(base)-\(number)"
+        }
+        return path
+    }
+
+    /// A test's name without what has a meaning in paths or shells, short enough for sockets to have paths inside.
+    static func fileName(_ name: String) -> String {
+        var result = ""
+        for scalar in name.unicodeScalars.prefix(60) {
+            let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
+            if isPlain || "._-".unicodeScalars.contains(scalar) && !result.isEmpty {
+                result.unicodeScalars.append(scalar)
+            } else {
+                result += "_"
+            }
+        }
+        return result.isEmpty ? "test" : result
+    }
+
+    /// Removes a directory with all that is in it; symbolic links are removed, not followed.
+    static func remove(_ path: String) {
+        guard rmdir(path) != 0, errno != ENOENT else { return }
+        // A test may have taken its own rights away.
+        chmod(path, 0o700)
+        for name in names(in: path) {
+            let inner = "\(path)/\(name)"
+            var status = stat()
+            guard lstat(inner, &status) == 0 else { continue }
+            if status.st_mode & S_IFMT == S_IFDIR { remove(inner) } else { unlink(inner) }
+        }
+        rmdir(path)
+    }
+
+    private static func names(in path: String) -> [String] {
+        guard let stream = opendir(path) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+extension TestDirectory: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testIsTheSameForAllOfATest": testIsTheSameForAllOfATest,
+            "testNamesAreFreshAndPlain": testNamesAreFreshAndPlain,
+            "testRemovesWhateverIsThere": testRemovesWhateverIsThere,
+            "testSaysWhyThereIsNone": testSaysWhyThereIsNone,
+        ]
+    }
+
+    private static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    private static func testIsTheSameForAllOfATest() async throws {
+        let path = try temporaryDirectory()
+        expectTrue(path.hasPrefix("/") && exists(path), path)
+        expectTrue(path.hasSuffix("/TestDirectory.testIsTheSameForAllOfATest"), path)
+        expectEqual(names(in: path), [])
+        let others = await withTaskGroup(of: String?.self) { group in
+            for _ in 0..<8 { group.addTask { try? temporaryDirectory() } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        expectEqual(others, Array(repeating: path, count: 8))
+    }
+
+    private static func testNamesAreFreshAndPlain() throws {
+        let folder = try temporaryDirectory()
+        expectEqual(try make(named: "A<Int>.test/..", in: folder), "\(folder)/A_Int_.test_..")
+        expectEqual(try make(named: "A<Int>.test/..", in: folder), "\(folder)/A_Int_.test_..-2")
+        expectEqual(try make(named: "A<Int>.test/..", in: folder), "\(folder)/A_Int_.test_..-3")
+        let long = String(repeating: "a", count: 60)
+        for (name, plain) in [("", "test"), ("..", "_."), ("é x", "__x"), (long + "a", long)] {
+            expectEqual(fileName(name), plain, "plain name of \(name)")
+        }
+    }
+
+    private static func testRemovesWhateverIsThere() throws {
+        let folder = try temporaryDirectory()
+        let victim = "\(folder)/victim"
+        let outside = "\(folder)/outside"
+        for path in [outside, victim, "\(victim)/locked", "\(victim)/locked/inner"] { mkdir(path, 0o700) }
+        symlink(outside, "\(victim)/link")
+        close(open("\(victim)/locked/inner/file", O_CREAT | O_WRONLY, 0o400))
+        close(open("\(outside)/file", O_CREAT | O_WRONLY, 0o400))
+        chmod("\(victim)/locked", 0)
+        remove(victim)
+        expectFalse(exists(victim), "the directory is there")
+        expectTrue(exists("\(outside)/file"), "what a link leads to is there")
+        remove(victim)
+    }
+
+    private static func testSaysWhyThereIsNone() throws {
+        let error = expectThrows(MissingError.self) { _ = try make(named: "a", in: "/nowhere") }
+        expectEqual(error?.description, "no directory /nowhere/a: No such file or directory")
+    }
+}
+#endif
+
+#endif

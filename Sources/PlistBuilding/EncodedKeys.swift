@@ -1,0 +1,182 @@
+// The keys of a tree that is being encoded: each name is mapped and stored once, and then known by its number.
+
+import PlistStreaming
+import StringTables
+
+/// The names that coding keys became, by number from 1 on.
+@safe
+struct EncodedKeys: ~Copyable {
+    private let mapping: KeyMapping
+    private let isMapped: Bool
+    // PERF: JSONRecords/writing; a few names are found one by one, which takes less than making a set of them.
+    private var names: KeySet?
+    private var text = unsafe GrowingMemory<UInt8>()
+    /// By number: the end of its text.
+    private var ends = unsafe GrowingMemory<Int>()
+    /// By coding key: the number of its name.
+    private var mapped: [String: Int] = [:]
+    /// By number: a coding key that became the name, where it is another.
+    private var originals: [Int: String] = [:]
+    private var recent = RecentStrings()
+    private var recentExact = RecentStrings()
+    /// By number: the last dictionary that had it.
+    private var lastDictionary = unsafe GrowingMemory<UInt32>()
+    private var dictionary: UInt32 = 0
+
+    init(mapping: KeyMapping) {
+        self.mapping = mapping
+        if case .exact = mapping.rule { isMapped = false } else { isMapped = true }
+        unsafe ends.append(0)
+        unsafe lastDictionary.append(0)
+    }
+
+    deinit {
+        unsafe text.deallocate()
+        unsafe ends.deallocate()
+        unsafe lastDictionary.deallocate()
+    }
+
+    /// The number of the name that a coding key becomes; an exact one is the name.
+    @inline(__always)  // PERF: JSONRecords/writing; once a member.
+    mutating func number(of key: String, isExact: Bool) -> UInt32 {
+        if isExact || !isMapped {
+            let number = recentExact.number(of: key)
+            return UInt32(truncatingIfNeeded: number > 0 ? number : insert(key))
+        }
+        let number = recent.number(of: key)
+        return UInt32(truncatingIfNeeded: number > 0 ? number : map(key))
+    }
+
+    @inline(never)
+    private mutating func insert(_ name: String) -> Int {
+        let number = add(name).number
+        recentExact.remember(name, number)
+        return number
+    }
+
+    private mutating func add(_ name: String) -> (isNew: Bool, number: Int) {
+        var name = name
+        // SAFETY: the bytes are copied within the closure.
+        return name.withUTF8 { unsafe add(UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func add(_ name: UnsafeRawBufferPointer) -> (isNew: Bool, number: Int) {
+        if let number = unsafe find(name) { return (false, number) }
+        unsafe text.append(contentsOf: name.bindMemory(to: UInt8.self))
+        unsafe ends.append(text.count)
+        unsafe lastDictionary.append(0)
+        let count = unsafe ends.count - 1
+        if names != nil {
+            names?.insert(unsafe name.bytes)
+        } else if count > 24 {
+            names = KeySet((1...count).map { self.name(UInt32($0)) })
+        }
+        return (true, count)
+    }
+
+    private func find(_ name: UnsafeRawBufferPointer) -> Int? {
+        if let names { return unsafe names.index(of: name).map { $0 + 1 } }
+        let known = unsafe UnsafeRawBufferPointer(text.values)
+        let count = unsafe ends.count
+        for number in 1..<count {
+            let (start, end) = unsafe (ends[number - 1], ends[number])
+            // SAFETY: slicing checks the range.
+            guard end - start == name.count else { continue }
+            if unsafe known[start..<end].elementsEqual(name) { return number }
+        }
+        return nil
+    }
+
+    private func name(_ number: UInt32) -> String {
+        let range = unsafe ends[Int(number) - 1]..<ends[Int(number)]
+        return unsafe String(decoding: UnsafeRawBufferPointer(text.values)[range], as: UTF8.self)
+    }
+
+    @inline(never)
+    private mutating func map(_ key: String) -> Int {
+        let number: Int
+        if let known = mapped[key] {
+            number = known
+        } else {
+            let name = mapping.name(for: key)
+            let isNew: Bool
+            (isNew, number) = add(name)
+            mapped[key] = number
+            if isNew && name != key { originals[number] = key }
+        }
+        recent.remember(key, number)
+        return number
+    }
+
+    /// A coding key that became a name.
+    func original(_ number: UInt32) -> String { originals[Int(number)] ?? name(number) }
+
+    /// The text of all names, and by number where each ends; valid until the next change.
+    var texts: (names: UnsafeRawBufferPointer, ends: UnsafeBufferPointer<Int>) {
+        unsafe (UnsafeRawBufferPointer(text.values), ends.values)
+    }
+
+    // MARK: Keys that come twice
+
+    mutating func beginDictionary() { dictionary &+= 1 }
+
+    /// Whether a name is met in the dictionary for the first time.
+    mutating func isFirstInDictionary(_ number: UInt32) -> Bool {
+        let isFirst = unsafe lastDictionary[Int(number)] != dictionary
+        unsafe lastDictionary[Int(number)] = dictionary
+        return isFirst
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension EncodedKeys: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testNumbersNamesOnce": testNumbersNamesOnce,
+            "testMapsCodingKeysOnly": testMapsCodingKeysOnly,
+            "testFindsKeysThatComeTwice": testFindsKeysThatComeTwice,
+        ]
+    }
+
+    private static func testNumbersNamesOnce() {
+        var keys = EncodedKeys(mapping: .exact)
+        let long = "a name of more than fifteen bytes"
+        for (number, key) in [(1, "a"), (2, "b"), (1, "a"), (3, long), (4, ""), (2, "b")] {
+            expectEqual(keys.number(of: key, isExact: false), UInt32(number), key)
+            expectEqual(keys.name(UInt32(number)), key, "name")
+        }
+        for round in 0..<2 {
+            for number in 5...200 {
+                expectEqual(keys.number(of: "k\(number)", isExact: true), UInt32(number), "round \(round)")
+            }
+        }
+        expectEqual(keys.number(of: long, isExact: true), 3, "the number among many")
+    }
+
+    private static func testMapsCodingKeysOnly() {
+        var keys = EncodedKeys(mapping: .snakeCase)
+        let coding = keys.number(of: "fullName", isExact: false)
+        let exact = keys.number(of: "fullName", isExact: true)
+        expectEqual(keys.name(coding), "full_name", "coding key")
+        expectEqual(keys.name(exact), "fullName", "name")
+        expectEqual(keys.original(coding), "fullName", "original")
+        expectEqual(keys.number(of: "full_name", isExact: true), coding, "the number of the same name")
+        expectEqual(keys.number(of: "fullName", isExact: false), coding, "the number by then")
+    }
+
+    private static func testFindsKeysThatComeTwice() {
+        var keys = EncodedKeys(mapping: .exact)
+        let (a, b) = (keys.number(of: "a", isExact: true), keys.number(of: "b", isExact: true))
+        for _ in 0..<2 {
+            keys.beginDictionary()
+            expectTrue(keys.isFirstInDictionary(a), "a")
+            expectTrue(keys.isFirstInDictionary(b), "b")
+            expectFalse(keys.isFirstInDictionary(a), "a again")
+        }
+    }
+}
+#endif

@@ -1,0 +1,293 @@
+// What an `Encodable` encoded: nodes in one memory, linked, so that containers may be filled in any order and interleaved.
+// `EncodedTree` shares them between encoders; the names of members are in `EncodedKeys`.
+
+import PlistStreaming
+
+/// The value of a node: a tag and eight bytes.
+@usableFromInline
+struct EncodedScalar: BitwiseCopyable {
+    /// The value; for text of up to eight bytes the text, else its offset; for containers the first and last child.
+    @usableFromInline var payload: UInt64
+    @usableFromInline let tag: EncodedNode.Tag
+    /// The length of text of up to eight bytes, else 9.
+    @usableFromInline let length: UInt8
+
+    init(_ tag: EncodedNode.Tag, _ payload: UInt64, length: UInt8 = 0) {
+        self.payload = payload
+        self.tag = tag
+        self.length = length
+    }
+
+    init(_ value: Bool) { self.init(value ? .yes : .no, 0) }
+    init(_ value: Double) { self.init(.real, value.bitPattern) }
+    init(_ value: Int64) { self.init(.integer, UInt64(bitPattern: value)) }
+    init(_ value: UInt64) { self.init(value > UInt64(Int64.max) ? .unsigned : .integer, value) }
+    init(date seconds: Double) { self.init(.date, seconds.bitPattern) }
+
+    /// Makes a scalar of an integer of up to 64 bits.
+    @inline(__always)  // PERF: JSONRecords/writing; a constant choice for each type.
+    init?(integer value: some FixedWidthInteger) {
+        if type(of: value).bitWidth > 64 { return nil }
+        if type(of: value).isSigned {
+            self.init(Int64(truncatingIfNeeded: value))
+        } else {
+            self.init(UInt64(truncatingIfNeeded: value))
+        }
+    }
+
+    static var nothing: EncodedScalar { EncodedScalar(.nothing, 0) }
+    static var null: EncodedScalar { EncodedScalar(.null, 0) }
+}
+
+/// One value, its key, and the way to the next one.
+@usableFromInline
+struct EncodedNode: BitwiseCopyable {
+    @usableFromInline
+    enum Tag: UInt8, BitwiseCopyable {
+        case nothing, null, no, yes, integer, unsigned, real, number, string, data, date, array, dictionary
+    }
+
+    @usableFromInline var value: EncodedScalar
+    /// The number of the key in a dictionary, else 0.
+    @usableFromInline let key: UInt32
+    @usableFromInline let parent: UInt32
+    /// The next child of the parent, 0 after the last one.
+    @usableFromInline var next: UInt32 = 0
+
+    init(_ value: EncodedScalar, key: UInt32, parent: UInt32) {
+        self.value = value
+        self.key = key
+        self.parent = parent
+    }
+
+    var tag: Tag { value.tag }
+    var firstChild: UInt32 { UInt32(truncatingIfNeeded: value.payload >> 32) }
+    var lastChild: UInt32 { UInt32(truncatingIfNeeded: value.payload) }
+    var isContainer: Bool { tag == .array || tag == .dictionary }
+}
+
+/// A value that is being encoded, whose root is the node 0.
+@safe
+struct EncodedNodes: ~Copyable {
+    private var nodes = unsafe GrowingMemory<EncodedNode>()
+    private var bytes = unsafe GrowingMemory<UInt8>()
+    private var keys: EncodedKeys
+
+    init(keyMapping: KeyMapping) {
+        keys = EncodedKeys(mapping: keyMapping)
+        unsafe nodes.append(EncodedNode(.nothing, key: 0, parent: 0))
+    }
+
+    deinit {
+        unsafe nodes.deallocate()
+        unsafe bytes.deallocate()
+    }
+
+    // MARK: Filling
+
+    /// Makes a node a container, unless it is one of that kind.
+    mutating func open(_ index: UInt32, _ tag: EncodedNode.Tag) {
+        if unsafe nodes[Int(index)].tag != tag { set(index, EncodedScalar(tag, 0)) }
+    }
+
+    /// Adds a member to a dictionary and returns its number.
+    @inline(never)  // PERF: JSONRecords/writing; one copy of it in the cache instead of one a type of scalar.
+    @discardableResult
+    mutating func append(to parent: UInt32, key: String, isExact: Bool, _ value: EncodedScalar) -> UInt32 {
+        append(to: parent, key: keys.number(of: key, isExact: isExact), value)
+    }
+
+    /// Adds a child to a container and returns its number.
+    @inline(__always)  // PERF: see above.
+    @discardableResult
+    mutating func append(to parent: UInt32, key: UInt32, _ value: EncodedScalar) -> UInt32 {
+        let count = unsafe nodes.count
+        precondition(count < Int(UInt32.max), "more than 4,294,967,294 values")
+        let index = UInt32(truncatingIfNeeded: count)
+        unsafe nodes.append(EncodedNode(value, key: key, parent: parent))
+        let container = unsafe nodes[Int(parent)]
+        guard container.isContainer else { return index }  // One that was replaced by a scalar; never sent.
+        let last = container.lastChild
+        if last != 0 { unsafe nodes[Int(last)].next = index }
+        let first = last == 0 ? index : container.firstChild
+        unsafe nodes[Int(parent)].value.payload = UInt64(first) << 32 | UInt64(index)
+        return index
+    }
+
+    mutating func set(_ index: UInt32, _ value: EncodedScalar) { unsafe nodes[Int(index)].value = value }
+
+    /// Stores a text and returns the scalar that stands for it.
+    mutating func scalar(_ tag: EncodedNode.Tag, _ text: String) -> EncodedScalar {
+        var text = text
+        // SAFETY: the bytes are copied within the closure.
+        return text.withUTF8 { unsafe scalar(tag, UnsafeRawBufferPointer($0)) }
+    }
+
+    mutating func scalar(_ tag: EncodedNode.Tag, _ text: UnsafeRawBufferPointer) -> EncodedScalar {
+        let length = text.count
+        var payload: UInt64 = 0
+        if length <= 8 {
+            // SAFETY: there are `length` bytes to copy, and room for eight.
+            unsafe withUnsafeMutableBytes(of: &payload) { unsafe $0.copyMemory(from: text) }
+        } else {
+            payload = unsafe UInt64(bytes.count)
+            // SAFETY: the bytes are copied within the closure.
+            unsafe withUnsafeBytes(of: UInt64(length)) {
+                unsafe bytes.append(contentsOf: $0.bindMemory(to: UInt8.self))
+            }
+            unsafe bytes.append(contentsOf: text.bindMemory(to: UInt8.self))
+        }
+        return EncodedScalar(tag, payload, length: UInt8(min(length, 9)))
+    }
+
+    // MARK: Looking
+
+    /// The number of children of a container.
+    /// - Complexity: O(*n*) in the number.
+    func childCount(of index: UInt32) -> Int {
+        let container = unsafe nodes[Int(index)]
+        var count = 0
+        var child = container.isContainer ? container.firstChild : 0
+        while child != 0 {
+            count += 1
+            child = unsafe nodes[Int(child)].next
+        }
+        return count
+    }
+
+    /// The coding keys on the way from the root to a node.
+    func path(of index: UInt32) -> [any CodingKey] {
+        var path: [any CodingKey] = []
+        var index = index
+        while index != 0 {
+            let node = unsafe nodes[Int(index)]
+            if node.key != 0 {
+                path.append(NameKey(keys.original(node.key)))
+            } else {
+                var position = 0
+                var sibling = unsafe nodes[Int(node.parent)].firstChild
+                while sibling != index, sibling != 0 {
+                    position += 1
+                    sibling = unsafe nodes[Int(sibling)].next
+                }
+                path.append(IndexKey(position))
+            }
+            index = node.parent
+        }
+        return path.reversed()
+    }
+
+    // MARK: Sending
+
+    /// What is to be sent, valid until the next change.
+    mutating func messages() -> EncodedMessages {
+        let count = unsafe nodes.count
+        for index in 0..<UInt32(truncatingIfNeeded: count) where unsafe nodes[Int(index)].tag == .dictionary {
+            keepLastOfEachKey(in: index)
+        }
+        let (names, ends) = unsafe keys.texts
+        return unsafe EncodedMessages(
+            nodes: nodes.values, text: UnsafeRawBufferPointer(bytes.values), names: names, nameEnds: ends)
+    }
+
+    /// Leaves the last value of each key that was encoded twice, at the place of the first.
+    private mutating func keepLastOfEachKey(in index: UInt32) {
+        keys.beginDictionary()
+        var child = unsafe nodes[Int(index)].firstChild
+        while child != 0 {
+            let node = unsafe nodes[Int(child)]
+            if !keys.isFirstInDictionary(node.key) { return removeDuplicates(from: index) }
+            child = node.next
+        }
+    }
+
+    @inline(never)
+    private mutating func removeDuplicates(from index: UInt32) {
+        var places: [UInt32: Int] = [:]
+        var children: [UInt32] = []
+        var child = unsafe nodes[Int(index)].firstChild
+        while child != 0 {
+            let node = unsafe nodes[Int(child)]
+            if let place = places[node.key] {
+                children[place] = child
+            } else {
+                places[node.key] = children.count
+                children.append(child)
+            }
+            child = node.next
+        }
+        for (child, next) in zip(children, children.dropFirst() + [0]) { unsafe nodes[Int(child)].next = next }
+        unsafe nodes[Int(index)].value.payload = UInt64(children.first ?? 0) << 32 | UInt64(children.last ?? 0)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum EncodedNodesTests {}
+
+extension EncodedNodesTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSendsChildrenInOrder": testSendsChildrenInOrder,
+            "testKeepsTheLastOfEachKey": testKeepsTheLastOfEachKey,
+            "testHoldsTextOfEveryLength": testHoldsTextOfEveryLength,
+            "testKnowsPaths": testKnowsPaths,
+        ]
+    }
+
+    private static func sent(_ nodes: inout EncodedNodes) throws -> String {
+        var trace = EventTrace()
+        try nodes.messages().send(to: &trace)
+        return trace.text
+    }
+
+    private static func testSendsChildrenInOrder() throws {
+        var nodes = EncodedNodes(keyMapping: .exact)
+        expectEqual(try sent(&nodes), "{ }", "nothing")
+        nodes.open(0, .array)
+        let first = nodes.append(to: 0, key: 0, .nothing)
+        nodes.open(first, .dictionary)
+        let second = nodes.append(to: 0, key: 0, .nothing)
+        nodes.open(second, .array)
+        // Interleaved, as containers may be that are open at the same time.
+        nodes.append(to: second, key: 0, EncodedScalar(Int64(1)))
+        nodes.append(to: first, key: "a", isExact: true, EncodedScalar(true))
+        nodes.append(to: second, key: 0, .null)
+        nodes.append(to: first, key: "b", isExact: true, EncodedScalar(0.5))
+        expectEqual(
+            try sent(&nodes), "[ { key \"a\" true key \"b\" real 0.5 } [ integer 1 null ] ]", "interleaved containers")
+        expectEqual(nodes.childCount(of: second), 2, "children")
+    }
+
+    private static func testKeepsTheLastOfEachKey() throws {
+        var nodes = EncodedNodes(keyMapping: .exact)
+        nodes.open(0, .dictionary)
+        for (key, value) in [("a", 1), ("b", 2), ("a", 3), ("c", 4), ("c", 5)] {
+            nodes.append(to: 0, key: key, isExact: true, EncodedScalar(Int64(value)))
+        }
+        expectEqual(try sent(&nodes), "{ key \"a\" integer 3 key \"b\" integer 2 key \"c\" integer 5 }", "members")
+    }
+
+    private static func testHoldsTextOfEveryLength() throws {
+        for length in [0, 1, 7, 8, 9, 16, 255, 70_000] {
+            var nodes = EncodedNodes(keyMapping: .exact)
+            let text = String(repeating: "x", count: length)
+            nodes.set(0, nodes.scalar(.string, text))
+            expectTrue(try sent(&nodes) == "string \"\(text)\"", "text of \(length) bytes")
+        }
+    }
+
+    private static func testKnowsPaths() {
+        var nodes = EncodedNodes(keyMapping: .snakeCase)
+        nodes.open(0, .dictionary)
+        let list = nodes.append(to: 0, key: "theList", isExact: false, .nothing)
+        nodes.open(list, .array)
+        nodes.append(to: list, key: 0, .null)
+        let second = nodes.append(to: list, key: 0, .null)
+        expectEqual(StreamPath(codingPath: nodes.path(of: second)).description, "$.theList[1]", "path")
+    }
+}
+#endif

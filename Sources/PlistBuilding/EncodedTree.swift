@@ -1,0 +1,120 @@
+// The value that the encoders of Codable fill together, by reference.
+
+import PlistStreaming
+
+/// A value that is being encoded, shared by its encoders and containers.
+@safe @usableFromInline
+final class EncodedTree {
+    static let root: UInt32 = 0
+
+    let options: EncodingOptions
+    // PERF: JSONRecords/writing; behind a pointer, since exclusive access to a property of an object is checked each time.
+    // SAFETY: made and freed with the tree. No function of the nodes calls anything that could reach the tree: types
+    // encode themselves between the calls, and a sink that is sent the nodes does not know of them.
+    private let nodes = UnsafeMutablePointer<EncodedNodes>.allocate(capacity: 1)
+    private let containers = UnsafeMutablePointer<ContainerCache<EncodingPlace>>.allocate(capacity: 1)
+    private let kinds = UnsafeMutablePointer<CodedKind.Cache>.allocate(capacity: 1)
+
+    /// Makes the tree of what a value encodes.
+    /// - Throws: An error of the value's own encoding, as `unrepresentable` with its path; `limitExceeded`.
+    @usableFromInline
+    convenience init(of value: any Encodable, options: EncodingOptions) throws(StreamError) {
+        self.init(options: options)
+        defer { forgetContainers() }
+        do {
+            try ValueEncoder(tree: self, node: Self.root, depth: 0).encode(value)
+        } catch let error as StreamError {
+            throw error
+        } catch let EncodingError.invalidValue(_, context) {
+            throw StreamError(
+                .unrepresentable, context.debugDescription, path: StreamPath(codingPath: context.codingPath))
+        } catch {
+            throw StreamError(.unrepresentable, "\(error)")
+        }
+    }
+
+    init(options: EncodingOptions) {
+        self.options = options
+        unsafe nodes.initialize(to: EncodedNodes(keyMapping: options.keyMapping))
+        unsafe kinds.initialize(to: CodedKind.Cache())
+        unsafe containers.initialize(to: ContainerCache())
+    }
+
+    @usableFromInline
+    deinit {
+        unsafe nodes.deinitialize(count: 1)
+        unsafe nodes.deallocate()
+        unsafe kinds.deinitialize(count: 1)
+        unsafe kinds.deallocate()
+        unsafe containers.deinitialize(count: 1)
+        unsafe containers.deallocate()
+    }
+
+    /// The kind of a type.
+    func kind(of type: Any.Type) -> CodedKind { unsafe kinds.pointee.kind(of: type) }
+
+    /// Makes a node a container, unless it is one of that kind.
+    func open(_ node: UInt32, _ tag: EncodedNode.Tag) { unsafe nodes.pointee.open(node, tag) }
+
+    /// Adds an element to an array and returns its number.
+    @discardableResult
+    func append(to parent: UInt32, _ value: EncodedScalar) -> UInt32 {
+        unsafe nodes.pointee.append(to: parent, key: 0, value)
+    }
+
+    func append(to parent: UInt32, _ tag: EncodedNode.Tag, _ text: String) {
+        let value = unsafe nodes.pointee.scalar(tag, text)
+        unsafe nodes.pointee.append(to: parent, key: 0, value)
+    }
+
+    /// Adds a member to a dictionary and returns its number; an exact key is the name in the stream.
+    @discardableResult
+    func append(to parent: UInt32, key: String, isExact: Bool, _ value: EncodedScalar) -> UInt32 {
+        unsafe nodes.pointee.append(to: parent, key: key, isExact: isExact, value)
+    }
+
+    func append(to parent: UInt32, key: String, isExact: Bool, _ tag: EncodedNode.Tag, _ text: String) {
+        let value = unsafe nodes.pointee.scalar(tag, text)
+        unsafe nodes.pointee.append(to: parent, key: key, isExact: isExact, value)
+    }
+
+    func set(_ node: UInt32, _ value: EncodedScalar) { unsafe nodes.pointee.set(node, value) }
+    func set(_ node: UInt32, _ tag: EncodedNode.Tag, _ text: String) {
+        let value = unsafe nodes.pointee.scalar(tag, text)
+        unsafe nodes.pointee.set(node, value)
+    }
+    func set(_ node: UInt32, data: UnsafeRawBufferPointer) {
+        let value = unsafe nodes.pointee.scalar(.data, data)
+        unsafe nodes.pointee.set(node, value)
+    }
+
+    /// The number of children of a container.
+    /// - Complexity: O(*n*) in the number.
+    func childCount(of node: UInt32) -> Int { unsafe nodes.pointee.childCount(of: node) }
+
+    /// The coding keys on the way from the root to a node.
+    func path(of node: UInt32) -> [any CodingKey] { unsafe nodes.pointee.path(of: node) }
+
+    /// What is to be sent; valid while the tree lives and does not change.
+    @usableFromInline
+    func messages() -> EncodedMessages { unsafe nodes.pointee.messages() }
+
+    // MARK: Containers
+
+    @inline(__always)  // PERF: JSONRecords/writing; once a dictionary.
+    func freeContainer(for type: Any.Type) -> (address: UnsafeRawPointer, place: Unmanaged<EncodingPlace>)? {
+        unsafe containers.pointee.freeContainer(for: type)
+    }
+
+    func remember(_ container: some Any, at place: EncodingPlace, for type: Any.Type) {
+        unsafe containers.pointee.remember(container, at: place, for: type)
+    }
+
+    /// Forgets the containers, which hold the tree.
+    func forgetContainers() { unsafe containers.pointee.removeAll() }
+
+    @inline(never)
+    func tooDeep() -> StreamError {
+        StreamError(.limitExceeded, "values encode values to a depth of more than \(options.depthLimit)")
+    }
+}

@@ -1,0 +1,168 @@
+// Trees as members of Codable types, by our coders and by those of others.
+
+import PlistStreaming
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension PropertyList: Codable {
+    /// Makes a list of whatever a decoder has.
+    ///
+    /// Our decoders give the part of their tree as it is. Others are asked for null, a Boolean, an integer, a floating-point
+    /// number, a string, an array, a dictionary, a date and data, in this order; so a whole number may become an integer.
+    /// - Throws: `DecodingError.dataCorrupted` when the decoder has none of these; an error of the decoder.
+    public init(from decoder: any Decoder) throws {
+        if let decoder = decoder as? ValueDecoder {
+            self = decoder.list
+            return
+        }
+        var builder = PropertyListBuilder()
+        try builder.write(decoder)
+        guard let list = builder.takeResult() else { throw PropertyListBuilder.unknown(decoder) }
+        self = list
+    }
+
+    /// Encodes the list: its containers, scalars, dates and data.
+    /// - Throws: `EncodingError.invalidValue` for a number beyond `Decimal`, except by our encoders; an error of the encoder.
+    public func encode(to encoder: any Encoder) throws {
+        switch kind {
+        case .array:
+            var container = encoder.unkeyedContainer()
+            for element in elements { try container.encode(element) }
+        case .dictionary:
+            var container = encoder.container(keyedBy: NameKey.self)
+            for (key, value) in members { try container.encode(value, forKey: NameKey(key)) }
+        case .number:
+            try encodeNumber(to: encoder)
+        default:
+            var container = encoder.singleValueContainer()
+            if let value = boolValue {
+                try container.encode(value)
+            } else if kind == .integer, let value = integerValue {
+                try container.encode(value)
+            } else if kind == .unsigned, let value = unsignedValue {
+                try container.encode(value)
+            } else if kind == .real, let value = realValue {
+                try container.encode(value)
+            } else if let value = stringValue {
+                try container.encode(value)
+            } else if let value = dateValue {
+                try container.encode(Date(timeIntervalSinceReferenceDate: value))
+            } else if let value = dataValue {
+                try container.encode(Data(value))
+            } else {
+                try container.encodeNil()
+            }
+        }
+    }
+
+    private func encodeNumber(to encoder: any Encoder) throws {
+        let text = numberText ?? ""
+        if let encoder = encoder as? ValueEncoder { return encoder.tree.set(encoder.node, .number, text) }
+        guard let decimal = Decimal(string: text), decimal.isFinite else {
+            throw EncodingError.invalidValue(
+                self,
+                EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "no type holds the number"))
+        }
+        var container = encoder.singleValueContainer()
+        try container.encode(decimal)
+    }
+}
+
+extension PropertyListBuilder {
+    /// Adds what another decoder has.
+    fileprivate mutating func write(_ decoder: any Decoder) throws {
+        if let scalar = try? Self.scalar(in: decoder.singleValueContainer()) {
+            try PlanWriter(options: WritingOptions()).send(scalar, to: &self)
+        } else if var container = try? decoder.unkeyedContainer() {
+            try beginArray()
+            while !container.isAtEnd { try write(try container.superDecoder()) }
+            try endArray()
+        } else if let container = try? decoder.container(keyedBy: NameKey.self) {
+            try beginDictionary()
+            for key in container.allKeys {
+                try key.stringValue.withUTF8Span { (name) throws(StreamError) in try writeKey(name) }
+                try write(try container.superDecoder(forKey: key))
+            }
+            try endDictionary()
+        } else {
+            throw Self.unknown(decoder)
+        }
+    }
+
+    private static func scalar(in container: any SingleValueDecodingContainer) -> ScalarValue? {
+        if container.decodeNil() { return .null }
+        if let value = try? container.decode(Bool.self) { return .bool(value) }
+        if let value = try? container.decode(Int64.self) { return .integer(value) }
+        if let value = try? container.decode(UInt64.self) { return .unsigned(value) }
+        if let value = try? container.decode(Double.self) { return .real(value) }
+        if let value = try? container.decode(String.self) { return .string(value) }
+        if let value = try? container.decode(Date.self) { return .date(value.timeIntervalSinceReferenceDate) }
+        if let value = try? container.decode(Data.self) { return .data(Array(value)) }
+        return nil
+    }
+
+    fileprivate static func unknown(_ decoder: any Decoder) -> DecodingError {
+        DecodingError.dataCorrupted(
+            DecodingError.Context(
+                codingPath: decoder.codingPath, debugDescription: "expected a value of a property list"))
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+#if canImport(FoundationEssentials)
+import Foundation
+#endif
+
+enum PropertyListCodingTests {
+    struct Envelope: Codable, Equatable {
+        var name: String
+        var payload: PropertyList
+    }
+}
+
+extension PropertyListCodingTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testPassesThroughOurCoders": testPassesThroughOurCoders,
+            "testPassesThroughFoundation": testPassesThroughFoundation,
+            "testRefusesWhatOthersCannotHold": testRefusesWhatOthersCannotHold,
+        ]
+    }
+
+    private static let payload = """
+        { key "a_b" [ null true integer -1 unsigned 18446744073709551615 real 0.5 string "a longer string" { } [ ] ] }
+        """
+
+    private static func testPassesThroughOurCoders() throws {
+        let list = try PropertyListBuilder.list("[ \(payload) number 1e400 data 01ff date 1.5 ]")
+        let envelope = Envelope(name: "n", payload: list)
+        var builder = PropertyListBuilder()
+        try builder.write(encodable: [envelope, envelope])
+        let written = try requireNotNil(builder.takeResult(), "result")
+        expectEqual(
+            try PropertyListValueDecoder().decode([Envelope].self, from: written), [envelope, envelope], "both")
+    }
+
+    private static func testPassesThroughFoundation() throws {
+        let list = try PropertyListBuilder.list(payload)
+        let data = try JSONEncoder().encode(Envelope(name: "n", payload: list))
+        expectEqual(try JSONDecoder().decode(Envelope.self, from: data).payload, list, "as JSON")
+        let dated = try PropertyListBuilder.list("[ data 01ff date 1.5 string \"x\" integer 7 true ]")
+        let plist = try PropertyListEncoder().encode(["k": dated])
+        expectEqual(try PropertyListDecoder().decode([String: PropertyList].self, from: plist)["k"], dated, "as plist")
+    }
+
+    private static func testRefusesWhatOthersCannotHold() throws {
+        let list = try PropertyListBuilder.list("[ number 1e400 ]")
+        expectThrows(EncodingError.self, "a number beyond Decimal") { _ = try JSONEncoder().encode(list) }
+    }
+}
+#endif

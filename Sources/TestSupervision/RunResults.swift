@@ -1,0 +1,331 @@
+// The results of a run's tests: which are final and which an attempt that is followed by another, in what order they are
+// passed on, what they add up to, and what is remembered of them.
+
+import TestEvents
+
+final class RunResults {
+    private let module: ModuleDescription
+    private let options: RunOptions
+    private let plan: [PlannedTest]
+    private let sources: () -> SourceScan
+    private let locator: IssueLocator
+    private let report: (RunEvent) -> Void
+    private var order: ResultOrder
+    /// The failed attempts at tests that have no result yet, by index.
+    private var attempts: [Int: [TestResult]] = [:]
+    private let directories: TemporaryDirectories
+
+    private(set) var tally = RunTally()
+    /// The literals that `--accept` may replace.
+    private(set) var fixes: [LiteralFix] = []
+    /// Which tests have run, by index.
+    private(set) var done: [Bool]
+    private(set) var failedNames: Set<String> = []
+    /// The times of slow tests in nanoseconds, by name.
+    private(set) var slowTimes: [String: Int] = [:]
+
+    /// Prepares for the results of a plan's chosen tests.
+    ///
+    /// - Parameter report: receives each event as it happens.
+    init(
+        _ module: ModuleDescription, _ options: RunOptions, plan: [PlannedTest], chosen: [Int],
+        directories: TemporaryDirectories, sources: @escaping () -> SourceScan, report: @escaping (RunEvent) -> Void
+    ) {
+        self.module = module
+        self.options = options
+        self.plan = plan
+        self.sources = sources
+        locator = IssueLocator(module: module, sources: sources)
+        self.report = report
+        self.directories = directories
+        order = ResultOrder(chosen)
+        done = Array(repeating: false, count: plan.count)
+        tally.planned = chosen.count
+        tally.unselected = plan.count - chosen.count
+    }
+
+    /// Takes the end of a test that has passed with nothing to say of it.
+    func takePass(_ index: Int, _ nanoseconds: Int) {
+        if options.reportsOnlyNews, nanoseconds < RunMemory.slowTime, attempts.isEmpty, order.skip(index) {
+            done[index] = true
+            tally.passed += 1
+            return
+        }
+        var result = TestResult(test: plan[index], outcome: .passed)
+        result.nanoseconds = nanoseconds
+        if nanoseconds >= RunMemory.slowTime { slowTimes[result.test.name] = nanoseconds }
+        done[index] = true
+        if !attempts.isEmpty { result.earlierAttempts = takeAttempts(index) }
+        order.add(result, index, passOn: count)
+    }
+
+    /// Takes the end of a test, and passes its result on unless the test is to run again.
+    ///
+    /// - Parameters:
+    ///   - directory: the test's temporary directory, if it is still there.
+    ///   - isFinal: whether the test is not to run again in any case.
+    /// - Returns: whether the test is to run again.
+    func take(_ result: TestResult, _ index: Int, _ directory: String?, isFinal: Bool) -> Bool {
+        var result = result
+        if result.nanoseconds >= RunMemory.slowTime { slowTimes[result.test.name] = result.nanoseconds }
+        done[index] = true
+        if result.outcome == .failed, let directory, let place = directories.keep(directory),
+            let last = result.issues.lastIndex(where: { $0.knownReason == nil })
+        {
+            result.issues[last].notes.append(
+                options.isStable ? "its temporary directory is kept" : "its temporary directory is kept: \(place)")
+        }
+        if result.outcome == .failed, !isFinal, attempts[index, default: []].count < options.retryCount {
+            attempts[index, default: []].append(placed(result))
+            return true
+        }
+        result.earlierAttempts = takeAttempts(index)
+        passOn(result, index)
+        return false
+    }
+
+    private func takeAttempts(_ index: Int) -> [TestAttempt] {
+        (attempts.removeValue(forKey: index) ?? []).map(\.lastAttempt)
+    }
+
+    /// Whether some test has failed and is to run again.
+    var hasOpenAttempts: Bool { !attempts.isEmpty }
+
+    /// Lets the last attempt stand for each test that will not run again after all.
+    ///
+    /// - Parameter running: those that do run again.
+    func giveUpAttempts(but running: [Int]) {
+        for index in attempts.keys.sorted() where !running.contains(index) {
+            guard var result = attempts[index]?.popLast() else { continue }
+            result.earlierAttempts = takeAttempts(index)
+            passOn(result, index)
+        }
+    }
+
+    /// Passes on what still waits, and counts the tests that will have no result.
+    func finish() { tally.notRun += order.finish(passOn: count) }
+
+    /// Passes a result on, in the order of the plan.
+    func passOn(_ result: TestResult, _ index: Int) {
+        if result.outcome == .failed {
+            failedNames.insert(result.test.name)
+        }
+        var placed = placed(result)
+        for issue in placed.issues.indices { placed.issues[issue].fixIt = fixIt(for: placed.issues[issue]) }
+        order.add(placed, index, passOn: count)
+    }
+
+    /// Gives every issue of a result its place, and what repeats it.
+    private func placed(_ result: TestResult) -> TestResult {
+        var placed = result
+        let seed = options.shuffleSeed.map { "the order was shuffled with seed \($0)" }
+        for index in placed.issues.indices {
+            placed.issues[index] = locator.located(result.issues[index], test: result.test)
+            if let seed, !placed.issues[index].notes.contains(seed) { placed.issues[index].notes.append(seed) }
+        }
+        return placed
+    }
+
+    /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
+    private func fixIt(for issue: TestIssue) -> SourceFixIt? {
+        guard let written = FileAccess.modificationTime(of: issue.path), written < compilationTime,
+            let fix = LiteralFix(for: issue)
+        else { return nil }
+        fixes.append(fix)
+        return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
+    }
+
+    /// When the image was linked, or what is in it was compiled if that is earlier; a relinked image is no newer.
+    private lazy var compilationTime: Int = {
+        let compiled = (try? module.resolvedObjects())?.compactMap(FileAccess.modificationTime).max()
+        return min(FileAccess.modificationTime(of: module.image) ?? 0, compiled ?? .max)
+    }()
+
+    /// Counts a result and reports it.
+    private func count(_ result: TestResult) {
+        switch result.outcome {
+        case .passed: tally.passed += 1
+        case .failed: tally.failed += 1
+        case .skipped: tally.skipped += 1
+        }
+        if options.reportsOnlyNews, result.isPlainPass, options.slowMilliseconds == 0 { return }
+        if result.isFlaky { tally.flaky += 1 }
+        for issue in result.issues where issue.knownReason != nil { tally.knownIssues += 1 }
+        report(.ended(result))
+        if options.slowMilliseconds > 0, result.nanoseconds > options.slowMilliseconds * 1_000_000 {
+            warnSlow(result)
+        }
+    }
+
+    private func warnSlow(_ result: TestResult) {
+        let place = sources().place(of: result.test) ?? locator.fallbackPlace
+        let milliseconds = result.nanoseconds / 1_000_000
+        warn(
+            SourceWarning(
+                place: place, text: "\(result.test.name) took \(milliseconds) ms, more than \(options.slowMilliseconds)"
+            ))
+    }
+
+    /// Reports an issue of a test whose result is out already; it makes the run red, and the test failed next time.
+    func take(_ issue: TestIssue, after test: PlannedTest) {
+        var issue = locator.located(issue, test: test)
+        if issue.knownReason != nil { return }
+        issue.notes.append("found after the end of \(test.name), by what it has left running")
+        failedNames.insert(test.name)
+        reportModuleIssue(issue)
+    }
+
+    func reportModuleIssue(_ issue: TestIssue) {
+        tally.moduleIssues += 1
+        report(.moduleIssue(module: module.module, locator.located(issue, test: nil)))
+    }
+
+    func warn(_ warning: SourceWarning) {
+        tally.warnings += 1
+        report(.warning(warning))
+    }
+
+    /// What the run came to; a sum that is wrong is reported.
+    func checkedTally() -> RunTally {
+        let sum = tally.passed + tally.failed + tally.skipped + tally.notRun
+        if sum != tally.planned {
+            reportModuleIssue(
+                TestIssue(kind: .list, got: "\(sum) results", expected: "\(tally.planned), one for each test"))
+        }
+        return tally
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import InClassTesting
+
+extension RunResults: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testAPassAfterAFailureIsFlaky": testAPassAfterAFailureIsFlaky,
+            "testTheLastAttemptDecides": testTheLastAttemptDecides,
+            "testAttemptsThatAreGivenUpCount": testAttemptsThatAreGivenUpCount,
+            "testNamesTheDirectoryThatStays": testNamesTheDirectoryThatStays,
+            "testOnlyNewsIsReported": testOnlyNewsIsReported,
+            "testSumsThatAreWrongAreReported": testSumsThatAreWrongAreReported,
+        ]
+    }
+
+    /// What has been reported, as `outcome name attempts`.
+    private final class Reports {
+        var lines: [String] = []
+        var results: [TestResult] = []
+
+        func add(_ event: RunEvent) {
+            switch event {
+            case .ended(let result):
+                results.append(result)
+                lines.append("\(result.outcome.rawValue) \(result.test.testName) \(result.earlierAttempts.count + 1)")
+            case .moduleIssue(_, let issue): lines.append("got \(issue.got)")
+            default: break
+            }
+        }
+    }
+
+    private static func make(
+        _ names: [String], _ options: RunOptions = RunOptions(), root: TemporaryDirectories = TemporaryDirectories()
+    ) -> (RunResults, Reports) {
+        let plan = names.map { PlannedTest(typeName: "T", testName: $0, testType: "unit", module: "M") }
+        let reports = Reports()
+        let results = RunResults(
+            ModuleDescription(), options, plan: plan, chosen: Array(plan.indices), directories: root,
+            sources: { SourceScan(sources: [], module: "M") }, report: reports.add)
+        return (results, reports)
+    }
+
+    private static func failure(_ results: RunResults, _ index: Int, got: String = "1") -> TestResult {
+        var result = TestResult(test: results.plan[index], outcome: .failed)
+        result.issues = [TestIssue(kind: .expectation, path: "/s", line: 1, column: 1, got: got, expected: "2")]
+        return result
+    }
+
+    private static var twoRetries: RunOptions {
+        var options = RunOptions()
+        options.retryCount = 2
+        return options
+    }
+
+    private static func testAPassAfterAFailureIsFlaky() {
+        let (results, reports) = make(["a", "b"], twoRetries)
+        expectTrue(results.take(failure(results, 0), 0, nil, isFinal: false), "runs again")
+        results.takePass(1, 5)
+        expectEqual(reports.lines, [], "what waits for the attempt")
+        expectTrue(results.hasOpenAttempts)
+        results.takePass(0, 5)
+        expectEqual(reports.lines, ["passed a 2", "passed b 1"])
+        expectTrue(reports.results[0].isFlaky)
+        expectEqual(results.tally.flaky, 1)
+        expectEqual(results.tally.passed, 2)
+        expectEqual(results.failedNames, [])
+        expectFalse(results.hasOpenAttempts)
+    }
+
+    private static func testTheLastAttemptDecides() {
+        let (results, reports) = make(["a"], twoRetries)
+        expectTrue(results.take(failure(results, 0, got: "first"), 0, nil, isFinal: false))
+        expectTrue(results.take(failure(results, 0, got: "second"), 0, nil, isFinal: false))
+        expectFalse(results.take(failure(results, 0, got: "third"), 0, nil, isFinal: false), "runs a fourth time")
+        expectEqual(reports.lines, ["failed a 3"])
+        expectEqual(reports.results[0].issues.map(\.got), ["third"])
+        expectEqual(reports.results[0].earlierAttempts.flatMap(\.issues).map(\.got), ["first", "second"])
+        expectEqual(results.tally.failed, 1)
+    }
+
+    private static func testAttemptsThatAreGivenUpCount() {
+        let (results, reports) = make(["a", "b", "c"], twoRetries)
+        for index in 0..<3 { expectTrue(results.take(failure(results, index), index, nil, isFinal: false)) }
+        results.giveUpAttempts(but: [1])
+        expectEqual(reports.lines, ["failed a 1"])
+        expectFalse(results.take(failure(results, 1), 1, nil, isFinal: true))
+        expectEqual(reports.lines, ["failed a 1", "failed b 2", "failed c 1"])
+    }
+
+    private static func testNamesTheDirectoryThatStays() throws {
+        let root = TemporaryDirectories(keptFolder: try temporaryDirectory())
+        for path in [root.root, "\(root.root)/T.a", "\(root.root)/T.a/full", "\(root.root)/T.b"] {
+            mkdir(path, 0o700)
+        }
+        let (results, reports) = make(["a", "b"], root: root)
+        _ = results.take(failure(results, 0), 0, "\(root.root)/T.a", isFinal: false)
+        _ = results.take(failure(results, 1), 1, "\(root.root)/T.b", isFinal: false)
+        let place = try requireNotNil(root.kept.first)
+        expectEqual(
+            reports.results.map { $0.issues[0].notes }, [["its temporary directory is kept: \(place)"], []])
+    }
+
+    private static func testOnlyNewsIsReported() {
+        var options = RunOptions()
+        options.reportsOnlyNews = true
+        let (results, reports) = make(["a", "b", "c"], options)
+        results.takePass(0, 5)
+        results.takePass(2, 5)
+        expectFalse(results.take(failure(results, 1), 1, nil, isFinal: false))
+        expectEqual(reports.lines, ["failed b 1"])
+        expectEqual(results.checkedTally().passed, 2)
+    }
+
+    private static func testSumsThatAreWrongAreReported() {
+        let (results, reports) = make(["a", "b"])
+        results.takePass(0, 5)
+        expectEqual(results.checkedTally().moduleIssues, 1, "one of two results")
+        expectEqual(reports.lines, ["passed a 1", "got 1 results"])
+        results.finish()
+        expectEqual(results.checkedTally().moduleIssues, 1, "the other has not run")
+        expectEqual(results.tally.notRun, 1)
+    }
+}
+#endif

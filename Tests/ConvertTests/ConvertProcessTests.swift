@@ -1,0 +1,111 @@
+// `convert` while it runs: its line on a terminal, its memory, and what it leaves behind when it is ended.
+
+import Foundation
+import Testing
+
+@Suite struct ConvertProcessTests {
+    private func withDirectory(_ body: (URL) throws -> Void) throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "convert-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try body(directory)
+    }
+
+    private func files(in directory: URL) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+    }
+
+    /// Elements of an array, each with a comma behind it.
+    private let elements = Array(String(repeating: "{\"a\":[1,2.5,\"x\"]},\n", count: 4_096).utf8)
+
+    @Test func showsProgressOnATerminal() throws {
+        try withDirectory { directory in
+            let convert = try RunningConvert(["-", "out.json"], in: directory, hasTerminal: true)
+            try convert.write(Array("[".utf8))
+            // The line comes with a piece of input that is read when half a second has passed.
+            var text = ""
+            let deadline = ContinuousClock.now + .seconds(30)
+            while !text.contains("MB/s"), ContinuousClock.now < deadline {
+                try convert.write(elements)
+                usleep(20_000)
+                text += convert.terminalText()
+            }
+            #expect(text.hasPrefix("\r\u{1B}[K"))
+            #expect(text.contains(#/[0-9]+ MB, [0-9]+ MB/s/#))
+            #expect(!text.contains("\n"))
+            try convert.write(Array("0]".utf8))
+            convert.closeInput()
+            #expect(convert.wait() == 0)
+            text += convert.terminalText()
+            // At the end the line is taken away again.
+            #expect(text.hasSuffix("\r\u{1B}[K"))
+            #expect(try files(in: directory) == ["out.json"])
+        }
+    }
+
+    @Test func showsTheErrorBelowTheProgress() throws {
+        try withDirectory { directory in
+            let convert = try RunningConvert(["-", "out.json"], in: directory, hasTerminal: true)
+            try convert.write(Array("[1,\n  x]".utf8))
+            convert.closeInput()
+            #expect(convert.wait() == 1)
+            #expect(convert.terminalText() == "<stdin>:2:3: error: expected a value, found 'x'\r\n")
+            #expect(try files(in: directory) == [])
+        }
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL])
+    func leavesNothingWhenItIsEnded(by signal: Int32) throws {
+        try withDirectory { directory in
+            try Data("old".utf8).write(to: directory.appending(path: "out.json"))
+            let convert = try RunningConvert(["-", "out.json"], in: directory)
+            try convert.write(Array("[".utf8))
+            // More than a pipe holds: it is at work, and has opened the output, when all of this is written.
+            for _ in 0..<8 { try convert.write(elements) }
+            kill(convert.process, signal)
+            #expect(convert.wait() == -signal)
+            #expect(try String(contentsOf: directory.appending(path: "out.json"), encoding: .utf8) == "old")
+            #if os(Linux)
+            #expect(try files(in: directory) == ["out.json"])
+            #else
+            // Nothing can be done about the one signal that cannot be caught.
+            if signal != SIGKILL { #expect(try files(in: directory) == ["out.json"]) }
+            #endif
+        }
+    }
+
+    @Test func reportsALateErrorAtItsPlace() throws {
+        try withDirectory { directory in
+            let line = "{\"ä\": [1, 2.5, \"x\"]},\r\n"
+            let text = "[\r\n" + String(repeating: line, count: 40_000) + "  \"é\" \"\r\n]"
+            try Data(text.utf8).write(to: directory.appending(path: "bad.json"))
+            for output in ["out.json", "out.jsonl"] {
+                let convert = try RunningConvert(["bad.json", output], in: directory, hasTerminal: true)
+                #expect(convert.wait() == 1)
+                // Columns are bytes, from 1; the é has two. On a slow machine there was a line of progress before.
+                let error = convert.terminalText().components(separatedBy: "\r\u{1B}[K").last
+                #expect(error == "bad.json:40002:8: error: expected ',' or ']', found '\"'\r\n")
+                #expect(try files(in: directory) == ["bad.json"])
+            }
+        }
+    }
+
+    #if os(Linux)
+    @Test(arguments: ["json", "jsonl"])
+    func takesConstantMemory(to format: String) throws {
+        try withDirectory { directory in
+            let convert = try RunningConvert(["-", "-", "--to", format], in: directory)
+            try convert.write(Array("[".utf8))
+            for _ in 0..<16 { try convert.write(elements) }
+            let early = try #require(convert.peakMemory())
+            // 80 KB each.
+            for _ in 0..<80 { try convert.write(elements) }
+            let late = try #require(convert.peakMemory())
+            #expect(late - early < 2 << 20, "\(early) bytes after 1.3 MB, \(late) after 8 MB")
+            try convert.write(Array("0]".utf8))
+            convert.closeInput()
+            #expect(convert.wait() == 0)
+        }
+    }
+    #endif
+}

@@ -1,0 +1,17 @@
+// swift-tools-version: 6.2
+// A module whose in-class tests are cases of swift-testing, too, and whose reached lines are known.
+import PackageDescription
+
+let package = Package(
+    name: "Bridge",
+    dependencies: [.package(name: "InClassTesting", path: "../../..")],
+    targets: [
+        .target(name: "Ledger", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
+        .target(
+            name: "Tested", dependencies: ["Ledger"],
+            plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]),
+        .testTarget(
+            name: "LedgerTests",
+            dependencies: ["Ledger", .product(name: "InClassTesting", package: "InClassTesting")]),
+    ]
+)

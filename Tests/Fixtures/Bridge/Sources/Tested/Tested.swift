@@ -1,0 +1,1 @@
+// Has the in-class tests of Ledger run by every build.

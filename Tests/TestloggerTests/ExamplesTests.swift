@@ -1,0 +1,34 @@
+// The nested packages must not rot: benchmarks run once on small input and compare their results with their peers',
+// fuzzers run for a moment.
+
+import Foundation
+import Testing
+
+extension TestloggerTests {
+    @Suite(.serialized)
+    struct ExamplesTests {
+        @Test func benchmarksAgreeWithTheirPeers() throws {
+            let folder = Fixtures.checkout.appending(path: "Examples/Benchmarks")
+            let build = try RunningPrograms.run(
+                ["swift", "build", "-c", "release"], in: folder, timeLimit: .seconds(1800))
+            try #require(build.status == 0, "\(build)")
+            let result = try RunningPrograms.run([".build/release/Benchmarks", "--smoke"], in: folder)
+            #expect(result.status == 0, "\(result)")
+        }
+
+        #if os(Linux)
+        @Test func fuzzersFindNothingAtOnce() throws {
+            let folder = Fixtures.checkout.appending(path: "Examples/Fuzzing")
+            let words = ["swift", "build", "-c", "release", "-Xswiftc", "-sanitize=fuzzer,address"]
+            let build = try RunningPrograms.run(
+                words + ["-Xswiftc", "-use-ld=lld"], in: folder, timeLimit: .seconds(1800))
+            try #require(build.status == 0, "\(build)")
+            for target in ["FuzzJSONReader", "FuzzJSONRoundTrip", "FuzzObjects", "FuzzColumns", "FuzzTrees"] {
+                let options = ["-runs=5000", "-max_len=400", "-seed=1", "-verbosity=0"]
+                let result = try RunningPrograms.run([".build/release/\(target)"] + options, in: folder)
+                #expect(result.status == 0, "\(target): \(result)")
+            }
+        }
+        #endif
+    }
+}

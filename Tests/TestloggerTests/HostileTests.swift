@@ -1,0 +1,139 @@
+// Tests that misbehave cost themselves and nobody else: the package Hostile, run as a whole.
+
+import Foundation
+import Testing
+
+extension TestloggerTests {
+    @Suite(.serialized)
+    struct HostileTests {
+        private static let package = Result {
+            let package = try FixturePackage("Hostile")
+            let result = try package.swift("package", "testlogger", "--list")
+            guard result.status == 0 else { throw ProgramError(description: "Hostile does not build: \(result)") }
+            return package
+        }
+
+        let package: FixturePackage
+
+        init() throws { package = try Self.package.get() }
+
+        /// What the process of a test is to look like, and a word by which all processes of a run can be found.
+        private func environment(_ marker: String) -> [String: String] {
+            let mask = umask(0)
+            umask(mask)
+            return ["HOSTILE_FOLDER": package.folder.path, "HOSTILE_MASK": "\(mask)", "HOSTILE_MARKER": marker]
+        }
+
+        /// Where the sources say that each misbehaviour is to be reported: `error: name` in a comment.
+        private func intendedPlaces() throws -> [String: String] {
+            var places: [String: String] = [:]
+            for name in ["Crashes", "Disturbances", "Hangs", "LifeCycles"] {
+                let path = "Sources/Hostile/\(name).swift"
+                for (index, line) in try package.text(of: path).components(separatedBy: "\n").enumerated() {
+                    guard let found = line.firstMatch(of: /\/\/ error: (\w+)$/) else { continue }
+                    places[String(found.1)] = "\(path):\(index + 1)"
+                }
+            }
+            return places
+        }
+
+        private func expectNoOrphans(_ marker: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+            #expect(
+                try RunningPrograms.processes(with: "HOSTILE_MARKER=\(marker)") == [], sourceLocation: sourceLocation)
+        }
+
+        @Test(arguments: [1, 2])
+        func everyMisbehaviourCostsItsTestOnly(jobs: Int) throws {
+            try package.forgetLastRun()
+            let marker = UUID().uuidString
+            let start = ContinuousClock.now
+            let result = try package.testlogger(
+                [
+                    "--jobs", "\(jobs)", "--timeout", "30000", "--json", package.file("events.json").path, "--junit",
+                    package.file("junit.xml").path, "Hostile",
+                ], environment: environment(marker))
+            let elapsed = ContinuousClock.now - start
+            try expectNoOrphans(marker)
+            #expect(result.status == 1, "\(result)")
+
+            let events = try ReportedEvent.read(package.text(of: "events.json"))
+            let plan = try #require(events.first { $0.event == "plan" }?.members["tests"] as? [[String: Any]])
+                .map { ReportedEvent(members: $0) }
+            let places = try intendedPlaces()
+            let misbehaving = plan.filter { !($0["test"] ?? "").hasPrefix("testAfter") }
+            #expect(misbehaving.count >= 25)
+            #expect(plan.count == 2 * misbehaving.count)
+            // A misbehaviour and a healthy test take turns, so each healthy one comes right after a misbehaviour.
+            for (index, test) in plan.enumerated() {
+                #expect(((test["test"] ?? "").hasPrefix("testAfter")) == (index % 2 == 1), "\(test.test)")
+            }
+
+            // What was planned was reported, once each and in order.
+            let finished = events.filter { $0.event == "finished" }
+            #expect(finished.map(\.test) == plan.map(\.test))
+            for test in finished {
+                let issues = events.filter { ["issue", "crashed"].contains($0.event) && $0.test == test.test }
+                let found = issues.map { "\($0["file"] ?? ""):\($0.number("line") ?? 0)" }
+                if (test["test"] ?? "").hasPrefix("testAfter") {
+                    #expect(test["outcome"] == "passed" && found == [], "\(test.test): \(issues)")
+                } else {
+                    #expect(test["outcome"] == "failed", "\(test.test)")
+                    #expect(found == [places[test["test"] ?? ""] ?? "marked in no source"], "\(test.test)")
+                }
+            }
+            let summary = try #require(events.last)
+            #expect(summary.number("planned") == plan.count)
+            #expect(summary.number("passed") == plan.count - misbehaving.count)
+            #expect(summary.number("failed") == misbehaving.count)
+            #expect(summary.number("notRun") == 0 && summary.number("moduleIssues") == 0)
+
+            // Readers of diagnostics find one error for each, and take nothing that tests have printed for another.
+            let errors = try IntendedDiagnostics(folder: package.folder.path).diagnostics(in: result.output)
+                .filter { $0.severity == "error" }
+            #expect(
+                errors.map { "\($0.path):\($0.line)" }.sorted()
+                    == misbehaving.map { "\(package.folder.path)/\(places[$0["test"] ?? ""] ?? "")" }.sorted())
+            #expect(try VisualStudioCode().diagnostics(in: result.output).filter { $0.severity == "error" } == errors)
+
+            // Those that hang take no longer than they may, which is 0.7 seconds each.
+            let hanging = plan.filter { $0["type"] == "Hangs" && !($0["test"] ?? "").hasPrefix("testAfter") }.count
+            #expect(hanging == 10)
+            #expect(elapsed < .milliseconds(hanging * 700) + .seconds(30 * (misbehaving.count - hanging)), "\(elapsed)")
+            let precious = try Data(contentsOf: package.file("precious"))
+            #expect(precious.count == 2 << 20, "a file that a test wrote is not the runner's to change")
+            if JUnitReader.hasValidator { try JUnitReader.expectValid([package.file("junit.xml")]) }
+        }
+
+        /// What passing tests leave behind and fails later is no neighbour's fault, and is not lost.
+        /// A task ends with its worker, so its neighbour must be in the same one.
+        @Test(arguments: [
+            (1, "task"), (1, "exit"), (2, "exit"), (1, "crash"), (2, "crash"), (1, "hang"), (2, "hang"),
+        ])
+        func remainsAreReported(jobs: Int, kind: String) throws {
+            try package.forgetLastRun()
+            let marker = UUID().uuidString
+            let result = try package.testlogger(
+                ["-v", "--stable-output", "--jobs", "\(jobs)", "--timeout", "1000", "--test-type", kind, "Hostile"],
+                environment: environment(marker))
+            try expectNoOrphans(marker)
+            #expect(result.status == 1, "\(result)")
+            let expected = [
+                "task": ("testFailsLate", "got failure instead of expected success for too late"),
+                "exit": ("", "got exit(7) instead of expected quiet end after the last test"),
+                "crash": ("testLeavesCrash", "got crash SIG"),
+                "hang": (
+                    "testLeavesHang", "got no end after 1000 ms instead of expected quiet end after the last test"
+                ),
+            ]
+            let (name, message) = try #require(expected[kind])
+            let place = name.isEmpty ? "Sources/Hostile/Crashes.swift:1" : try #require(intendedPlaces()[name])
+            let errors = result.lines.filter { $0.contains(": error: ") }
+            try #require(errors.count == 1, "\(result)")
+            #expect(errors[0].hasPrefix("\(place):"), "\(result)")
+            #expect(errors[0].contains(": error: \(message)"), "\(result)")
+            #expect(errors[0].hasSuffix("(module Hostile)"), "\(result)")
+            #expect(result.lines.filter { $0.hasPrefix("passed ") }.count == 2, "\(result)")
+            #expect(result.output.hasSuffix("2 tests, 2 passed, 1 failure outside tests\n"), "\(result)")
+        }
+    }
+}

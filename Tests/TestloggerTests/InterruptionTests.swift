@@ -1,0 +1,140 @@
+// A run that is ended from outside says how far it got, and leaves nothing running.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import Foundation
+import Testing
+
+extension TestloggerTests {
+    @Suite(.serialized)
+    struct InterruptionTests {
+        let package: FixturePackage
+
+        init() throws { package = try SharedPackages.diagnostics.get() }
+
+        /// Kills a run again and again, at moments that are spread over its whole length and a little beyond.
+        @Test(.enabled(if: JUnitReader.hasValidator, "xmllint is not installed"))
+        func hundredKills() throws {
+            let folder = package.file("kills")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            var generator = SystemRandomNumberGenerator()
+            var reports: [URL] = []
+            var cutShort = 0
+            for number in 0..<100 {
+                let report = folder.appending(path: "\(number).xml")
+                let begun = folder.appending(path: "\(number).begun")
+                let log = folder.appending(path: "\(number).log")
+                let microseconds = UInt32.random(in: 0..<150_000, using: &generator)
+                let program = try package.startTestlogger(
+                    ["--jobs", "\(1 + number % 2)", "--junit", report.path, "Counting"],
+                    environment: [
+                        "COUNTING_LOG": log.path, "TEST_PREMATURE_EXIT_FILE": begun.path, "KILLED_RUN": folder.path,
+                    ])
+                try program.wait { access(begun.path, F_OK) == 0 || access(report.path, F_OK) == 0 }
+                usleep(microseconds)
+                program.send(SIGTERM)
+                let result = try program.result()
+                let moment = "killed after \(microseconds) µs"
+                #expect(result.status == 128 + SIGTERM || result.status == 1, "\(moment): \(result)")
+                #expect(access(begun.path, F_OK) != 0, "the file against premature exits is gone at the end")
+                try expectComplete(report, log, isWhole: result.status == 1, moment)
+                cutShort += result.status == 1 ? 0 : 1
+                reports.append(report)
+                #expect(try RunningPrograms.processes(with: "KILLED_RUN=\(folder.path)") == [], "\(moment)")
+            }
+            try JUnitReader.expectValid(reports)
+            #expect(cutShort > 30, "few of 100 runs were killed before their end")
+        }
+
+        /// Compares a report with what the tests themselves have written down.
+        private func expectComplete(_ report: URL, _ log: URL, isWhole: Bool, _ moment: String) throws {
+            let cases = try JUnitReader(Data(contentsOf: report)).cases
+            let logged = ((try? String(contentsOf: log, encoding: .utf8)) ?? "").split(separator: "\n")
+                .compactMap { $0.split(separator: " ").first.map { "Counting.Counting.\($0)" } }
+            let outcomes = Dictionary(uniqueKeysWithValues: cases.map { ($0.name, $0) })
+            #expect(outcomes.count == cases.count, "\(moment)")
+            guard cases.count == 40 else {
+                // Before the tests were known there is nothing to tell, or only that.
+                #expect(cases.isEmpty || cases.count == 1 && cases[0].outcome == "error", "\(moment): \(cases)")
+                #expect(logged.isEmpty, "\(moment)")
+                return
+            }
+            let interrupted = cases.filter {
+                $0.elements.contains { $0.attributes["message"]?.contains("SIGTERM") ?? false }
+            }
+            .filter { $0.outcome == "error" }
+            #expect(interrupted.count <= 2, "no more than were running, \(moment)")
+            for test in Set(logged) {
+                // What a test has done is in the report; only the last of a worker may not have come to its end.
+                let known: Set<String> =
+                    test.hasSuffix("07")
+                    ? ["failure"] : test.hasSuffix("20") ? ["error"] : test.hasSuffix("30") ? ["skipped"] : ["passed"]
+                let found = outcomes[test]?.outcome ?? "nothing"
+                #expect(
+                    known.contains(found) || interrupted.contains { $0.name == test }, "\(test) \(found), \(moment)")
+            }
+            for test in cases where test.outcome == "passed" {
+                #expect(logged.contains(test.name), "\(test.name) passed, but never ran, \(moment)")
+            }
+            let unrun = cases.filter { $0.attributes["status"] == "notrun" }
+            #expect(unrun.allSatisfy { $0.outcome == "skipped" && !logged.contains($0.name) }, "\(moment)")
+            #expect(isWhole ? unrun.isEmpty : true, "\(moment)")
+        }
+
+        /// A reader of the output that goes away takes no report with it.
+        @Test func outputThatNobodyReads() throws {
+            let path = package.file("unread.xml").path
+            let result = try RunningPrograms.run(
+                ["sh", "-c", "\"$0\" -vv --junit \(path) Counting | true", Fixtures.testlogger.path], in: package.folder
+            )
+            #expect(result.status == 0, "\(result)")
+            #expect(try JUnitReader(Data(contentsOf: package.file("unread.xml"))).cases.count == 40)
+        }
+
+        #if os(Linux)
+        /// A tester that is killed itself can end nothing; its workers end all the same.
+        @Test func killedTesterLeavesNothing() throws {
+            let program = try package.startTestlogger(
+                ["--test-type", "hanging", "--filter", "testLoops", "Hostile"], environment: ["KILLED_TESTER": "1"])
+            func processes() throws -> [String] { try RunningPrograms.processes(with: "KILLED_TESTER=1") }
+            try program.wait { try processes().count == 2 }
+            usleep(100_000)
+            program.send(SIGKILL)
+            #expect(try program.result().status == -SIGKILL)
+            let deadline = ContinuousClock.now + .seconds(5)
+            while try !processes().isEmpty, ContinuousClock.now < deadline { usleep(10_000) }
+            #expect(try processes() == [])
+        }
+        #endif
+
+        /// A module whose tests hang is ended as fast as any other.
+        @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+        func hangingTestIsEndedBy(signal: Int32) throws {
+            let begun = package.file("begun")
+            let program = try package.startTestlogger(
+                [
+                    "-vv", "--test-type", "hanging", "--filter", "testLoops", "--junit",
+                    package.file("hanging.xml").path, "Hostile",
+                ],
+                environment: ["TEST_PREMATURE_EXIT_FILE": begun.path, "HANGING_RUN": "\(signal)"])
+            try program.wait { try RunningPrograms.processes(with: "HANGING_RUN=\(signal)").count == 2 }
+            usleep(100_000)
+            let start = ContinuousClock.now
+            program.send(signal)
+            let result = try program.result()
+            #expect(ContinuousClock.now - start < .seconds(5))
+            #expect(result.status == 128 + signal, "\(result)")
+            #expect(try RunningPrograms.processes(with: "HANGING_RUN=\(signal)") == [])
+            let cases = try JUnitReader(Data(contentsOf: package.file("hanging.xml"))).cases
+            #expect(cases.map(\.outcome) == ["error"])
+            let name = [SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGHUP: "SIGHUP"][signal] ?? ""
+            #expect(cases.first?.elements.first?.attributes["message"]?.contains("end of the run by \(name)") ?? false)
+        }
+    }
+}

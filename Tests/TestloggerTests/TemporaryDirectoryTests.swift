@@ -1,0 +1,102 @@
+// What is left of the tests' temporary directories: nothing of those that passed, everything of those that failed until
+// the next run, and nothing else, however the run came to its end.
+
+import Foundation
+import Testing
+
+extension SharedPackages {
+    /// The package of tests that leave files, are flaky, and are many.
+    static let runs = Result {
+        let package = try FixturePackage("Runs")
+        let result = try package.swift("package", "testlogger", "--list")
+        guard result.status == 0 else { throw ProgramError(description: "Runs does not build: \(result)") }
+        return package
+    }
+}
+
+extension TestloggerTests {
+    @Suite(.serialized)
+    struct TemporaryDirectoryTests {
+        let package: FixturePackage
+        /// The folder for temporary files of this test's programs.
+        let folder: URL
+
+        init() throws {
+            package = try SharedPackages.runs.get()
+            folder = Fixtures.folder.appending(path: "temporary-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        }
+
+        private func run(_ words: String..., environment: [String: String] = [:]) throws -> ProgramResult {
+            try package.testlogger(
+                words + ["--filter", "Directories"], environment: ["TMPDIR": folder.path].merging(environment) { $1 })
+        }
+
+        /// The files that are left, by the names of their tests.
+        private func left(in folder: URL) throws -> [String] {
+            let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+            return paths.filter { $0.hasSuffix("/inner/file") }
+                .compactMap { $0.split(separator: "/").dropLast(2).last.map(String.init) }.sorted()
+        }
+
+        @Test(arguments: [1, 4])
+        func onlyThoseOfFailedTestsStay(jobs: Int) throws {
+            let failed = ["testCrashes", "testExits", "testFails", "testHangs"].map { "Directories.\($0)" }
+            let result = try run("Runs", "--jobs", "\(jobs)")
+            #expect(result.status == 1)
+            #expect(result.output.contains("8 tests, 2 passed, 5 failed, 1 skipped"), "\(result)")
+            #expect(try left(in: folder) == failed)
+            let notes = result.lines.compactMap {
+                $0.components(separatedBy: "note: its temporary directory is kept: ").last
+            }
+            .filter { $0.hasPrefix(folder.path) }
+            #expect(notes.map { URL(filePath: $0).lastPathComponent }.sorted() == failed)
+            for note in notes { #expect(FileManager.default.fileExists(atPath: "\(note)/inner/file"), "\(note)") }
+
+            // The next run's take their place, also when it runs other tests.
+            _ = try run("Runs", "--skip", "Hangs")
+            #expect(try left(in: folder) == failed.filter { $0 != "Directories.testHangs" })
+            _ = try run("Runs", "--skip", "Fails|Crashes|Exits|Hangs")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+        }
+
+        @Test func stableOutputNamesNoPath() throws {
+            let result = try run("Runs", "--stable-output", "--skip", "Hangs|Crashes|Exits")
+            #expect(result.lines.contains { $0.hasSuffix(": note: its temporary directory is kept") }, "\(result)")
+            #expect(!result.text.contains(folder.path), "\(result)")
+            _ = try run("Runs", "--skip", "Fails|Crashes|Exits|Hangs")
+        }
+
+        @Test func repetitionsKeepTheirs() throws {
+            _ = try run("Runs", "--repeat", "3", "--skip", "Hangs|Crashes|Exits")
+            #expect(try left(in: folder) == Array(repeating: "Directories.testFails", count: 3))
+            _ = try run("Runs", "--skip", "Fails|Crashes|Exits|Hangs")
+            #expect(try left(in: folder) == [])
+        }
+
+        @Test func everyAttemptHasItsOwn() throws {
+            _ = try run("Runs", "--retries", "2", "--skip", "Hangs|Crashes|Exits")
+            #expect(
+                try left(in: folder) == ["Directories.testFails", "Directories.testFails-2", "Directories.testFails-3"])
+            _ = try run("Runs", "--skip", "Fails|Crashes|Exits|Hangs")
+        }
+
+        /// A signal at moments that are spread over starting, running and ending.
+        @Test func aKilledRunLeavesNothing() throws {
+            let report = folder.appending(path: "report.xml")
+            for step in 0..<8 {
+                let command =
+                    "\"$0\" Runs -tt long --junit \"$1\" & sleep \(Double(step) * 0.08); kill -TERM $!; wait $!"
+                let result = try RunningPrograms.run(
+                    ["/bin/sh", "-c", command, Fixtures.testlogger.path, report.path], in: package.folder,
+                    environment: ["TMPDIR": folder.path])
+                #expect(result.status == 143, "\(result)")
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+                #expect(names.filter { $0 != "report.xml" } == [], "after \(step * 80) ms")
+            }
+            // The last of them was well into the test.
+            let xml = try String(contentsOf: report, encoding: .utf8)
+            #expect(xml.contains("got end of the run by SIGTERM"), "\(xml)")
+        }
+    }
+}

@@ -1,0 +1,40 @@
+// Many workers come to the same results in the same order as one.
+
+import Foundation
+import Testing
+
+extension TestloggerTests {
+    @Suite(.serialized)
+    struct WorkerPoolTests {
+        private func run(_ words: String...) throws -> ProgramResult {
+            try SharedPackages.runs.get().testlogger(["Runs", "-tt", "many", "--stable-output", "-v"] + words)
+        }
+
+        /// Without the notes that say what ran before a crash: that differs.
+        private func results(_ result: ProgramResult) -> [String] {
+            result.lines.filter { !$0.contains("note: it fails alone") && !$0.contains("note: it passes alone") }
+        }
+
+        @Test func resultsComeInTheOrderOfThePlan() throws {
+            let serial = try run("--jobs", "1")
+            #expect(serial.lines.contains("24 tests, 19 passed, 4 failed, 1 skipped"), "\(serial)")
+            // The first run knows no times, the others do.
+            for jobs in ["2", "3", "16", "64"] {
+                let parallel = try run("--jobs", jobs)
+                #expect(results(parallel) == results(serial), "\(jobs) jobs")
+            }
+        }
+
+        @Test func theOrderIsThatOfThePlanWhateverRunsFirst() throws {
+            let serial = try run("--jobs", "1")
+            let shuffled = try run("--jobs", "4", "--shuffle", "3")
+            let notes = results(shuffled).filter { !$0.hasSuffix("note: the order was shuffled with seed 3") }
+            #expect(notes == results(serial))
+        }
+
+        @Test func nothingBeginsAfterAFailure() throws {
+            let result = try run("--jobs", "1", "--fail-fast")
+            #expect(result.lines.contains("24 tests, 0 passed, 1 failed, 23 not run"), "\(result)")
+        }
+    }
+}

@@ -277,7 +277,9 @@ private struct Declared: StreamObject {
 }
 
 extension ObjectLayout: SelfTesting {
-    @usableFromInline static var testSelectors: TestSelectors {
+    /// The tests of this type.
+    @usableFromInline
+    static var testSelectors: TestSelectors {
         [
             "testKnowsOffsetsAndDefaults": testKnowsOffsetsAndDefaults,
             "testLooksIntoObjects": testLooksIntoObjects,

@@ -151,6 +151,8 @@ final class RunResults {
         if options.reportsOnlyNews, result.isPlainPass, options.slowMilliseconds == 0 { return }
         if result.isFlaky { tally.flaky += 1 }
         for issue in result.issues where issue.knownReason != nil { tally.knownIssues += 1 }
+        // A second entry of one name has never begun.
+        if options.isStable, !result.issues.contains(where: { $0.kind == .list }) { report(.began(result.test)) }
         report(.ended(result))
         if options.slowMilliseconds > 0, result.nanoseconds > options.slowMilliseconds * 1_000_000 {
             warnSlow(result)

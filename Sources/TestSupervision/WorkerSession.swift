@@ -311,15 +311,13 @@ final class WorkerSession {
     /// Ends workers, once they have said where they are: the signal asks for the stack of the test. Whatever the answer,
     /// after a moment the processes are ended.
     private static func end(_ sessions: [WorkerSession]) {
-        for session in sessions {
-            session.worker.send(signal: SIGPROF)
-            // A process that is stopped answers nothing.
-            session.worker.send(signal: SIGCONT)
-        }
+        for session in sessions { session.worker.send(signal: SIGPROF) }
         let patience = ContinuousClock.now + .milliseconds(300)
         var silent = sessions
         while !silent.isEmpty, ContinuousClock.now < patience {
-            _ = Worker.wait(for: silent.map(\.worker), milliseconds: 50)
+            // A process that is stopped answers nothing, and may stop itself again.
+            for session in silent { session.worker.send(signal: SIGCONT) }
+            _ = Worker.wait(for: silent.map(\.worker), milliseconds: 20)
             for session in silent {
                 session.receive(waiting: 0)
                 while let line = session.worker.nextLine() {

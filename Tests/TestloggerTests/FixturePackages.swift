@@ -129,7 +129,7 @@ struct FixturePackage {
 
     /// Makes testlogger forget what failed last time and would run first.
     func forgetLastRun() throws {
-        for path in built(".img.failed") { try FileManager.default.removeItem(atPath: path) }
+        for path in built(".img.memory") { try FileManager.default.removeItem(atPath: path) }
     }
 
     // MARK: Files

@@ -28,10 +28,10 @@ package struct DiagnosticReporter: Sendable {
 
     package init(
         paths: PathStyle, verbosity: Verbosity, isStable: Bool = false, isColoured: Bool = false,
-        failsOnFlaky: Bool = false
+        failsOnFlaky: Bool = false, showsReplacements: Bool = false
     ) {
         self.failsOnFlaky = failsOnFlaky
-        text = DiagnosticText(paths: paths)
+        text = DiagnosticText(paths: paths, showsReplacements: showsReplacements)
         self.verbosity = verbosity
         self.isStable = isStable
         self.isColoured = isColoured
@@ -43,11 +43,9 @@ package struct DiagnosticReporter: Sendable {
         case .planned:
             return []
         case .began(let test):
-            return verbosity >= .progress && !isStable ? ["begin \(test.name)"] : []
+            return verbosity >= .progress ? ["begin \(test.name)"] : []
         case .ended(let result):
-            // Several workers begin tests in any order; they end in that of the plan.
-            let beginning = verbosity >= .progress && isStable ? ["begin \(result.test.name)"] : []
-            return beginning + lines(for: result)
+            return lines(for: result)
         case .moduleIssue(let module, let issue):
             return text.lines(for: issue, of: nil, module: module).map { coloured($0) }
         case .warning(let warning):

@@ -63,8 +63,14 @@ package enum Severity: String, Sendable { case error, warning, note }
 
 package struct DiagnosticText: Sendable {
     package var paths: PathStyle
+    /// Whether a failed comparison with a literal is followed by the line that replaces it, which only Xcode reads:
+    /// Emacs takes `x.swift:3:5-3` for a file, Vim loses the column.
+    private let showsReplacements: Bool
 
-    package init(paths: PathStyle) { self.paths = paths }
+    package init(paths: PathStyle, showsReplacements: Bool = false) {
+        self.paths = paths
+        self.showsReplacements = showsReplacements
+    }
 
     /// One line in the compiler's form, without its newline.
     package func line(_ severity: Severity, at place: SourcePlace, _ message: String) -> String {
@@ -76,9 +82,9 @@ package struct DiagnosticText: Sendable {
     package func lines(for issue: TestIssue, of test: PlannedTest?, module: String = "") -> [String] {
         let place = SourcePlace(path: issue.path, line: issue.line, column: issue.column)
         var lines = [line(.error, at: place, Self.message(for: issue, of: test, module: module))]
-        // A fix-it that replaces a range is for `--accept` only: Emacs takes `x.swift:3:5-3` for a file, Vim loses the
-        // column.
-        if let fixIt = issue.fixIt, fixIt.end == fixIt.start { lines.append(self.line(for: fixIt)) }
+        if let fixIt = issue.fixIt, showsReplacements || fixIt.end == fixIt.start {
+            lines.append(self.line(for: fixIt))
+        }
         for note in issue.notes { lines.append(line(.note, at: place, Self.harmless(note))) }
         for caller in issue.callers { lines.append(line(.note, at: caller, "called from here")) }
         return lines
@@ -252,6 +258,7 @@ extension DiagnosticText: SelfTesting {
             "testMessageStaysOnOneLine": testMessageStaysOnOneLine,
             "testQuotesWhatLooksLikeADiagnostic": testQuotesWhatLooksLikeADiagnostic,
             "testNotesFollowTheirError": testNotesFollowTheirError,
+            "testReplacementIsShownToWhoReadsIt": testReplacementIsShownToWhoReadsIt,
             "testFixItIsWrittenForXcode": testFixItIsWrittenForXcode,
             "testCapturedOutputIsNoDiagnostic": testCapturedOutputIsNoDiagnostic,
             "testNumberBehindQuotesIsNoLine": testNumberBehindQuotesIsNoLine,
@@ -297,6 +304,18 @@ extension DiagnosticText: SelfTesting {
                 "/s.swift:3:4: error: got a instead of expected b (module M)", #"/s.swift:3:4: note: one\ntwo"#,
                 "/t.swift:5:6: note: called from here",
             ])
+    }
+
+    private static func testReplacementIsShownToWhoReadsIt() {
+        var issue = TestIssue(kind: .expectation, path: "/s.swift", line: 3, column: 4, got: "4", expected: "5")
+        let start = SourcePlace(path: "/s.swift", line: 3, column: 9)
+        let end = SourcePlace(path: "/s.swift", line: 3, column: 10)
+        issue.fixIt = SourceFixIt(start: start, end: end, text: "4")
+        let error = "/s.swift:3:4: error: got 4 instead of expected 5 (module M)"
+        expectEqual(DiagnosticText(paths: PathStyle()).lines(for: issue, of: nil, module: "M"), [error])
+        expectEqual(
+            DiagnosticText(paths: PathStyle(), showsReplacements: true).lines(for: issue, of: nil, module: "M"),
+            [error, "/s.swift:3:9-3:10: fixit: 4"])
     }
 
     private static func testFixItIsWrittenForXcode() {

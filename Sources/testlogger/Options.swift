@@ -56,6 +56,8 @@ struct Options: Equatable {
     /// The test to start a debugger on.
     var debuggedTest: String?
     var wantsCoverage = false
+    /// Show what `--accept` would write, as Xcode reads it.
+    var showsReplacements = false
     /// The file that a build waits for: created when the tests pass, so that the build goes on.
     var marker: String?
 
@@ -67,7 +69,7 @@ struct Options: Equatable {
         (["--slow"], "MS"), (["--slowest"], "N"), (["-j", "--jobs"], "N"), (["--repeat"], "N"),
         (["--until-failure"], nil), (["--retries"], "N"), (["--fail-on-flaky"], nil), (["--path-map"], "FROM=TO"),
         (["--shuffle"], "[SEED]"), (["--fail-fast"], nil), (["--stable-output"], nil),
-        (["--accept"], nil), (["--debug"], "TEST"), (["--format"], "FORM"), (["--junit"], "PATH"), (["--json"], "PATH"),
+        (["--accept"], nil), (["--fixits"], nil), (["--debug"], "TEST"), (["--format"], "FORM"), (["--junit"], "PATH"), (["--json"], "PATH"),
         (["--github"], nil), (["--watch"], nil), (["--coverage"], nil), (["--marker"], "FILE"),
     ]
 
@@ -167,6 +169,7 @@ struct Options: Equatable {
         case "--github": isOnGitHub = true
         case "--watch": isWatching = true
         case "--accept": isAccepting = true
+        case "--fixits": showsReplacements = true
         case "--debug": debuggedTest = value
         case "--coverage": wantsCoverage = true
         case "--fail-fast": stopsAtFirstFailure = true
@@ -225,6 +228,7 @@ struct Options: Equatable {
         what is done about failures
               --accept             write what was got in place of each literal that was expected; with file.swift:line,
                                    only there
+              --fixits             print for each such literal the line from which Xcode offers to do it
               --debug Type.test    start gdb or lldb on one test, with nothing kept from the terminal
 
         what is printed

@@ -143,7 +143,8 @@ final class SubjectRunner {
         let paths = options.paths(root: module.root)
         let reporter = DiagnosticReporter(
             paths: paths, verbosity: options.verbosity, isStable: options.isStable, isColoured: isTerminal,
-            failsOnFlaky: options.failsOnFlaky)
+            failsOnFlaky: options.failsOnFlaky,
+            showsReplacements: options.showsReplacements || getenv("XCODE_VERSION_ACTUAL") != nil)
         var runOptions = runOptions
         runOptions.reportsOnlyNews = options.verbosity < .tests && options.slowestCount == 0 && reports.isEmpty
         let run = TestRun(module, options: runOptions) { [self] event in

@@ -69,7 +69,8 @@ struct Options: Equatable {
         (["--slow"], "MS"), (["--slowest"], "N"), (["-j", "--jobs"], "N"), (["--repeat"], "N"),
         (["--until-failure"], nil), (["--retries"], "N"), (["--fail-on-flaky"], nil), (["--path-map"], "FROM=TO"),
         (["--shuffle"], "[SEED]"), (["--fail-fast"], nil), (["--stable-output"], nil),
-        (["--accept"], nil), (["--fixits"], nil), (["--debug"], "TEST"), (["--format"], "FORM"), (["--junit"], "PATH"), (["--json"], "PATH"),
+        (["--accept"], nil), (["--fixits"], nil), (["--debug"], "TEST"), (["--format"], "FORM"), (["--junit"], "PATH"),
+        (["--json"], "PATH"),
         (["--github"], nil), (["--watch"], nil), (["--coverage"], nil), (["--marker"], "FILE"),
     ]
 

@@ -56,10 +56,10 @@ let package = Package(
             name: "JSONStreaming", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming"],
             swiftSettings: strict),
         .systemLibrary(
-            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+            name: "CSystemSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
         .target(
             name: "SQLiteStreaming",
-            dependencies: ["CSQLite", "InClassTesting", "PlistBuilding", "PlistStreaming", "StringTables"],
+            dependencies: ["CSystemSQLite", "InClassTesting", "PlistBuilding", "PlistStreaming", "StringTables"],
             swiftSettings: strict),
         .executableTarget(
             name: "convert",

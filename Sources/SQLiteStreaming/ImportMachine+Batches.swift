@@ -1,7 +1,7 @@
 // Writes batches: each whole or not at all, one record at a time when some record of it is refused, and with the record
 // of progress, if there is one, in the same transaction.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 extension ImportMachine {

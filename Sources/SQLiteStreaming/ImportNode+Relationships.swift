@@ -1,6 +1,6 @@
 // Relates the staged rows of two tables by foreign key, and deals with children that are not given.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 extension ImportNode {

@@ -1,7 +1,7 @@
 // Writes the staged rows of one table. Mostly one upsert does it all, counting what it finds. Where an upsert would do more
 // than that, one statement finds what is there, one inserts what is not, and one updates each row that differs.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 /// The statements for rows that have values in the same slots.

@@ -1,6 +1,6 @@
 // One table of an import as it is run: what each slot of its staged rows means, checked against the schema.
 
-import CSQLite
+import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 import StringTables

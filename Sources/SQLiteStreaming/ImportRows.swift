@@ -1,6 +1,6 @@
 // The records of a batch before they are written: rows of cells in flat memory, text in one arena, reused by each batch.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 #if canImport(Darwin)

@@ -1,7 +1,7 @@
 // The staged rows of a table as a virtual table, so that one statement compares or inserts a whole batch: a row costs
 // no call from outside of SQLite, and text is not copied.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 /// A virtual table over the rows of an `ImportRows`, as long as this object lives.

@@ -1,6 +1,6 @@
 // Reads the rows of a statement for `send`: not generic, so that only the loop over messages is specialised by sinks.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 /// One cell of a row; bytes are valid until the next one is read.

@@ -1,7 +1,7 @@
 // Rows straight into structures: the shortest way for the commonest case, in which each member is a column. All other cases go
 // by messages, with equal results and errors.
 
-import CSQLite
+import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 

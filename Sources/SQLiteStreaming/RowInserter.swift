@@ -1,6 +1,6 @@
 // Puts rows into a table by the fastest of three ways. All ways give the same rows, the same errors and the same ids.
 
-import CSQLite
+import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 

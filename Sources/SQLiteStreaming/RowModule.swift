@@ -2,7 +2,7 @@
 // be a bind for each cell and a step for each row is a call back for each that loads from where the value lies.
 // Source: https://sqlite.org/vtab.html
 
-import CSQLite
+import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 

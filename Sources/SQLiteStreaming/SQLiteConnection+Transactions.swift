@@ -1,6 +1,6 @@
 // Transactions and savepoints: all or nothing, nested as deep as one likes.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 extension SQLiteConnection {

@@ -1,6 +1,6 @@
 // A connection to a database: opening, closing, statements and scripts. Transactions are in `+Transactions`.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 /// A connection to a SQLite database, which is closed when it and its statements are gone.

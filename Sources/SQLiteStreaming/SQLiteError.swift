@@ -1,6 +1,6 @@
 // The one error of this module, and the one function that makes it of SQLite's result codes.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 /// An error of SQLite, or of this module's checks, with the statement it came from.

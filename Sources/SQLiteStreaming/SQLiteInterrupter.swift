@@ -1,6 +1,6 @@
 // The one part of a connection that another thread may use: it interrupts what the connection is doing.
 
-import CSQLite
+import CSystemSQLite
 
 #if canImport(Darwin)
 import Darwin

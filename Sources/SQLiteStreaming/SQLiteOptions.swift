@@ -1,6 +1,6 @@
 // What a connection is opened with. Everything that changes how SQLite behaves is visible here.
 
-import CSQLite
+import CSystemSQLite
 
 /// How a connection opens its database, and how it behaves.
 public struct SQLiteOptions: Sendable {

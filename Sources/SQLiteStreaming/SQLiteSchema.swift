@@ -1,6 +1,6 @@
 // What a database says of its tables and their columns.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 /// A column of a table, as the schema has it.

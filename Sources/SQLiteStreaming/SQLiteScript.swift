@@ -1,6 +1,6 @@
 // SQL text with any number of statements, prepared one after another, since each may need what the one before did.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 /// The statements of a text.

@@ -1,6 +1,6 @@
 // The cells of the row that a statement is on, each as the type that the caller asks for or as the one it has.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 extension SQLiteStatement {

@@ -1,6 +1,6 @@
 // The parameters of a statement: by position, by name, and by type without a value in between.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 extension SQLiteStatement {

@@ -1,6 +1,6 @@
 // A prepared statement: its parameters are in `+Parameters`, its cells in `+Cells`.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 /// A prepared statement of a connection: values are bound to its parameters, then it is stepped from row to row.

@@ -1,6 +1,6 @@
 // Putting rows into a table: values, objects, dictionaries, and the sink for messages.
 
-import CSQLite
+import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 

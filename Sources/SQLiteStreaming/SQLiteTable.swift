@@ -1,7 +1,7 @@
 // A table whose rows are values of a type: binding, creating and checking it. Putting rows into it is in
 // `SQLiteTable+Inserting`, finding and changing them in `SQLiteTable+Rows`.
 
-import CSQLite
+import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 

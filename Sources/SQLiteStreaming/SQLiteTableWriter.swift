@@ -1,6 +1,6 @@
 // Rows in: a sink that puts the dictionaries it gets into a table, all or none of them.
 
-import CSQLite
+import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 import StringTables

@@ -1,6 +1,6 @@
 // What is checked of text between SQLite and streams: NUL on the way in, UTF-8 on the way out.
 
-import CSQLite
+import CSystemSQLite
 import PlistStreaming
 
 #if canImport(Darwin)

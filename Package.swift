@@ -55,8 +55,8 @@ let package = Package(
         .target(
             name: "JSONStreaming", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming"],
             swiftSettings: strict),
-        .systemLibrary(
-            name: "CSystemSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+        // Without pkgConfig, by which SwiftPM would warn everybody without SQLite's header, also who imports only InClassTesting.
+        .systemLibrary(name: "CSystemSQLite"),
         .target(
             name: "SQLiteStreaming",
             dependencies: ["CSystemSQLite", "InClassTesting", "PlistBuilding", "PlistStreaming", "StringTables"],

@@ -84,7 +84,7 @@ private func group(_ sample: JSONSample) throws -> Group {
         }
     }
     let eventCount = try sample.eventCount()
-    let peers = [Goal(peer: "simdjson on-demand")]
+    let peers = [Goal(peer: "rapidjson SAX as strict"), Goal(peer: "simdjson on-demand")]
     return Group(
         name: sample.name,
         work: Work(count: eventCount, unit: "event", byteCount: sample.byteCount, eventCount: eventCount),

@@ -26,7 +26,7 @@ private func tableRows(
         let ratio = median / measurement.median
         return (
             "\(fixed(ratio, 2)) × \(name)",
-            goal.ratio.map { "≥ \(fixed($0, 1)) \(ratio >= $0 ? "met" : "MISSED")" } ?? ""
+            goal.ratio.map { "≥ \($0) \(ratio >= $0 ? "met" : "MISSED")" } ?? ""
         )
     }
     let count = Double(group.work.count)

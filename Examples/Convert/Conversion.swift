@@ -100,9 +100,9 @@ struct Conversion {
     private func send<Sink: PlistSink & ~Copyable>(
         _ table: String, of connection: SQLiteConnection, to sink: inout Sink
     ) throws(SQLiteError) {
-        let quoted =
-            "\"" + table.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
-        try stream { () throws(StreamError) in try connection.query("SELECT * FROM \(quoted)", into: &sink) }
+        try stream { () throws(StreamError) in
+            try connection.query("SELECT * FROM \(SQLText.quoted(table))", into: &sink)
+        }
     }
 
     private func stream(_ body: () throws(StreamError) -> Void) throws(SQLiteError) {

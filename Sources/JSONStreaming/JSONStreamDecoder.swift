@@ -232,6 +232,17 @@ extension JSONStreamDecoderTests: SelfTesting {
             let theirs = shape { _ = try JSONDecoder().decode([UInt8].self, from: Data(text.utf8)) }
             expectEqual(ours.prefix(4), theirs.prefix(4), text)
         }
+        let dates = JSONDecoder()
+        dates.dateDecodingStrategy = .iso8601
+        for text in ["[1]", "[null]", "[{}]", "[\"2001\"]"] {
+            let ours = shape {
+                _ = try JSONStreamDecoder(options: .init(dates: .iso8601)).decode([Date].self, from: text)
+            }
+            let theirs = shape { _ = try dates.decode([Date].self, from: Data(text.utf8)) }
+            expectEqual(ours.prefix(13), theirs.prefix(13), text)
+        }
+        let decimal = shape { _ = try JSONStreamDecoder().decode([Decimal].self, from: "[1e309]") }
+        expectEqual(decimal.prefix(13), "dataCorrupted", "a number beyond Decimal")
     }
 
     private struct Timed: Codable, Equatable {
@@ -258,6 +269,14 @@ extension JSONStreamDecoderTests: SelfTesting {
         let milliseconds = DecodingOptions(dates: .millisecondsSince1970)
         let later = try JSONStreamDecoder(options: milliseconds).decode([Date].self, from: "[1500]")
         expectEqual(later, [Date(timeIntervalSince1970: 1.5)], "milliseconds")
+        // Two spellings of one key in one text: each dictionary has its own.
+        let spellings = try JSONStreamDecoder(options: DecodingOptions(keys: .convertFromSnakeCase)).decode(
+            [Named].self, from: "[{\"first_name\": \"a\"}, {\"firstName\": \"b\"}, {\"first__name\": \"c\"}, {}]")
+        expectEqual(spellings.map(\.firstName), ["a", "b", "c", nil], "spellings of a key")
+    }
+
+    private struct Named: Codable {
+        var firstName: String?
     }
 
     private static func testReportsBadTextWithItsPlace() {

@@ -241,8 +241,10 @@ extension JSONStreamDecoderTests: SelfTesting {
             let theirs = shape { _ = try dates.decode([Date].self, from: Data(text.utf8)) }
             expectEqual(ours.prefix(13), theirs.prefix(13), text)
         }
-        let decimal = shape { _ = try JSONStreamDecoder().decode([Decimal].self, from: "[1e309]") }
-        expectEqual(decimal.prefix(13), "dataCorrupted", "a number beyond Decimal")
+        for text in ["[1e309]", "[1e300]"] {
+            let decimal = shape { _ = try JSONStreamDecoder().decode([Decimal].self, from: text) }
+            expectEqual(decimal.prefix(13), "dataCorrupted", "a number beyond Decimal")
+        }
     }
 
     private struct Timed: Codable, Equatable {

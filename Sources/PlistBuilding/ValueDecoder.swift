@@ -117,7 +117,7 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
         case .decimal:
             if let decimal = decimal() {
                 Self.cast(decimal)
-            } else if node.tag == .number {
+            } else if node.tag == .number || node.tag == .real {
                 throw corrupted("the number \(list.shownNumber) does not fit in Decimal")
             } else {
                 throw mismatch(Decimal.self, "a number")

@@ -185,6 +185,7 @@ extension JSONStreamDecoderTests: SelfTesting {
             "testFollowsTheStrategies": testFollowsTheStrategies,
             "testReportsBadTextWithItsPlace": testReportsBadTextWithItsPlace,
             "testCodesSuperclasses": testCodesSuperclasses,
+            "testKeepsFoundationValuesOfMembers": testKeepsFoundationValuesOfMembers,
         ]
     }
 
@@ -291,6 +292,28 @@ extension JSONStreamDecoderTests: SelfTesting {
                 continue
             }
             expectNotNil((context.underlyingError as? StreamError)?.position, "position in \(text)")
+        }
+    }
+
+    private struct Bound: StreamObject, Equatable {
+        var when = Date(timeIntervalSinceReferenceDate: 0)
+        var bytes = Data()
+        var link: URL? = nil
+        var identifier: UUID? = nil
+    }
+
+    private static func testKeepsFoundationValuesOfMembers() throws {
+        let exact = JSONWriterOptions(dates: .secondsSince2001)
+        for (seconds, options) in [(7.125, JSONWriterOptions()), (-0.5, JSONWriterOptions.pretty), (0.1 + 0.2, exact)] {
+            let value = Bound(
+                when: Date(timeIntervalSinceReferenceDate: seconds), bytes: Data([0, 255]),
+                link: URL(string: "http://a/b"), identifier: UUID())
+            var writer = JSONWriter(options: options)
+            try writer.write([value, Bound()])
+            try writer.finish()
+            var builder = try ObjectBuilder<[Bound]>()
+            try builder.readJSON(writer.text)
+            expectEqual(try builder.takeResult(), [value, Bound()], writer.text)
         }
     }
 

@@ -4,8 +4,8 @@ import PlistStreaming
 
 /// A type whose values can be built from messages and sent as messages.
 ///
-/// Integers, floating-point numbers, Booleans, strings, `PropertyList`, and optionals, arrays and dictionaries of such
-/// types conform. An enumeration with raw values conforms by `extension Color: StreamValue {}`; a structure or class
+/// Integers, floating-point numbers, Booleans, strings, `PropertyList`, Foundation's `Date`, `Data`, `URL` and `UUID`, and
+/// optionals, arrays and dictionaries of such types conform. An enumeration with raw values conforms by `extension Color: StreamValue {}`; a structure or class
 /// conforms to ``StreamObject``; any other type to ``StreamConvertible``.
 public protocol StreamValue {
     /// Makes the plan of the type; builders call it once for each type.

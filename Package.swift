@@ -63,7 +63,7 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "convert",
-            dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming", "SQLiteStreaming"],
+            dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming", "SQLiteStreaming", "StringTables"],
             path: "Examples/Convert",
             plugins: ["InClassTests"]),
         .testTarget(

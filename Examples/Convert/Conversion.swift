@@ -18,7 +18,9 @@ struct Conversion {
         let input = arguments.input == "-" ? InputFile(descriptor: 0) : try InputFile(path: arguments.input)
         let output = try OutputFile(path: arguments.output, isNamed: arguments.to == .sqlite)
         if arguments.to == .sqlite {
+            try output.checkIsNoOpenDatabase()
             try writeDatabase(from: input, to: output.writtenPath)
+            try output.checkIsNoOpenDatabase()
         } else {
             try write(from: input, to: output.descriptor)
         }
@@ -100,13 +102,27 @@ struct Conversion {
     private func send<Sink: PlistSink & ~Copyable>(
         _ table: String, of connection: SQLiteConnection, to sink: inout Sink
     ) throws(SQLiteError) {
-        let quoted =
-            "\"" + table.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
-        try stream { () throws(StreamError) in try connection.query("SELECT * FROM \(quoted)", into: &sink) }
+        try stream { () throws(StreamError) in
+            try connection.query("SELECT * FROM \(SQLText.quoted(table))", into: &sink)
+        }
     }
 
     private func stream(_ body: () throws(StreamError) -> Void) throws(SQLiteError) {
         do throws(StreamError) { try body() } catch { throw SQLiteError(error) }
+    }
+
+    /// Checks the first bytes, since SQLite takes a file of a few bytes, whatever they are, for a database without tables.
+    private func checkIsDatabase(_ input: borrowing InputFile) throws(StreamError) {
+        var isDatabase = true
+        do throws(StreamError) {
+            try input.readChunks(of: 16) { bytes throws(StreamError) in
+                isDatabase = bytes.equals("SQLite format 3\0")
+                throw .stopRequest()
+            }
+        } catch {
+            guard error.isStopRequest else { throw error }
+        }
+        guard isDatabase else { throw StreamError(.invalidSyntax, "expected a SQLite database, found another file") }
     }
 
     /// Makes the reader and feeds the sink with all of the input.
@@ -125,6 +141,7 @@ struct Conversion {
             }
             try scanner.finish(into: &sink)
         case .sqlite:
+            try checkIsDatabase(input)
             try readDatabase(into: &sink)
         }
     }

@@ -4,6 +4,7 @@
 import JSONStreaming
 import PlistStreaming
 import SQLiteStreaming
+import StringTables
 
 /// A sink that makes tables: of an array of dictionaries one, of a dictionary of such arrays one for each.
 struct DatabaseWriter: PlistSink, ~Copyable {
@@ -47,7 +48,8 @@ struct DatabaseWriter: PlistSink, ~Copyable {
 
     private mutating func store(_ value: SQLiteValue, isBool: Bool = false) throws(StreamError) {
         guard isInRow else { throw refusal("a value outside any row") }
-        if let index = row.firstIndex(where: { $0.key == key }) {
+        // By bytes, as SQLite tells columns apart: `==` takes a composed "é" for a decomposed one.
+        if let index = row.firstIndex(where: { $0.key.utf8.elementsEqual(key.utf8) }) {
             row[index] = (key, value, isBool)
         } else {
             row.append((key, value, isBool))
@@ -57,10 +59,10 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     private mutating func endRow() throws(StreamError) {
         let name = isInTables ? tableName : defaultTable
         do throws(SQLiteError) {
-            if let table = tables.last, table.name == name {
+            if let table = tables.last, table.isNamed(name) {
                 try table.insert(row)
             } else {
-                guard !tables.contains(where: { $0.name == name }) else {
+                guard !tables.contains(where: { $0.isNamed(name) }) else {
                     throw SQLiteError(.error, "the table \(name) comes twice")
                 }
                 let table = StagedTable(connection, name: name, number: tables.count)
@@ -188,8 +190,7 @@ final class StagedTable {
     let name: String
     private let connection: SQLiteConnection
     private let stage: String
-    private var columns: [String] = []
-    private var indices: [String: Int] = [:]
+    private var columns = KeySet()
     private var kinds: [Kinds] = []
     private var insertion: SQLiteStatement?
     private(set) var rowCount = 0
@@ -200,17 +201,19 @@ final class StagedTable {
         stage = "temp.stage\(number)"
     }
 
+    func isNamed(_ name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
+
     func insert(_ row: [(key: String, value: SQLiteValue, isBool: Bool)]) throws(SQLiteError) {
-        for (key, _, _) in row where indices[key] == nil { try add(key) }
+        for (key, _, _) in row where !columns.contains(key) { try add(key) }
         if columns.isEmpty { throw SQLiteError(.error, "expected a dictionary with members, found an empty one first") }
         if insertion == nil {
-            let marks = columns.map { _ in "?" }.joined(separator: ", ")
+            let marks = kinds.map { _ in "?" }.joined(separator: ", ")
             insertion = try connection.prepare("INSERT INTO \(stage) VALUES (\(marks))")
         }
         guard let insertion else { return }
         insertion.clearBindings()
         for (key, value, isBool) in row {
-            guard let index = indices[key] else { continue }
+            guard let index = columns.index(of: key) else { continue }
             switch value {
             case .null: break
             case .integer: kinds[index].insert(isBool ? .bool : .integer)
@@ -226,21 +229,20 @@ final class StagedTable {
 
     private func add(_ key: String) throws(SQLiteError) {
         insertion = nil
-        let column = Self.quoted(key)
+        let column = SQLText.quoted(key)
         if columns.isEmpty {
             try connection.execute("CREATE TABLE \(stage) (\(column))")
         } else {
             try connection.execute("ALTER TABLE \(stage) ADD COLUMN \(column)")
         }
-        indices[key] = columns.count
-        columns.append(key)
+        columns.insert(key)
         kinds.append([])
     }
 
     /// Makes the table and moves the rows to it.
     func finish() throws(SQLiteError) {
         insertion = nil
-        let declarations = zip(columns, kinds).map { column, kinds in
+        let declarations = kinds.enumerated().map { index, kinds in
             let type =
                 switch kinds {
                 case .bool: " BOOLEAN"
@@ -251,17 +253,28 @@ final class StagedTable {
                 // Without a type, a column changes no value: 1 stays an integer beside 2.5.
                 default: ""
                 }
-            return Self.quoted(column) + type
+            return SQLText.quoted(columns[index]) + type
         }
+        // A table is read in the order of its rows; a name for that, such as `rowid`, may be that of a column.
         try connection.execute(
             """
-            CREATE TABLE main.\(Self.quoted(name)) (\(declarations.joined(separator: ", ")));
-            INSERT INTO main.\(Self.quoted(name)) SELECT * FROM \(stage) ORDER BY rowid; DROP TABLE \(stage)
+            CREATE TABLE main.\(SQLText.quoted(name)) (\(declarations.joined(separator: ", ")));
+            INSERT INTO main.\(SQLText.quoted(name)) SELECT * FROM \(stage); DROP TABLE \(stage)
             """)
     }
+}
 
-    private static func quoted(_ name: String) -> String {
-        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+/// Text of SQL.
+enum SQLText {
+    /// A name in double quotes, those inside doubled: all of them, also where a combining mark makes one character of two.
+    static func quoted(_ name: String) -> String {
+        var text = "\""
+        for scalar in name.unicodeScalars {
+            if scalar == "\"" { text.unicodeScalars.append(scalar) }
+            text.unicodeScalars.append(scalar)
+        }
+        text.unicodeScalars.append("\"")
+        return text
     }
 }
 
@@ -278,6 +291,8 @@ extension DatabaseWriterTests: SelfTesting {
             "testMakesTheTypesThatChangeNothing": testMakesTheTypesThatChangeNothing,
             "testMakesTablesOfADictionary": testMakesTablesOfADictionary,
             "testRefusesWhatIsNoTable": testRefusesWhatIsNoTable,
+            "testTakesAnyKeyForAName": testTakesAnyKeyForAName,
+            "testKeepsTheOrderOfRows": testKeepsTheOrderOfRows,
         ]
     }
 
@@ -315,6 +330,35 @@ extension DatabaseWriterTests: SelfTesting {
         let connection = try database(#"{"a b":[{"x":1}],"empty":[],"c":[{"y":"\""},{"x":2}]}"#)
         expectEqual(try connection.tableNames(), ["a b", "c"], "tables")
         expectEqual(try json(connection, "SELECT * FROM c"), #"[{"y":"\""},{"x":2}]"#, "rows")
+    }
+
+    private static func testTakesAnyKeyForAName() throws {
+        // A quote with a combining mark is one character that is not a quote, and yet ends a name in SQL.
+        let keys = [
+            "a\"", "\"\u{301}); DROP TABLE temp.stage0; --", "x\"\u{20DD} INTEGER, \"y", "]'`--", "", "select",
+            "e\u{301}", "é",
+        ]
+        var row = JSONWriter()
+        try row.write(any: [Dictionary(uniqueKeysWithValues: zip(keys.dropLast(2), 0...))])
+        for key in keys.dropLast(2) {
+            var writer = JSONWriter()
+            try writer.write(any: [key: [[key: 1]]])
+            let connection = try database(writer.text)
+            expectEqual(try connection.tableNames(), [key], "table \(key)")
+            expectEqual(try connection.columns(ofTable: key).map(\.name), [key], "columns of \(key)")
+        }
+        expectEqual(try database(row.text).columns(ofTable: "rows").count, keys.count - 2, "columns of one table")
+        // Two keys that are canonically equivalent are two columns, and two tables.
+        let text = #"[{"e\u0301":1,"\u00e9":2}]"#
+        let written = try json(try database(text), "SELECT * FROM rows")
+        expectEqual(Array(written.utf8), Array("[{\"e\u{301}\":1,\"\u{E9}\":2}]".utf8), "equivalent keys")
+        let tables = try database(#"{"e\u0301":[{"a":1}],"\u00e9":[{"a":2}]}"#)
+        expectEqual(try tables.tableNames().map { Array($0.utf8).count }, [3, 2], "equivalent tables")
+    }
+
+    private static func testKeepsTheOrderOfRows() throws {
+        let text = #"[{"rowid":5,"oid":1,"_rowid_":7},{"rowid":1,"oid":9,"_rowid_":2}]"#
+        expectEqual(try json(try database(text), "SELECT * FROM rows"), text, "rows with the names of row ids")
     }
 
     private static func testRefusesWhatIsNoTable() {

@@ -79,6 +79,17 @@ struct OutputFile: ~Copyable {
         }
     }
 
+    /// Checks that no database is in the place that is in use, or was left in the middle of a transaction.
+    ///
+    /// SQLite would take the log or journal of that one for the new one's, and undo or redo what they say.
+    borrowing func checkIsNoOpenDatabase() throws(StreamError) {
+        for ending in ["-wal", "-journal"] where access(path + ending, F_OK) == 0 {
+            throw StreamError(
+                .cannotWrite,
+                "cannot replace: the database there is in use or was not closed, since there is \(path)\(ending)")
+        }
+    }
+
     /// Puts the complete file into its place.
     consuming func commit() throws(StreamError) {
         switch place {
@@ -172,6 +183,7 @@ extension OutputFileTests: SelfTesting {
             "testLeavesNothingAfterASignal": testLeavesNothingAfterASignal,
             "testKeepsLinksAndPermissions": testKeepsLinksAndPermissions,
             "testReportsADirectoryThatIsNotThere": testReportsADirectoryThatIsNotThere,
+            "testRefusesToReplaceAnOpenDatabase": testRefusesToReplaceAnOpenDatabase,
         ]
     }
 
@@ -257,6 +269,21 @@ extension OutputFileTests: SelfTesting {
                 expectEqual(status.st_mode & S_IFMT, S_IFLNK, "the type of the link")
                 expectEqual(stat("\(directory)/real", &status), 0, "stat")
                 expectEqual(status.st_mode & 0o777, 0o640, "permissions")
+            }
+        }
+    }
+
+    private static func testRefusesToReplaceAnOpenDatabase() throws {
+        for ending in ["", "-wal", "-journal"] {
+            try withDirectory { directory in
+                close(open("\(directory)/out\(ending)", O_CREAT | O_WRONLY, 0o640))
+                let file = try OutputFile(path: "\(directory)/out", isNamed: true)
+                if ending.isEmpty {
+                    expectNoThrow("without a log") { try file.checkIsNoOpenDatabase() }
+                } else {
+                    let error = expectThrows(StreamError.self, ending) { try file.checkIsNoOpenDatabase() }
+                    expectTrue(error?.message.hasSuffix("out\(ending)") ?? false, "the file in \(error?.message ?? "")")
+                }
             }
         }
     }

@@ -185,6 +185,7 @@ extension JSONStreamDecoderTests: SelfTesting {
             "testFollowsTheStrategies": testFollowsTheStrategies,
             "testReportsBadTextWithItsPlace": testReportsBadTextWithItsPlace,
             "testCodesSuperclasses": testCodesSuperclasses,
+            "testKeepsFoundationValuesOfMembers": testKeepsFoundationValuesOfMembers,
         ]
     }
 
@@ -232,6 +233,19 @@ extension JSONStreamDecoderTests: SelfTesting {
             let theirs = shape { _ = try JSONDecoder().decode([UInt8].self, from: Data(text.utf8)) }
             expectEqual(ours.prefix(4), theirs.prefix(4), text)
         }
+        let dates = JSONDecoder()
+        dates.dateDecodingStrategy = .iso8601
+        for text in ["[1]", "[null]", "[{}]", "[\"2001\"]"] {
+            let ours = shape {
+                _ = try JSONStreamDecoder(options: .init(dates: .iso8601)).decode([Date].self, from: text)
+            }
+            let theirs = shape { _ = try dates.decode([Date].self, from: Data(text.utf8)) }
+            expectEqual(ours.prefix(13), theirs.prefix(13), text)
+        }
+        for text in ["[1e309]", "[1e300]"] {
+            let decimal = shape { _ = try JSONStreamDecoder().decode([Decimal].self, from: text) }
+            expectEqual(decimal.prefix(13), "dataCorrupted", "a number beyond Decimal")
+        }
     }
 
     private struct Timed: Codable, Equatable {
@@ -258,6 +272,14 @@ extension JSONStreamDecoderTests: SelfTesting {
         let milliseconds = DecodingOptions(dates: .millisecondsSince1970)
         let later = try JSONStreamDecoder(options: milliseconds).decode([Date].self, from: "[1500]")
         expectEqual(later, [Date(timeIntervalSince1970: 1.5)], "milliseconds")
+        // Two spellings of one key in one text: each dictionary has its own.
+        let spellings = try JSONStreamDecoder(options: DecodingOptions(keys: .convertFromSnakeCase)).decode(
+            [Named].self, from: "[{\"first_name\": \"a\"}, {\"firstName\": \"b\"}, {\"first__name\": \"c\"}, {}]")
+        expectEqual(spellings.map(\.firstName), ["a", "b", "c", nil], "spellings of a key")
+    }
+
+    private struct Named: Codable {
+        var firstName: String?
     }
 
     private static func testReportsBadTextWithItsPlace() {
@@ -270,6 +292,28 @@ extension JSONStreamDecoderTests: SelfTesting {
                 continue
             }
             expectNotNil((context.underlyingError as? StreamError)?.position, "position in \(text)")
+        }
+    }
+
+    private struct Bound: StreamObject, Equatable {
+        var when = Date(timeIntervalSinceReferenceDate: 0)
+        var bytes = Data()
+        var link: URL? = nil
+        var identifier: UUID? = nil
+    }
+
+    private static func testKeepsFoundationValuesOfMembers() throws {
+        let exact = JSONWriterOptions(dates: .secondsSince2001)
+        for (seconds, options) in [(7.125, JSONWriterOptions()), (-0.5, JSONWriterOptions.pretty), (0.1 + 0.2, exact)] {
+            let value = Bound(
+                when: Date(timeIntervalSinceReferenceDate: seconds), bytes: Data([0, 255]),
+                link: URL(string: "http://a/b"), identifier: UUID())
+            var writer = JSONWriter(options: options)
+            try writer.write([value, Bound()])
+            try writer.finish()
+            var builder = try ObjectBuilder<[Bound]>()
+            try builder.readJSON(writer.text)
+            expectEqual(try builder.takeResult(), [value, Bound()], writer.text)
         }
     }
 

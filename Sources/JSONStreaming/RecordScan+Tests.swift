@@ -231,6 +231,16 @@ extension RecordScan {
         }
     }
 
+    static func testSkipsAnEmptyNameBehindTheLastColumn() throws {
+        // The empty name is that of no column, also where one more column would be expected.
+        for text in ["[{\"id\":1,\"\":2},{\"id\":3}]", "[{\"id\":1 , \"\" : {\"id\":2}}, {\"\":0,\"id\":3}]"] {
+            var builder = ColumnsBuilder(["id": .integer])
+            try builder.readJSON(text + String(repeating: " ", count: 64))
+            let columns = try builder.takeResult()
+            expectEqual((0..<columns.rowCount).map { columns["id"]?.integer($0) }, [1, 3], text)
+        }
+    }
+
     /// Texts of many records, of which the members, lengths and gaps vary.
     private static func manyRecords(_ count: Int) -> String {
         let records = (0..<count).map { number in

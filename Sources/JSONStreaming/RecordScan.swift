@@ -261,6 +261,7 @@ extension RecordScan: SelfTesting {
             "testBuildsWhatMessagesBuild": testBuildsWhatMessagesBuild,
             "testHandsOverWhatMessagesHandOver": testHandsOverWhatMessagesHandOver,
             "testFillsColumnsAsMessagesDo": testFillsColumnsAsMessagesDo,
+            "testSkipsAnEmptyNameBehindTheLastColumn": testSkipsAnEmptyNameBehindTheLastColumn,
             "testGoesThroughManyRecords": testGoesThroughManyRecords,
             "testNeverChangesAKeptObject": testNeverChangesAKeptObject,
             "testAgreesOnMutatedTexts": testAgreesOnMutatedTexts,

@@ -17,6 +17,8 @@ final class DecodingContext {
     private let isMapped: Bool
     /// By coding key: the number of the key in the storage.
     private var mapped: [String: Int] = [:]
+    /// By number of the key that is found for a coding key: the others in the storage that become the same one.
+    private(set) var equivalents: [Int: [UInt32]] = [:]
     // PERF: JSONRecords/foundation; behind a pointer, since exclusive access to a property of an object is checked.
     // SAFETY: made and freed with the context; no function of the caches calls anything that could reach them.
     private let caches = UnsafeMutablePointer<Caches>.allocate(capacity: 1)
@@ -39,8 +41,12 @@ final class DecodingContext {
         guard isMapped else { return }
         for number in 0..<storage.keys.count {
             let name = DecodingOptions.camelCased(storage.keys[number])
-            // Of two names that become one, the first is found.
-            if mapped[name] == nil { mapped[name] = number }
+            // Dictionaries of one stream may spell a key differently, so each of them is looked through for every spelling.
+            if let first = mapped[name] {
+                equivalents[first, default: []].append(UInt32(truncatingIfNeeded: number))
+            } else {
+                mapped[name] = number
+            }
         }
     }
 
@@ -188,7 +194,9 @@ final class DecodingPlace {
             next = index + 1
             return index
         }
-        return -1
+        if hasExactKeys || context.equivalents.isEmpty { return -1 }
+        guard let others = context.equivalents[Int(key)] else { return -1 }
+        return children.first { others.contains(node($0).key) } ?? -1
     }
 
     @inline(never)

@@ -114,6 +114,20 @@ package final class MemberColumns {
         }
     }
 
+    /// Sends a scalar as the member of a column holds it, so the text of a date as that date.
+    ///
+    /// - Throws: What reading the scalar from a stream throws, and what the sink throws.
+    package func send<Sink: PlistSink & ~Copyable>(
+        _ message: ScalarMessage, readBy index: Int, to sink: inout Sink
+    ) throws(StreamError) {
+        let plan = unsafe layout.members[index].plan
+        try unsafe ValueMachine.withTemporary(plan.operations) { (memory) throws(StreamError) in
+            try unsafe plan.read(message, into: memory)
+            defer { unsafe plan.operations.pointee.deinitialize(memory) }
+            try unsafe PlanWriter(options: options).writeCell(UnsafeRawPointer(memory), plan, to: &sink)
+        }
+    }
+
     /// Sets the column of the value at an address to an integer.
     ///
     /// - Throws: What reading the integer from a stream throws.
@@ -177,6 +191,8 @@ extension PlanWriter {
                     thrown = error
                 }
             }
+        case .scalar:
+            try unsafe write(address, plan, to: &sink, depth: 0)
         case .converted(let form, _, let revert):
             try unsafe ValueMachine.withTemporary(form.operations) { (memory) throws(StreamError) in
                 unsafe revert(address, memory)
@@ -206,6 +222,7 @@ extension StreamPlan {
             case "a Boolean": .bool
             case "a string": .string
             case "a date": .date
+            case "data": .data
             default: .any
             }
         case .optional(let wrapped): wrapped.columnKind

@@ -14,7 +14,7 @@ package struct RecordMember {
     /// The number of bytes of the quoted name with its colon.
     package let length: Int
     /// Other than 0 for a name of more than 16 bytes, which is more than the words tell.
-    package let isLong: UInt64
+    package private(set) var isLong: UInt64
     /// What is stored; `none` for members that only messages can store.
     package let kind: FastKind
     /// The offset from the base of a record, or the address of a column's values when the base is counted from 0.
@@ -44,6 +44,14 @@ package struct RecordMember {
         unsafe column = nil
     }
 
+    /// Makes the one behind the last member: no name is taken for its, also not an empty one, since a long one is always
+    /// searched for, and this one is not among those that are.
+    static func end() -> RecordMember {
+        var member = unsafe RecordMember(name: "", kind: .none, offset: 0)
+        unsafe member.isLong = 1
+        return unsafe member
+    }
+
     /// The longest quoted name that is compared.
     package static let longestText = 256
 
@@ -70,7 +78,7 @@ struct RecordMembers {
             unsafe (start + index).initialize(
                 to: RecordMember(name: member.name, kind: member.kind, offset: member.offset))
         }
-        unsafe (start + plain.count).initialize(to: RecordMember(name: "", kind: .none, offset: 0))
+        unsafe (start + plain.count).initialize(to: RecordMember.end())
     }
 
     func deallocate() {

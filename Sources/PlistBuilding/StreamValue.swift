@@ -4,8 +4,8 @@ import PlistStreaming
 
 /// A type whose values can be built from messages and sent as messages.
 ///
-/// Integers, floating-point numbers, Booleans, strings, `PropertyList`, and optionals, arrays and dictionaries of such
-/// types conform. An enumeration with raw values conforms by `extension Color: StreamValue {}`; a structure or class
+/// Integers, floating-point numbers, Booleans, strings, `PropertyList`, Foundation's `Date`, `Data`, `URL` and `UUID`, and
+/// optionals, arrays and dictionaries of such types conform. An enumeration with raw values conforms by `extension Color: StreamValue {}`; a structure or class
 /// conforms to ``StreamObject``; any other type to ``StreamConvertible``.
 public protocol StreamValue {
     /// Makes the plan of the type; builders call it once for each type.
@@ -96,7 +96,10 @@ extension BinaryFloatingPoint where Self: StreamValue {
             }
             unsafe address.initializeMemory(as: Self.self, to: value)
         }
-        let get: StreamPlan.Get = { .real(Double(unsafe $0.assumingMemoryBound(to: Self.self).pointee)) }
+        let get: StreamPlan.Get = { address in
+            let value = unsafe address.assumingMemoryBound(to: Self.self).pointee
+            return .real((value as? Float).map { Double(digitsOf: $0) } ?? Double(value))
+        }
         return unsafe StreamPlan(
             ValueOperations(of: Self.self),
             fast: Self.self == Double.self ? .real : Self.self == Float.self ? .float : .none,
@@ -111,6 +114,22 @@ extension BinaryFloatingPoint where Self: StreamValue {
 
 extension Double: StreamValue {}
 extension Float: StreamValue {}
+
+extension Double {
+    /// The double that is written with the digits of a float: 0.1 for 0.1, which is 0.10000000149011612 exactly.
+    ///
+    /// It is as near to the float as that there is no nearer float, so that reading gives the same one.
+    init(digitsOf value: Float) {
+        let exact = Double(value)
+        // Whole numbers of up to 24 bits have the same digits.
+        if !exact.isFinite || exact.magnitude < 16_777_216 && exact == exact.rounded(.towardZero) {
+            self = exact
+        } else {
+            let written = Double("\(value)") ?? exact
+            self = Float(written) == value ? written : exact
+        }
+    }
+}
 
 // MARK: Other scalars
 

@@ -140,6 +140,7 @@ extension StreamWritableTests: SelfTesting {
         [
             "testWritesEveryMemberInOrder": testWritesEveryMemberInOrder,
             "testReadsBackWhatItWrote": testReadsBackWhatItWrote,
+            "testWritesTheDigitsOfAFloat": testWritesTheDigitsOfAFloat,
             "testWritesNilAsTold": testWritesNilAsTold,
             "testWritesSubclassesAsWhatTheyAre": testWritesSubclassesAsWhatTheyAre,
             "testOwnEncoderAlwaysWins": testOwnEncoderAlwaysWins,
@@ -174,6 +175,28 @@ extension StreamWritableTests: SelfTesting {
         var first = EventTrace()
         try first.write([Sample(), sample])
         expectEqual(again.text, first.text, "messages of what was read")
+    }
+
+    private static func testWritesTheDigitsOfAFloat() throws {
+        let floats: [Float] = [
+            0.1, -0.1, 3.3, 16_777_218, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .leastNormalMagnitude, -0.0,
+            1e10, 123_456.79,
+        ]
+        for value in floats {
+            expectEqual(try trace([value]), "[ real \(Double("\(value)") ?? 0) ]", "\(value)")
+        }
+        expectEqual(try trace(0.1 as Float), "real 0.1", "bound")
+        expectEqual(try trace(["k": [0.1 as Float as any Encodable]]), "{ key \"k\" [ real 0.1 ] }", "of any type")
+        var coded = EventTrace()
+        try coded.write(encodable: ["k": 0.1 as Float])
+        expectEqual(coded.text, "{ key \"k\" real 0.1 }", "by its encoder")
+        // Reading gives the same float: bits counted up over all exponents.
+        var bits: UInt32 = 0
+        while bits < 0x7F80_0000 {
+            let value = Float(bitPattern: bits)
+            expectEqual(Float(Double(digitsOf: value)), value, "bits \(bits)")
+            bits += 0x10_F123
+        }
     }
 
     private static func testWritesNilAsTold() throws {

@@ -8,10 +8,12 @@ extension ValueDecoder {
         var codingPath: [any CodingKey] { context.path(of: place.index) }
 
         var allKeys: [Key] {
-            place.children.compactMap { index in
-                let number = Int(place.node(index).key)
-                return Key(stringValue: context.name(of: number, isExact: place.hasExactKeys))
+            let names = place.children.map { index in
+                context.name(of: Int(place.node(index).key), isExact: place.hasExactKeys)
             }
+            guard !context.equivalents.isEmpty else { return names.compactMap { Key(stringValue: $0) } }
+            var seen = Set<String>()
+            return names.filter { place.hasExactKeys || seen.insert($0).inserted }.compactMap { Key(stringValue: $0) }
         }
 
         func contains(_ key: Key) -> Bool { place.find(key.stringValue) >= 0 }
@@ -80,7 +82,7 @@ extension ValueDecoder {
             return index
         }
 
-        private func member(_ key: Key) throws -> ValueDecoder { ValueDecoder(context: context, index: try find(key)) }
+        func member(_ key: Key) throws -> ValueDecoder { ValueDecoder(context: context, index: try find(key)) }
 
         @inline(never)
         private func missing(_ key: Key) -> any Error {
@@ -143,7 +145,7 @@ extension ValueDecoder {
         }
 
         /// Goes on to the next element only when this one was decoded.
-        private mutating func decodeNext<Value>(
+        mutating func decodeNext<Value>(
             _ type: Any.Type, _ decode: (ValueDecoder) throws -> Value
         ) throws -> Value {
             let value = try decode(try next(type))

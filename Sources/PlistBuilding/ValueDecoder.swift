@@ -115,7 +115,13 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
                 throw corrupted("an invalid URL")
             }
         case .decimal:
-            if let decimal = decimal() { Self.cast(decimal) } else { throw mismatch(Decimal.self, "a number") }
+            if let decimal = decimal() {
+                Self.cast(decimal)
+            } else if node.tag == .number || node.tag == .real {
+                throw corrupted("the number \(list.shownNumber) does not fit in Decimal")
+            } else {
+                throw mismatch(Decimal.self, "a number")
+            }
         case .ints: try Self.cast(elements { (decoder) throws in try decoder.decode(Int.self) })
         case .doubles: try Self.cast(elements { (decoder) throws in try decoder.decode(Double.self) })
         case .strings: try Self.cast(elements { (decoder) throws in try decoder.decode(String.self) })
@@ -148,7 +154,7 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
         }
     }
 
-    private func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
+    func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
         let node = node
         switch node.tag {
         case .integer:
@@ -158,7 +164,7 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
         case .real:
             if let value = Value(exactly: Double(bitPattern: node.payload)) { return value }
         case .number:
-            break
+            if Value.bitWidth > 64, let value = list.numberText.flatMap({ Value($0) }) { return value }
         default:
             throw mismatch(type, "an integer")
         }
@@ -195,7 +201,8 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
         case .secondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self))
         case .millisecondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self) / 1_000)
         case .iso8601:
-            guard let date = try? Date(try decode(String.self), strategy: .iso8601) else {
+            let text = try decode(String.self)
+            guard let date = try? Date(text, strategy: .iso8601) else {
                 throw corrupted("expected a date in the format of ISO 8601")
             }
             return date

@@ -172,7 +172,7 @@ private struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encodeNil(forKey key: Key) { add(key, .null) }
     func encode(_ value: Bool, forKey key: Key) { add(key, EncodedScalar(value)) }
     func encode(_ value: Double, forKey key: Key) { add(key, EncodedScalar(value)) }
-    func encode(_ value: Float, forKey key: Key) { add(key, EncodedScalar(Double(value))) }
+    func encode(_ value: Float, forKey key: Key) { add(key, EncodedScalar(Double(digitsOf: value))) }
     @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
     func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) throws {
         if let scalar = EncodedScalar(integer: value) {
@@ -211,7 +211,7 @@ private struct UnkeyedContainer: UnkeyedEncodingContainer {
     func encodeNil() { add(.null) }
     func encode(_ value: Bool) { add(EncodedScalar(value)) }
     func encode(_ value: Double) { add(EncodedScalar(value)) }
-    func encode(_ value: Float) { add(EncodedScalar(Double(value))) }
+    func encode(_ value: Float) { add(EncodedScalar(Double(digitsOf: value))) }
     @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
     func encode(_ value: some FixedWidthInteger & Encodable) throws {
         if let scalar = EncodedScalar(integer: value) { add(scalar) } else { child().encode(wide: value) }
@@ -238,13 +238,33 @@ private struct SingleContainer: SingleValueEncodingContainer {
     func encodeNil() { set(.null) }
     func encode(_ value: Bool) { set(EncodedScalar(value)) }
     func encode(_ value: Double) { set(EncodedScalar(value)) }
-    func encode(_ value: Float) { set(EncodedScalar(Double(value))) }
+    func encode(_ value: Float) { set(EncodedScalar(Double(digitsOf: value))) }
     @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
     func encode(_ value: some FixedWidthInteger & Encodable) throws {
         if let scalar = EncodedScalar(integer: value) { set(scalar) } else { encoder.encode(wide: value) }
     }
     func encode(_ value: String) { encoder.tree.set(encoder.node, .string, value) }
     func encode(_ value: some Encodable) throws { try encoder.encode(value) }
+}
+
+// By their names: the compiler would take the standard library's functions for them, which refuse, and not the generic ones.
+
+@available(macOS 15, *)
+extension KeyedContainer {
+    func encode(_ value: Int128, forKey key: Key) { child(key.stringValue).encode(wide: value) }
+    func encode(_ value: UInt128, forKey key: Key) { child(key.stringValue).encode(wide: value) }
+}
+
+@available(macOS 15, *)
+extension UnkeyedContainer {
+    func encode(_ value: Int128) { child().encode(wide: value) }
+    func encode(_ value: UInt128) { child().encode(wide: value) }
+}
+
+@available(macOS 15, *)
+extension SingleContainer {
+    func encode(_ value: Int128) { encoder.encode(wide: value) }
+    func encode(_ value: UInt128) { encoder.encode(wide: value) }
 }
 
 // MARK: - In-class tests

@@ -5,9 +5,7 @@ import PlistStreaming
 /// Checks and creates the tables of an import.
 enum ImportSchema {
     /// A name in SQL.
-    static func quoted(_ name: String) -> String {
-        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
-    }
+    static func quoted(_ name: String) -> String { SQLiteName.inQuotes(name) }
 
     static func list(_ names: [String]) -> String { names.map(quoted).joined(separator: ", ") }
 

@@ -116,6 +116,12 @@ extension SQLiteConnection: SelfTesting {
         for number in 0..<5 { try connection.run("SELECT \(number)") }
         expectEqual(connection.idleStatements.count, 2, "kept statements")
         expectEqual(try connection.value("SELECT ?", [nil]), .null, "no value is left of an earlier use")
+        // Equal for `==` in Swift, and yet other bytes in SQL.
+        for name in ["\u{E9}", "e\u{301}"] {
+            expectEqual(
+                try connection.value("SELECT hex('\(name)')"), try connection.value("SELECT hex(?)", [name]),
+                "\(Array(name.utf8))")
+        }
     }
 
     private static func testReportsLocksOfOthers() throws {

@@ -142,7 +142,8 @@ public final class SQLiteConnection {
     ///
     /// When the statement is gone, the connection keeps what SQLite compiled for the next call with the same SQL.
     public func cachedStatement(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
-        if let index = idleStatements.lastIndex(where: { $0.sql == sql }) {
+        // By bytes: `==` takes a composed "é" for a decomposed one, which SQL does not.
+        if let index = idleStatements.lastIndex(where: { $0.sql == sql && $0.sql.utf8.elementsEqual(sql.utf8) }) {
             return unsafe SQLiteStatement(self, idleStatements.remove(at: index).handle, sql: sql, isKept: true)
         }
         return try unsafe SQLiteStatement(self, prepareHandle(sql), sql: sql, isKept: true)

@@ -9,12 +9,19 @@ enum SQLiteName {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             throw SQLiteError(.misuse, "expected a name of a table or column, found an empty one or one with NUL")
         }
+        return inQuotes(name)
+    }
+
+    /// A name in double quotes, of which the caller knows that it can be one; those inside are doubled.
+    static func inQuotes(_ name: String) -> String {
+        // By scalars: a quote with a combining mark is one character, which is no quote, and would yet end the name.
         var text = "\""
-        for character in name.unicodeScalars {
-            text.unicodeScalars.append(character)
-            if character == "\"" { text += "\"" }
+        for scalar in name.unicodeScalars {
+            text.unicodeScalars.append(scalar)
+            if scalar == "\"" { text.unicodeScalars.append(scalar) }
         }
-        return text + "\""
+        text.unicodeScalars.append("\"")
+        return text
     }
 
     /// Names in double quotes, with commas between.
@@ -35,7 +42,9 @@ extension SQLiteName: SelfTesting {
 
     private static func testQuotesEveryName() throws {
         let connection = try SQLiteConnection.inMemory()
-        for name in ["a", "select", "a b", "a\"b", "\"\"", "größe", "x'; DROP TABLE t; --", "1", "e\u{301}\""] {
+        for name in [
+            "a", "select", "a b", "a\"b", "\"\"", "größe", "x'; DROP TABLE t; --", "1", "e\u{301}\"", "\"\u{301}",
+        ] {
             let table = try quoted(name)
             try connection.execute("CREATE TABLE \(table) (\(table))")
             expectEqual(try connection.prepare("SELECT * FROM \(table)").columnNames, [name], "column")

@@ -1,6 +1,7 @@
 // How the cells of a row become messages: names, nulls, Booleans, dates.
 
 import PlistStreaming
+import StringTables
 
 /// How dates are stored, since SQLite has no type for them.
 public enum SQLiteDateFormat: Sendable, Hashable {
@@ -82,9 +83,10 @@ public struct SQLiteReadingOptions: Sendable {
 
     /// Returns the keys for the columns of a query.
     func keys(for names: [String]) throws(StreamError) -> [String] {
-        var used = Set<String>()
-        if duplicateNames == .number { used = Set(names) }
-        var seen = Set<String>()
+        // By bytes: a composed and a decomposed "é" are two names.
+        var used = KeySet()
+        if duplicateNames == .number { used = KeySet(names) }
+        var seen = KeySet()
         var keys: [String] = []
         for name in names {
             guard !seen.insert(name).inserted, duplicateNames != .keep else {

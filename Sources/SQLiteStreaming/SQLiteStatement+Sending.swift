@@ -177,6 +177,9 @@ extension SendingTests: SelfTesting {
             try trace(sql), #"[ { key "a" integer 1 key "a:2" integer 2 key "a:1" integer 3 key "a:3" integer 4 } ]"#,
             "numbered")
         expectEqual(
+            Array(try trace("SELECT 1 AS \"\u{E9}\", 2 AS \"e\u{301}\"").utf8),
+            Array("[ { key \"\u{E9}\" integer 1 key \"e\u{301}\" integer 2 } ]".utf8), "names of other bytes")
+        expectEqual(
             try trace("SELECT 1 AS a, 2 AS a", SQLiteReadingOptions(duplicateNames: .keep)),
             #"[ { key "a" integer 1 key "a" integer 2 } ]"#, "kept")
         let error = expectThrows(StreamError.self, "rejected") {

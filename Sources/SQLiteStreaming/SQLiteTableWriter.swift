@@ -391,19 +391,27 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     }
 
     /// Has the plan of the member check a value that its type may not hold.
-    private mutating func check(_ message: ScalarMessage) throws(StreamError) {
-        guard columns[column].kind != nil else { return }
+    ///
+    /// - Returns: Whether the column is set already: to the date or data that the member makes of a text or number.
+    private mutating func check(_ message: ScalarMessage) throws(StreamError) -> Bool {
+        guard let kind = columns[column].kind, let members else { return false }
         do throws(StreamError) {
-            try unsafe members?.check(message, column)
+            guard kind == .date || kind == .data else {
+                try unsafe members.check(message, column)
+                return false
+            }
+            try unsafe members.send(message, readBy: column, to: &buffer)
         } catch {
             throw fail(error)
         }
+        column = -1
+        return true
     }
 
     /// Sets the column to null.
     public mutating func writeNull() throws(StreamError) {
         guard try open("null") else { return }
-        try unsafe check(.null)
+        if try unsafe check(.null) { return }
         try buffer.writeNull()
         column = -1
     }
@@ -411,7 +419,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// Sets the column to 1 or 0.
     public mutating func writeBool(_ value: Bool) throws(StreamError) {
         guard try open("\(value)") else { return }
-        if columns[column].kind != .bool { try unsafe check(.bool(value)) }
+        if columns[column].kind != .bool, try unsafe check(.bool(value)) { return }
         try buffer.writeBool(value)
         column = -1
     }
@@ -419,7 +427,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// Sets the column to an integer.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
         guard try open("integer \(value)") else { return }
-        if columns[column].kind != .integer || columns[column].isChecked { try unsafe check(.integer(value)) }
+        if columns[column].kind != .integer || columns[column].isChecked, try unsafe check(.integer(value)) { return }
         try buffer.writeInteger(value)
         column = -1
     }
@@ -427,7 +435,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// Sets the column to an integer, which must be below 2^63.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         guard try open("integer \(value)") else { return }
-        try unsafe check(.unsigned(value))
+        if try unsafe check(.unsigned(value)) { return }
         do throws(StreamError) { try buffer.writeUnsigned(value) } catch { throw fail(error) }
         column = -1
     }
@@ -435,7 +443,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// Sets the column to a real; to an integer where the member is one and the real has no fraction.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         guard try open("real \(value)") else { return }
-        if columns[column].kind != .real || columns[column].isChecked { try unsafe check(.real(value)) }
+        if columns[column].kind != .real || columns[column].isChecked, try unsafe check(.real(value)) { return }
         do throws(StreamError) {
             if columns[column].kind == .integer, let integer = Int64(exactly: value) {
                 try buffer.writeInteger(integer)
@@ -458,8 +466,10 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         guard try open("a string") else { return }
         do throws(StreamError) {
-            if let kind = columns[column].kind, kind != .string || columns[column].isChecked {
-                try unsafe utf8.withUnsafeBytes { (bytes) throws(StreamError) in try unsafe check(.string(bytes)) }
+            if let kind = columns[column].kind, kind != .string || columns[column].isChecked,
+                try unsafe utf8.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.string(bytes)) })
+            {
+                return
             }
             try buffer.writeString(utf8)
         } catch {
@@ -472,8 +482,10 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
         guard try open("data") else { return }
         do throws(StreamError) {
-            if let kind = columns[column].kind, kind != .data {
-                try unsafe bytes.withUnsafeBytes { (bytes) throws(StreamError) in try unsafe check(.data(bytes)) }
+            if let kind = columns[column].kind, kind != .data,
+                try unsafe bytes.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.data(bytes)) })
+            {
+                return
             }
             try buffer.writeData(bytes)
         } catch {
@@ -485,7 +497,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// Sets the column to a date, in the format of the options.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         guard try open("a date") else { return }
-        try unsafe check(.date(seconds))
+        if try unsafe check(.date(seconds)) { return }
         do throws(StreamError) { try buffer.writeDate(secondsSince2001: seconds) } catch { throw fail(error) }
         column = -1
     }

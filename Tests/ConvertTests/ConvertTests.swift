@@ -75,6 +75,26 @@ import Testing
         }
     }
 
+    @Test func refusesWhatIsNoDatabaseAndOneThatIsOpen() throws {
+        try withDirectory { directory in
+            for text in ["x", "SQLite format 2", String(repeating: "x", count: 5_000)] {
+                try Data(text.utf8).write(to: directory.appending(path: "bad.db"))
+                let outcome = try run(["bad.db", "-"], in: directory)
+                #expect(outcome.status == 1)
+                #expect(outcome.output == "")
+                #expect(outcome.errors == "bad.db: error: expected a SQLite database, found another file\n")
+            }
+            try Data("[{\"a\":1}]".utf8).write(to: directory.appending(path: "a.json"))
+            try Data("an old one".utf8).write(to: directory.appending(path: "out.db"))
+            try Data("its log".utf8).write(to: directory.appending(path: "out.db-wal"))
+            let outcome = try run(["a.json", "out.db"], in: directory)
+            #expect(outcome.status == 1)
+            #expect(outcome.errors.hasPrefix("out.db: error: cannot replace: "))
+            #expect(try String(contentsOf: directory.appending(path: "out.db"), encoding: .utf8) == "an old one")
+            #expect(try files(in: directory) == ["a.json", "bad.db", "out.db", "out.db-wal"])
+        }
+    }
+
     @Test func reportsBadInputAndLeavesNothing() throws {
         try withDirectory { directory in
             try Data("[1,\n  x]".utf8).write(to: directory.appending(path: "bad.json"))
@@ -151,7 +171,7 @@ import Testing
             try Data("no database".utf8).write(to: directory.appending(path: "bad.db"))
             outcome = try run(["bad.db", "out.json"], in: directory)
             #expect(outcome.status == 1)
-            #expect(outcome.errors.hasPrefix("bad.db: error: file is not a database"))
+            #expect(outcome.errors.hasPrefix("bad.db: error: expected a SQLite database"))
             #expect(try files(in: directory) == ["bad.db"])
             outcome = try run(["-", "bad.db"], input: "[1]", in: directory)
             #expect(outcome.status == 1)

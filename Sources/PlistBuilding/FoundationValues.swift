@@ -1,0 +1,161 @@
+// The types of Foundation that members often have: dates, data, addresses and identifiers.
+
+import PlistStreaming
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension Date: StreamValue {
+    /// Makes the plan of a date: a date, the text of an ISO 8601 date and time such as `2001-01-31T12:00:00.5Z`, or a number of
+    /// seconds since 2001, as `Date` codes itself.
+    ///
+    /// A JSON writer writes milliseconds, unless its options ask for seconds since 2001, which lose nothing.
+    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+        let read: StreamPlan.Read = { (message, address) throws(StreamError) in
+            let seconds: Double
+            switch unsafe message {
+            case .date(let value), .real(let value): seconds = value
+            case .integer(let value): seconds = Double(value)
+            case .string(let text):
+                guard let value = unsafe DateText.secondsSince2001(text) else {
+                    throw unsafe StreamError(
+                        .unrepresentable, "expected a date such as 2001-01-31T12:00:00Z, found \(message.summary)")
+                }
+                seconds = value
+            default: throw unsafe StreamPlan.mismatch(expected: "a date", message)
+            }
+            unsafe address.initializeMemory(as: Date.self, to: Date(timeIntervalSinceReferenceDate: seconds))
+        }
+        let get: StreamPlan.Get = {
+            .date(unsafe $0.assumingMemoryBound(to: Date.self).pointee.timeIntervalSinceReferenceDate)
+        }
+        return unsafe StreamPlan(ValueOperations(of: Date.self), expectation: "a date", shape: .scalar(read, get))
+    }
+}
+
+extension Data: StreamValue {
+    /// Makes the plan of data: data, or text in Base64, as a JSON writer writes them.
+    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+        let read: StreamPlan.Read = { (message, address) throws(StreamError) in
+            let data: Data
+            switch unsafe message {
+            case .data(let bytes): data = unsafe Data(bytes)
+            case .string(let text):
+                guard let decoded = unsafe Data(base64Encoded: Data(text)) else {
+                    throw unsafe StreamError(.unrepresentable, "expected data in Base64, found \(message.summary)")
+                }
+                data = decoded
+            default: throw unsafe StreamPlan.mismatch(expected: "data", message)
+            }
+            unsafe address.initializeMemory(as: Data.self, to: data)
+        }
+        let get: StreamPlan.Get = { .data(Array(unsafe $0.assumingMemoryBound(to: Data.self).pointee)) }
+        return unsafe StreamPlan(ValueOperations(of: Data.self), expectation: "data", shape: .scalar(read, get))
+    }
+}
+
+extension URL: StreamConvertible {
+    /// Makes an address of its text.
+    /// - Throws: `unrepresentable` for text that is none.
+    public init(streamForm: String) throws(StreamError) {
+        guard let url = URL(string: streamForm) else {
+            throw StreamError(.unrepresentable, "expected a URL, found other text")
+        }
+        self = url
+    }
+
+    /// The absolute text.
+    public var streamForm: String { absoluteString }
+}
+
+extension UUID: StreamConvertible {
+    /// Makes an identifier of its text, such as `E621E1F8-C36C-495A-93FC-0C247A3E6E5F`.
+    /// - Throws: `unrepresentable` for text that is none.
+    public init(streamForm: String) throws(StreamError) {
+        guard let identifier = UUID(uuidString: streamForm) else {
+            throw StreamError(.unrepresentable, "expected a UUID, found other text")
+        }
+        self = identifier
+    }
+
+    /// The text in capitals.
+    public var streamForm: String { uuidString }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum FoundationValuesTests {
+    struct Sample: StreamObject, Equatable {
+        var when = Date(timeIntervalSinceReferenceDate: 0)
+        var bytes = Data()
+        var link = URL(fileURLWithPath: "/")
+        var identifier = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        var later: Date? = nil
+        var more: [Data] = []
+    }
+}
+
+extension FoundationValuesTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSendsAndBuildsThem": testSendsAndBuildsThem,
+            "testReadsWhatTextHasForThem": testReadsWhatTextHasForThem,
+            "testRefusesOtherValues": testRefusesOtherValues,
+        ]
+    }
+
+    private static func built<Value: StreamValue>(_ script: String, _ type: Value.Type) throws -> Value {
+        var builder = try ObjectBuilder<Value>()
+        try EventScript.send(script, to: &builder)
+        return try builder.takeResult()
+    }
+
+    private static func testSendsAndBuildsThem() throws {
+        var sample = Sample()
+        sample.when = Date(timeIntervalSinceReferenceDate: 0.1 + 0.2)
+        sample.bytes = Data([0, 255])
+        sample.link = try requireNotNil(URL(string: "http://a.b/c?d=%20"), "URL")
+        sample.identifier = UUID()
+        sample.more = [Data(), Data(repeating: 7, count: 100)]
+        for later in [nil, Date(timeIntervalSinceReferenceDate: -1)] {
+            sample.later = later
+            var builder = try ObjectBuilder<[Sample]>()
+            try builder.write([sample, Sample()])
+            expectEqual(try builder.takeResult(), [sample, Sample()], "values")
+        }
+        var trace = EventTrace()
+        try trace.write([sample.when])
+        expectEqual(trace.text, "[ date 0.30000000000000004 ]", "messages")
+    }
+
+    private static func testReadsWhatTextHasForThem() throws {
+        let dates = try built(
+            "[ string \"2001-01-01T00:00:01.5Z\" string \"2001-01-01T01:00:00+01:00\" integer 7 real 0.5 ]", [Date].self
+        )
+        expectEqual(dates.map(\.timeIntervalSinceReferenceDate), [1.5, 0, 7, 0.5], "dates")
+        expectEqual(
+            try built("[ string \"AP8=\" string \"\" data 01 ]", [Data].self), [Data([0, 255]), Data(), Data([1])],
+            "data")
+    }
+
+    private static func testRefusesOtherValues() {
+        func message<Value: StreamValue>(_ script: String, _ type: Value.Type) -> String {
+            expectThrows(StreamError.self, script) { _ = try built(script, [Value].self) }?.description ?? ""
+        }
+        expectEqual(message("[ true ]", Date.self), "$[0]: expected a date, found true", "date")
+        expectEqual(
+            message("[ string \"x\" ]", Date.self),
+            "$[0]: expected a date such as 2001-01-31T12:00:00Z, found string \"x\"", "text")
+        expectEqual(message("[ string \"%\" ]", Data.self), "$[0]: expected data in Base64, found string \"%\"", "data")
+        expectEqual(message("[ integer 1 ]", Data.self), "$[0]: expected data, found integer 1", "integer")
+        expectEqual(message("[ string \"x\" ]", UUID.self), "$[0]: expected a UUID, found other text", "UUID")
+        expectEqual(message("[ null ]", URL.self), "$[0]: expected a string, found null", "null")
+    }
+}
+#endif

@@ -1,0 +1,74 @@
+// Integers of 128 bits. Each by its name: where a decoder only has a generic function for all integers, the compiler takes
+// the standard library's function for these types instead, which refuses them.
+
+@available(macOS 15, *)
+extension ValueDecoder {
+    func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
+}
+
+@available(macOS 15, *)
+extension ValueDecoder.KeyedContainer {
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try member(key).integer(type) }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try member(key).integer(type) }
+}
+
+@available(macOS 15, *)
+extension ValueDecoder.UnkeyedContainer {
+    mutating func decode(_ type: Int128.Type) throws -> Int128 { try decodeNext(type) { try $0.integer(type) } }
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try decodeNext(type) { try $0.integer(type) } }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+
+enum WideIntegerTests {
+    @available(macOS 15, *)
+    struct Sample: Codable, Equatable {
+        var signed: Int128 = 0
+        var unsigned: UInt128? = nil
+        var list: [Int128] = []
+    }
+}
+
+extension WideIntegerTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        ["testCodesIntegersOf128Bits": testCodesIntegersOf128Bits, "testRefusesLongerOnes": testRefusesLongerOnes]
+    }
+
+    private static func testCodesIntegersOf128Bits() throws {
+        guard #available(macOS 15, *) else { try skip("there are none before macOS 15") }
+        let samples = [
+            Sample(), Sample(signed: .min, unsigned: .max, list: [.min, -1, 0, 1 << 63, 1 << 64, .max]),
+            Sample(signed: 7, unsigned: 1 << 63, list: [.max]),
+        ]
+        var builder = PropertyListBuilder()
+        try builder.write(encodable: samples)
+        let list = try requireNotNil(builder.takeResult(), "result")
+        expectEqual(list[0]?["signed"]?.integerValue, 0, "a small one is an integer like others")
+        expectEqual(list[1]?["unsigned"]?.numberText, "\(UInt128.max)", "a long one is a number")
+        expectEqual(try PropertyListValueDecoder().decode([Sample].self, from: list), samples, "all")
+        builder.reset()
+        try builder.write(encodable: Int128.max)
+        let single = try requireNotNil(builder.takeResult(), "result of one")
+        expectEqual(try PropertyListValueDecoder().decode(Int128.self, from: single), .max, "one alone")
+    }
+
+    private static func testRefusesLongerOnes() throws {
+        guard #available(macOS 15, *) else { try skip("there are none before macOS 15") }
+        for number in ["number 340282366920938463463374607431768211456", "real 0.5", "integer -1"] {
+            let list = try PropertyListBuilder.list("[ \(number) ]")
+            let error = expectThrows(DecodingError.self, number) {
+                _ = try PropertyListValueDecoder().decode([UInt128].self, from: list)
+            }
+            guard case .dataCorrupted = error else {
+                fail("\(number) is not reported as corrupted data")
+                continue
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,98 @@
+// The in-class tests of dates and data: their text in SQL, and as members of rows.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+enum SQLiteDateTests {
+    struct Event: StreamObject, Equatable {
+        var id: Int? = nil
+        var when = Date(timeIntervalSinceReferenceDate: 0)
+        var until: Date? = nil
+        var bytes = Data()
+        var link: URL? = nil
+        var identifier = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+    }
+
+    static let formats: [SQLiteDateFormat] = [.text, .secondsSince1970, .secondsSince2001]
+}
+
+extension SQLiteDateTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testWritesWhatSQLiteReads": testWritesWhatSQLiteReads,
+            "testKeepsDatesAndDataOfRows": testKeepsDatesAndDataOfRows,
+            "testStoresTextAsTheDateThatItIs": testStoresTextAsTheDateThatItIs,
+        ]
+    }
+
+    private static func testWritesWhatSQLiteReads() throws {
+        let connection = try SQLiteConnection.inMemory()
+        for seconds in [0, -0.5, 86_399.25, 817_022_296.125, -63_113_904_000, 252_423_993_599] {
+            let text = try requireNotNil(DateText.text(secondsSince2001: seconds), "text")
+            let unix = try connection.value("SELECT unixepoch(?)", [text])
+            expectEqual(unix, .integer(Int64((seconds + secondsFrom1970To2001).rounded(.down))), text)
+        }
+    }
+
+    private static func testKeepsDatesAndDataOfRows() throws {
+        var events: [Event] = []
+        for number in 0..<40 {
+            var event = Event(id: number)
+            event.when = Date(timeIntervalSinceReferenceDate: Double(number * 10_000_000) + 0.25)
+            if number % 3 > 0 { event.until = event.when.addingTimeInterval(60) }
+            event.bytes = Data(repeating: UInt8(number), count: number)
+            if number % 2 > 0 { event.link = URL(string: "http://a/\(number)") }
+            event.identifier = UUID()
+            events.append(event)
+        }
+        for format in formats {
+            for path in [SQLiteInsertPath.automatic, .bindAndStep, .multiRowValues] {
+                let options = SQLiteTableOptions(dateFormat: format, insertPath: path)
+                let table = try SQLiteTable<Event>(try SQLiteConnection.inMemory(), "events", options: options)
+                try table.insert(events)
+                expectEqual(try table.select(orderedBy: .ascending(\.when)), events, "\(format) by \(path)")
+                let middle = events[20].when
+                expectEqual(try table.count(where: \.when > middle && \.until != nil), 12, "later ones, \(format)")
+                expectEqual(try table.update(.set(\.until, middle), where: \.when == middle), 1, "changed, \(format)")
+                expectEqual(try table.first(where: \.id == 20)?.until, middle, "what was set, \(format)")
+                let type = try table.connection.columns(ofTable: "events").map(\.declaredType)
+                expectEqual(type, ["INTEGER", "DATETIME", "DATETIME", "BLOB", "TEXT", "TEXT"], "types")
+            }
+        }
+    }
+
+    private static func testStoresTextAsTheDateThatItIs() throws {
+        for format in formats {
+            let table = try SQLiteTable<Event>(
+                try SQLiteConnection.inMemory(), "events", options: SQLiteTableOptions(dateFormat: format))
+            var writer = try table.makeWriter()
+            // As a reader of JSON sends them.
+            try writer.write([
+                ["when": "2001-01-01T00:00:07.5Z", "until": "2001-01-01T01:00:00+01:00", "bytes": "AP8="]
+            ])
+            try writer.finish()
+            let event = try requireNotNil(try table.first(), "a row")
+            expectEqual(event.when.timeIntervalSinceReferenceDate, 7.5, "a date, \(format)")
+            expectEqual(event.until?.timeIntervalSinceReferenceDate, 0, "an optional date, \(format)")
+            expectEqual(event.bytes, Data([0, 255]), "data")
+            expectEqual(
+                try table.connection.value("SELECT typeof(\"when\") || typeof(bytes) FROM events"),
+                .text(format == .text ? "textblob" : "realblob"), "how they are stored, \(format)")
+            let error = expectThrows(StreamError.self, "no date") {
+                try writer.write([["when": "yesterday"]])
+            }
+            expectEqual(
+                error?.description,
+                "$[0].when: expected a date such as 2001-01-31T12:00:00Z, found string \"yesterday\"", "message")
+        }
+    }
+}
+#endif

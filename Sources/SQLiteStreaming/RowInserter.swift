@@ -143,7 +143,7 @@ final class RowInserter {
                 error: SQLiteError(.misuse, "the connection is inserting rows already"), row: 0, column: nil)
         }
         let reader = module.reader.isReading ? RowReader() : module.reader
-        unsafe reader.begin(source, of: members, dateFormat)
+        unsafe reader.begin(source, of: members, dateFormat, connection)
         defer { reader.end() }
         do throws(SQLiteError) {
             unsafe reader.source.pointee.rowIDs = try rowIDs(forRows: count)
@@ -241,10 +241,13 @@ final class RowInserter {
             } catch {
                 // SQLite does not say which of the rows it was, and has undone all of them: one by one, it does. When it
                 // was a value, a row before it may be refused as well.
+                let (failure, row) = unsafe (reader.failure, source.pointee.row)
                 unsafe source.pointee.row = first
                 unsafe source.pointee.rowIDs = rowIDs
                 reader.failure = nil
                 try bindRows(reader, to: first + perStatement)
+                reader.failure = failure
+                unsafe source.pointee.row = row
                 throw error
             }
             unsafe source.pointee.row = first + perStatement

@@ -12,6 +12,8 @@ final class RowReader {
     let source: UnsafeMutablePointer<RowSource>
     /// The members behind the rows, for those of which only their plan knows the storage.
     private var members: MemberColumns?
+    /// The connection that inserts the rows.
+    private var connection: SQLiteConnection?
     /// Takes such values, one at a time.
     private var scratch: RowBuffer
     /// What is wrong with a value, when the statement fails because of it.
@@ -29,9 +31,12 @@ final class RowReader {
     var isReading: Bool { unsafe source.pointee.kind != .none }
 
     /// Sets where the rows come from, and how dates among them are stored.
-    func begin(_ rows: RowSource, of members: MemberColumns?, _ dateFormat: SQLiteDateFormat) {
+    func begin(
+        _ rows: RowSource, of members: MemberColumns?, _ dateFormat: SQLiteDateFormat, _ connection: SQLiteConnection
+    ) {
         unsafe source.pointee = unsafe rows
         self.members = members
+        self.connection = connection
         scratch.dateFormat = dateFormat
         failure = nil
     }
@@ -40,6 +45,7 @@ final class RowReader {
     func end() {
         unsafe source.pointee = RowSource()
         members = nil
+        connection = nil
     }
 
     // MARK: Cells
@@ -62,13 +68,22 @@ final class RowReader {
     /// Gives a value that only its plan knows: it is sent to a buffer of one cell, which SQLite copies.
     @inline(never)
     func giveOther<Taker: CellTaker>(_ value: UnsafeRawPointer, _ column: Int, to taker: Taker) -> Int32 {
-        guard let members else { return SQLITE_ERROR }
+        guard let members, let connection else { return SQLITE_ERROR }
+        let changes = connection.totalChangeCount
         scratch.removeAll()
         scratch.beginRow()
         do throws(StreamError) {
             try unsafe members.send(column, ofValueAt: value, to: &scratch)
         } catch {
             return fail(error, column)
+        }
+        // A property that is computed may have put a row into this very table, which would change the ids to come.
+        let tellsIDs = unsafe source.pointee.rowIDs.column < 0
+        guard tellsIDs || connection.totalChangeCount == changes else {
+            return fail(
+                StreamError(
+                    .misuse,
+                    "expected a property that changes nothing in the database, while its row is inserted"), column)
         }
         return unsafe taker.take(scratch.cells[0], scratch.bytes, isPassing: true)
     }

@@ -34,19 +34,23 @@ public enum SQLiteConflict: Sendable, Hashable {
 /// An INSERT for certain columns of a table.
 final class RowInserter {
     let connection: SQLiteConnection
+    private let table: String
     let columns: [String]
-    /// The cell in the rows of a buffer for each column.
+    /// The cell in the rows of a source for each column.
     private let cells: [Int]
     private let head: String
     private let emptyHead: String
     private let tail: String
-    private let module: RowModule
     private let dateFormat: SQLiteDateFormat
+    /// Whether a row that is refused ends everything, so that rows get the ids that SQLite would choose.
+    private let insertsAll: Bool
     /// The statement for one row.
     private var single: SQLiteStatement?
     /// The statement for many rows, and their number.
     private var multiple: (statement: SQLiteStatement, rowCount: Int)?
     private var select: SQLiteStatement?
+    /// The column of which ids may be left to SQLite, and the versions of the schemas that say so.
+    private var rowID: (column: Int?, versions: [Int64])?
     /// The way that was taken last.
     private(set) var path = SQLiteInsertPath.automatic
 
@@ -56,10 +60,11 @@ final class RowInserter {
         cells: [Int]? = nil
     ) throws(SQLiteError) {
         self.connection = connection
+        self.table = table
         self.columns = columns
         self.dateFormat = dateFormat
-        module = connection.rowModule
         self.cells = cells ?? Array(columns.indices)
+        insertsAll = conflict == .abort
         let verb =
             switch conflict {
             case .ignore: "INSERT OR IGNORE"
@@ -99,65 +104,94 @@ final class RowInserter {
         let column: Int?
     }
 
-    /// Inserts all rows of a buffer.
-    func insert(_ buffer: borrowing RowBuffer, by path: SQLiteInsertPath) throws(Failure) {
-        switch path {
-        case .bindAndStep: try bindRows(of: buffer, from: 0)
-        case .multiRowValues: try insertMany(buffer)
-        case .virtualTable: try selectRows(of: buffer)
-        case .automatic:
-            if buffer.rowCount < Self.smallestBatch {
-                try bindRows(of: buffer, from: 0)
-            } else if Self.hasVirtualTables {
-                try selectRows(of: buffer)
-            } else {
-                try insertMany(buffer)
-            }
-        }
-    }
-
     // PERF: SQLite/small-batches; below, compiling nothing and stepping once does not pay for opening a cursor.
-    static let smallestBatch = 8
+    private static let smallestBatch = 8
+
+    // PERF: SQLite/small-batches; below, asking for the largest id costs more than telling ids.
+    private static let smallestSequence = 256
 
     /// Whether SQLite was built with virtual tables.
-    static let hasVirtualTables = unsafe sqlite3_compileoption_used("OMIT_VIRTUALTABLE") == 0
+    private static let hasVirtualTables = unsafe sqlite3_compileoption_used("OMIT_VIRTUALTABLE") == 0
 
-    private func failure(_ error: SQLiteError, _ row: Int, _ column: Int? = nil) -> Failure {
-        Failure(error: error, row: row, column: column)
+    /// Inserts all rows of a buffer.
+    func insert(_ buffer: borrowing RowBuffer, by path: SQLiteInsertPath) throws(Failure) {
+        try unsafe insert(RowSource(buffer), of: nil, by: path)
     }
 
     /// Inserts the row under construction.
     func insertLast(of buffer: borrowing RowBuffer) throws(Failure) {
-        try bindRows(of: buffer, from: buffer.rowCount, to: buffer.rowCount + 1)
+        var source = unsafe RowSource(buffer)
+        unsafe source.row = source.rowCount
+        unsafe source.rowCount += 1
+        try unsafe insert(source, of: nil, by: .bindAndStep)
     }
 
-    /// Inserts the rows from an index on, one by one.
-    private func bindRows(of buffer: borrowing RowBuffer, from first: Int) throws(Failure) {
-        try bindRows(of: buffer, from: first, to: buffer.rowCount)
-    }
-
-    private func bindRows(of buffer: borrowing RowBuffer, from first: Int, to end: Int) throws(Failure) {
-        path = .bindAndStep
+    /// Inserts the rows of a source from its row on.
+    ///
+    /// - Parameter members: What sends the values of which the storage is not known.
+    func insert(_ source: RowSource, of members: MemberColumns?, by path: SQLiteInsertPath) throws(Failure) {
+        let module = connection.rowModule
+        let count = unsafe source.rowCount - source.row
+        var chosen = path
+        if path == .automatic {
+            chosen =
+                count < Self.smallestBatch ? .bindAndStep : Self.hasVirtualTables ? .virtualTable : .multiRowValues
+        }
+        // A property that is computed may insert rows itself, one by one.
+        guard !module.reader.isReading || chosen != .virtualTable else {
+            throw Failure(
+                error: SQLiteError(.misuse, "the connection is inserting rows already"), row: 0, column: nil)
+        }
+        let reader = module.reader.isReading ? RowReader() : module.reader
+        unsafe reader.begin(source, of: members, dateFormat, connection)
+        defer { reader.end() }
         do throws(SQLiteError) {
-            if single == nil {
-                // A row of defaults only has a form of its own.
-                single = try connection.cachedStatement(
-                    columns.isEmpty ? emptyHead : "\(head) VALUES (\(Self.marks(columns.count)))\(tail)")
+            unsafe reader.source.pointee.rowIDs = try rowIDs(forRows: count)
+            switch chosen {
+            case .virtualTable: try selectRows(reader, module)
+            case .multiRowValues: try insertMany(reader)
+            case .bindAndStep, .automatic: try bindRows(reader, to: unsafe reader.source.pointee.rowCount)
             }
         } catch {
-            throw failure(error, first)
+            let row = unsafe reader.source.pointee.row
+            guard let (valueError, column) = reader.failure else { throw Failure(error: error, row: row, column: nil) }
+            throw Failure(error: SQLiteError(valueError), row: row, column: column)
+        }
+    }
+
+    /// Finds out which ids of so many rows may be left to SQLite.
+    private func rowIDs(forRows count: Int) throws(SQLiteError) -> RowIDSequence {
+        guard insertsAll, count >= Self.smallestSequence, connection.isInTransaction else { return RowIDSequence() }
+        let versions = try connection.schemaVersions()
+        if rowID?.versions != versions {
+            let name = try connection.plainRowIDColumn(ofTable: table)
+            rowID = (columns.firstIndex { $0.lowercased() == name?.lowercased() }, versions)
+        }
+        guard let column = rowID?.column else { return RowIDSequence() }
+        let statement = try connection.cachedStatement(
+            "SELECT max(\(SQLiteName.quoted(columns[column]))) FROM main.\(SQLiteName.quoted(table))")
+        guard try statement.step() else { return RowIDSequence() }
+        defer { statement.reset() }
+        return RowIDSequence(column: cells[column], largest: statement.isNull(at: 0) ? nil : statement.integer(at: 0))
+    }
+
+    // MARK: One row a statement
+
+    /// Inserts the rows before an end one by one.
+    private func bindRows(_ reader: RowReader, to end: Int) throws(SQLiteError) {
+        path = .bindAndStep
+        if single == nil {
+            // A row of defaults only has a form of its own.
+            single = try connection.cachedStatement(
+                columns.isEmpty ? emptyHead : "\(head) VALUES (\(Self.marks(columns.count)))\(tail)")
         }
         guard let single else { return }
-        for row in first..<end {
-            do throws(SQLiteError) {
-                for column in columns.indices {
-                    let cell = unsafe buffer.cells[row * buffer.columnCount + cells[column]]
-                    try unsafe bind(cell, of: buffer, to: single, column + 1)
-                }
-                while try single.step() {}
-            } catch {
-                throw failure(error, row)
-            }
+        defer { single.clearBindings() }
+        let source = unsafe reader.source
+        while unsafe source.pointee.row < end {
+            try bindRow(reader, to: single, after: 0)
+            while try single.step() {}
+            unsafe source.pointee.row &+= 1
         }
     }
 
@@ -165,115 +199,76 @@ final class RowInserter {
         Array(repeating: "?", count: count).joined(separator: ", ")
     }
 
-    /// Binds a cell without a copy of its bytes, which stay where they are until the statement was stepped.
-    private func bind(
-        _ cell: BufferedCell, of buffer: borrowing RowBuffer, to statement: SQLiteStatement, _ index: Int
-    ) throws(SQLiteError) {
-        let (handle, index) = unsafe (statement.handle, Int32(truncatingIfNeeded: index))
-        let code: Int32
-        // SAFETY: a cell with bytes has the offset of so many initialized bytes of its buffer.
-        switch unsafe cell.kind {
-        case .null: code = unsafe sqlite3_bind_null(handle, index)
-        case .integer: code = unsafe sqlite3_bind_int64(handle, index, Int64(truncatingIfNeeded: cell.payload))
-        case .real:
-            code = unsafe sqlite3_bind_double(
-                handle, index, Double(bitPattern: UInt64(truncatingIfNeeded: cell.payload)))
-        case .text:
-            let text = unsafe (buffer.bytes + cell.payload).assumingMemoryBound(to: CChar.self)
-            code = unsafe sqlite3_bind_text(handle, index, text, cell.byteCount, nil)
-        case .blob:
-            code = unsafe sqlite3_bind_blob(handle, index, buffer.bytes + cell.payload, cell.byteCount, nil)
+    /// Binds the cells of the row that is being read to the parameters after one of them.
+    @inline(__always)  // PERF: SQLite/insert; once a row.
+    private func bindRow(_ reader: RowReader, to statement: SQLiteStatement, after first: Int) throws(SQLiteError) {
+        let source = unsafe reader.source
+        let unmanaged = unsafe Unmanaged.passUnretained(reader)
+        for column in cells.indices {
+            let index = Int32(truncatingIfNeeded: first &+ column &+ 1)
+            // SAFETY: the statement is stepped before the rows change; its bindings are cleared before they may be gone.
+            let code = unsafe RowSource.give(
+                cells[column], of: source, to: ParameterTaker(statement: statement.handle, index: index), unmanaged)
+            if code != SQLITE_OK { try statement.check(code) }
         }
-        try statement.check(code)
     }
 
-    /// Inserts the rows of a buffer, as many with each statement as it has parameters for, 100 at most.
-    private func insertMany(_ buffer: borrowing RowBuffer) throws(Failure) {
+    // MARK: Many rows a statement
+
+    /// Inserts the rows, as many with each statement as it has parameters for, 100 at most.
+    private func insertMany(_ reader: RowReader) throws(SQLiteError) {
+        let source = unsafe reader.source
+        let end = unsafe source.pointee.rowCount
         let perStatement = min(100, connection.limit(.parameterCount) / max(1, columns.count))
-        guard perStatement > 1, buffer.rowCount >= perStatement else { return try bindRows(of: buffer, from: 0) }
-        do throws(SQLiteError) {
-            if multiple?.rowCount != perStatement {
-                let row = "(\(Self.marks(columns.count)))"
-                let rows = Array(repeating: row, count: perStatement).joined(separator: ", ")
-                multiple = (try connection.cachedStatement("\(head) VALUES \(rows)\(tail)"), perStatement)
-            }
-        } catch {
-            throw failure(error, 0)
+        guard perStatement > 1, unsafe end - source.pointee.row >= perStatement else {
+            return try bindRows(reader, to: end)
+        }
+        if multiple?.rowCount != perStatement {
+            let row = "(\(Self.marks(columns.count)))"
+            let rows = Array(repeating: row, count: perStatement).joined(separator: ", ")
+            multiple = (try connection.cachedStatement("\(head) VALUES \(rows)\(tail)"), perStatement)
         }
         guard let statement = multiple?.statement else { return }
-        var first = 0
-        while first + perStatement <= buffer.rowCount {
+        defer { statement.clearBindings() }
+        while unsafe source.pointee.row + perStatement <= end {
+            let (first, rowIDs) = unsafe (source.pointee.row, source.pointee.rowIDs)
             do throws(SQLiteError) {
-                for index in 0..<perStatement * columns.count {
-                    try unsafe bind(buffer.cells[first * columns.count + index], of: buffer, to: statement, index + 1)
+                for number in 0..<perStatement {
+                    unsafe source.pointee.row = first + number
+                    try bindRow(reader, to: statement, after: number * columns.count)
                 }
                 while try statement.step() {}
             } catch {
-                // SQLite does not say which of the rows it was, and has undone all of them: one by one, it does.
-                try bindRows(of: buffer, from: first)
-                throw failure(error, first)
+                // SQLite does not say which of the rows it was, and has undone all of them: one by one, it does. When it
+                // was a value, a row before it may be refused as well.
+                let (failure, row) = unsafe (reader.failure, source.pointee.row)
+                unsafe source.pointee.row = first
+                unsafe source.pointee.rowIDs = rowIDs
+                reader.failure = nil
+                try bindRows(reader, to: first + perStatement)
+                reader.failure = failure
+                unsafe source.pointee.row = row
+                throw error
             }
-            first += perStatement
+            unsafe source.pointee.row = first + perStatement
         }
-        if first < buffer.rowCount { try bindRows(of: buffer, from: first) }
+        try bindRows(reader, to: end)
         path = .multiRowValues
     }
 
-    /// Inserts all rows of a buffer by the virtual table.
-    private func selectRows(of buffer: borrowing RowBuffer) throws(Failure) {
-        var source = unsafe module.emptySource
-        unsafe source.kind = .buffer
-        unsafe source.rowCount = buffer.rowCount
-        unsafe source.columnCount = columns.count
-        unsafe source.cells = UnsafePointer(buffer.cells)
-        unsafe source.bytes = UnsafeRawPointer(buffer.bytes)
-        try unsafe runSelect(source, nil)
-    }
+    // MARK: All rows with one statement
 
-    /// Inserts the values of an array by the virtual table, which reads them where they are.
-    ///
-    /// - Parameters:
-    ///   - values: The first of them; they must not change meanwhile.
-    ///   - count: Their number.
-    ///   - columns: How their columns lie in memory, as many as this inserter has.
-    ///   - members: What sends the others.
-    func insert(
-        _ values: UnsafeRawPointer, count: Int, columns: UnsafePointer<SourceColumn>, of members: MemberColumns
-    ) throws(Failure) {
-        var source = unsafe module.emptySource
-        unsafe source.kind = members.isClass ? .objects : .values
-        unsafe source.rowCount = count
-        unsafe source.columnCount = self.columns.count
-        unsafe source.values = unsafe values
-        unsafe source.stride = members.stride
-        unsafe source.columns = unsafe columns
-        try unsafe runSelect(source, members)
-    }
-
-    private func runSelect(_ source: RowSource, _ members: MemberColumns?) throws(Failure) {
+    /// Inserts the rows by the virtual table.
+    private func selectRows(_ reader: RowReader, _ module: RowModule) throws(SQLiteError) {
         path = .virtualTable
-        do throws(SQLiteError) {
-            if select == nil {
-                let name = try module.table(columnCount: columns.count, of: connection)
-                let names = columns.indices.map { "c\($0)" }.joined(separator: ", ")
-                // An upsert after a SELECT needs a WHERE, or ON would be taken for that of a join.
-                select = try connection.cachedStatement(
-                    "\(head) SELECT \(names) FROM \(name)\(tail.isEmpty ? "" : " WHERE true")\(tail)")
-            }
-        } catch {
-            throw failure(error, 0)
+        if select == nil {
+            let name = try module.table(columnCount: columns.count, of: connection)
+            let names = columns.indices.map { "c\($0)" }.joined(separator: ", ")
+            // An upsert after a SELECT needs a WHERE, or ON would be taken for that of a join.
+            select = try connection.cachedStatement(
+                "\(head) SELECT \(names) FROM \(name)\(tail.isEmpty ? "" : " WHERE true")\(tail)")
         }
         guard let select else { return }
-        guard unsafe module.begin(source, of: members, dateFormat) else {
-            throw failure(SQLiteError(.misuse, "the connection is inserting rows already"), 0)
-        }
-        do throws(SQLiteError) {
-            while try select.step() {}
-            _ = module.end()
-        } catch {
-            let row = module.end()
-            guard let (valueError, column) = module.failure else { throw failure(error, row) }
-            throw failure(SQLiteError(valueError), row, column)
-        }
+        while try select.step() {}
     }
 }

@@ -68,11 +68,7 @@ extension SQLiteTable {
         let before = connection.totalChangeCount
         try all { () throws(SQLiteError) in
             do throws(RowInserter.Failure) {
-                if usesArray(rows.count) {
-                    try insertArray(rows, inserter)
-                } else {
-                    try insertBuffered(rows, inserter)
-                }
+                try insertArray(rows, inserter)
             } catch {
                 throw located(error)
             }
@@ -192,46 +188,16 @@ extension SQLiteTable {
         return writer.report
     }
 
-    private func usesArray(_ count: Int) -> Bool {
-        switch options.insertPath {
-        case .virtualTable: true
-        case .automatic: count >= RowInserter.smallestBatch && RowInserter.hasVirtualTables
-        case .bindAndStep, .multiRowValues: false
-        }
-    }
-
     private func insertArray(_ rows: [Row], _ inserter: RowInserter) throws(RowInserter.Failure) {
         let columns = unsafe members.columns.map { unsafe SourceColumn(storage: $0.storage, offset: max(0, $0.offset)) }
         // SAFETY: both arrays live longer than the closures, and SQLite keeps nothing of them.
         try unsafe columns.withUnsafeBufferPointer { (columns) throws(RowInserter.Failure) in
             try unsafe rows.withUnsafeBufferPointer { (values) throws(RowInserter.Failure) in
                 guard let first = values.baseAddress, let columns = columns.baseAddress else { return }
-                try unsafe inserter.insert(
+                let source = unsafe RowSource(
                     UnsafeRawPointer(first), count: values.count, columns: columns, of: members)
+                try unsafe inserter.insert(source, of: members, by: options.insertPath)
             }
-        }
-    }
-
-    private func insertBuffered(_ rows: [Row], _ inserter: RowInserter) throws(RowInserter.Failure) {
-        var buffer = makeBuffer()
-        var first = 0
-        for (number, row) in rows.enumerated() {
-            do throws(StreamError) {
-                try fill(&buffer, with: row)
-            } catch {
-                throw RowInserter.Failure(error: SQLiteError(error), row: number, column: nil)
-            }
-            guard
-                buffer.rowCount >= options.batchRowCount || buffer.byteCount >= options.batchByteCount
-                    || number == rows.count - 1
-            else { continue }
-            do throws(RowInserter.Failure) {
-                try inserter.insert(buffer, by: options.insertPath)
-            } catch {
-                throw RowInserter.Failure(error: error.error, row: first + error.row, column: error.column)
-            }
-            buffer.removeAll()
-            first = number + 1
         }
     }
 

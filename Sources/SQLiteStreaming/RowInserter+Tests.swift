@@ -1,0 +1,160 @@
+// The in-class tests of `RowInserter`: ids in every order and table, by every way.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+
+enum RowInserterTests {
+    struct Row: StreamObject, Equatable {
+        var id: Int? = nil
+        var title = ""
+    }
+
+    /// A row whose title is made by changing the database.
+    final class Changing: StreamObject {
+        var id: Int? = nil
+        var connection: SQLiteConnection?
+        var sql = ""
+        var title: String {
+            get {
+                do throws(SQLiteError) { return "\(try connection?.run(sql) ?? -1)" } catch { return error.message }
+            }
+            set {}
+        }
+        init() {}
+        static var streamMembers: StreamMembers { [.member("id", \Changing.id), .member("title", \Changing.title)] }
+    }
+}
+
+extension RowInserterTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testKeepsIDsOfEveryOrder": testKeepsIDsOfEveryOrder,
+            "testKeepsIDsOfEveryKindOfKey": testKeepsIDsOfEveryKindOfKey,
+            "testShowsIDsToTriggers": testShowsIDsToTriggers,
+            "testKeepsIDsBesideRowsOfOthers": testKeepsIDsBesideRowsOfOthers,
+            "testRefusesPropertiesThatInsert": testRefusesPropertiesThatInsert,
+        ]
+    }
+
+    private static func testKeepsIDsOfEveryOrder() throws {
+        let count = 600
+        let orders: [(String, (Int) -> Int?)] = [
+            ("from 0", { $0 }), ("from 1", { $0 + 1 }), ("with gaps", { $0 * 3 }), ("falling", { 5_000 - $0 }),
+            ("negative", { $0 - 300 }), ("shuffled", { ($0 * 7_919) % 10_007 }), ("in runs", { $0 + $0 / 10 * 5 }),
+            ("runs that fall", { ($0 % 100) + (6 - $0 / 100) * 1_000 }), ("chosen", { _ in nil }),
+            ("chosen between", { $0 % 3 == 0 ? nil : $0 * 10 }), ("chosen in line", { $0 % 3 == 0 ? nil : $0 + 1 }),
+            ("up to the largest", { .max - 599 + $0 }),
+        ]
+        for (name, id) in orders {
+            let rows = (0..<count).map { Row(id: id($0), title: "Titel \($0)") }
+            var expected: [Row]?
+            for (path, before) in [.bindAndStep, .multiRowValues, .virtualTable].flatMap({ [($0, 0), ($0, 2)] })
+                as [(SQLiteInsertPath, Int)]
+            {
+                let table = try SQLiteTable<Row>(
+                    try SQLiteConnection.inMemory(), "t", options: SQLiteTableOptions(insertPath: path))
+                if before > 0 { try table.insert([Row(id: -1_000), Row(id: -999)]) }
+                try table.insert(rows)
+                let found = try table.select(where: \.title != "", orderedBy: .ascending(\.id))
+                expectEqual(found.count, count, "\(name) by \(path)")
+                if !rows.contains(where: { $0.id == nil }) {
+                    expectTrue(
+                        found == rows.sorted { ($0.id ?? 0) < ($1.id ?? 0) }, "\(name) after \(before) by \(path)")
+                } else if before == 0 {
+                    if let expected { expectTrue(found == expected, "\(name) by \(path)") }
+                    expected = found
+                }
+            }
+        }
+    }
+
+    private static func testKeepsIDsOfEveryKindOfKey() throws {
+        for columns in [
+            "(id INTEGER PRIMARY KEY DESC, title TEXT NOT NULL)",
+            "(id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL)",
+            "(title TEXT NOT NULL, extra, id INTEGER PRIMARY KEY)",
+            "(id INTEGER PRIMARY KEY, title TEXT NOT NULL) STRICT",
+            "(id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE CHECK (id >= 0))",
+        ] {
+            for path in SQLiteInsertPath.allCases {
+                let connection = try SQLiteConnection.inMemory()
+                try connection.execute("CREATE TABLE T \(columns)")
+                let table = try SQLiteTable<Row>(connection, "t", options: SQLiteTableOptions(insertPath: path))
+                let rows = (0..<700).map { Row(id: $0 + ($0 > 300 ? 10 : 0), title: "Titel \($0)") }
+                try table.insert(Array(rows[..<300]))
+                try table.insert(Array(rows[300...]))
+                expectTrue(try table.select(orderedBy: .ascending(\.id)) == rows, "\(columns) by \(path)")
+            }
+        }
+    }
+
+    private static func testShowsIDsToTriggers() throws {
+        for kind in ["BEFORE", "AFTER"] {
+            for path in SQLiteInsertPath.allCases {
+                let connection = try SQLiteConnection.inMemory()
+                let table = try SQLiteTable<Row>(connection, "t", options: SQLiteTableOptions(insertPath: path))
+                try table.insert((1...300).map { Row(id: $0) })
+                try connection.execute(
+                    """
+                    CREATE TABLE log (id);
+                    CREATE TEMP TRIGGER i \(kind) INSERT ON t BEGIN INSERT INTO log VALUES (NEW.id); END
+                    """)
+                try table.insert((301...600).map { Row(id: $0) })
+                expectEqual(try connection.value("SELECT count(*) || ' ' || min(id) FROM log"), "300 301", "\(kind)")
+            }
+        }
+    }
+
+    private static func testKeepsIDsBesideRowsOfOthers() throws {
+        // Between the batches of one writer, rows are put behind the largest id, and a trigger is made.
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, title); CREATE TABLE log (id)")
+        var writer = try SQLiteTableWriter(connection, table: "t", options: SQLiteTableOptions(batchRowCount: 300))
+        try writer.beginArray()
+        for number in 0..<1_200 {
+            try writer.write(any: ["id": number])
+            switch number {
+            case 310: try connection.execute("INSERT INTO t (id) VALUES (5000)")
+            case 610: try connection.execute("DELETE FROM t WHERE id = 5000")
+            case 910:
+                try connection.execute(
+                    "CREATE TRIGGER i BEFORE INSERT ON t BEGIN INSERT INTO log VALUES (NEW.id); END")
+            default: break
+            }
+        }
+        try writer.endArray()
+        try writer.finish()
+        expectEqual(writer.report.path, .virtualTable, "way")
+        expectEqual(
+            try connection.value("SELECT count(*) || ' ' || min(id) || ' ' || max(id) || ' ' || sum(id) FROM t"),
+            "1200 0 1199 719400", "ids")
+        expectEqual(try connection.value("SELECT count(*) || ' ' || min(id) FROM log"), "300 900", "ids of the trigger")
+    }
+
+    private static func testRefusesPropertiesThatInsert() throws {
+        for path in SQLiteInsertPath.allCases {
+            let connection = try SQLiteConnection.inMemory()
+            let table = try SQLiteTable<Changing>(connection, "t", options: SQLiteTableOptions(insertPath: path))
+            let rows = (0..<600).map { number in
+                let row = Changing()
+                (row.id, row.connection, row.sql) = (number, connection, "SELECT 1")
+                return row
+            }
+            try table.insert(rows)
+            expectEqual(
+                try connection.value("SELECT count(*) || ' ' || sum(id) || ' ' || max(title) FROM t"), "600 179700 0",
+                "rows of which one is read while they are inserted, by \(path)")
+            try table.deleteAll()
+            rows[400].sql = "INSERT INTO t (id, title) VALUES (2000, '')"
+            let error = expectThrows(SQLiteError.self, "\(path)") { try table.insert(rows) }
+            expectEqual(
+                error?.streamError?.description,
+                "$[400].title: expected a property that changes nothing in the database, while its row is inserted",
+                "message by \(path)")
+            expectEqual(try table.count(), 0, "rows by \(path)")
+        }
+    }
+}
+#endif

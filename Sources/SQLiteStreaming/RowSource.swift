@@ -1,0 +1,274 @@
+// Where rows on their way into a table lie, and how their cells are read from there: by the virtual table, or to be bound
+// to the parameters of a statement. What is not read by a load is left to `RowReader`.
+
+import CSystemSQLite
+import PlistBuilding
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// How the values of a column lie in memory.
+@unsafe
+struct SourceColumn {
+    let storage: MemberColumn.Storage
+    let offset: Int
+}
+
+/// Where the rows that are inserted come from.
+@unsafe
+struct RowSource {
+    enum Kind: UInt8 { case none, buffer, values, objects }
+
+    var kind = Kind.none
+    /// Whether strings are read by `StringBytes`.
+    private(set) var knowsStrings = StringBytes.isLayoutKnown
+    var rowCount = 0
+    /// The row that is being read.
+    var row = 0
+    /// The number of cells of a buffered row.
+    var columnCount = 0
+    /// Which ids are left to SQLite.
+    var rowIDs = RowIDSequence()
+    /// The cells of a `RowBuffer` and its bytes.
+    private var cells: UnsafePointer<BufferedCell>?
+    private var bytes: UnsafeRawPointer?
+    /// The first value of an array, and what is known of its columns.
+    private var values: UnsafeRawPointer?
+    private var stride = 0
+    private var columns: UnsafePointer<SourceColumn>?
+
+    /// No rows.
+    init() {}
+
+    /// The rows of a buffer, which must not change meanwhile.
+    init(_ buffer: borrowing RowBuffer) {
+        unsafe kind = .buffer
+        unsafe rowCount = buffer.rowCount
+        unsafe columnCount = buffer.columnCount
+        unsafe cells = UnsafePointer(buffer.cells)
+        unsafe bytes = UnsafeRawPointer(buffer.bytes)
+    }
+
+    /// The values of an array, which must not change meanwhile.
+    ///
+    /// - Parameters:
+    ///   - values: The first of them.
+    ///   - columns: How their columns lie in memory.
+    init(_ values: UnsafeRawPointer, count: Int, columns: UnsafePointer<SourceColumn>, of members: MemberColumns) {
+        unsafe kind = members.isClass ? .objects : .values
+        unsafe rowCount = count
+        unsafe self.values = unsafe values
+        unsafe stride = members.stride
+        unsafe self.columns = unsafe columns
+    }
+}
+
+/// What takes a cell: the result of a virtual table's column, or a parameter of a statement. All return a result code.
+protocol CellTaker {
+    func takeNull() -> Int32
+    func take(integer: Int64) -> Int32
+    func take(real: Double) -> Int32
+    /// Takes text. Unless it is passing it stays where it is until the row is inserted, and need not be copied.
+    func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32
+    func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32
+}
+
+extension RowSource {
+    // PERF: SQLite/insert; no reference is counted here and no variable of an object is read, either of which would cost as
+    // much as the rest of a cell. It is inlined into the virtual table's function and into the loop that binds.
+    /// Gives a cell of the row that is being read to what takes it.
+    ///
+    /// - Returns: What taking it returned; `SQLITE_ERROR` when the value cannot be stored, and the reader knows why.
+    @inline(__always)
+    static func give<Taker: CellTaker>(
+        _ column: Int, of source: UnsafeMutablePointer<RowSource>, to taker: Taker, _ reader: Unmanaged<RowReader>
+    ) -> Int32 {
+        // SAFETY: only columns that the rows have are asked for, and rows below the count; the rows stay as they are as long
+        // as the source has them.
+        switch unsafe source.pointee.kind {
+        case .values:
+            guard let values = unsafe source.pointee.values else { return SQLITE_ERROR }
+            let value = unsafe values + source.pointee.row &* source.pointee.stride
+            return unsafe giveMember(column, of: source, value, membersAt: value, to: taker, reader)
+        case .objects:
+            guard let values = unsafe source.pointee.values else { return SQLITE_ERROR }
+            let value = unsafe values + source.pointee.row &* source.pointee.stride
+            return unsafe giveMember(
+                column, of: source, value, membersAt: value.load(as: UnsafeRawPointer.self), to: taker, reader)
+        case .buffer:
+            guard let cells = unsafe source.pointee.cells, let bytes = unsafe source.pointee.bytes else {
+                return SQLITE_ERROR
+            }
+            let cell = unsafe cells + (source.pointee.row &* source.pointee.columnCount &+ column)
+            switch unsafe cell.pointee.kind {
+            case .integer:
+                return unsafe giveInteger(
+                    Int64(truncatingIfNeeded: cell.pointee.payload), column, of: source, to: taker)
+            case .null: return unsafe giveNull(column, of: source, to: taker)
+            case .real, .text, .blob:
+                // SQLite makes an integer of it, which is known to no one here.
+                if unsafe column == source.pointee.rowIDs.column { unsafe source.pointee.rowIDs.stop() }
+                return unsafe taker.take(cell.pointee, bytes, isPassing: false)
+            }
+        case .none:
+            return SQLITE_MISUSE
+        }
+    }
+
+    @inline(__always)  // PERF: see give.
+    private static func giveMember<Taker: CellTaker>(
+        _ column: Int, of source: UnsafeMutablePointer<RowSource>, _ value: UnsafeRawPointer,
+        membersAt members: UnsafeRawPointer, to taker: Taker, _ reader: Unmanaged<RowReader>
+    ) -> Int32 {
+        // SAFETY: see give; the members are those of a value, which has each of them at its offset.
+        guard let columns = unsafe source.pointee.columns else { return SQLITE_ERROR }
+        let place = unsafe members + columns[column].offset
+        switch unsafe columns[column].storage {
+        case .integer:
+            return unsafe giveInteger(place.load(as: Int64.self), column, of: source, to: taker)
+        case .string:
+            return unsafe giveText(place, column, of: source, to: taker, reader)
+        case .bool:
+            return unsafe taker.take(integer: place.load(as: Bool.self) ? 1 : 0)
+        case .real:
+            return unsafe giveReal(place.load(as: Double.self), column, to: taker, reader)
+        case .optionalInteger:
+            guard let integer = unsafe place.load(as: Int64?.self) else {
+                return unsafe giveNull(column, of: source, to: taker)
+            }
+            return unsafe giveInteger(integer, column, of: source, to: taker)
+        case .optionalReal:
+            guard let real = unsafe place.load(as: Double?.self) else { return taker.takeNull() }
+            return unsafe giveReal(real, column, to: taker, reader)
+        case .optionalBool:
+            guard let bool = unsafe place.load(as: Bool?.self) else { return taker.takeNull() }
+            return taker.take(integer: bool ? 1 : 0)
+        case .optionalString:
+            // A string in an optional lies where the optional does.
+            let isNil =
+                unsafe source.pointee.knowsStrings
+                ? StringBytes.isNil(place) : place.assumingMemoryBound(to: String?.self).pointee == nil
+            return unsafe isNil ? taker.takeNull() : giveText(place, column, of: source, to: taker, reader)
+        case .other:
+            if unsafe column == source.pointee.rowIDs.column { unsafe source.pointee.rowIDs.stop() }
+            return unsafe reader._withUnsafeGuaranteedRef { unsafe $0.giveOther(value, column, to: taker) }
+        }
+    }
+
+    @inline(__always)  // PERF: see give.
+    private static func giveInteger<Taker: CellTaker>(
+        _ value: Int64, _ column: Int, of source: UnsafeMutablePointer<RowSource>, to taker: Taker
+    ) -> Int32 {
+        if unsafe column == source.pointee.rowIDs.column, unsafe source.pointee.rowIDs.isChosen(value) {
+            return taker.takeNull()
+        }
+        return taker.take(integer: value)
+    }
+
+    @inline(__always)  // PERF: see give.
+    private static func giveNull<Taker: CellTaker>(
+        _ column: Int, of source: UnsafeMutablePointer<RowSource>, to taker: Taker
+    ) -> Int32 {
+        if unsafe column == source.pointee.rowIDs.column { unsafe source.pointee.rowIDs.choose() }
+        return taker.takeNull()
+    }
+
+    @inline(__always)  // PERF: see give.
+    private static func giveReal<Taker: CellTaker>(
+        _ value: Double, _ column: Int, to taker: Taker, _ reader: Unmanaged<RowReader>
+    ) -> Int32 {
+        guard !value.isNaN else { return unsafe reader._withUnsafeGuaranteedRef { $0.refuseNaN(column) } }
+        return taker.take(real: value)
+    }
+
+    @inline(__always)  // PERF: see give.
+    private static func giveText<Taker: CellTaker>(
+        _ string: UnsafeRawPointer, _ column: Int, of source: UnsafeMutablePointer<RowSource>, to taker: Taker,
+        _ reader: Unmanaged<RowReader>
+    ) -> Int32 {
+        // SAFETY: the bytes of a string stay where they are as long as the caller's array holds it.
+        guard unsafe source.pointee.knowsStrings, let (start, count) = unsafe StringBytes.find(string) else {
+            return unsafe reader._withUnsafeGuaranteedRef {
+                unsafe $0.giveForeign(string.assumingMemoryBound(to: String.self).pointee, column, to: taker)
+            }
+        }
+        guard count <= Int(Int32.max) else { return SQLITE_TOOBIG }
+        if let found = unsafe memchr(start, 0, count) {
+            let offset = unsafe UnsafeRawPointer(found) - start
+            return unsafe reader._withUnsafeGuaranteedRef { $0.refuseNUL(at: offset, column) }
+        }
+        return unsafe taker.take(text: start, byteCount: Int32(truncatingIfNeeded: count), isPassing: false)
+    }
+}
+
+extension CellTaker {
+    /// Takes a buffered cell whose bytes are at an offset from an address.
+    func take(_ cell: BufferedCell, _ bytes: UnsafeRawPointer, isPassing: Bool) -> Int32 {
+        // SAFETY: a cell with bytes has the offset of so many initialized bytes of its buffer.
+        switch unsafe cell.kind {
+        case .null: takeNull()
+        case .integer: unsafe take(integer: Int64(truncatingIfNeeded: cell.payload))
+        case .real: unsafe take(real: Double(bitPattern: UInt64(truncatingIfNeeded: cell.payload)))
+        case .text: unsafe take(text: bytes + cell.payload, byteCount: cell.byteCount, isPassing: isPassing)
+        case .blob: unsafe take(blob: bytes + cell.payload, byteCount: cell.byteCount, isPassing: isPassing)
+        }
+    }
+}
+
+/// A parameter of a statement that takes a cell.
+@unsafe
+struct ParameterTaker: CellTaker {
+    let statement: OpaquePointer
+    /// From 1.
+    let index: Int32
+
+    func takeNull() -> Int32 { unsafe sqlite3_bind_null(statement, index) }
+    func take(integer: Int64) -> Int32 { unsafe sqlite3_bind_int64(statement, index, integer) }
+    func take(real: Double) -> Int32 { unsafe sqlite3_bind_double(statement, index, real) }
+
+    // SAFETY: the statement is stepped or bound anew before what does not pass is gone.
+    func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+        unsafe sqlite3_bind_text(
+            statement, index, text.assumingMemoryBound(to: CChar.self), byteCount, isPassing ? csqlite_transient() : nil
+        )
+    }
+
+    func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+        unsafe sqlite3_bind_blob(statement, index, blob, byteCount, isPassing ? csqlite_transient() : nil)
+    }
+}
+
+/// The result of a column of the virtual table, which is null until it takes something else.
+@unsafe
+struct ResultTaker: CellTaker {
+    let context: OpaquePointer
+
+    func takeNull() -> Int32 { SQLITE_OK }
+
+    func take(integer: Int64) -> Int32 {
+        unsafe sqlite3_result_int64(context, integer)
+        return SQLITE_OK
+    }
+
+    func take(real: Double) -> Int32 {
+        unsafe sqlite3_result_double(context, real)
+        return SQLITE_OK
+    }
+
+    // SAFETY: SQLite has stored the row before it asks for the next one, so that what does not pass is not copied.
+    func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+        unsafe sqlite3_result_text(
+            context, text.assumingMemoryBound(to: CChar.self), byteCount, isPassing ? csqlite_transient() : nil)
+        return SQLITE_OK
+    }
+
+    func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+        unsafe sqlite3_result_blob(context, blob, byteCount, isPassing ? csqlite_transient() : nil)
+        return SQLITE_OK
+    }
+}

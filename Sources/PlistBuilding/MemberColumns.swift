@@ -100,6 +100,11 @@ package final class MemberColumns {
         try unsafe layout.members[index].plan.read(message, into: address)
     }
 
+    /// Asks the system for large pages in memory that rows will fill; a wish, which changes no value.
+    package static func useLargePages(_ start: UnsafeMutableRawPointer?, _ byteCount: Int) {
+        unsafe ArrayGrowth.useLargePages(start, byteCount)
+    }
+
     /// Ends the life of a member's value.
     package func deinitialize(_ index: Int, at address: UnsafeMutableRawPointer) {
         unsafe layout.members[index].plan.operations.pointee.deinitialize(address)

@@ -15,6 +15,23 @@ enum RowCell {
     case date(Double)
 }
 
+/// The columns of rows, as the statement that gives them has them.
+struct RowColumns: Equatable {
+    let names: [String]
+    let declaredTypes: [String?]
+
+    init(_ statement: SQLiteStatement) {
+        names = statement.columnNames
+        declaredTypes = names.indices.map { statement.declaredType(at: $0) }
+    }
+
+    /// Columns of which no declared type matters.
+    init(names: [String]) {
+        self.names = names
+        declaredTypes = Array(repeating: nil, count: names.count)
+    }
+}
+
 /// What the loop over rows needs, behind one address.
 @usableFromInline @unsafe
 struct RowState {
@@ -29,6 +46,8 @@ struct RowState {
     }
 
     let handle: OpaquePointer
+    /// The cells of the row, when SQLite hands them over to a function; nil for those of the row that the statement is on.
+    var values: UnsafeMutablePointer<OpaquePointer?>?
     /// The number of the row, from 0; -1 before the first.
     @usableFromInline var row = -1
     /// The number of columns; known from the first row on.
@@ -44,7 +63,7 @@ final class RowCursor {
     // PERF: SQLite/reading; by address, since each access of a variable of a class is checked while the program runs.
     @usableFromInline let state: UnsafeMutablePointer<RowState>
     @usableFromInline let omitsNulls: Bool
-    private let statement: SQLiteStatement
+    let statement: SQLiteStatement
     private let options: SQLiteReadingOptions
     private var mappings: [(mapping: SQLiteReadingOptions.ColumnMapping, isRequired: Bool)] = []
 
@@ -87,16 +106,33 @@ final class RowCursor {
         }
         unsafe state.pointee.row &+= 1
         // Here and not before: the first step compiles the statement again when the schema has changed.
-        if unsafe state.pointee.row == 0 { try makeColumns() }
+        if unsafe state.pointee.row == 0 { try makeColumns(RowColumns(statement)) }
         return true
     }
 
-    private func makeColumns() throws(StreamError) {
-        let keys = try options.keys(for: statement.columnNames)
+    /// Moves to a row of which SQLite hands over the cells.
+    @inline(__always)  // PERF: SQLite/reading; once a row.
+    func take(_ values: UnsafeMutablePointer<OpaquePointer?>) {
+        unsafe state.pointee.values = values
+        unsafe state.pointee.row &+= 1
+    }
+
+    /// A cell of the row as SQLite has it.
+    @inline(__always)  // PERF: SQLite/reading; once a cell.
+    static func value(_ state: UnsafeMutablePointer<RowState>, _ index: Int) -> OpaquePointer? {
+        // SAFETY: the statement is on a row, or SQLite is calling a function with its cells; the loops stay below the number
+        // of columns. A value is used by this thread only, as the whole connection is.
+        if let values = unsafe state.pointee.values { return unsafe values[index] }
+        return unsafe sqlite3_column_value(state.pointee.handle, Int32(truncatingIfNeeded: index))
+    }
+
+    /// Prepares for the columns that all rows have.
+    func makeColumns(_ columns: RowColumns) throws(StreamError) {
+        let keys = try options.keys(for: columns.names)
         unsafe state.pointee.columns.deallocate()
         unsafe state.pointee.columns = .allocate(capacity: keys.count)
         for (index, key) in keys.enumerated() {
-            let (mapping, isRequired) = options.mapping(of: key, declaredType: statement.declaredType(at: index))
+            let (mapping, isRequired) = options.mapping(of: key, declaredType: columns.declaredTypes[index])
             mappings.append((mapping, isRequired))
             let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: key.utf8.count, alignment: 8)
             unsafe copy.copyBytes(from: key.utf8)
@@ -111,9 +147,8 @@ final class RowCursor {
     /// A cell of the row.
     @usableFromInline
     func cell(at index: Int) throws(StreamError) -> RowCell {
-        // SAFETY: the statement is on a row, which is left by `next` only; the loop stays below the number of columns. A
-        // value is used by this thread only, as the whole connection is.
-        let value = unsafe sqlite3_column_value(state.pointee.handle, Int32(truncatingIfNeeded: index))
+        // SAFETY: see value; the row is left by `next` and `take` only.
+        let value = unsafe Self.value(state, index)
         let cell: RowCell
         switch unsafe sqlite3_value_type(value) {
         case SQLITE_INTEGER:
@@ -164,6 +199,33 @@ final class RowCursor {
         guard isRequired else { return unsafe cell }
         let expected = mapping == .boolean ? "0 or 1" : "a date"
         throw StreamError(.typeMismatch, "expected \(expected), found another value", path: path(index))
+    }
+
+    // PERF: SQLite/reading; inlinable, so that it specialises for sinks of other modules.
+    /// Sends the row as a dictionary.
+    @inlinable @inline(__always)
+    func sendRow<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
+        try sink.beginDictionary()
+        for index in unsafe 0..<state.pointee.columnCount {
+            // SAFETY: key and cell are used before the next row is read.
+            let cell = try unsafe cell(at: index)
+            if omitsNulls, case .null = unsafe cell { continue }
+            do throws(StreamError) {
+                try unsafe sink.writeKey(state.pointee.columns[index].key.bytes)
+                switch unsafe cell {
+                case .integer(let value): try sink.writeInteger(value)
+                case .text(let text): try unsafe sink.writeString(text.bytes)
+                case .real(let value): try sink.writeReal(value)
+                case .null: try sink.writeNull()
+                case .blob(let bytes): try unsafe sink.writeData(bytes.bytes)
+                case .bool(let value): try sink.writeBool(value)
+                case .date(let seconds): try sink.writeDate(secondsSince2001: seconds)
+                }
+            } catch {
+                throw error.located(at: path(index))
+            }
+        }
+        try sink.endDictionary()
     }
 
     private func noMemory() -> StreamError { statement.makeError(SQLITE_NOMEM).streamError(.cannotRead) }

@@ -21,27 +21,7 @@ extension SQLiteStatement {
         var isRow = try cursor.next()
         try sink.beginArray()
         while isRow {
-            try sink.beginDictionary()
-            for index in unsafe 0..<cursor.state.pointee.columnCount {
-                // SAFETY: key and cell are used before the next row is read.
-                let cell = try unsafe cursor.cell(at: index)
-                if cursor.omitsNulls, case .null = unsafe cell { continue }
-                do throws(StreamError) {
-                    try unsafe sink.writeKey(cursor.state.pointee.columns[index].key.bytes)
-                    switch unsafe cell {
-                    case .integer(let value): try sink.writeInteger(value)
-                    case .text(let text): try unsafe sink.writeString(text.bytes)
-                    case .real(let value): try sink.writeReal(value)
-                    case .null: try sink.writeNull()
-                    case .blob(let bytes): try unsafe sink.writeData(bytes.bytes)
-                    case .bool(let value): try sink.writeBool(value)
-                    case .date(let seconds): try sink.writeDate(secondsSince2001: seconds)
-                    }
-                } catch {
-                    throw error.located(at: cursor.path(index))
-                }
-            }
-            try sink.endDictionary()
+            try cursor.sendRow(to: &sink)
             isRow = try cursor.next()
         }
         try sink.endArray()
@@ -55,6 +35,8 @@ extension SQLiteConnection {
     /// var writer = JSONWriter()
     /// try connection.query("SELECT * FROM artists WHERE name LIKE ?", ["A%"], into: &writer)
     /// ```
+    /// The rows of whole tables, a SELECT without WHERE, ORDER BY, LIMIT and aggregates, are taken by a function that SQLite calls
+    /// for each row, which is faster than stepping; all else about them is the same.
     /// - Throws: What ``SQLiteStatement/send(to:options:)`` throws; errors of SQL and parameters as `cannotRead` with the
     ///   ``SQLiteError`` as their cause, before anything is sent.
     @inlinable
@@ -62,7 +44,9 @@ extension SQLiteConnection {
         _ sql: String, _ parameters: SQLiteParameters = .none, options: SQLiteReadingOptions = SQLiteReadingOptions(),
         into sink: inout Sink
     ) throws(StreamError) {
-        try statementToSend(sql, parameters).send(to: &sink, options: options)
+        let statement = try statementToSend(sql, parameters)
+        if let scan = RowScan(statement, parameters, options), try scan.send(to: &sink) { return }
+        try statement.send(to: &sink, options: options)
     }
 
     /// Runs a statement and returns its rows as values of a type.
@@ -78,7 +62,8 @@ extension SQLiteConnection {
     ) throws(SQLiteError) -> [Row] {
         let statement: SQLiteStatement
         do throws(StreamError) { statement = try statementToSend(sql, parameters) } catch { throw SQLiteError(error) }
-        return try statement.values(as: type, options: options, builderOptions: builderOptions)
+        return try statement.values(
+            as: type, scan: RowScan(statement, parameters, options), options: options, builderOptions: builderOptions)
     }
 
     @usableFromInline

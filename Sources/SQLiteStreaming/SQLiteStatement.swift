@@ -120,7 +120,7 @@ public final class SQLiteStatement {
     }
 
     /// The SQL in errors: without bound values, unless the connection's options want them.
-    private var shownSQL: String {
+    var shownSQL: String {
         guard connection.options.showsBoundValues, let text = unsafe sqlite3_expanded_sql(handle) else { return sql }
         defer { unsafe sqlite3_free(text) }
         return unsafe String(cString: text)

@@ -6,18 +6,34 @@ import PlistStreaming
 extension SQLiteTable {
     // MARK: Rows out
 
+    // PERF: SQLite/reading; inlinable, so that structures are moved into their array without a look at their metadata.
     /// Returns the rows for which a condition holds, all without one.
     ///
     /// ```swift
     /// let adults = try people.select(where: \.age > 17 && \.name != nil, orderedBy: .ascending(\.name), limit: 10)
     /// ```
     /// - Throws: What SQLite throws; for a row that is no value of the type, its error as `streamError`.
+    @inlinable
     public func select(
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>..., limit: Int? = nil,
         offset: Int = 0
     ) throws(SQLiteError) -> [Row] {
-        try selection(condition, orders, limit, offset).values(
-            as: Row.self, options: readingOptions, builderOptions: BuilderOptions(keyMapping: options.keyMapping))
+        let scan = try orders.isEmpty && limit == nil && offset == 0 ? self.scan(condition) : nil
+        return try rows(scan) { () throws(SQLiteError) in try selection(condition, orders, limit, offset) }
+    }
+
+    /// Reads rows by a scan, or by stepping a statement.
+    @inlinable
+    func rows(_ scan: RowScan?, _ statement: () throws(SQLiteError) -> SQLiteStatement) throws(SQLiteError) -> [Row] {
+        let builderOptions = BuilderOptions(keyMapping: keyMapping)
+        if let scan {
+            do throws(StreamError) {
+                if let rows = try scan.values(as: Row.self, builderOptions) { return rows }
+            } catch {
+                throw SQLiteError(error)
+            }
+        }
+        return try statement().values(as: Row.self, options: readingOptions, builderOptions: builderOptions)
     }
 
     /// Returns the first row for which a condition holds; nil when there is none.
@@ -29,21 +45,40 @@ extension SQLiteTable {
         ).first
     }
 
+    // PERF: SQLite/reading; inlinable, so that the loop specialises for sinks of other modules.
     /// Sends the rows for which a condition holds to a sink, as an array of dictionaries.
+    @inlinable
     public func send<Sink: PlistSink & ~Copyable>(
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>..., limit: Int? = nil,
         offset: Int = 0, to sink: inout Sink
     ) throws(StreamError) {
-        let statement: SQLiteStatement
+        let (scan, statement): (RowScan?, SQLiteStatement)
         do throws(SQLiteError) {
+            scan = try orders.isEmpty && limit == nil && offset == 0 ? self.scan(condition) : nil
             statement = try selection(condition, orders, limit, offset)
         } catch {
             throw error.streamError(.cannotRead)
         }
+        if let scan, try scan.send(to: &sink) { return }
         try statement.send(to: &sink, options: readingOptions)
     }
 
-    private func selection(
+    /// The key mapping of the options, for code that is inlined elsewhere.
+    @usableFromInline var keyMapping: KeyMapping { options.keyMapping }
+
+    /// Prepares to read the rows for which a condition holds, in the order in which SQLite finds them, without stepping.
+    @usableFromInline
+    func scan(_ condition: SQLiteCondition<Row>?) throws(SQLiteError) -> RowScan? {
+        var source = SQLiteClause(members, options.dateFormat)
+        source.append(" FROM \(try SQLiteName.quoted(name))")
+        try source.appendWhere(condition)
+        return RowScan(
+            connection, columnNames, source.sql, SQLiteParameters(source.values), readingOptions
+        ) { () throws(SQLiteError) in try selection(condition, [], nil, 0) }
+    }
+
+    @usableFromInline
+    func selection(
         _ condition: SQLiteCondition<Row>?, _ orders: [SQLiteOrder<Row>], _ limit: Int?, _ offset: Int
     ) throws(SQLiteError) -> SQLiteStatement {
         precondition(limit ?? 0 >= 0 && offset >= 0, "limit and offset are not negative")
@@ -65,7 +100,7 @@ extension SQLiteTable {
     }
 
     /// How cells become messages: as the members want them.
-    var readingOptions: SQLiteReadingOptions {
+    @usableFromInline var readingOptions: SQLiteReadingOptions {
         var mappings: [String: SQLiteReadingOptions.ColumnMapping] = [:]
         for column in members.columns {
             switch column.kind {

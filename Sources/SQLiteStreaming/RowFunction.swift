@@ -1,0 +1,106 @@
+// Rows out from inside of SQLite: an aggregate function gets the cells of each row, so that a row costs no return from
+// `sqlite3_step` and no call for each of its cells.
+
+import CSystemSQLite
+import PlistStreaming
+
+/// An SQL function of a connection that hands its arguments over as the cells of a row.
+@safe
+final class RowFunction {
+    /// What takes the rows now; nil while nothing is read by the function.
+    typealias Taker = Unmanaged<RowTaker>?
+
+    /// A name that no other function has.
+    let name: String
+    // SAFETY: freed by SQLite with the function, which the connection outlives.
+    private let taker: UnsafeMutablePointer<Taker>
+
+    init(_ connection: SQLiteConnection) throws(SQLiteError) {
+        name = "stream_row_" + String(UInt64.random(in: .min ... .max), radix: 16)
+        let taker = UnsafeMutablePointer<Taker>.allocate(capacity: 1)
+        unsafe taker.initialize(to: nil)
+        unsafe self.taker = unsafe taker
+        // SAFETY: SQLite passes the address to the closures until it destroys the function, when the last one frees it; it
+        // does so as well when creating fails.
+        try unsafe connection.check(
+            sqlite3_create_function_v2(
+                connection.requireHandle(), name, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, taker, nil, Self.step, { _ in },
+                { unsafe $0?.assumingMemoryBound(to: Taker.self).deallocate() }))
+    }
+
+    // SAFETY: the user data is the address above; the taker lives while `run` steps the statement.
+    private static let step: @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void = {
+        context, count, values in
+        guard let place = unsafe sqlite3_user_data(context)?.assumingMemoryBound(to: Taker.self),
+            let taker = unsafe place.pointee, let values = unsafe values
+        else { return unsafe sqlite3_result_error(context, "the function is for queries of this library", -1) }
+        // What takes the row may run other statements, of which none is to call this function for it.
+        unsafe place.pointee = nil
+        let isTaken = unsafe taker._withUnsafeGuaranteedRef { taker in unsafe taker.take(values, count) }
+        unsafe place.pointee = unsafe taker
+        if !isTaken { unsafe sqlite3_result_error(context, "the rows are not wanted", -1) }
+    }
+
+    /// Steps a statement that calls the function with all its rows; returns SQLite's result code.
+    func run(_ statement: SQLiteStatement, _ taker: RowTaker) -> Int32 {
+        withExtendedLifetime(taker) {
+            let outer = unsafe self.taker.pointee
+            unsafe self.taker.pointee = unsafe Unmanaged.passUnretained(taker)
+            let code = unsafe sqlite3_step(statement.handle)
+            // The memory is there still: a connection is not closed while it has a statement.
+            unsafe self.taker.pointee = unsafe outer
+            return code
+        }
+    }
+}
+
+/// Takes the rows of one query.
+@safe
+final class RowTaker {
+    private let cursor: RowCursor
+    private let columnCount: Int32
+    /// Whether the columns are still those that the query was prepared for; asked with the first row.
+    private let isCurrent: () -> Bool
+    /// What stores the rows; nil where the body sends them.
+    private let filler: Unmanaged<RowFiller>?
+    private let body: () throws(StreamError) -> Void
+    /// What the body threw.
+    private(set) var error: StreamError?
+    /// Whether the columns have changed, so that no row was taken.
+    private(set) var isOutdated = false
+
+    init(
+        _ cursor: RowCursor, columnCount: Int, isCurrent: @escaping () -> Bool, filler: RowFiller?,
+        _ body: @escaping () throws(StreamError) -> Void
+    ) {
+        self.cursor = cursor
+        self.columnCount = Int32(clamping: columnCount)
+        self.isCurrent = isCurrent
+        // SAFETY: used while the query runs, for all of which the caller holds it.
+        unsafe self.filler = filler.map { unsafe Unmanaged.passUnretained($0) }
+        self.body = body
+    }
+
+    /// Takes a row; returns whether there may be more.
+    @inline(__always)  // PERF: SQLite/reading; once a row.
+    func take(_ values: UnsafeMutablePointer<OpaquePointer?>, _ count: Int32) -> Bool {
+        if unsafe cursor.state.pointee.row < 0 && !isCurrent() {
+            isOutdated = true
+            return false
+        }
+        guard count == columnCount else { return false }
+        unsafe cursor.take(values)
+        do throws(StreamError) {
+            // PERF: SQLite/reading; a closure costs 100 instructions of a row.
+            if let filler = unsafe filler {
+                if let error = unsafe filler._withUnsafeGuaranteedRef({ $0.appendOrError() }) { throw error }
+            } else {
+                try body()
+            }
+            return true
+        } catch {
+            self.error = error
+            return false
+        }
+    }
+}

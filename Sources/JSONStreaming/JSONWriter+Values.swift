@@ -23,21 +23,17 @@ extension JSONWriter {
 
     /// Writes an integer.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try beginValue(reserving: 32)
-        var offset = output.count
-        if value < 0 {
-            output.store(UInt8(ascii: "-"), at: offset)
-            offset &+= 1
-        }
-        output.advance(to: IntegerText.store(value.magnitude, in: &output, at: offset))
+        try beginValue(reserving: IntegerText.room)
+        // SAFETY: room for it was reserved.
+        output.advance(by: unsafe IntegerText.store(value, at: output.end))
         if nesting.depth == 0 { try endRoot() }
     }
 
     /// Writes an unsigned integer.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try beginValue(reserving: 32)
-        let offset = output.count
-        output.advance(to: IntegerText.store(value, in: &output, at: offset))
+        try beginValue(reserving: IntegerText.room)
+        // SAFETY: room for it was reserved.
+        output.advance(by: unsafe IntegerText.store(value, at: output.end))
         if nesting.depth == 0 { try endRoot() }
     }
 
@@ -124,27 +120,39 @@ extension JSONWriter {
 
 /// Whole numbers as decimal digits.
 enum IntegerText {
+    /// The number of bytes for which `store` needs room.
+    static let room = 32
+
     // PERF: eight digits a step by multiplications in one word, against a division a digit.
-    /// Stores the digits of a number and returns the offset after them; 32 bytes must be reserved, nothing is counted.
-    @inline(__always)
-    static func store(_ value: UInt64, in output: inout ByteOutput, at offset: Int) -> Int {
-        if value < 100_000_000 { return storeLeading(value, in: &output, at: offset) }
-        return storeLong(value, in: &output, at: offset)
+    /// Stores the digits of a number at an address with `room` bytes, and returns their count.
+    @unsafe @inline(__always)
+    static func store(_ value: UInt64, at address: UnsafeMutableRawPointer) -> Int {
+        if value < 100_000_000 { return unsafe storeLeading(value, at: address) }
+        return unsafe storeLong(value, at: address)
+    }
+
+    /// Stores a sign, if need be, and the digits of a number at an address with `room` bytes, and returns their count.
+    @unsafe @inline(__always)
+    static func store(_ value: Int64, at address: UnsafeMutableRawPointer) -> Int {
+        unsafe address.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)
+        let signCount = value < 0 ? 1 : 0
+        return unsafe signCount &+ store(value.magnitude, at: address + signCount)
     }
 
     @inline(never)
-    private static func storeLong(_ value: UInt64, in output: inout ByteOutput, at start: Int) -> Int {
+    private static func storeLong(_ value: UInt64, at address: UnsafeMutableRawPointer) -> Int {
         let rest = value / 100_000_000
-        var offset: Int
+        var count: Int
+        // SAFETY: at most 8 + 8 + 8 bytes are stored.
         if rest < 100_000_000 {
-            offset = storeLeading(rest, in: &output, at: start)
+            count = unsafe storeLeading(rest, at: address)
         } else {
-            offset = storeLeading(rest / 100_000_000, in: &output, at: start)
-            output.store(word: eightDigits(rest % 100_000_000), at: offset)
-            offset &+= 8
+            count = unsafe storeLeading(rest / 100_000_000, at: address)
+            unsafe (address + count).storeBytes(of: eightDigits(rest % 100_000_000).littleEndian, as: UInt64.self)
+            count &+= 8
         }
-        output.store(word: eightDigits(value % 100_000_000), at: offset)
-        return offset &+ 8
+        unsafe (address + count).storeBytes(of: eightDigits(value % 100_000_000).littleEndian, as: UInt64.self)
+        return count &+ 8
     }
 
     // PERF: JSONWriter/reals; 26 instructions for sixteen digits, against 34 for eight with whole words.
@@ -182,7 +190,7 @@ enum IntegerText {
 
     /// Stores a number below 10^8 without leading zeros.
     @inline(__always)
-    private static func storeLeading(_ value: UInt64, in output: inout ByteOutput, at offset: Int) -> Int {
+    private static func storeLeading(_ value: UInt64, at address: UnsafeMutableRawPointer) -> Int {
         // The count comes from comparisons and not from the digits, so that the next store need not wait for them.
         var count = 1
         if value >= 10 { count &+= 1 }
@@ -192,8 +200,10 @@ enum IntegerText {
         if value >= 100_000 { count &+= 1 }
         if value >= 1_000_000 { count &+= 1 }
         if value >= 10_000_000 { count &+= 1 }
-        output.store(word: eightDigits(value) &>> UInt64((8 &- count) &* 8), at: offset)
-        return offset &+ count
+        let digits = eightDigits(value) &>> UInt64((8 &- count) &* 8)
+        // SAFETY: the callers have room for eight bytes.
+        unsafe address.storeBytes(of: digits.littleEndian, as: UInt64.self)
+        return count
     }
 }
 

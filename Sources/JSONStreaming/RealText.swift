@@ -8,75 +8,113 @@ enum RealText {
     ///
     /// From 10^-5 to 10^17 it is written in full, beyond with an exponent: `0.00001`, `100.0`, `1.5e-6`, `1e17`.
     static func write(_ value: Double, to output: inout ByteOutput) throws(StreamError) {
-        try output.reserve(64)
-        var offset = output.count
-        if value.sign == .minus {
-            output.store(UInt8(ascii: "-"), at: offset)
-            offset &+= 1
-        }
-        guard value != 0 else {
-            output.store(word: 0x30_2E30, at: offset)
-            output.advance(to: offset &+ 3)
-            return
-        }
-        let decimal = ShortestDecimal(value.magnitude)
-        let digitCount = ShortestDecimal.digitCount(of: decimal.digits)
-        // The exponent of the first digit.
-        let leading = digitCount &+ decimal.exponent &- 1
-        if decimal.exponent >= 0 && leading < 17 {
-            offset = storeWhole(decimal, in: &output, at: offset)
-        } else if leading >= 0 && leading < 17 {
-            offset = storeMixed(decimal.digits, fractionCount: 0 &- decimal.exponent, in: &output, at: offset)
-        } else if leading < 0 && leading >= -5 {
-            output.store(word: 0x30_3030_3030_2E30, at: offset)
-            offset = IntegerText.store(decimal.digits, in: &output, at: offset &+ 1 &- leading)
-        } else {
-            offset = storeMixed(decimal.digits, fractionCount: digitCount &- 1, in: &output, at: offset)
-            offset = storeExponent(leading, in: &output, at: offset)
-        }
-        output.advance(to: offset)
+        try output.reserve(room)
+        // SAFETY: there is room for what the function stores.
+        output.advance(by: unsafe store(value, at: output.end))
     }
 
-    /// Stores a whole number and `.0`.
-    private static func storeWhole(_ decimal: ShortestDecimal, in output: inout ByteOutput, at start: Int) -> Int {
-        let offset = IntegerText.store(
-            decimal.digits &* ShortestDecimal.powerOfTen(decimal.exponent), in: &output, at: start)
-        output.store(word: 0x302E, at: offset)
-        return offset &+ 2
+    /// The number of bytes for which `store` needs room.
+    static let room = 48
+
+    // PERF: JSONWriter/reals; sixteen digits are stored at once, whether they are needed or not.
+    /// Stores a finite double at an address with `room` bytes, and returns the number of bytes that count.
+    @unsafe @inline(__always)
+    static func store(_ value: Double, at address: UnsafeMutableRawPointer) -> Int {
+        let bits = value.bitPattern & ~(1 << 63)
+        let signCount = Int(truncatingIfNeeded: value.bitPattern &>> 63)
+        // SAFETY: the pieces below take less than 32 bytes from the first digit on.
+        unsafe address.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)
+        let start = unsafe address + signCount
+        guard bits != 0 else {
+            unsafe start.storeBytes(of: UInt32(0x30_2E30).littleEndian, as: UInt32.self)
+            return signCount &+ 3
+        }
+        let decimal = ShortestDecimal(bits: bits)
+        let upper = decimal.digits / 100_000_000
+        let first = (upper &* 1_441_151_881) &>> 57  // upper / 10^8
+        let digits = IntegerText.sixteenDigits(
+            upper &- first &* 100_000_000, decimal.digits &- upper &* 100_000_000)
+        let count = significantCount(digits)
+        let (character, text) = (first | 0x30, digits | SIMD2(repeating: 0x3030_3030_3030_3030))
+        if decimal.exponent == 0 {
+            unsafe start.storeBytes(of: UInt16(truncatingIfNeeded: 0x2E00 | character).littleEndian, as: UInt16.self)
+            unsafe store(text, at: start + 2)
+            return signCount &+ max(count, 2) &+ 1
+        }
+        return signCount &+ (unsafe storePlaced(character, text, count, decimal.exponent, at: start))
     }
 
-    /// Stores digits with a point before the last ones; without any, the point is left out.
-    private static func storeMixed(
-        _ digits: UInt64, fractionCount: Int, in output: inout ByteOutput, at start: Int
+    /// The number of digits up to the last one that is not zero, the one before these sixteen included.
+    @inline(__always)
+    private static func significantCount(_ digits: SIMD2<UInt64>) -> Int {
+        // PERF: JSONWriter/reals, 12 instead of 25 ns; a count that is guessed by a branch is known at once to the store
+        // after next, where a count that is computed makes all loads wait for the end of the chain that began here.
+        if _fastPath(digits[1] >= 1 << 56) { return 17 }
+        if _fastPath(digits[1] >= 1 << 48) { return 16 }
+        return shortCount(digits)
+    }
+
+    @inline(never)
+    private static func shortCount(_ digits: SIMD2<UInt64>) -> Int {
+        let isShort = digits[1] == 0
+        let word = (isShort ? digits[0] : digits[1]).byteSwapped
+        return (isShort ? 9 : 17) &- word.trailingZeroBitCount &>> 3
+    }
+
+    @inline(__always)
+    private static func store(_ digits: SIMD2<UInt64>, at address: UnsafeMutableRawPointer) {
+        unsafe address.storeBytes(of: digits[0].littleEndian, as: UInt64.self)
+        unsafe address.storeBytes(of: digits[1].littleEndian, toByteOffset: 8, as: UInt64.self)
+    }
+
+    /// Stores digits of which the point is not behind the first, and returns the number of bytes.
+    @inline(never)
+    private static func storePlaced(
+        _ first: UInt64, _ rest: SIMD2<UInt64>, _ count: Int, _ exponent: Int, at start: UnsafeMutableRawPointer
     ) -> Int {
-        guard fractionCount > 0 else { return IntegerText.store(digits, in: &output, at: start) }
-        let (whole, fraction) = digits.quotientAndRemainder(dividingBy: ShortestDecimal.powerOfTen(fractionCount))
-        var offset = IntegerText.store(whole, in: &output, at: start)
-        output.store(UInt8(ascii: "."), at: offset)
-        offset &+= 1
-        // At most sixteen digits follow, zeros at their beginning included.
-        if fractionCount > 8 {
-            let (high, low) = fraction.quotientAndRemainder(dividingBy: 100_000_000)
-            offset = storeLast(fractionCount &- 8, of: high, in: &output, at: offset)
-            return storeLast(8, of: low, in: &output, at: offset)
+        // SAFETY: at most 24 bytes are stored, and 10 more for an exponent.
+        if exponent > 0 && exponent < 17 {
+            unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: first), as: UInt8.self)
+            unsafe store(rest, at: start + 1)
+            unsafe storeFraction(rest, after: exponent, at: start + 1 + exponent)
+            return max(count &+ 1, exponent &+ 3)
         }
-        return storeLast(fractionCount, of: fraction, in: &output, at: offset)
+        if exponent < 0 && exponent >= -5 {
+            unsafe start.storeBytes(of: UInt64(0x30_3030_3030_2E30).littleEndian, as: UInt64.self)
+            let place = unsafe start + (1 &- exponent)
+            unsafe place.storeBytes(of: UInt8(truncatingIfNeeded: first), as: UInt8.self)
+            unsafe store(rest, at: place + 1)
+            return 1 &- exponent &+ count
+        }
+        unsafe start.storeBytes(of: UInt16(truncatingIfNeeded: 0x2E00 | first).littleEndian, as: UInt16.self)
+        unsafe store(rest, at: start + 2)
+        let length = count == 1 ? 1 : count &+ 1
+        return unsafe length &+ storeExponent(exponent, at: start + length)
     }
 
-    /// Stores the last of the eight digits of a number below 10^8.
-    private static func storeLast(_ count: Int, of value: UInt64, in output: inout ByteOutput, at offset: Int) -> Int {
-        output.store(word: IntegerText.eightDigits(value) &>> UInt64((8 &- count) &* 8), at: offset)
-        return offset &+ count
+    /// Stores the point and the digits behind the first so many of sixteen.
+    private static func storeFraction(
+        _ digits: SIMD2<UInt64>, after count: Int, at address: UnsafeMutableRawPointer
+    ) {
+        unsafe address.storeBytes(of: UInt8(ascii: "."), as: UInt8.self)
+        let shift = 8 * count
+        let fraction =
+            count < 8
+            ? SIMD2(digits[0] >> shift | digits[1] << (64 - shift), digits[1] >> shift)
+            // Zeros follow the last digit.
+            : SIMD2(digits[1] >> (shift - 64) | 0x3030_3030_3030_3030 << (128 - shift), 0)
+        unsafe store(fraction, at: address + 1)
     }
 
-    private static func storeExponent(_ exponent: Int, in output: inout ByteOutput, at start: Int) -> Int {
-        output.store(UInt8(ascii: "e"), at: start)
-        var offset = start &+ 1
-        if exponent < 0 {
-            output.store(UInt8(ascii: "-"), at: offset)
-            offset &+= 1
-        }
-        return IntegerText.store(UInt64(exponent.magnitude), in: &output, at: offset)
+    /// Stores `e` and an exponent, and returns the number of bytes.
+    private static func storeExponent(_ exponent: Int, at start: UnsafeMutableRawPointer) -> Int {
+        unsafe start.storeBytes(of: UInt16(0x2D65).littleEndian, as: UInt16.self)
+        let signCount = exponent < 0 ? 2 : 1
+        let value = UInt64(exponent.magnitude)
+        let count = value >= 100 ? 3 : value >= 10 ? 2 : 1
+        let digits = IntegerText.eightDigits(value) &>> UInt64((8 &- count) &* 8)
+        unsafe (start + signCount).storeBytes(of: digits.littleEndian, as: UInt64.self)
+        return signCount &+ count
     }
 }
 
@@ -90,6 +128,7 @@ extension RealText: SelfTesting {
         [
             "testReadsBackAsTheSameReal": testReadsBackAsTheSameReal,
             "testChoosesPlainTextOrExponents": testChoosesPlainTextOrExponents,
+            "testPlacesThePointEverywhere": testPlacesThePointEverywhere,
         ]
     }
 
@@ -107,6 +146,33 @@ extension RealText: SelfTesting {
             try write(value, to: &output)
             expectEqual(output.withBytes { String(validating: $0) }, expected, "\(value)")
         }
+    }
+
+    private static func testPlacesThePointEverywhere() throws {
+        for count in 1...15 {
+            for exponent in -8...19 {
+                let digits = String("123456789123456".prefix(count))
+                let expected = plainText(digits, exponent)
+                let value = try requireNotNil(Double("\(digits)e\(exponent - count + 1)"), "a double")
+                for (value, expected) in [(value, expected), (-value, "-" + expected)] {
+                    var output = ByteOutput()
+                    try write(value, to: &output)
+                    expectEqual(output.withBytes { String(validating: $0) }, expected, "\(count) digits")
+                }
+            }
+        }
+    }
+
+    /// The text of digits, of which the first has an exponent, by cutting and joining strings.
+    private static func plainText(_ digits: String, _ exponent: Int) -> String {
+        func zeros(_ count: Int) -> String { String(repeating: "0", count: max(count, 0)) }
+        if exponent < -5 || exponent > 16 {
+            let fraction = digits.dropFirst()
+            return "\(digits.prefix(1))\(fraction.isEmpty ? "" : ".")\(fraction)e\(exponent)"
+        }
+        let padded = zeros(-exponent) + digits + zeros(exponent + 2 - digits.count)
+        let whole = max(exponent, 0) + 1
+        return "\(padded.prefix(whole)).\(padded.dropFirst(whole))"
     }
 
     private static func testReadsBackAsTheSameReal() throws {

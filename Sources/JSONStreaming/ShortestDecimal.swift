@@ -4,33 +4,90 @@
 ///
 /// SPEC: R. Giulietti, "The Schubfach way to render doubles" (2021); the powers of ten come from `PowersOfFive`.
 struct ShortestDecimal {
-    /// The digits as a number, without zeros at the end.
+    /// The digits as a number of exactly seventeen, with zeros at the end where fewer are enough.
     let digits: UInt64
-    /// The power of ten to multiply it with.
+    /// The exponent of the first digit.
     let exponent: Int
 
-    /// Finds the number for a finite double above zero.
-    init(_ value: Double) {
-        let bits = value.bitPattern
+    // PERF: JSONWriter/reals; two multiplications of the significand decide nearly every double, without a branch on what
+    // they give. What lies too near to a tie for that, powers of two and subnormal numbers are searched for exactly.
+    /// Finds the number for the bits of a finite double above zero.
+    @inline(__always)
+    init(bits: UInt64) {
         let fraction = bits & (1 << 52 - 1)
-        let biased = Int(bits &>> 52) & 0x7FF
+        let biased = Int(truncatingIfNeeded: bits &>> 52)
+        guard fraction != 0, biased != 0 else {
+            self = Self.searched(bits)
+            return
+        }
+        let power = biased &- 1075
+        let (scale, shift) = Self.scale(of: power, isLowerHalfNear: false)
+        let tenth = PowersOfFive.table.power(0 &- scale)
+        // The double divided by 10^scale, with 64 bits behind the point, of which the last is one too small at most.
+        let factor = (fraction | 1 << 52) &<< shift
+        let product = tenth.high.multipliedFullWidth(by: factor)
+        let low = tenth.low.multipliedFullWidth(by: factor).high
+        let (behind, carry) = product.low.addingReportingOverflow(low)
+        let whole = product.high &+ (carry ? 1 : 0)
+        // What rounds to the double lies within half a unit of its last place around it, which is 0.5 to 5 here: if there
+        // is a multiple of ten in it, it is the shortest number, and if not, the nearest whole number is.
+        let half = tenth.high &>> (5 &- shift)
+        let tens = whole / 10
+        // The distances from the multiples of ten around the number, with 60 bits behind the point.
+        let above = (whole &- tens &* 10) &<< 60 | behind &>> 4
+        let below = 10 << 60 &- above
+        // Each of these is less than three units of its last bit away from the truth.
+        if Self.isNear(above, half) || Self.isNear(below, half) || Self.isNear(behind, 1 << 63) {
+            self = Self.searched(bits)
+            return
+        }
+        var found = whole &+ behind &>> 63
+        if above < half { found = tens &* 10 }
+        if below < half { found = tens &* 10 &+ 10 }
+        // A normal number has 16 or 17 digits at this scale.
+        let isShorter = found < 10_000_000_000_000_000
+        digits = isShorter ? found &* 10 : found
+        exponent = scale &+ (isShorter ? 15 : 16)
+    }
+
+    /// Whether two numbers are so near that which is greater was not decided.
+    @inline(__always)
+    private static func isNear(_ first: UInt64, _ second: UInt64) -> Bool { first &- second &+ 8 <= 16 }
+
+    /// The exponent of ten that brings a double to the size at which it is searched for, and the shift of its significand.
+    @inline(__always)
+    private static func scale(of power: Int, isLowerHalfNear: Bool) -> (scale: Int, shift: UInt64) {
+        // floor(log10(2^power)), or of three quarters of it where the next double below is nearer.
+        let scale = (power &* 1_262_611 &- (isLowerHalfNear ? 524_031 : 0)) &>> 22
+        // floor(log2(10^-scale)) is in the shift that brings the product to its place, which is one to four.
+        return (scale, UInt64(truncatingIfNeeded: power &+ ((0 &- scale) &* 1_741_647) &>> 19 &+ 1))
+    }
+
+    /// The number for the bits of any finite double above zero, by exact comparisons.
+    @inline(never)
+    static func searched(_ bits: UInt64) -> ShortestDecimal {
+        let fraction = bits & (1 << 52 - 1)
+        let biased = Int(truncatingIfNeeded: bits &>> 52)
         let significand = biased == 0 ? fraction : fraction | 1 << 52
         let power = biased == 0 ? -1074 : biased &- 1075
         // Whole numbers that a double holds exactly are their own shortest form, but for zeros at the end.
         if power <= 0 && power > -53 && significand & (1 &<< UInt64(0 &- power) &- 1) == 0 {
-            (digits, exponent) = Self.withoutTrailingZeros(significand &>> UInt64(0 &- power), 0)
-            return
+            return ShortestDecimal(significand &>> UInt64(0 &- power), 0)
         }
-        let (found, scale) = Self.search(significand, power, isLowerHalfNear: fraction == 0 && biased > 1)
-        (digits, exponent) = Self.withoutTrailingZeros(found, scale)
+        let (found, scale) = search(significand, power, isLowerHalfNear: fraction == 0 && biased > 1)
+        return ShortestDecimal(found, scale)
+    }
+
+    /// Brings a number above zero and below 10^17, and its exponent, to seventeen digits.
+    private init(_ number: UInt64, _ scale: Int) {
+        let count = Self.digitCount(of: number)
+        digits = number &* Self.powerOfTen(17 &- count)
+        exponent = scale &+ count &- 1
     }
 
     /// Schubfach's search: the interval that rounds to the double, scaled so that it holds one to twenty integers.
     private static func search(_ significand: UInt64, _ power: Int, isLowerHalfNear: Bool) -> (UInt64, Int) {
-        // floor(log10(2^power)), or of three quarters of it where the next double below is nearer.
-        let scale = (power &* 1_262_611 &- (isLowerHalfNear ? 524_031 : 0)) &>> 22
-        // floor(log2(10^-scale)) is in the shift that brings the product to its place.
-        let shift = UInt64(truncatingIfNeeded: power &+ ((0 &- scale) &* 1_741_647) &>> 19 &+ 1)
+        let (scale, shift) = scale(of: power, isLowerHalfNear: isLowerHalfNear)
         let tenth = roundedUpPower(0 &- scale)
         let four = 4 &* significand
         let value = roundedToOdd(tenth, four &<< shift)
@@ -73,19 +130,6 @@ struct ShortestDecimal {
         return high | (middle > 1 ? 1 : 0)
     }
 
-    private static func withoutTrailingZeros(_ digits: UInt64, _ exponent: Int) -> (UInt64, Int) {
-        var (digits, exponent) = (digits, exponent)
-        if digits % 100_000_000 == 0 {
-            digits /= 100_000_000
-            exponent &+= 8
-        }
-        while digits % 10 == 0 {
-            digits /= 10
-            exponent &+= 1
-        }
-        return (digits, exponent)
-    }
-
     /// The number of decimal digits of a number above zero and below 10^18.
     static func digitCount(of value: UInt64) -> Int {
         let estimate = ((64 &- value.leadingZeroBitCount) &* 1233) &>> 12
@@ -107,6 +151,7 @@ extension ShortestDecimal: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
+            "testAgreesWithTheExactSearch": testAgreesWithTheExactSearch,
             "testFindsKnownDecimals": testFindsKnownDecimals,
             "testCountsDigits": testCountsDigits,
         ]
@@ -120,13 +165,38 @@ extension ShortestDecimal: SelfTesting {
             let fraction = index % 5 == 0 ? 0 : index % 5 == 1 ? 1 << 52 - 1 : state >> 12
             let value = Double(bitPattern: UInt64(index % 2047) << 52 | fraction)
             guard value > 0 else { continue }
-            let decimal = ShortestDecimal(value)
-            let readBack = Double("\(decimal.digits)e\(decimal.exponent)")
+            let decimal = ShortestDecimal(bits: value.bitPattern)
+            let text = String(decimal.digits)
+            if text.count != 17 { expectEqual(text.count, 17, "the digits of \(value)") }
+            let readBack = Double("\(text)e\(decimal.exponent - 16)")
             if readBack != value { expectEqual(readBack, value, "\(decimal)") }
-            let digits = value.description.prefix { $0 != "e" }.filter(\.isNumber).drop { $0 == "0" }
-            let shortest = digits.reversed().drop { $0 == "0" }.count
-            if digitCount(of: decimal.digits) != shortest {
-                expectEqual(digitCount(of: decimal.digits), shortest, "the digits of \(value)")
+            let expected = value.description.prefix { $0 != "e" }.filter(\.isNumber).drop { $0 == "0" }
+            let (digits, expectedDigits) = (withoutZeros(text), withoutZeros(String(expected)))
+            if digits != expectedDigits { expectEqual(digits, expectedDigits, "the digits of \(value)") }
+        }
+    }
+
+    private static func withoutZeros(_ text: String) -> String {
+        String(text.reversed().drop { $0 == "0" }.reversed())
+    }
+
+    private static func testAgreesWithTheExactSearch() {
+        // Doubles that are exactly between two decimal numbers, or nearly; and what people write.
+        var values: [Double] = []
+        for exponent in 0..<64 {
+            for offset in 0..<8 { values.append(Double(UInt64(1) << UInt64(exponent)) + Double(offset) / 8) }
+        }
+        for power in [1e-300, 1e-22, 1e-5, 1e-2, 0.5, 1, 3, 1e5, 1e15, 1e16, 1e17, 1e22, 1e23, 1e300] {
+            for factor in 1...200 {
+                for value in [Double(factor) * power, Double(factor) / power] {
+                    values += [value, value.nextUp, value.nextDown]
+                }
+            }
+        }
+        for value in values {
+            let (fast, exact) = (ShortestDecimal(bits: value.bitPattern), searched(value.bitPattern))
+            if fast.digits != exact.digits || fast.exponent != exact.exponent {
+                fail("\(value): \(fast), not \(exact)")
             }
         }
     }
@@ -134,14 +204,14 @@ extension ShortestDecimal: SelfTesting {
     private static func testFindsKnownDecimals() {
         let rows: [(Double, UInt64, Int)] = [
             (1, 1, 0), (10, 1, 1), (0.1, 1, -1), (0.3, 3, -1), (1e23, 1, 23),
-            (9_007_199_254_740_991, 9_007_199_254_740_991, 0),
-            (2.2250738585072014e-308, 22_250_738_585_072_014, -324), (.leastNonzeroMagnitude, 5, -324), (1e22, 1, 22),
-            (.greatestFiniteMagnitude, 17_976_931_348_623_157, 292), (0x1p-1, 5, -1),
-            (9.5367431640625e-07, 95_367_431_640_625, -20),
+            (9_007_199_254_740_991, 9_007_199_254_740_991, 15),
+            (2.2250738585072014e-308, 22_250_738_585_072_014, -308), (.leastNonzeroMagnitude, 5, -324), (1e22, 1, 22),
+            (.greatestFiniteMagnitude, 17_976_931_348_623_157, 308), (0x1p-1, 5, -1),
+            (9.5367431640625e-07, 95_367_431_640_625, -7),
         ]
         for (value, digits, exponent) in rows {
-            let decimal = ShortestDecimal(value)
-            expectEqual(decimal.digits, digits, "the digits of \(value)")
+            let decimal = ShortestDecimal(bits: value.bitPattern)
+            expectEqual(withoutZeros(String(decimal.digits)), "\(digits)", "the digits of \(value)")
             expectEqual(decimal.exponent, exponent, "the exponent of \(value)")
         }
     }

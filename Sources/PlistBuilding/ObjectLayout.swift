@@ -28,6 +28,8 @@ final class ObjectLayout {
     let members: UnsafeMutableBufferPointer<BoundMember>
     /// The members as readers of text store them.
     let records: RecordMembers
+    /// The members as writers of text have them.
+    let written: WrittenMembers
     /// The declared members, for those without an offset.
     let declared: [StreamMember]?
     /// One bit for each of the first 64 members.
@@ -76,6 +78,7 @@ final class ObjectLayout {
                 let isUnknown = !knowsStrings && (fast == .string || fast == .optionalString)
                 return (name: names[index], kind: isUnknown ? .none : fast, offset: max(offsets[index], 0))
             })
+        unsafe written = WrittenMembers(plans.indices.map { (names[$0], plans[$0], offsets[$0]) })
         allMembers = plans.count >= 64 ? .max : 1 << UInt64(plans.count) - 1
         requiredMembers = required
         var nonOptional: UInt64 = 0
@@ -108,6 +111,7 @@ final class ObjectLayout {
         for index in unsafe members.indices { unsafe members[index].name.deallocate() }
         unsafe members.deallocate()
         unsafe records.deallocate()
+        unsafe written.deallocate()
     }
 
     /// The start of the members: the structure itself, or the memory of the object that a reference leads to.

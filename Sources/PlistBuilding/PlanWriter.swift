@@ -299,6 +299,7 @@ struct PlanWriter {
         var thrown: StreamError?
         unsafe withUnsafePointer(to: value) { address in
             do throws(StreamError) {
+                if depth == 0, try unsafe offer(UnsafeRawPointer(address), plan, to: &sink) { return }
                 try unsafe write(UnsafeRawPointer(address), plan, to: &sink, depth: depth)
             } catch {
                 thrown = error

@@ -72,9 +72,11 @@ public final class StreamPlan {
     /// What the type is called in an error, such as `an integer`.
     let expectation: String
     /// Set once, right after making: a type may contain arrays of itself.
-    var shape: Shape
+    var shape: Shape { didSet { unsafe written.pointee.take(self) } }
     /// Makes the value at an address one that writes itself, when its type does.
-    var writable: ((UnsafeRawPointer) -> (any StreamWritable)?)?
+    var writable: ((UnsafeRawPointer) -> (any StreamWritable)?)? { didSet { unsafe written.pointee.take(self) } }
+    /// What writers of text know of the type; freed with this plan.
+    let written: UnsafeMutablePointer<WrittenForm>
     /// Whether this is the plan of an array of bytes, which a data message fills.
     var isBytes = false
     /// Whether values hold no references to objects, so that two copies of one are independent.
@@ -88,12 +90,16 @@ public final class StreamPlan {
         self.fast = fast
         self.expectation = expectation
         self.shape = shape
+        unsafe written = .allocate(capacity: 1)
+        unsafe written.initialize(to: WrittenForm(UnsafePointer(memory)))
+        unsafe written.pointee.take(self)
     }
 
     deinit {
         let memory = unsafe UnsafeMutablePointer(mutating: operations)
         unsafe memory.deinitialize(count: 1)
         unsafe memory.deallocate()
+        unsafe written.deallocate()
     }
 
     /// The error that a value of another type was found.

@@ -52,9 +52,9 @@ extension PlistSink where Self: ~Copyable {
         // SAFETY: the address is that of a value of the plan's type, and is used within the closure only.
         unsafe withUnsafePointer(to: value) { address in
             do throws(StreamError) {
-                let form = WritingForm(plan)
-                try unsafe PlanWriter(options: options).write(
-                    UnsafeRawPointer(address), plan, form, to: &self, depth: 0)
+                let writer = PlanWriter(options: options)
+                if try unsafe writer.offer(UnsafeRawPointer(address), plan, to: &self) { return }
+                try unsafe writer.write(UnsafeRawPointer(address), plan, WritingForm(plan), to: &self, depth: 0)
             } catch {
                 thrown = error
             }

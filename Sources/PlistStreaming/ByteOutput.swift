@@ -129,6 +129,18 @@ public struct ByteOutput: ~Copyable {
         used = offset
     }
 
+    // PERF: JSONWriter/reals; one check for a whole value, where stores of its pieces would check one by one.
+    /// The address behind the bytes in memory, at which as many bytes may be stored as were reserved.
+    @inlinable @inline(__always)
+    package var end: UnsafeMutableRawPointer { unsafe start + used }
+
+    /// Counts bytes stored at `end`.
+    @inlinable @inline(__always)
+    package mutating func advance(by byteCount: Int) {
+        precondition(byteCount >= 0 && byteCount <= capacity &- used, "advance without reserve")
+        used &+= byteCount
+    }
+
     @usableFromInline @inline(never)
     mutating func makeRoom(_ byteCount: Int) throws(StreamError) {
         if descriptor != nil && !isHolding { try flush() }

@@ -81,4 +81,7 @@ public protocol PlistSink: ~Copyable {
     mutating func beginRecords() throws(StreamError) -> RecordPort?
     /// Takes the dictionaries that a reader has stored since ``beginRecords()``; the last one may still be open.
     mutating func endRecords() throws(StreamError)
+
+    /// Writes a value of a bound type from where it lies in memory, where a sink can; false when it wants messages.
+    mutating func writeValue(_ port: ValuePort) throws(StreamError) -> Bool
 }

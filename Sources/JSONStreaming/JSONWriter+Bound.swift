@@ -1,0 +1,291 @@
+// Values of bound types as the JSON writer reads them from memory, instead of taking a message for each key and value.
+// Whatever it does not know is sent by messages in its place; so are all values in other layouts than the compact one.
+
+import PlistBuilding
+public import PlistStreaming
+
+extension JSONWriter {
+    // PERF: JSONRecords/writing; the members of a structure cost a key of a known length and a value each.
+    /// Writes a value of a bound type from where it lies in memory; false in layouts with more than commas and colons.
+    public mutating func writeValue(_ port: ValuePort) throws(StreamError) -> Bool {
+        guard isPlainCompact else { return false }
+        // SAFETY: whoever lends the port keeps the value and what is known of its type.
+        let source = unsafe port.value
+        try unsafe write(source.pointee.address, source.pointee.form, source, depth: 0)
+        return true
+    }
+
+    // SAFETY: below here an address is that of a value of the type of its form, which lives as long as the source.
+
+    private mutating func write(
+        _ address: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>, _ source: UnsafePointer<ValueSource>,
+        depth: Int
+    ) throws(StreamError) {
+        switch unsafe form.pointee.kind {
+        case .scalar: try unsafe writeScalar(address, form.pointee.fast)
+        case .optional: try unsafe writeOptional(address, form, nil, source, depth: depth)
+        case .array: try unsafe writeArray(address, form, source, depth: depth)
+        case .structure: try unsafe writeMembers(of: address, at: address, form, source, depth: depth)
+        case .object:
+            guard let base = unsafe form.pointee.memory(ofObjectAt: address) else {
+                return try unsafe source.pointee.send(address, form, to: &self, depth: depth)
+            }
+            try unsafe writeMembers(of: address, at: base, form, source, depth: depth)
+        case .messages: try unsafe source.pointee.send(address, form, to: &self, depth: depth)
+        }
+    }
+
+    private mutating func writeArray(
+        _ address: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>, _ source: UnsafePointer<ValueSource>,
+        depth: Int
+    ) throws(StreamError) {
+        guard let element = unsafe form.pointee.element, unsafe depth < source.pointee.depthLimit else {
+            throw unsafe source.pointee.tooDeep()
+        }
+        try beginArray()
+        var thrown: StreamError?
+        unsafe form.pointee.withElements(address) { first, count in
+            guard let first = unsafe first else { return }
+            let stride = unsafe element.pointee.stride
+            do throws(StreamError) {
+                for index in 0..<count {
+                    try unsafe write(first + index * stride, element, source, depth: depth + 1)
+                }
+            } catch {
+                thrown = error
+            }
+        }
+        if let thrown { throw thrown }
+        try endArray()
+    }
+
+    /// Writes an optional, or the member with an optional value, which may be left out.
+    private mutating func writeOptional(
+        _ address: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>, _ member: UnsafePointer<WrittenMember>?,
+        _ source: UnsafePointer<ValueSource>, depth: Int
+    ) throws(StreamError) {
+        var thrown: StreamError?
+        unsafe form.pointee.withValue(address) { value in
+            do throws(StreamError) {
+                if let member = unsafe member {
+                    if unsafe value == nil && source.pointee.omitsNil { return }
+                    try unsafe writeKey(of: member)
+                }
+                if let value = unsafe value, let element = unsafe form.pointee.element {
+                    try unsafe write(value, element, source, depth: depth)
+                } else {
+                    try writeNull()
+                }
+            } catch {
+                thrown = error
+            }
+        }
+        if let thrown { throw thrown }
+    }
+
+    // MARK: Structures and objects
+
+    private mutating func writeMembers(
+        of address: UnsafeRawPointer, at base: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>,
+        _ source: UnsafePointer<ValueSource>, depth: Int
+    ) throws(StreamError) {
+        guard let members = unsafe form.pointee.members, unsafe depth < source.pointee.depthLimit else {
+            throw unsafe source.pointee.tooDeep()
+        }
+        try beginDictionary()
+        for index in members.indices {
+            let member = unsafe members.baseAddress.unsafelyUnwrapped + index
+            if unsafe member.pointee.needsMessages {
+                try unsafe source.pointee.sendMember(index, of: address, at: base, form, to: &self, depth: depth)
+            } else if unsafe member.pointee.fast != .none {
+                try unsafe writeScalar(base + member.pointee.offset, of: member, source)
+            } else {
+                let (value, inner) = unsafe (base + member.pointee.offset, member.pointee.form)
+                if unsafe inner.pointee.kind == .optional {
+                    try unsafe writeOptional(value, inner, member, source, depth: depth + 1)
+                } else if unsafe inner.pointee.kind == .messages {
+                    try unsafe source.pointee.sendMember(index, of: address, at: base, form, to: &self, depth: depth)
+                } else {
+                    try unsafe writeKey(of: member)
+                    try unsafe write(value, inner, source, depth: depth + 1)
+                }
+            }
+        }
+        try endDictionary()
+    }
+
+    /// Writes a comma, if need be, and the key of a member; its value is to follow.
+    private mutating func writeKey(of member: UnsafePointer<WrittenMember>) throws(StreamError) {
+        try unsafe output.reserve(member.pointee.length &+ 24)
+        output.advance(by: unsafe storeKey(of: member, at: output.end))
+        hasElements = true
+        isAfterKey = true
+    }
+
+    /// Stores a comma, if need be, and the key of a member where there is room for both and 16 bytes more.
+    @inline(__always)
+    private func storeKey(of member: UnsafePointer<WrittenMember>, at address: UnsafeMutableRawPointer) -> Int {
+        // The comma is always stored, and overwritten when it is not needed, instead of a branch.
+        unsafe address.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
+        let commaCount = hasElements ? 1 : 0
+        let place = unsafe address + commaCount
+        let (text, length) = unsafe (member.pointee.text, member.pointee.length)
+        // The text has 16 bytes at least.
+        unsafe place.storeBytes(of: text.load(as: UInt64.self), as: UInt64.self)
+        unsafe place.storeBytes(of: text.load(fromByteOffset: 8, as: UInt64.self), toByteOffset: 8, as: UInt64.self)
+        if length > 16 { unsafe place.copyMemory(from: text, byteCount: length) }
+        return commaCount &+ length
+    }
+
+    // MARK: Scalars
+
+    /// Writes the key and the value of a member that is a scalar, or nothing for nil that is left out.
+    @inline(__always)
+    private mutating func writeScalar(
+        _ address: UnsafeRawPointer, of member: UnsafePointer<WrittenMember>, _ source: UnsafePointer<ValueSource>
+    ) throws(StreamError) {
+        try unsafe output.reserve(member.pointee.length &+ Self.scalarRoom)
+        let key = unsafe output.end
+        let start = unsafe key + storeKey(of: member, at: key)
+        let count = unsafe Self.storeScalar(address, member.pointee.fast, at: start)
+        if count > 0 {
+            unsafe output.advance(by: start - key &+ count)
+            hasElements = true
+        } else {
+            try unsafe writeRareScalar(address, of: member, source)
+        }
+    }
+
+    /// Writes the key and the value of a member that needs more than a few words: a long string, nil, a number that is none.
+    @inline(never)
+    private mutating func writeRareScalar(
+        _ address: UnsafeRawPointer, of member: UnsafePointer<WrittenMember>, _ source: UnsafePointer<ValueSource>
+    ) throws(StreamError) {
+        if unsafe source.pointee.omitsNil && Self.isNil(address, member.pointee.fast) { return }
+        try unsafe writeKey(of: member)
+        try unsafe writeRareScalar(address, member.pointee.fast)
+    }
+
+    /// Writes a value that is a scalar.
+    private mutating func writeScalar(_ address: UnsafeRawPointer, _ fast: FastKind) throws(StreamError) {
+        switch fast {
+        case .integer: try writeInteger(unsafe address.load(as: Int64.self))
+        case .real: try writeReal(unsafe address.load(as: Double.self))
+        case .bool: try writeBool(unsafe address.load(as: Bool.self))
+        default:
+            try output.reserve(Self.scalarRoom)
+            // A comma and a value in one go, unless the value is a rare one, or the writer is to check its place.
+            guard isInArray, !isAfterKey else { return try unsafe writeRareScalar(address, fast) }
+            let start = unsafe output.end
+            unsafe start.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
+            let commaCount = hasElements ? 1 : 0
+            let count = unsafe Self.storeScalar(address, fast, at: start + commaCount)
+            guard count > 0 else { return try unsafe writeRareScalar(address, fast) }
+            output.advance(by: commaCount &+ count)
+            hasElements = true
+        }
+    }
+
+    /// The number of bytes for which `storeScalar` needs room, and a comma and a key besides its length.
+    private static var scalarRoom: Int { RealText.room + 32 }
+
+    /// Stores a scalar and returns the number of bytes, or 0 for one that messages have to write.
+    @inline(__always)
+    private static func storeScalar(
+        _ address: UnsafeRawPointer, _ fast: FastKind, at place: UnsafeMutableRawPointer
+    ) -> Int {
+        // SAFETY: a fast kind stands for a type, and for how it lies in memory.
+        switch fast {
+        case .integer: return unsafe IntegerText.store(address.load(as: Int64.self), at: place)
+        case .real: return unsafe storeReal(address.load(as: Double.self), at: place)
+        case .bool: return unsafe storeBool(address.load(as: Bool.self), at: place)
+        case .string, .optionalString: return unsafe storeString(address, at: place)
+        case .optionalInteger:
+            guard let value = unsafe address.load(as: Int64?.self) else { return 0 }
+            return unsafe IntegerText.store(value, at: place)
+        case .optionalReal:
+            guard let value = unsafe address.load(as: Double?.self) else { return 0 }
+            return unsafe storeReal(value, at: place)
+        case .optionalBool:
+            guard let value = unsafe address.load(as: Bool?.self) else { return 0 }
+            return unsafe storeBool(value, at: place)
+        case .int8: return unsafe IntegerText.store(Int64(address.load(as: Int8.self)), at: place)
+        case .int16: return unsafe IntegerText.store(Int64(address.load(as: Int16.self)), at: place)
+        case .int32: return unsafe IntegerText.store(Int64(address.load(as: Int32.self)), at: place)
+        case .uint8: return unsafe IntegerText.store(UInt64(address.load(as: UInt8.self)), at: place)
+        case .uint16: return unsafe IntegerText.store(UInt64(address.load(as: UInt16.self)), at: place)
+        case .uint32: return unsafe IntegerText.store(UInt64(address.load(as: UInt32.self)), at: place)
+        case .uint64: return unsafe IntegerText.store(address.load(as: UInt64.self), at: place)
+        case .float: return unsafe storeReal(Double(address.load(as: Float.self)), at: place)
+        case .none, .columnBool, .columnString: return 0
+        }
+    }
+
+    @inline(__always)
+    private static func storeReal(_ value: Double, at place: UnsafeMutableRawPointer) -> Int {
+        value.isFinite ? unsafe RealText.store(value, at: place) : 0
+    }
+
+    @inline(__always)
+    private static func storeBool(_ value: Bool, at place: UnsafeMutableRawPointer) -> Int {
+        let word: UInt64 = value ? 0x6575_7274 : 0x65_736C_6166
+        unsafe place.storeBytes(of: word.littleEndian, as: UInt64.self)
+        return value ? 4 : 5
+    }
+
+    /// Stores a string, or an optional one, that lies in its own two words as ASCII without need of escapes.
+    @inline(__always)
+    private static func storeString(_ address: UnsafeRawPointer, at place: UnsafeMutableRawPointer) -> Int {
+        // SAFETY: forms have strings only where `SmallText` knows their memory; such a one has its count in the last byte.
+        let (low, high) = unsafe (address.load(as: UInt64.self), address.load(fromByteOffset: 8, as: UInt64.self))
+        guard high &>> 60 == 0xE else { return 0 }
+        let count = Int(truncatingIfNeeded: high &>> 56) & 15
+        // Spaces fill the rest of the words for the test.
+        let spaces: UInt64 = 0x2020_2020_2020_2020
+        let last = high & (1 << 56 - 1)
+        let special =
+            StringRuns.specialBytes(in: low | spaces << (8 &* count))
+            | StringRuns.specialBytes(in: last | (count > 8 ? spaces << (8 &* count &- 64) : spaces))
+        guard special == 0 else { return 0 }
+        unsafe place.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+        unsafe place.storeBytes(of: low, toByteOffset: 1, as: UInt64.self)
+        unsafe place.storeBytes(of: last, toByteOffset: 9, as: UInt64.self)
+        unsafe place.storeBytes(of: UInt8(ascii: "\""), toByteOffset: 1 &+ count, as: UInt8.self)
+        return count &+ 2
+    }
+
+    /// Writes a scalar by the message that it stands for.
+    @inline(never)
+    private mutating func writeRareScalar(_ address: UnsafeRawPointer, _ fast: FastKind) throws(StreamError) {
+        if unsafe Self.isNil(address, fast) { return try writeNull() }
+        switch fast {
+        case .string, .optionalString:
+            // SAFETY: an optional string that is not nil lies in memory like a string.
+            try unsafe address.assumingMemoryBound(to: String.self).pointee
+                .withUTF8Span { (span) throws(StreamError) in try writeString(span) }
+        case .real, .optionalReal: try writeReal(unsafe address.load(as: Double.self))
+        case .float: try writeReal(Double(unsafe address.load(as: Float.self)))
+        case .integer, .optionalInteger: try writeInteger(unsafe address.load(as: Int64.self))
+        case .bool, .optionalBool: try writeBool(unsafe address.load(as: Bool.self))
+        case .int8: try writeInteger(Int64(unsafe address.load(as: Int8.self)))
+        case .int16: try writeInteger(Int64(unsafe address.load(as: Int16.self)))
+        case .int32: try writeInteger(Int64(unsafe address.load(as: Int32.self)))
+        case .uint8: try writeInteger(Int64(unsafe address.load(as: UInt8.self)))
+        case .uint16: try writeInteger(Int64(unsafe address.load(as: UInt16.self)))
+        case .uint32: try writeInteger(Int64(unsafe address.load(as: UInt32.self)))
+        case .uint64: try writeUnsigned(unsafe address.load(as: UInt64.self))
+        case .none, .columnBool, .columnString: break
+        }
+    }
+
+    /// Whether a scalar is nil.
+    private static func isNil(_ address: UnsafeRawPointer, _ fast: FastKind) -> Bool {
+        switch fast {
+        case .optionalInteger: unsafe address.load(as: Int64?.self) == nil
+        case .optionalReal: unsafe address.load(as: Double?.self) == nil
+        case .optionalBool: unsafe address.load(as: Bool?.self) == nil
+        case .optionalString: unsafe address.assumingMemoryBound(to: String?.self).pointee == nil
+        default: false
+        }
+    }
+}

@@ -38,7 +38,7 @@ enum JSONNumber: Equatable, Sendable {
 
     /// What `scanPlain` found.
     @usableFromInline
-    struct Plain: Sendable {
+    struct Plain: Equatable, Sendable {
         /// The offset after the number, or `StringRuns.notFound`.
         @usableFromInline var end: Int
         @usableFromInline var isReal: Bool
@@ -54,6 +54,16 @@ enum JSONNumber: Equatable, Sendable {
     /// machine, from the number's beginning.
     @usableFromInline
     static func scanPlain(_ bytes: RawSpan, from start: Int) -> Plain {
+        if start <= bytes.byteCount &- shortMargin {
+            let number = scanShort(bytes, from: start)
+            if number.end >= 0 { return number }
+        }
+        return scanLong(bytes, from: start)
+    }
+
+    /// Scans a plain number of any length.
+    @inline(never)
+    static func scanLong(_ bytes: RawSpan, from start: Int) -> Plain {
         // Every load below is of a byte before `lastWord`, or of eight bytes from an offset up to it.
         let lastWord = bytes.byteCount &- 8
         guard start < lastWord else { return .none }
@@ -161,7 +171,13 @@ enum DigitWords {
     // PERF: three multiplications for eight digits; pairs, then fours, then all, each in its lane.
     /// The number that eight digits spell, the first byte the most significant.
     static func value(of word: UInt64) -> UInt64 {
-        var lanes = word &- 0x3030_3030_3030_3030
+        value(ofDigits: word &- 0x3030_3030_3030_3030)
+    }
+
+    /// The number that eight values from 0 to 9 spell, the first the most significant.
+    @inlinable @inline(__always)
+    static func value(ofDigits digits: UInt64) -> UInt64 {
+        var lanes = digits
         lanes = (lanes &* 10) &+ (lanes &>> 8)
         let low = (lanes & 0x0000_00FF_0000_00FF) &* 0x000F_4240_0000_0064
         let high = ((lanes &>> 16) & 0x0000_00FF_0000_00FF) &* 0x0000_2710_0000_0001

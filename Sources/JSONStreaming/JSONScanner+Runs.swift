@@ -29,6 +29,11 @@ extension JSONScanner {
         var isInDictionary = nesting.isInDictionary
         var isFirst = state == .firstKey || state == .firstElement
         var isAfterValue = state == .afterValue
+        // Where the text before the member at hand begins: behind a brace or at a comma.
+        var connector = -1
+        let learns = bytes.byteCount >= 512
+        var (member, context) = hints.resume(nesting: nesting)
+        var expected = 0
         if !isAfterValue && nesting.depth == 0 { isFirst = false }
         // What the plain machine finds when the loop stops; elements and members are told apart below.
         var next = State.value
@@ -40,7 +45,7 @@ extension JSONScanner {
                     break scan
                 }
                 var byte = bytes.uncheckedByte(offset)
-                if byte <= 0x20 {
+                if byte <= 0x20 && (isAfterValue || !isInDictionary) {
                     offset = StringRuns.endOfWhitespace(in: bytes, from: offset)
                     guard offset <= last else {
                         next = isAfterValue ? .afterValue : Self.elementState(isInDictionary, isFirst)
@@ -48,11 +53,40 @@ extension JSONScanner {
                     }
                     byte = bytes.uncheckedByte(offset)
                 }
+                // A scalar that is the whole value is the plain machine's.
+                if nesting.depth == 0 && byte != UInt8(ascii: "{") && byte != UInt8(ascii: "[") { break scan }
 
                 // PERF: JSONReader/records; members follow each other without going through the states above.
                 element: while !isAfterValue {
                     // A member name and its colon.
-                    if isInDictionary {
+                    member: if isInDictionary {
+                        if expected > 0 {
+                            let hint = hints.hint(expected)
+                            if hints.matches(hint, bytes, at: connector, last: last) {
+                                token = connector &+ Int(hint.nameOffset) &- 1
+                                // SAFETY: the name is part of what was just compared.
+                                let range = unsafe Range(
+                                    uncheckedBounds: (token &+ 1, token &+ 1 &+ Int(hint.nameCount)))
+                                try sink.writeKey(unsafe bytes.extracting(unchecked: range))
+                                offset = connector &+ Int(hint.count)
+                                member = expected
+                                expected = Int(hint.next)
+                                guard offset <= last else {
+                                    next = .value
+                                    break scan
+                                }
+                                byte = bytes.uncheckedByte(offset)
+                                break member
+                            }
+                        }
+                        if byte <= 0x20 {
+                            offset = StringRuns.endOfWhitespace(in: bytes, from: offset)
+                            guard offset <= last else {
+                                next = Self.elementState(isInDictionary, isFirst)
+                                break scan
+                            }
+                            byte = bytes.uncheckedByte(offset)
+                        }
                         guard byte == UInt8(ascii: "\"") else {
                             if byte == UInt8(ascii: "}") && isFirst {
                                 isAfterValue = true
@@ -82,6 +116,7 @@ extension JSONScanner {
                             next = .colon
                             break scan
                         }
+                        let nameEnd = offset &- 1
                         if bytes.uncheckedByte(offset) != UInt8(ascii: ":") {
                             offset = StringRuns.endOfWhitespace(in: bytes, from: offset)
                             guard offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: ":") else {
@@ -103,6 +138,13 @@ extension JSONScanner {
                             }
                             byte = bytes.uncheckedByte(offset)
                         }
+                        if learns && connector >= 0 {
+                            member = hints.learn(
+                                bytes, from: connector, name: token &+ 1..<nameEnd, to: offset,
+                                after: isFirst ? -1 : member, in: context, expected: expected)
+                            if member == 0 { context = 0 }
+                            expected = Int(hints.hint(member).next)
+                        }
                     }
 
                     token = offset
@@ -122,23 +164,26 @@ extension JSONScanner {
                             }
                             offset = end
                         }
-                    } else if byte &- 0x30 <= 9 {
-                        // Up to seven digits at once: the lowest set bit marks the first byte that is none.
-                        let digits = bytes.uncheckedWord(offset) ^ 0x3030_3030_3030_3030
-                        let others = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
-                        let count = others.trailingZeroBitCount &>> 3
-                        let follower = bytes.uncheckedByte(offset &+ count)
+                    } else if byte &- 0x30 <= 9 || byte == UInt8(ascii: "-") {
+                        // Up to seven digits at once.
+                        let run = DigitRun(bytes.uncheckedWord(offset))
+                        let follower = bytes.uncheckedByte(offset &+ run.count)
                         // Whatever else follows, the number ends there, and what follows is looked at next.
                         let isPlain = follower != UInt8(ascii: ".") && follower | 0x20 != UInt8(ascii: "e")
-                        if isPlain, byte != UInt8(ascii: "0") || count == 1, others != 0 {
-                            try sink.writeInteger(DigitWords.integer(of: digits, count: count))
-                            offset &+= count
+                        if isPlain, run.count &- 1 < (byte == UInt8(ascii: "0") ? 1 : 7), run.count > 0 {
+                            try sink.writeInteger(Int64(bitPattern: run.value))
+                            offset &+= run.count
                         } else {
-                            offset = try sendLongNumber(bytes, from: offset, to: &sink)
-                            guard offset > token else {
-                                offset = token
+                            let number = JSONNumber.scanPlain(bytes, from: offset)
+                            guard number.end >= 0 else {
                                 next = isInDictionary ? .value : Self.elementState(isInDictionary, isFirst)
                                 break scan
+                            }
+                            offset = number.end
+                            if number.isReal {
+                                try sink.writeReal(Double(bitPattern: number.bits))
+                            } else {
+                                try sink.writeInteger(Int64(bitPattern: number.bits))
                             }
                         }
                     } else if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
@@ -160,6 +205,9 @@ extension JSONScanner {
                                 nesting.push(isDictionary: true)
                                 isFirst = true
                                 isAfterValue = end.isAfterValue
+                                connector = -1
+                                context = member
+                                expected = 0
                                 continue scan
                             }
                             guard nesting.depth > 0, offset <= last else {
@@ -173,30 +221,35 @@ extension JSONScanner {
                         nesting.push(isDictionary: isInDictionary)
                         if isInDictionary { try sink.beginDictionary() } else { try sink.beginArray() }
                         offset &+= 1
+                        connector = offset
+                        if isInDictionary {
+                            context = member
+                            expected = Int(hints.hint(member).child)
+                        }
                         isFirst = true
                         continue scan
                     } else if byte == UInt8(ascii: "]") && isFirst && !isInDictionary {
                         isAfterValue = true
                         continue scan
                     } else {
-                        offset = try sendOther(bytes, from: offset, to: &sink)
+                        offset = try sendLiteral(bytes, from: offset, to: &sink)
                         guard offset > token else {
                             offset = token
                             next = isInDictionary ? .value : Self.elementState(isInDictionary, isFirst)
                             break scan
                         }
                     }
-                    guard nesting.depth > 0, offset <= last else {
+                    guard offset <= last else {
                         next = .afterValue
                         break scan
                     }
                     byte = bytes.uncheckedByte(offset)
-                    guard byte == UInt8(ascii: ","), isInDictionary, offset < last,
-                        bytes.uncheckedByte(offset &+ 1) == UInt8(ascii: "\"")
-                    else { break element }
+                    guard byte == UInt8(ascii: ",") else { break element }
+                    connector = offset
                     offset &+= 1
-                    byte = UInt8(ascii: "\"")
+                    byte = bytes.uncheckedByte(offset)
                     isFirst = false
+                    if byte <= 0x20 && !isInDictionary { continue scan }
                 }
 
                 // What follows a value: the next one, or the ends of containers.
@@ -206,7 +259,12 @@ extension JSONScanner {
                         nesting.pop()
                         offset &+= 1
                         if isInDictionary { try sink.endDictionary() } else { try sink.endArray() }
+                        if isInDictionary {
+                            member = context
+                            context = Int(hints.hint(context).parent)
+                        }
                         isInDictionary = nesting.isInDictionary
+                        if isInDictionary { expected = Int(hints.hint(member).next) }
                     } else {
                         let end = byte <= 0x20 ? StringRuns.endOfWhitespace(in: bytes, from: offset) : offset
                         guard end > offset else {
@@ -221,6 +279,7 @@ extension JSONScanner {
                     }
                     byte = bytes.uncheckedByte(offset)
                 }
+                connector = offset
                 offset &+= 1
                 isFirst = false
                 isAfterValue = false
@@ -229,6 +288,7 @@ extension JSONScanner {
             tokenOffset = chunkOffset + token
             throw fail(error, in: bytes)
         }
+        hints.suspend(member: member, context: context, nesting: nesting)
         state = nesting.depth > 0 ? next : next == .afterValue ? .afterRoot : .beforeRoot
         return offset
     }
@@ -260,26 +320,9 @@ extension JSONScanner {
         return unescapedEnd
     }
 
-    /// Sends a number that is not a short integer, and returns the offset after it, or -1 when it is not plain.
-    @inlinable @inline(never)
-    mutating func sendLongNumber<Sink: PlistSink & ~Copyable>(
-        _ bytes: RawSpan,
-        from start: Int,
-        to sink: inout Sink
-    ) throws(StreamError) -> Int {
-        let number = JSONNumber.scanPlain(bytes, from: start)
-        guard number.end >= 0 else { return number.end }
-        if number.isReal {
-            try sink.writeReal(Double(bitPattern: number.bits))
-        } else {
-            try sink.writeInteger(Int64(bitPattern: number.bits))
-        }
-        return number.end
-    }
-
-    /// Sends a negative number or a literal, and returns the offset after it, or -1 for all else.
+    /// Sends a literal, and returns the offset after it, or -1 for all else.
     @inlinable @inline(__always)
-    mutating func sendOther<Sink: PlistSink & ~Copyable>(
+    func sendLiteral<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan,
         from start: Int,
         to sink: inout Sink
@@ -295,8 +338,7 @@ extension JSONScanner {
             try sink.writeNull()
             return start &+ 4
         default:
-            guard bytes.uncheckedByte(start) == UInt8(ascii: "-") else { return StringRuns.notFound }
-            return try sendLongNumber(bytes, from: start, to: &sink)
+            return StringRuns.notFound
         }
     }
 }

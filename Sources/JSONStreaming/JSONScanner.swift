@@ -37,6 +37,8 @@ public struct JSONScanner: Sendable {
     @usableFromInline var nesting: NestingStack = NestingStack()
     /// The unescaped text of the string, or the text of the number, that the plain machine is in.
     @usableFromInline var scratch: [UInt8] = []
+    /// What the fast loop guesses of the members to come.
+    @usableFromInline var hints: MemberHints = MemberHints()
 
     /// The offset in the whole input of the chunk at hand, and its line's number and offset.
     @usableFromInline var chunkOffset: Int = 0
@@ -68,7 +70,7 @@ public struct JSONScanner: Sendable {
     /// Scans the next chunk and sends what it completes.
     ///
     /// - Throws: The first error of the input or of the sink, with its position; and again on every later call.
-    /// - Complexity: O(*n*); allocates only for a token cut by a chunk's end, an escape, or 64 levels of nesting.
+    /// - Complexity: O(*n*); allocates for a token cut by a chunk's end, an escape or 64 levels of nesting, and once for names.
     @inlinable
     public mutating func scan<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan,

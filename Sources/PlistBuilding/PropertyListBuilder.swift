@@ -18,38 +18,55 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     private var expectedKeys = ExpectedKeys()
     /// Complete values of open containers, and of the root.
     private var pending = unsafe GrowingMemory<PropertyListNode>()
-    private var open: [OpenContainer] = []
-    // PERF: JSONRecords/tree, JSONRecords/foundation; of the innermost container, without a look into the array.
-    private var isInDictionary = false
-    private var isInContainer = false
-    /// The key of the value to come.
+    private var open = unsafe GrowingMemory<OpenContainer>()
+    /// The key of the value to come, or one of the numbers below.
     private var key: UInt32 = Self.noKey
+    // PERF: JSONTree, JSONRecords/tree; what `key` is after a value of the innermost container.
+    private var keyAfterValue: UInt32 = Self.noMore
     /// The number of the last key plus 1, 0 at the start of a dictionary.
     private var lastKey = 0
-    /// By `lastKey`: the key that followed it the last time.
-    private var followers: [UInt32] = [0]
-    /// By number of key: the last dictionary that had it, which finds keys that come twice.
-    private var lastDictionary: [UInt32] = []
+    // PERF: JSONTree; keys are numbered as they come, so that ascending numbers are different ones, as in most streams.
+    /// Whether the keys of the innermost dictionary may have come twice.
+    private var isUnordered = false
+    /// By the number of a key plus 1; the first is the start of a dictionary.
+    private var keyStates = unsafe GrowingMemory<KeyState>()
     private var dictionaryCount: UInt32 = 0
     private let depthLimit: Int
 
-    private static let noKey = UInt32.max
+    /// There is no key, and none is needed.
+    private static let noKey = UInt32.max - 2
+    /// There is no key where one is needed.
+    private static let missingKey = UInt32.max - 1
+    /// There is a value already, and no second one may come.
+    private static let noMore = UInt32.max
 
-    private struct OpenContainer {
+    private struct OpenContainer: BitwiseCopyable {
         let firstChild: Int
         let key: UInt32
         let isDictionary: Bool
+        /// Of the dictionary around it.
+        let isUnordered: Bool
+    }
+
+    private struct KeyState: BitwiseCopyable {
+        /// The key that came after it the last time.
+        var follower: UInt32 = 0
+        /// The last dictionary that was searched for keys that came twice and had it.
+        var dictionary: UInt32 = 0
     }
 
     /// Makes a builder that refuses containers nested deeper than the limit.
-    public init(depthLimit: Int = 1_024) { self.depthLimit = depthLimit }
+    public init(depthLimit: Int = 1_024) {
+        self.depthLimit = depthLimit
+        unsafe keyStates.append(KeyState())
+    }
 
     /// The number of open containers.
-    public var depth: Int { open.count }
+    public var depth: Int { unsafe open.count }
 
     /// Returns the value and forgets everything, or returns nil while it is not complete.
     public mutating func takeResult() -> PropertyList? {
-        guard open.isEmpty, unsafe pending.count > 0 else { return nil }
+        guard unsafe open.count == 0, unsafe pending.count > 0 else { return nil }
         let root = unsafe pending[0]
         unsafe nodes.trim()
         unsafe bytes.trim()
@@ -65,14 +82,14 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         unsafe nodes.removeLast(nodes.count)
         unsafe bytes.removeLast(bytes.count)
         unsafe pending.removeLast(pending.count)
-        open = []
-        (isInDictionary, isInContainer) = (false, false)
-        key = Self.noKey
+        unsafe open.removeLast(open.count)
+        (key, keyAfterValue) = (Self.noKey, Self.noMore)
         lastKey = 0
-        followers = [0]
+        isUnordered = false
         keys = KeySet()
         expectedKeys.removeAll()
-        lastDictionary = []
+        unsafe keyStates.removeLast(keyStates.count)
+        unsafe keyStates.append(KeyState())
         dictionaryCount = 0
     }
 
@@ -80,6 +97,8 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         unsafe nodes.deallocate()
         unsafe bytes.deallocate()
         unsafe pending.deallocate()
+        unsafe open.deallocate()
+        unsafe keyStates.deallocate()
     }
 
     // MARK: Containers
@@ -92,85 +111,84 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
 
     /// Closes an array.
     public mutating func endArray() throws(StreamError) {
-        guard let container = open.last, !container.isDictionary else {
+        guard unsafe open.count > 0, unsafe !open[open.count - 1].isDictionary else {
             throw StreamError(.misuse, "got endArray without an open array")
         }
-        close(container, .array)
+        close(.array)
     }
 
     /// Closes a dictionary, in which the last value of a key that came twice is kept.
     public mutating func endDictionary() throws(StreamError) {
-        guard let container = open.last, container.isDictionary, key == Self.noKey else {
+        guard key == Self.missingKey else {
             throw StreamError(.misuse, "got endDictionary without an open dictionary")
         }
-        removeDuplicates(from: container.firstChild)
-        close(container, .dictionary)
+        if isUnordered { unsafe removeDuplicates(from: open[open.count - 1].firstChild) }
+        close(.dictionary)
     }
 
     /// Names the value that follows.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        guard isInDictionary, key == Self.noKey else { throw Self.unexpectedKey() }
+        guard key == Self.missingKey else { throw Self.unexpectedKey() }
         // PERF: JSONRecords/tree; dictionaries of one kind have their keys in one order.
-        let guess = Int(followers[lastKey])
-        if guess < keys.count, expectedKeys.isKey(guess, utf8) {
-            key = UInt32(truncatingIfNeeded: guess)
-        } else {
-            let (isNew, index) = keys.insert(utf8)
-            key = UInt32(truncatingIfNeeded: index)
-            if isNew {
-                followers.append(0)
-                expectedKeys.append(utf8)
-            }
-            followers[lastKey] = key
+        let guess = unsafe Int(keyStates[lastKey].follower)
+        let number = expectedKeys.isKey(guess, utf8) ? guess : findKey(utf8)
+        isUnordered = isUnordered || number < lastKey
+        key = UInt32(truncatingIfNeeded: number)
+        lastKey = number &+ 1
+    }
+
+    /// Finds the number of a key that was not expected, and expects it from now on.
+    @inline(never)
+    private mutating func findKey(_ utf8: RawSpan) -> Int {
+        let (isNew, number) = keys.insert(utf8)
+        if isNew {
+            unsafe keyStates.append(KeyState())
+            expectedKeys.append(utf8)
         }
-        lastKey = Int(key) + 1
+        unsafe keyStates[lastKey].follower = UInt32(truncatingIfNeeded: number)
+        return number
     }
 
     private mutating func begin(isDictionary: Bool) throws(StreamError) {
-        guard open.count < depthLimit else {
+        guard unsafe open.count < depthLimit else {
             throw StreamError(.limitExceeded, "containers are nested deeper than \(depthLimit)")
         }
         try checkKey()
-        unsafe open.append(OpenContainer(firstChild: pending.count, key: key, isDictionary: isDictionary))
-        (isInDictionary, isInContainer) = (isDictionary, true)
-        key = Self.noKey
+        unsafe open.append(
+            OpenContainer(firstChild: pending.count, key: key, isDictionary: isDictionary, isUnordered: isUnordered))
+        keyAfterValue = isDictionary ? Self.missingKey : Self.noKey
+        key = keyAfterValue
         lastKey = 0
+        isUnordered = false
     }
 
-    private mutating func close(_ container: OpenContainer, _ tag: PropertyListNode.Tag) {
+    private mutating func close(_ tag: PropertyListNode.Tag) {
+        let container = unsafe open[open.count - 1]
+        unsafe open.removeLast(1)
         let count = unsafe pending.count - container.firstChild
         let payload = unsafe UInt64(nodes.count) << 32 | UInt64(count)
         // SAFETY: the values are copied from one memory to the other, while none changes.
         unsafe nodes.append(contentsOf: UnsafeBufferPointer(rebasing: pending.values[container.firstChild...]))
         unsafe pending.removeLast(count)
-        open.removeLast()
-        (isInDictionary, isInContainer) = (open.last?.isDictionary ?? false, !open.isEmpty)
-        lastKey = container.key == Self.noKey ? 0 : Int(container.key) + 1
         unsafe pending.append(PropertyListNode(tag, payload, key: container.key))
+        if unsafe open.count == 0 {
+            keyAfterValue = Self.noMore
+        } else {
+            keyAfterValue = unsafe open[open.count - 1].isDictionary ? Self.missingKey : Self.noKey
+        }
+        key = keyAfterValue
+        lastKey = container.key < Self.noKey ? Int(container.key) + 1 : 0
+        isUnordered = container.isUnordered
     }
 
     /// Leaves the last value of each key that came twice, at the place of the first.
     private mutating func removeDuplicates(from first: Int) {
-        // PERF: JSONRecords/tree, JSONRecords/foundation; the keys of most streams are few, and bits of a word.
-        if keys.count <= 64 {
-            var seen: UInt64 = 0
-            var count = 0
-            for index in unsafe first..<pending.count {
-                seen |= unsafe 1 &<< UInt64(pending[index].key)
-                count &+= 1
-            }
-            if seen.nonzeroBitCount == count { return }
-        }
         dictionaryCount &+= 1
-        if lastDictionary.count < keys.count {
-            let missing = max(keys.count, 2 * lastDictionary.count) - lastDictionary.count
-            lastDictionary.append(contentsOf: repeatElement(0, count: missing))
-        }
         var hasDuplicate = false
         for index in unsafe first..<pending.count {
-            let key = unsafe Int(pending[index].key)
-            hasDuplicate = hasDuplicate || lastDictionary[key] == dictionaryCount
-            lastDictionary[key] = dictionaryCount
+            let place = unsafe Int(pending[index].key) &+ 1
+            unsafe hasDuplicate = hasDuplicate || keyStates[place].dictionary == dictionaryCount
+            unsafe keyStates[place].dictionary = dictionaryCount
         }
         guard hasDuplicate else { return }
         var places: [UInt32: Int] = [:]
@@ -223,19 +241,16 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     /// Adds data.
     public mutating func writeData(_ data: RawSpan) throws(StreamError) { try append(.data, data) }
 
+    @inline(__always)  // PERF: JSONTree; once a value.
     private mutating func append(_ tag: PropertyListNode.Tag, _ payload: UInt64, length: Int = 0) throws(StreamError) {
         try checkKey()
         unsafe pending.append(PropertyListNode(tag, payload, key: key, length: length))
-        key = Self.noKey
+        key = keyAfterValue
     }
 
     private mutating func append(_ tag: PropertyListNode.Tag, _ text: RawSpan) throws(StreamError) {
         let length = text.byteCount
-        if length <= 8 {
-            var payload: UInt64 = 0
-            for index in 0..<length { payload |= UInt64(text.byte(at: index)) << UInt64(8 * index) }
-            return try append(tag, payload, length: length)
-        }
+        if length <= 8 { return try append(tag, Self.word(of: text), length: length) }
         let start = unsafe UInt64(bytes.count)
         // SAFETY: the pointers do not leave the closures.
         if length >= PropertyListNode.longLength {
@@ -247,20 +262,35 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         try append(tag, start, length: length)
     }
 
-    @inline(__always)  // PERF: PropertyListBuilder/records; once a value.
-    private func checkKey() throws(StreamError) {
-        if isInContainer {
-            if isInDictionary && key == Self.noKey { throw Self.missingKey() }
-        } else if unsafe pending.count > 0 {
-            throw Self.secondValue()
+    /// Up to eight bytes as a word, the first in the low bits.
+    private static func word(of text: RawSpan) -> UInt64 {
+        let count = text.byteCount
+        // SAFETY: each branch loads only below the count it has just checked; the pointer stays in the closure.
+        return unsafe text.withUnsafeBytes { bytes in
+            if count == 8 { return unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)) }
+            if count >= 4 {
+                let first = unsafe UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
+                let last = unsafe UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
+                return UInt64(first) | UInt64(last) &<< UInt64(truncatingIfNeeded: 8 &* (count &- 4))
+            }
+            guard count > 0 else { return 0 }
+            let (middle, last) = (count &>> 1, count &- 1)
+            return unsafe UInt64(bytes[0]) | UInt64(bytes[middle]) &<< UInt64(truncatingIfNeeded: 8 &* middle)
+                | UInt64(bytes[last]) &<< UInt64(truncatingIfNeeded: 8 &* last)
         }
+    }
+
+    @inline(__always)  // PERF: JSONTree; one comparison once a value.
+    private func checkKey() throws(StreamError) {
+        guard key > Self.noKey else { return }
+        throw key == Self.missingKey ? Self.missingKeyError() : Self.secondValue()
     }
 
     @inline(never)
     private static func unexpectedKey() -> StreamError { StreamError(.misuse, "got a key outside a dictionary") }
 
     @inline(never)
-    private static func missingKey() -> StreamError { StreamError(.misuse, "expected a key, found a value") }
+    private static func missingKeyError() -> StreamError { StreamError(.misuse, "expected a key, found a value") }
 
     @inline(never)
     private static func secondValue() -> StreamError { StreamError(.misuse, "expected one value, found another") }

@@ -20,10 +20,13 @@ public struct NestingStack: Sendable, Equatable {
     /// Whether the innermost container is a dictionary; false when none is open.
     @inlinable public var isInDictionary: Bool { word & 1 != 0 }
 
+    /// The innermost 64 levels at most, the innermost in bit 0; 1 is a dictionary.
+    package var innermostLevels: UInt64 { word }
+
     /// Opens a container.
     ///
     /// - Complexity: O(1); allocates once every 64 levels beyond the deepest so far.
-    @inlinable
+    @inlinable @inline(__always)
     public mutating func push(isDictionary: Bool) {
         if levelCount & 63 == 0 && levelCount > 0 { spill() }
         word = word << 1 | (isDictionary ? 1 : 0)
@@ -31,7 +34,7 @@ public struct NestingStack: Sendable, Equatable {
     }
 
     /// Closes the innermost container; there must be one.
-    @inlinable
+    @inlinable @inline(__always)
     public mutating func pop() {
         precondition(levelCount > 0, "pop without an open container")
         levelCount -= 1

@@ -1,0 +1,170 @@
+// The numbers that most files are made of: integers of up to 18 digits, and reals of up to 19 without an exponent.
+// Every length is known to fit, so that nothing is compared with the end of the span; all else is scanned by `scanPlain`.
+
+extension JSONNumber {
+    /// How many bytes must follow an offset for `scanShort`: a sign, seven digits, a point, 16 digits and a word are less.
+    static let shortMargin = 48
+
+    // PERF: JSONReader/coordinates, JSONReader/catalogue; always inlined into its only caller.
+    /// Scans a short number whose first byte is a digit or a minus, or finds none.
+    @inline(__always)
+    static func scanShort(_ bytes: RawSpan, from start: Int) -> Plain {
+        let isNegative = bytes.uncheckedByte(start) == UInt8(ascii: "-")
+        let first = start &+ (isNegative ? 1 : 0)
+        let word = bytes.uncheckedWord(first)
+        var run = DigitRun(word)
+        if run.count == 8 { return scanLongInteger(bytes, from: first, run, isNegative: isNegative) }
+        guard run.count > 0, run.count == 1 || word & 0xFF != 0x30 else { return .none }
+        var mantissa = run.value
+        var offset = first &+ run.count
+        let follower = bytes.uncheckedByte(offset)
+        guard follower == UInt8(ascii: ".") else {
+            guard follower | 0x20 != UInt8(ascii: "e"), !isNegative || mantissa != 0 else { return .none }
+            return Plain(end: offset, isReal: false, bits: isNegative ? 0 &- mantissa : mantissa)
+        }
+        var digitCount = run.count
+        offset &+= 1
+        run = DigitRun(bytes.uncheckedWord(offset))
+        let firstFraction = offset
+        if run.count == 8 {
+            mantissa = mantissa &* 100_000_000 &+ DigitWords.value(ofDigits: run.digits)
+            offset &+= 8
+            run = DigitRun(bytes.uncheckedWord(offset))
+            if run.count == 8 {
+                mantissa = mantissa &* 100_000_000 &+ DigitWords.value(ofDigits: run.digits)
+                offset &+= 8
+                run = DigitRun(bytes.uncheckedWord(offset))
+            }
+        }
+        mantissa = mantissa &* DigitRun.powerOfTen(run.count) &+ run.value
+        offset &+= run.count
+        let fractionCount = offset &- firstFraction
+        digitCount &+= fractionCount
+        guard run.count < 8, fractionCount > 0, digitCount <= 19,
+            bytes.uncheckedByte(offset) | 0x20 != UInt8(ascii: "e")
+        else { return .none }
+        let magnitude = DecimalRounding.nearest(mantissa: mantissa, fractionCount: fractionCount)
+        return Plain(
+            end: offset, isReal: true, bits: magnitude.bitPattern | (isNegative ? 1 << 63 : 0))
+    }
+
+    /// Scans an integer that begins with a run of eight digits.
+    @inline(__always)
+    private static func scanLongInteger(
+        _ bytes: RawSpan, from start: Int, _ first: DigitRun, isNegative: Bool
+    ) -> Plain {
+        var mantissa = DigitWords.value(ofDigits: first.digits)
+        var offset = start &+ 8
+        var run = DigitRun(bytes.uncheckedWord(offset))
+        if run.count == 8 {
+            mantissa = mantissa &* 100_000_000 &+ DigitWords.value(ofDigits: run.digits)
+            offset &+= 8
+            run = DigitRun(bytes.uncheckedWord(offset))
+            guard run.count <= 2 else { return .none }
+        }
+        mantissa = mantissa &* DigitRun.powerOfTen(run.count) &+ run.value
+        offset &+= run.count
+        let follower = bytes.uncheckedByte(offset)
+        guard follower != UInt8(ascii: "."), follower | 0x20 != UInt8(ascii: "e"),
+            bytes.uncheckedByte(start) != UInt8(ascii: "0")
+        else { return .none }
+        return Plain(end: offset, isReal: false, bits: isNegative ? 0 &- mantissa : mantissa)
+    }
+}
+
+/// The digits at the beginning of a word.
+@usableFromInline
+struct DigitRun {
+    /// The bytes as values, of which those from 0 to 9 at the beginning are digits.
+    @usableFromInline let digits: UInt64
+    /// How many are digits, up to eight.
+    @usableFromInline let count: Int
+
+    @inlinable @inline(__always)  // PERF: see above.
+    init(_ word: UInt64) {
+        digits = word ^ 0x3030_3030_3030_3030
+        // The lowest set bit marks the first byte that is none; what is added carries into a byte only behind it.
+        let others = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
+        count = others.trailingZeroBitCount &>> 3
+    }
+
+    /// The number that up to seven digits spell, 0 for none.
+    @inlinable @inline(__always)
+    var value: UInt64 {
+        // Zeros move in before the first digit; what follows the last one moves out. A shift is below 64 bits.
+        DigitWords.value(ofDigits: (digits &<< 8) &<< UInt64(truncatingIfNeeded: 56 &- count &* 8))
+    }
+
+    /// 10^count for a count of up to seven.
+    @inline(__always)
+    static func powerOfTen(_ count: Int) -> UInt64 {
+        switch count {
+        case 0: 1
+        case 1: 10
+        case 2: 100
+        case 3: 1_000
+        case 4: 10_000
+        case 5: 100_000
+        case 6: 1_000_000
+        default: 10_000_000
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension DigitRun: SelfTesting {
+    /// The tests of this type.
+    @usableFromInline
+    static var testSelectors: TestSelectors {
+        [
+            "testCountsAndReadsDigits": testCountsAndReadsDigits,
+            "testAgreesWithTheLongWay": testAgreesWithTheLongWay,
+        ]
+    }
+
+    private static func testCountsAndReadsDigits() {
+        for follower in [0, 0x2F, 0x3A, 0x2E, 0x7F, 0x80, 0xB0, 0xFF] as [UInt8] {
+            for count in 0..<8 {
+                let digits = Array("98765432".utf8.prefix(count))
+                let bytes = digits + [follower] + Array("12345678".utf8)
+                // SAFETY: the span does not leave the closure.
+                let run = unsafe bytes.withUnsafeBytes { unsafe DigitRun($0.bytes.uncheckedWord(0)) }
+                let value = UInt64(String(decoding: digits, as: UTF8.self)) ?? 0
+                expectEqual(run.count, count, "digits before \(follower)")
+                expectEqual(run.value, value, "\(value) before \(follower)")
+                expectEqual(powerOfTen(count), (0..<count).reduce(1) { power, _ in power * 10 }, "10^\(count)")
+            }
+        }
+        expectEqual(DigitRun(0x3931_3233_3435_3637).count, 8, "eight digits")
+    }
+
+    /// Every number of digits on both sides of the point, with each sign, leading zeros, and what may follow.
+    private static func testAgreesWithTheLongWay() {
+        let digits = "1234567890123456789012345"
+        for whole in 0...20 {
+            for fraction in 0...22 {
+                for leading in ["", "0", "9", "-", "-0", "-9"] {
+                    for end in [",", "e5,", "E-3,", ".", "]"] {
+                        let point = fraction == 0 ? "" : "." + String(digits.suffix(fraction))
+                        let text = leading + digits.prefix(whole) + point + end
+                        (text + String(repeating: "0", count: 60)).withUTF8Span { bytes in
+                            let first = bytes.uncheckedByte(0)
+                            guard first == UInt8(ascii: "-") || first &- 0x30 <= 9 else { return }
+                            let short = JSONNumber.scanShort(bytes, from: 0)
+                            let long = JSONNumber.scanLong(bytes, from: 0)
+                            if short.end >= 0 && short != long { fail("\(text): \(short), \(long)") }
+                            if long.end >= 0, end == ",", fraction == 0 && whole < 16 || whole < 6 && fraction < 12 {
+                                if short != long { fail("\(text) is short") }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+#endif

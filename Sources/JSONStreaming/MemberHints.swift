@@ -1,0 +1,233 @@
+// What stood between two values the last time: comma, spaces, name, colon, spaces. Where the same bytes stand again, the
+// fast loop knows the name and where the next value begins without looking for their ends.
+
+// PERF: JSONReader in Examples/Benchmarks. Finding an end is a chain of ten dependent instructions, each waiting for the
+// one before; comparing with bytes of a known count is a branch, which the processor predicts, so that it is ahead.
+
+import PlistStreaming
+
+/// The members that followed each other in a chunk, as guesses of what follows next.
+///
+/// A hint never decides anything: it is a place in the chunk with bytes that were scanned, and counts only where the
+/// very same bytes stand again in the same state. So all links between hints may be wrong.
+@usableFromInline
+struct MemberHints: Sendable {
+    /// The text between the value before, or the brace, and the value of a member.
+    @usableFromInline
+    struct Hint: Sendable {
+        /// The first word of the text, the number of the second one in `words`, and the length.
+        @usableFromInline var firstWord: UInt64 = 0
+        @usableFromInline var place: UInt32 = 0
+        @usableFromInline var count: UInt16 = 0
+        /// Where in the text the name is, behind its quote, and its length.
+        @usableFromInline var nameOffset: UInt8 = 0
+        @usableFromInline var nameCount: UInt8 = 0
+        /// The hint of the next member of the same dictionary, of the first member of a dictionary that is the value, and
+        /// of the member that holds this one's dictionary; 0 is none, or the root.
+        @usableFromInline var next: UInt16 = 0
+        @usableFromInline var child: UInt16 = 0
+        @usableFromInline var parent: UInt16 = 0
+
+        @usableFromInline init() {}
+    }
+
+    /// By number; the first one is the root.
+    @usableFromInline var hints: [Hint] = []
+    /// The texts of the hints, each in words of eight bytes, of which the last one ends with the text.
+    @usableFromInline var words: [UInt64] = []
+
+    /// The member whose value is at hand, and the one whose value the innermost dictionary is, between two runs.
+    @usableFromInline var member = 0
+    @usableFromInline var context = 0
+    /// The open containers at the end of the last run.
+    @usableFromInline var depth = 0
+    @usableFromInline var levels: UInt64 = 0
+
+    static let capacity = 256
+
+    init() {}
+
+    /// The hint with a number, which is none for numbers that were forgotten.
+    @inlinable @inline(__always)
+    func hint(_ number: Int) -> Hint { number < hints.count ? hints[number] : Hint() }
+
+    /// Keeps the place between two runs.
+    @usableFromInline
+    mutating func suspend(member: Int, context: Int, nesting: NestingStack) {
+        (self.member, self.context) = (member, context)
+        (depth, levels) = (nesting.depth, nesting.innermostLevels)
+    }
+
+    /// Finds the place again, after the plain machine has opened or closed containers.
+    @usableFromInline
+    mutating func resume(nesting: NestingStack) -> (member: Int, context: Int) {
+        var level = 0
+        while depth > nesting.depth {
+            if levels &>> UInt64(truncatingIfNeeded: level) & 1 != 0 {
+                (member, context) = (context, Int(hint(context).parent))
+            }
+            depth &-= 1
+            level &+= 1
+        }
+        // A dictionary whose name was not plain counts as the value of the member before it.
+        if depth < nesting.depth && nesting.isInDictionary { context = member }
+        return (member, context)
+    }
+
+    /// Remembers the text before a value that was scanned, or finds that it is known a little further on.
+    ///
+    /// - Parameters:
+    ///   - previous: The member before it, or -1 for the first one.
+    ///   - context: The member whose value the dictionary is.
+    /// - Returns: The number of the hint, or 0 when it is none; then all hints may be forgotten.
+    @usableFromInline @inline(never)
+    mutating func learn(
+        _ bytes: RawSpan, from start: Int, name: Range<Int>, to end: Int, after previous: Int, in context: Int,
+        expected: Int
+    ) -> Int {
+        guard end &- start <= 255, StringRuns.closingQuote(in: bytes, from: name.lowerBound) == name.upperBound else {
+            return 0
+        }
+        var number = expected
+        var attempts = 4
+        while number > 0, attempts > 0 {
+            let hint = hints[number]
+            if Int(hint.count) == end &- start, matches(hint, bytes, at: start, last: end) { return number }
+            number = Int(hint.next)
+            attempts &-= 1
+        }
+        if hints.count >= Self.capacity || hints.isEmpty {
+            hints.removeAll(keepingCapacity: true)
+            words.removeAll(keepingCapacity: true)
+            hints.append(Hint())
+            return 0
+        }
+        number = hints.count
+        var hint = Hint()
+        hint.firstWord = bytes.uncheckedWord(start)
+        hint.place = UInt32(truncatingIfNeeded: words.count)
+        hint.count = UInt16(truncatingIfNeeded: end &- start)
+        hint.nameOffset = UInt8(truncatingIfNeeded: name.lowerBound &- start)
+        hint.nameCount = UInt8(truncatingIfNeeded: name.count)
+        hint.next = UInt16(truncatingIfNeeded: expected)
+        hint.parent = UInt16(truncatingIfNeeded: context)
+        hints.append(hint)
+        if end &- start > 8 {
+            for offset in stride(from: start &+ 8, to: end &- 8, by: 8) { words.append(bytes.uncheckedWord(offset)) }
+            words.append(bytes.uncheckedWord(end &- 8))
+        }
+        if previous < 0 {
+            hints[context].child = UInt16(truncatingIfNeeded: number)
+        } else {
+            hints[previous].next = UInt16(truncatingIfNeeded: number)
+        }
+        return number
+    }
+
+    // PERF: see above; two words decide for up to 16 bytes.
+    /// Whether the text of a hint stands at an offset that has 8 bytes behind it; longer ones must end before `last`.
+    @inlinable @inline(__always)
+    func matches(_ hint: Hint, _ bytes: RawSpan, at offset: Int, last: Int) -> Bool {
+        let count = Int(hint.count)
+        let first = bytes.uncheckedWord(offset) ^ hint.firstWord
+        if count <= 8 { return first &<< UInt64(truncatingIfNeeded: 64 &- 8 &* count) == 0 }
+        let lastWord = offset &+ count &- 8
+        guard first == 0, lastWord <= last else { return false }
+        var place = Int(hint.place)
+        var start = offset &+ 8
+        while start < lastWord {
+            guard bytes.uncheckedWord(start) == words[place] else { return false }
+            place &+= 1
+            start &+= 8
+        }
+        return bytes.uncheckedWord(lastWord) == words[place]
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension MemberHints: SelfTesting {
+    /// The tests of this type.
+    @usableFromInline
+    static var testSelectors: TestSelectors {
+        [
+            "testChangesNoMessage": testChangesNoMessage,
+            "testNeverTakesOneMemberForAnother": testNeverTakesOneMemberForAnother,
+            "testForgetsWhenThereAreTooMany": testForgetsWhenThereAreTooMany,
+            "testLearnsAndFindsMembers": testLearnsAndFindsMembers,
+        ]
+    }
+
+    /// Objects in arrays and in objects, members that are missing now and then, long names, spaces of all kinds.
+    private static let shapes = [
+        #"{"a":1,"bc":"x","def":[1,2],"ghij":{"k":null,"l":{}}}"#,
+        #"{"a":1,"def":[{"k":1},{"k":2,"l":3}],"ghij":{"l":true,"k":[]}}"#,
+        "{ \"a\" : 1 ,\n\t\"bc\": \"x\" ,\r\n   \"a name that is longer than four words\" :  [ { \"k\" : -1.5 } ] }",
+        #"{"größe":"é","a\n":1,"日本語":12345678901234567890,"a":{"a":{"a":{"a":1}}},"":2}"#,
+        #"{}"#, #"[{"a":[{"a":[{"a":1}]}]},{"a":1}]"#,
+    ]
+
+    private static func testChangesNoMessage() {
+        for shape in shapes {
+            let text = "[" + Array(repeating: shape, count: 600 / shape.utf8.count + 2).joined(separator: ",") + "]"
+            JSONScanner.expectOutcome(Array(text.utf8), nil, shape)
+        }
+        let mixed = (0..<40).map { shapes[($0 * $0 + $0 / 3) % shapes.count] }.joined(separator: " , ")
+        JSONScanner.expectOutcome(Array("{\"all\":[\(mixed)]}".utf8), nil, "all shapes")
+    }
+
+    /// Takes about 300 ms in a debug build, for 1,000 readings of texts with one wrong byte.
+    private static func testNeverTakesOneMemberForAnother() {
+        var plain = JSONReaderOptions()
+        plain.usesPlainScan = true
+        let before = Array(repeating: #"{"a" : 1,"bcdefghijklm":[{"kl":2}]}"#, count: 16).joined(separator: ",")
+        let text = Array("[\(before)\(String(repeating: " ", count: 60))]".utf8)
+        let end = 1 + before.utf8.count
+        for offset in end - 36..<end {
+            for byte in Array("\"\\,:}{[] 1a".utf8) + [0, 0x0A, 0x80, 0xC3] {
+                var text = text
+                text[offset] = byte
+                let (got, expected) = (JSONScanner.outcome([text]), JSONScanner.outcome([text], options: plain))
+                if got != expected { expectEqual(got, expected, "byte \(byte) at \(offset)") }
+            }
+        }
+    }
+
+    private static func testForgetsWhenThereAreTooMany() {
+        let names = (0..<3 * capacity).map { "\"name \($0)\":{\"x\":\($0),\"y\":0}" }.joined(separator: ",")
+        var plain = JSONReaderOptions()
+        plain.usesPlainScan = true
+        let text = Array("{\(names)}".utf8)
+        let expected = JSONScanner.outcome([text], options: plain)
+        expectTrue(JSONScanner.outcome([text]) == expected, "whole")
+        for size in [100, 1_000, 5_003] {
+            let chunks = stride(from: 0, to: text.count, by: size).map { Array(text[$0..<min($0 + size, text.count)]) }
+            expectTrue(JSONScanner.outcome(chunks) == expected, "in chunks of \(size)")
+        }
+    }
+
+    private static func testLearnsAndFindsMembers() {
+        let text = #","name":1,"a longer name that takes words" : 2,"name":3"# + String(repeating: " ", count: 50)
+        text.withUTF8Span { bytes in
+            var hints = MemberHints()
+            expectEqual(
+                hints.learn(bytes, from: 0, name: 2..<6, to: 8, after: -1, in: 0, expected: 0), 0, "no room yet")
+            let first = hints.learn(bytes, from: 0, name: 2..<6, to: 8, after: -1, in: 0, expected: 0)
+            let second = hints.learn(bytes, from: 9, name: 11..<41, to: 45, after: first, in: 0, expected: 0)
+            expectEqual([first, second], [1, 2], "numbers")
+            expectEqual(Int(hints.hint(0).child), first, "the first member")
+            expectEqual(Int(hints.hint(first).next), second, "the one after it")
+            let last = bytes.byteCount - 48
+            expectTrue(hints.matches(hints.hint(first), bytes, at: 46, last: last), "the same name")
+            expectFalse(hints.matches(hints.hint(second), bytes, at: 46, last: last), "another name")
+            expectTrue(hints.matches(hints.hint(second), bytes, at: 9, last: last), "the long name")
+            expectEqual(
+                hints.learn(bytes, from: 46, name: 48..<52, to: 54, after: second, in: 0, expected: first), first,
+                "known already")
+        }
+    }
+}
+#endif

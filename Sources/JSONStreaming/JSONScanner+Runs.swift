@@ -196,7 +196,7 @@ extension JSONScanner {
                             let isInArray = nesting.depth > 0 && !isInDictionary
                             let end = RecordScan.scan(
                                 bytes, from: offset, into: port, isInArray: isInArray,
-                                limit: options.limits.stringByteCount)
+                                limit: options.limits.stringByteCount, depth: depthLimit &- nesting.depth &- 1)
                             token = end.offset &- 1
                             try sink.endRecords()
                             offset = end.offset
@@ -216,6 +216,22 @@ extension JSONScanner {
                             }
                             isAfterValue = true
                             continue scan
+                        }
+                        // PERF: JSONTyped/coordinates; the same for whole arrays within an array.
+                        if byte == UInt8(ascii: "["), nesting.depth > 0, let port = try sink.beginArrays() {
+                            let end = RecordScan.scanArrays(
+                                bytes, from: offset, into: port, limit: options.limits.stringByteCount,
+                                depth: depthLimit &- nesting.depth)
+                            try sink.endArrays()
+                            if end > offset {
+                                offset = end
+                                guard offset <= last else {
+                                    next = .afterValue
+                                    break scan
+                                }
+                                isAfterValue = true
+                                continue scan
+                            }
                         }
                         isInDictionary = byte == UInt8(ascii: "{")
                         nesting.push(isDictionary: isInDictionary)

@@ -216,8 +216,8 @@ extension JSONWriter {
         case .uint16: return unsafe IntegerText.store(UInt64(address.load(as: UInt16.self)), at: place)
         case .uint32: return unsafe IntegerText.store(UInt64(address.load(as: UInt32.self)), at: place)
         case .uint64: return unsafe IntegerText.store(address.load(as: UInt64.self), at: place)
-        case .float: return unsafe storeReal(Double(address.load(as: Float.self)), at: place)
-        case .none, .columnBool, .columnString: return 0
+        case .float: return unsafe storeReal(Double(digitsOf: address.load(as: Float.self)), at: place)
+        case .none, .value, .columnBool, .columnString: return 0
         }
     }
 
@@ -264,7 +264,7 @@ extension JSONWriter {
             try unsafe address.assumingMemoryBound(to: String.self).pointee
                 .withUTF8Span { (span) throws(StreamError) in try writeString(span) }
         case .real, .optionalReal: try writeReal(unsafe address.load(as: Double.self))
-        case .float: try writeReal(Double(unsafe address.load(as: Float.self)))
+        case .float: try writeReal(Double(digitsOf: unsafe address.load(as: Float.self)))
         case .integer, .optionalInteger: try writeInteger(unsafe address.load(as: Int64.self))
         case .bool, .optionalBool: try writeBool(unsafe address.load(as: Bool.self))
         case .int8: try writeInteger(Int64(unsafe address.load(as: Int8.self)))
@@ -274,7 +274,7 @@ extension JSONWriter {
         case .uint16: try writeInteger(Int64(unsafe address.load(as: UInt16.self)))
         case .uint32: try writeInteger(Int64(unsafe address.load(as: UInt32.self)))
         case .uint64: try writeUnsigned(unsafe address.load(as: UInt64.self))
-        case .none, .columnBool, .columnString: break
+        case .none, .value, .columnBool, .columnString: break
         }
     }
 

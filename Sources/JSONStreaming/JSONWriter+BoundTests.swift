@@ -217,7 +217,7 @@ extension JSONWriterBoundTests: SelfTesting {
         expectEqual(
             text,
             #"{"int":1,"real":0.5,"bool":true,"text":"text","int8":-128,"int16":-32768,"int32":-2147483648,"uint8":255,"#
-                + #""uint16":65535,"uint32":4294967295,"uint":18446744073709551615,"float":0.10000000149011612}"#,
+                + #""uint16":65535,"uint32":4294967295,"uint":18446744073709551615,"float":0.1}"#,
             "text")
         var builder = try ObjectBuilder<Scalars>()
         try builder.readJSON(text)

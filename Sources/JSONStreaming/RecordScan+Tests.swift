@@ -93,13 +93,14 @@ extension RecordScan {
 
     /// Sends a text to a sink, whole and in pieces, through the fast loop and without it, and expects one outcome.
     static func expectOneOutcome<Sink: PlistSink & ~Copyable>(
-        _ text: String, _ type: String, isSequence: Bool = false, line: UInt = #line, make: () throws -> Sink,
+        _ text: String, _ type: String, isSequence: Bool = false, limits: StreamLimits = .standard,
+        atEverySplit: Bool = false, line: UInt = #line, make: () throws -> Sink,
         describe: (inout Sink) throws -> String
     ) {
         for padding in [0, 60] {
             let bytes = Array(text.utf8) + [UInt8](repeating: 0x20, count: padding)
             func outcome(_ isPlain: Bool, _ ends: [Int]) -> String {
-                var options = JSONReaderOptions(isSequence: isSequence)
+                var options = JSONReaderOptions(limits: limits, isSequence: isSequence)
                 options.usesPlainScan = isPlain
                 do {
                     var scanner = JSONScanner(options: options)
@@ -127,7 +128,7 @@ extension RecordScan {
             expectEqual(
                 outcome(false, Array(bytes.indices.dropFirst())), expected, "\(type) of \(text), bytes", line: line)
             // Another place in each text, and every place in one of them.
-            let step = text.utf8.count == 100 ? 1 : 37
+            let step = atEverySplit || text.utf8.count == 100 ? 1 : 37
             for split in stride(from: text.utf8.count % step, to: bytes.count, by: step) {
                 let got = outcome(false, [split])
                 if got != expected { expectEqual(got, expected, "\(type) of \(text), split at \(split)", line: line) }

@@ -27,6 +27,28 @@ extension RecordScan {
     @inline(never)
     static func storeOther(
         _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
+        _ address: UnsafeMutableRawPointer, row: Int, isInitialized: Bool, _ state: UnsafeMutablePointer<RecordState>
+    ) -> Int {
+        if unsafe member.pointee.kind != .value {
+            let end = unsafe storeFast(
+                bytes, from: start, to: member, address, row: row, isInitialized: isInitialized,
+                limit: state.pointee.limit)
+            if end >= 0 { return end }
+        }
+        // What is left is stored by its type, where there is one.
+        guard let shape = unsafe member.pointee.shape, unsafe member.pointee.kind != .none else { return -1 }
+        // The large parts of a document come by messages, and what is in them by other records.
+        if unsafe state.pointee.isRoot, unsafe shape.pointee.isLarge { return -1 }
+        guard isInitialized else { return unsafe storeValue(bytes, from: start, shape, to: address, state) }
+        let memory = unsafe state.pointee.spareMemory(for: shape)
+        let end = unsafe storeValue(bytes, from: start, shape, to: memory, state)
+        if end >= 0 { unsafe shape.pointee.replace(address, by: memory) }
+        return end
+    }
+
+    /// Stores a value of a fast kind, and returns the offset behind it, or -1.
+    private static func storeFast(
+        _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
         _ address: UnsafeMutableRawPointer, row: Int, isInitialized: Bool, limit: Int
     ) -> Int {
         // SAFETY: `start` is within the margin, and a kind stands for the type at the address.
@@ -66,13 +88,13 @@ extension RecordScan {
             guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
             return unsafe storeLong(
                 bytes, from: start, to: member, address, isInitialized: isInitialized, limit: limit)
-        case .none:
+        case .none, .value:
             return -1
         }
     }
 
     /// Stores a number of another size than 64 bits, or without a sign, if it fits.
-    private static func storeSized(
+    static func storeSized(
         _ bytes: RawSpan, from start: Int, to address: UnsafeMutableRawPointer, as kind: FastKind
     ) -> Int {
         let number = JSONNumber.scanPlain(bytes, from: start)

@@ -25,11 +25,61 @@ struct RecordScan {
     ///   - start: The offset of an opening brace, with `JSONScanner.margin` bytes behind it.
     ///   - isInArray: Whether more records may follow after a comma.
     ///   - limit: The longest string in bytes.
+    ///   - depth: The levels of containers that may be within a record.
     @usableFromInline
-    static func scan(_ bytes: RawSpan, from start: Int, into port: RecordPort, isInArray: Bool, limit: Int) -> End {
+    static func scan(
+        _ bytes: RawSpan, from start: Int, into port: RecordPort, isInArray: Bool, limit: Int, depth: Int
+    ) -> End {
         // SAFETY: the builder has made the state for records that lie in its memory; what is trusted of it is that
         // each member with a kind has memory for that kind at its offset from each of the records there is room for.
         let state = unsafe port.records
+        unsafe state.pointee.limit = limit
+        unsafe state.pointee.depth = min(state.pointee.depth, depth)
+        let end = unsafe scan(bytes, from: start, into: state, isInArray: isInArray)
+        if !end.isOpen {
+            let byteCount = unsafe (end.offset &- start) / max(1, state.pointee.doneCount)
+            unsafe state.pointee.expectedCount = (bytes.byteCount &- end.offset) / max(1, byteCount)
+        }
+        return end
+    }
+
+    /// Stores arrays that follow each other, from an opening bracket on, at most as many as there is memory for.
+    ///
+    /// - Returns: The offset behind the last complete array, or `start`.
+    @usableFromInline
+    static func scanArrays(_ bytes: RawSpan, from start: Int, into port: RecordPort, limit: Int, depth: Int) -> Int {
+        // SAFETY: as for records: there is memory for `room` values of this type from the base on.
+        let state = unsafe port.records
+        unsafe state.pointee.doneCount = 0
+        unsafe state.pointee.limit = limit
+        unsafe state.pointee.depth = min(state.pointee.depth, depth)
+        guard let shape = unsafe state.pointee.arrays else { return start }
+        let (room, stride) = unsafe (state.pointee.room, state.pointee.stride)
+        let last = bytes.byteCount &- JSONScanner.margin
+        var count = 0
+        var offset = start
+        var resume = start
+        while true {
+            let address = unsafe state.pointee.reference + count &* stride
+            offset = unsafe storeValue(bytes, from: offset, shape, to: address, state)
+            guard offset >= 0 else { break }
+            count &+= 1
+            resume = offset
+            // The next array, if there is one, and memory for it.
+            guard count < room, offset <= last else { break }
+            offset = PlainSkip.endOfGap(bytes, from: offset)
+            guard offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: ",") else { break }
+            offset = PlainSkip.endOfGap(bytes, from: offset &+ 1)
+            guard offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: "[") else { break }
+        }
+        unsafe state.pointee.doneCount = count
+        return resume
+    }
+
+    /// Stores records into memory that is described by a state, in which it tells what it has stored.
+    static func scan(
+        _ bytes: RawSpan, from start: Int, into state: UnsafeMutablePointer<RecordState>, isInArray: Bool
+    ) -> End {
         guard let firstMember = unsafe state.pointee.members else {
             unsafe (state.pointee.doneCount, state.pointee.isOpen) = (0, true)
             unsafe (state.pointee.seen, state.pointee.next) = (0, 0)
@@ -37,7 +87,8 @@ struct RecordScan {
         }
         // Bounds: as in the fast loop, an offset up to `last` has `margin` bytes behind it. A name of up to 16 bytes and
         // a value of up to 17, with the byte behind it, are less; what is longer is compared with the count again.
-        let last = bytes.byteCount &- JSONScanner.margin
+        let isNested = unsafe state.pointee.isNested
+        let last = unsafe isNested ? state.pointee.last : bytes.byteCount &- JSONScanner.margin
         let isInitialized = unsafe state.pointee.isInitialized
         let complete = unsafe state.pointee.complete
         let room = unsafe isInArray ? state.pointee.room : min(state.pointee.room, 1)
@@ -68,9 +119,17 @@ struct RecordScan {
                 if unsafe first | second | member.pointee.isLong | isSearching != 0 {
                     let expected = unsafe member - firstMember
                     if isSearching == 0 { seen = Self.bits(expected) }
-                    let found = unsafe find(
-                        bytes, from: offset, last, firstMember, state.pointee.memberCount, expected, seen)
-                    guard found.index >= 0 else { break records }
+                    let found = unsafe find(bytes, from: offset, last, state, firstMember, expected, seen)
+                    if found.index < 0 {
+                        // The closing brace, behind the opening one or behind a member that was skipped.
+                        isSearching = 1
+                        guard found.index == Self.ended else { break records }
+                        offset = found.offset
+                        guard unsafe seen & complete == complete || state.pointee.fillMissing(base, seen: seen) else {
+                            break records
+                        }
+                        break members
+                    }
                     if found.index != expected { isSearching = 1 }
                     offset = found.offset
                     unsafe member = firstMember + found.index
@@ -132,8 +191,7 @@ struct RecordScan {
                         }
                     }
                     let end = unsafe storeOther(
-                        bytes, from: offset, to: member, address, row: doneCount, isInitialized: isInitialized,
-                        limit: limit)
+                        bytes, from: offset, to: member, address, row: doneCount, isInitialized: isInitialized, state)
                     guard end >= 0 else { break records }
                     offset = end
                 }
@@ -155,7 +213,7 @@ struct RecordScan {
                         guard byte == UInt8(ascii: "}") else { break records }
                     }
                     if isSearching == 0 { seen = unsafe Self.bits(member - firstMember) }
-                    guard seen & complete == complete else {
+                    guard unsafe seen & complete == complete || state.pointee.fillMissing(base, seen: seen) else {
                         isSearching = 1
                         break records
                     }
@@ -186,7 +244,6 @@ struct RecordScan {
             }
             unsafe state.pointee.doneCount = doneCount
             unsafe state.pointee.isOpen = false
-            unsafe state.pointee.expectedCount = (bytes.byteCount &- offset) / max(1, (offset &- start) / doneCount)
             return End(offset: offset, isOpen: false, isAfterValue: true)
         }
         if isSearching == 0 { seen = unsafe Self.bits(member - firstMember) }
@@ -212,38 +269,78 @@ struct RecordScan {
     @inline(__always)  // PERF: JSONRecords; once a string.
     private static func mask(_ count: Int) -> UInt64 { (1 &<< UInt64(truncatingIfNeeded: count &<< 3)) &- 1 }
 
-    /// Finds the member of which the name is at the offset, or behind whitespace there; the index is -1 when there is
-    /// none, or when it is stored already.
+    /// What stands for the end of a record in the place of a member's index.
+    private static var ended: Int { -2 }
+
+    /// Finds the member of which the name is at the offset, behind whitespace and members that are skipped.
+    ///
+    /// The index is `ended` at the closing brace, where one may be, and -1 for all that messages have to tell: a member
+    /// that is stored already or not wanted, or anything but a name.
     @inline(never)
     private static func find(
-        _ bytes: RawSpan, from start: Int, _ last: Int, _ members: UnsafeMutablePointer<RecordMember>, _ count: Int,
-        _ expected: Int, _ seen: UInt64
+        _ bytes: RawSpan, from start: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
+        _ members: UnsafeMutablePointer<RecordMember>, _ expected: Int, _ seen: UInt64
     ) -> (index: Int, offset: Int) {
+        let count = unsafe state.pointee.memberCount
         var offset = start
-        if bytes.uncheckedByte(offset) <= 0x20 {
-            offset = StringRuns.endOfWhitespace(in: bytes, from: offset)
-            guard offset <= last else { return (-1, offset) }
+        // Behind a comma there is no end; without a member there was none.
+        var mayEnd = seen == 0
+        names: while true {
+            if bytes.uncheckedByte(offset) <= 0x20 {
+                offset = StringRuns.endOfWhitespace(in: bytes, from: offset)
+                guard offset <= last else { return (-1, offset) }
+            }
+            let (first, second) = (bytes.uncheckedWord(offset), bytes.uncheckedWord(offset &+ 8))
+            // The expected one first, then those behind it; none of them without its bit in the filter.
+            var step = 0
+            while step < count {
+                let index = expected &+ step < count ? expected &+ step : expected &+ step &- count
+                let member = unsafe members + index
+                let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
+                let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
+                if difference | difference2 == 0 {
+                    let length = unsafe member.pointee.length
+                    if unsafe length <= 16 || isName(bytes, offset, last, member) {
+                        let isStored = seen & (1 &<< UInt64(truncatingIfNeeded: index)) != 0
+                        return (isStored ? -1 : index, offset)
+                    }
+                }
+                if step == 0, unsafe RecordMember.filterBit(first) & state.pointee.filter == 0 { break }
+                step &+= 1
+            }
+            let byte = UInt8(truncatingIfNeeded: first)
+            if byte == UInt8(ascii: "}"), mayEnd { return (ended, offset) }
+            guard byte == UInt8(ascii: "\""), unsafe state.pointee.skipsUnknown else { return (-1, offset) }
+            offset = unsafe PlainSkip.endOfMember(
+                bytes, from: offset, depth: state.pointee.depth, limit: state.pointee.limit)
+            guard offset >= 0, offset <= last else { return (-1, offset) }
+            if bytes.uncheckedByte(offset) <= 0x20 {
+                offset = StringRuns.endOfWhitespace(in: bytes, from: offset)
+                guard offset <= last else { return (-1, offset) }
+            }
+            mayEnd = false
+            switch bytes.uncheckedByte(offset) {
+            case UInt8(ascii: ","):
+                offset &+= 1
+                guard offset <= last else { return (-1, offset) }
+            case UInt8(ascii: "}"): return (ended, offset)
+            default: return (-1, offset)
+            }
         }
-        let (first, second) = (bytes.uncheckedWord(offset), bytes.uncheckedWord(offset &+ 8))
-        for step in 0..<count {
-            // The expected one first, then those behind it.
-            let index = expected &+ step < count ? expected &+ step : expected &+ step &- count
-            let member = unsafe members + index
-            let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
-            let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
-            guard difference | difference2 == 0, seen & (1 &<< UInt64(truncatingIfNeeded: index)) == 0 else { continue }
-            let length = unsafe member.pointee.length
-            guard length > 16 else { return (index, offset) }
-            guard offset &+ length <= last else { return (-1, offset) }
-            var place = 16
-            while place < length,
-                unsafe bytes.uncheckedByte(offset &+ place)
-                    == member.pointee.text.load(
-                        fromByteOffset: place, as: UInt8.self)
-            { place &+= 1 }
-            if place == length { return (index, offset) }
-        }
-        return (-1, offset)
+    }
+
+    /// Whether the rest of a name of more than 16 bytes is at the offset.
+    private static func isName(
+        _ bytes: RawSpan, _ offset: Int, _ last: Int, _ member: UnsafeMutablePointer<RecordMember>
+    ) -> Bool {
+        let length = unsafe member.pointee.length
+        guard offset &+ length <= last else { return false }
+        var place = 16
+        while place < length,
+            unsafe bytes.uncheckedByte(offset &+ place)
+                == member.pointee.text.load(fromByteOffset: place, as: UInt8.self)
+        { place &+= 1 }
+        return place == length
     }
 }
 

@@ -102,10 +102,20 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     }
     /// Lends the memory of objects to a reader that stores their members itself.
     @inlinable
-    public mutating func beginRecords() throws(StreamError) -> RecordPort? { unsafe machine.pointee.beginRecords() }
+    public mutating func beginRecords() throws(StreamError) -> RecordPort? {
+        try unsafe machine.pointee.beginRecords()
+    }
     /// Takes the objects that a reader has stored.
     @inlinable
     public mutating func endRecords() throws(StreamError) { try unsafe machine.pointee.endRecords() }
+
+    /// Lends memory for arrays to a reader that makes them itself.
+    @inlinable
+    public mutating func beginArrays() throws(StreamError) -> RecordPort? { unsafe machine.pointee.beginArrays() }
+
+    /// Takes the arrays that a reader has made.
+    @inlinable
+    public mutating func endArrays() throws(StreamError) { unsafe machine.pointee.endArrays() }
 }
 
 // MARK: - In-class tests

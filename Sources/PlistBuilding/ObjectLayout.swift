@@ -69,14 +69,13 @@ final class ObjectLayout {
                 at: index,
                 to: BoundMember(name: name, fast: isFast ? plan.fast : .none, offset: offsets[index], plan: plan))
         }
-        // Strings are stored by readers only where their memory is known.
-        let knowsStrings = SmallText.checked.isLayoutKnown
         let bound = unsafe members
         unsafe records = RecordMembers(
             bound.indices.map { index in
-                let fast = unsafe bound[index].fast
-                let isUnknown = !knowsStrings && (fast == .string || fast == .optionalString)
-                return (name: names[index], kind: isUnknown ? .none : fast, offset: max(offsets[index], 0))
+                let (plan, offset) = (plans[index], offsets[index])
+                let fast = unsafe index < 64 && offset >= 0 ? plan.record.pointee.fast : .none
+                let kind = fast == .none && index < 64 && offset >= 0 ? .value : fast
+                return unsafe (names[index], kind, max(offset, 0), UnsafePointer(plan.record))
             })
         unsafe written = WrittenMembers(plans.indices.map { (names[$0], plans[$0], offsets[$0]) })
         allMembers = plans.count >= 64 ? .max : 1 << UInt64(plans.count) - 1

@@ -170,11 +170,23 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
 
     /// Lends the memory of the value to a reader that stores its members itself.
     @inlinable
-    public mutating func beginRecords() throws(StreamError) -> RecordPort? { unsafe machine.pointee.beginRecords() }
+    public mutating func beginRecords() throws(StreamError) -> RecordPort? {
+        try unsafe machine.pointee.beginRecords()
+    }
 
     /// Hands over the value that a reader has stored.
     @inlinable
-    public mutating func endRecords() throws(StreamError) { try unsafe machine.pointee.endRecords() }
+    public mutating func endRecords() throws(StreamError) {
+        try unsafe deliverIfFilled(after: machine.pointee.endRecords())
+    }
+
+    /// Lends memory for arrays to a reader that makes them itself.
+    @inlinable
+    public mutating func beginArrays() throws(StreamError) -> RecordPort? { unsafe machine.pointee.beginArrays() }
+
+    /// Takes the arrays that a reader has made.
+    @inlinable
+    public mutating func endArrays() throws(StreamError) { unsafe machine.pointee.endArrays() }
 }
 
 /// Lending a value of which no copy is made.

@@ -21,9 +21,11 @@ package struct RecordMember {
     package var offset: Int
     /// The text of a column of strings.
     package var column: UnsafeMutableRawPointer?
+    /// What is known of the type of a member that lies in an object.
+    package let shape: UnsafePointer<RecordShape>?
 
     /// Makes a member; its name is copied.
-    init(name: String, kind: FastKind, offset: Int) {
+    init(name: String, kind: FastKind, offset: Int, shape: UnsafePointer<RecordShape>? = nil) {
         let quoted = Array("\"\(name)\":".utf8)
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(quoted.count, 16), alignment: 8)
         unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
@@ -42,6 +44,7 @@ package struct RecordMember {
         unsafe self.kind = isPlain && quoted.count <= Self.longestText ? kind : .none
         unsafe self.offset = offset
         unsafe column = nil
+        unsafe self.shape = unsafe shape
     }
 
     /// Makes the one behind the last member: no name is taken for its, also not an empty one, since a long one is always
@@ -61,6 +64,13 @@ package struct RecordMember {
     }
 
     func deallocate() { unsafe text.deallocate() }
+
+    /// One of 64 bits that a quoted name in text has, by its first three letters, given with what is behind them.
+    @inlinable @inline(__always)  // PERF: JSONTyped/posts; once a name, and most names are not wanted.
+    package static func filterBit(_ word: UInt64) -> UInt64 {
+        let letters = UInt32(truncatingIfNeeded: word &>> 8) & 0xFF_FFFF
+        return 1 &<< UInt64(truncatingIfNeeded: (letters &* 0x9E37_79B1) &>> 26)
+    }
 }
 
 /// The members of records, with one behind the last that no reader stores.
@@ -68,16 +78,30 @@ package struct RecordMember {
 struct RecordMembers {
     let start: UnsafeMutablePointer<RecordMember>
     let count: Int
+    /// The bits of all names; a name without its bit here is none of them.
+    let filter: UInt64
+    /// Whether these are all members, so that any other name is unknown.
+    let areAll: Bool
+
+    /// Makes the members of columns.
+    init(_ members: [(name: String, kind: FastKind, offset: Int)]) {
+        unsafe self.init(members.map { ($0.name, $0.kind, $0.offset, nil) })
+    }
 
     /// Makes the members; those beyond the 64th are left to messages.
-    init(_ members: [(name: String, kind: FastKind, offset: Int)]) {
-        let plain = members.prefix(64)
+    init(_ members: [(name: String, kind: FastKind, offset: Int, shape: UnsafePointer<RecordShape>?)]) {
+        let plain = unsafe members.prefix(64)
         unsafe count = plain.count
+        unsafe areAll = unsafe members.count == plain.count
         unsafe start = .allocate(capacity: plain.count + 1)
-        for (index, member) in plain.enumerated() {
+        var filter: UInt64 = 0
+        for unsafe(index, member) in unsafe plain.enumerated() {
             unsafe (start + index).initialize(
-                to: RecordMember(name: member.name, kind: member.kind, offset: member.offset))
+                to: RecordMember(name: member.name, kind: member.kind, offset: member.offset, shape: member.shape))
+            // An empty name has less than three letters with its quote.
+            filter |= unsafe member.name.isEmpty ? .max : RecordMember.filterBit(start[index].words.0)
         }
+        unsafe self.filter = filter
         unsafe (start + plain.count).initialize(to: RecordMember.end())
     }
 
@@ -141,6 +165,37 @@ package struct RecordState {
     package var deliver: () -> Bool = { true }
     /// The lengths that values of the members had.
     package let lengths: UnsafeMutablePointer<ValueLength>
+    /// The bits of the names of the members.
+    package var filter: UInt64 = 0
+    /// Whether members that the type does not have are skipped.
+    package var skipsUnknown = false
+    /// The levels of containers that may be within a record.
+    package var depth = 0
+    /// Whether the record is the whole document, of which large parts are not built at once.
+    package var isRoot = false
+    /// The type of arrays that follow each other, when there is memory for such instead of records.
+    package var arrays: UnsafePointer<RecordShape>?
+    /// What completes records of which members are missing, if anything does.
+    var layout: Unmanaged<ObjectLayout>?
+    /// The members without which a record is an error.
+    var required: UInt64 = 0
+    /// Which members are missed, and what is unknown; as in the options of the builder.
+    var rejectsMissing = false
+    var ignoresUnknown = false
+
+    // What the reader keeps for itself.
+    /// The longest string in bytes.
+    package var limit = 0
+    /// Within a record, the last offset that is looked at, so that what may be given up again is no large part.
+    package var last = 0
+    /// The unescaped text of a string.
+    package var text: [UInt8] = []
+    /// What is around this level of records within records.
+    var level = 0
+    var inner: UnsafeMutablePointer<RecordState>?
+    var elements: UnsafeMutableRawPointer?
+    var spare = unsafe ScratchMemory()
+    var wrapped = unsafe ScratchMemory()
 
     // What the reader says.
     /// The number of complete records.
@@ -163,7 +218,16 @@ package struct RecordState {
         unsafe reference = UnsafeMutableRawPointer(lengths)
     }
 
-    func deallocate() { unsafe lengths.deallocate() }
+    func deallocate() {
+        unsafe lengths.deallocate()
+        unsafe elements?.deallocate()
+        unsafe spare.deallocate()
+        unsafe wrapped.deallocate()
+        guard let inner = unsafe inner else { return }
+        unsafe inner.pointee.deallocate()
+        unsafe inner.deinitialize(count: 1)
+        unsafe inner.deallocate()
+    }
 }
 
 extension RecordPort {

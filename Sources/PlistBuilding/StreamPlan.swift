@@ -36,6 +36,8 @@ package enum FastKind: UInt8 {
     case none, integer, real, bool, string, optionalInteger, optionalReal, optionalString, optionalBool
     /// Numbers of other sizes, which only readers store without asking.
     case int8, int16, int32, uint8, uint16, uint32, uint64, float
+    /// What only readers store, by the shape of its type: containers, optionals of them, conversions.
+    case value
     /// A Boolean or a string of a column.
     case columnBool, columnString
 
@@ -72,7 +74,14 @@ public final class StreamPlan {
     /// What the type is called in an error, such as `an integer`.
     let expectation: String
     /// Set once, right after making: a type may contain arrays of itself.
-    var shape: Shape { didSet { unsafe written.pointee.take(self) } }
+    var shape: Shape {
+        didSet {
+            unsafe written.pointee.take(self)
+            unsafe record.pointee.take(self)
+        }
+    }
+    /// What readers of text know of the type; freed with this plan.
+    let record: UnsafeMutablePointer<RecordShape>
     /// Makes the value at an address one that writes itself, when its type does.
     var writable: ((UnsafeRawPointer) -> (any StreamWritable)?)? { didSet { unsafe written.pointee.take(self) } }
     /// What writers of text know of the type; freed with this plan.
@@ -92,10 +101,14 @@ public final class StreamPlan {
         self.shape = shape
         unsafe written = .allocate(capacity: 1)
         unsafe written.initialize(to: WrittenForm(UnsafePointer(memory)))
+        unsafe record = .allocate(capacity: 1)
+        unsafe record.initialize(to: RecordShape(UnsafePointer(memory), fast: fast))
         unsafe written.pointee.take(self)
+        unsafe record.pointee.take(self)
     }
 
     deinit {
+        unsafe record.deallocate()
         let memory = unsafe UnsafeMutablePointer(mutating: operations)
         unsafe memory.deinitialize(count: 1)
         unsafe memory.deallocate()

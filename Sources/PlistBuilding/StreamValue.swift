@@ -119,7 +119,7 @@ extension Double {
     /// The double that is written with the digits of a float: 0.1 for 0.1, which is 0.10000000149011612 exactly.
     ///
     /// It is as near to the float as that there is no nearer float, so that reading gives the same one.
-    init(digitsOf value: Float) {
+    package init(digitsOf value: Float) {
         let exact = Double(value)
         // Whole numbers of up to 24 bits have the same digits.
         if !exact.isFinite || exact.magnitude < 16_777_216 && exact == exact.rounded(.towardZero) {

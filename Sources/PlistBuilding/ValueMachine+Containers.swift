@@ -71,14 +71,14 @@ extension ValueMachine {
         unsafe top.pointee.initialized = fresh.isInitialized ? .max : 0
     }
 
-    private mutating func begin(isArray: Bool) throws(StreamError) {
+    mutating func begin(isArray: Bool) throws(StreamError) {
         switch unsafe top.pointee.kind {
         case .propertyList:
             return try forwardBegin(isArray: isArray)
         case .skipped:
             // Its depth is bounded by the reader's limit, and by this one.
             unsafe top.pointee.index += 1
-            guard unsafe depth + top.pointee.index < options.depthLimit else {
+            guard unsafe depth + top.pointee.index <= options.depthLimit else {
                 throw located(StreamError(.limitExceeded, "containers are nested deeper than \(options.depthLimit)"))
             }
             return

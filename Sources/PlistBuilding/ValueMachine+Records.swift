@@ -3,22 +3,20 @@
 import PlistStreaming
 
 extension ValueMachine {
-    /// Lends memory where objects follow each other: in an array of objects, or at the streaming depth.
+    /// Lends memory for objects: where they follow each other, in an array of objects or at the streaming depth, for
+    /// several; at any other place for one, which is then gone into.
     @usableFromInline
-    mutating func beginRecords() -> RecordPort? {
-        guard let element = unsafe top.pointee.elementObject, canBeginElement else { return nil }
+    mutating func beginRecords() throws(StreamError) -> RecordPort? {
+        guard let element = unsafe top.pointee.elementObject else { return try lendObject() }
+        guard canBeginElement else { return nil }
         // Structures without a value and new objects lie side by side, so a reader goes from one to the next; a value
         // that was there before is used again for each.
         let isRow = unsafe top.pointee.kind == .array && (element.isFilledMemberwise || element.isClass)
         let room = unsafe isRow ? element.capacity &- top.pointee.pending : isRecycling ? .max : 1
         let fresh = unsafe makeElement(element)
-        unsafe records.pointee.members = element.records.start
-        unsafe records.pointee.memberCount = element.records.count
-        unsafe records.pointee.base = Int(bitPattern: fresh.base)
+        unsafe element.layout._withUnsafeGuaranteedRef { unsafe setRecords($0, fresh, depth: depth + 1) }
         unsafe records.pointee.stride = isRow ? element.stride : 0
         unsafe records.pointee.room = room
-        unsafe records.pointee.isInitialized = fresh.isInitialized
-        unsafe records.pointee.complete = fresh.complete
         unsafe records.pointee.reference = fresh.value
         unsafe records.pointee.delivers = top.pointee.kind == .passing
         unsafe records.pointee.makes = isRow && element.isClass
@@ -28,9 +26,92 @@ extension ValueMachine {
         return unsafe RecordPort(UnsafeMutableRawPointer(records))
     }
 
+    /// Sets what is the same for all records: their members, and what becomes of others.
+    @inline(__always)  // PERF: JSONRecords/streams; once an object of a class that is not used again.
+    private func setRecords(_ layout: ObjectLayout, _ fresh: FreshObject, depth: Int) {
+        unsafe records.pointee.take(
+            layout, rejectsMissing: options.missingMembers == .reject, ignoresUnknown: options.unknownMembers == .ignore
+        )
+        unsafe records.pointee.base = Int(bitPattern: fresh.base)
+        unsafe records.pointee.isInitialized = fresh.isInitialized
+        unsafe records.pointee.complete = fresh.complete
+        unsafe records.pointee.depth = options.depthLimit - depth
+        unsafe records.pointee.isRoot = false
+    }
+
+    /// Lends memory for arrays that follow each other in an array.
+    @usableFromInline
+    mutating func beginArrays() -> RecordPort? {
+        guard unsafe top.pointee.kind == .array else { return nil }
+        let shape = unsafe top.pointee.elementPlan._withUnsafeGuaranteedRef { unsafe UnsafePointer($0.record) }
+        let room = unsafe shape.pointee.room(in: RecordState.elementByteCount)
+        guard unsafe shape.pointee.kind == .array, room > 0 else { return nil }
+        unsafe records.pointee.arrays = unsafe shape
+        unsafe records.pointee.reference = records.pointee.elementMemory()
+        unsafe records.pointee.stride = shape.pointee.stride
+        unsafe records.pointee.room = room
+        unsafe records.pointee.depth = options.depthLimit - depth
+        unsafe records.pointee.rejectsMissing = options.missingMembers == .reject
+        unsafe records.pointee.ignoresUnknown = options.unknownMembers == .ignore
+        unsafe records.pointee.isRoot = false
+        return unsafe RecordPort(UnsafeMutableRawPointer(records))
+    }
+
+    /// Takes the arrays that a reader has stored.
+    @usableFromInline
+    mutating func endArrays() {
+        let count = unsafe records.pointee.doneCount
+        guard count > 0, let shape = unsafe records.pointee.arrays else { return }
+        unsafe shape.pointee.append(records.pointee.reference, count, to: top.pointee.value)
+        unsafe top.pointee.index &+= count
+    }
+
+    /// Goes into the object of the value to come, if it is one, and lends its memory.
+    private mutating func lendObject() throws(StreamError) -> RecordPort? {
+        let shape: UnsafeMutablePointer<RecordShape>
+        switch unsafe top.pointee.kind {
+        case .root where depth == streamingDepth && !isFilled:
+            unsafe shape = plan.record
+        case .object where unsafe top.pointee.member >= 0:
+            unsafe shape = top.pointee.members[top.pointee.member].plan.record
+        case .array:
+            unsafe shape = top.pointee.elementPlan._withUnsafeGuaranteedRef { unsafe $0.record }
+        case .dictionary where unsafe top.pointee.member >= 0:
+            unsafe shape = top.pointee.elementPlan._withUnsafeGuaranteedRef { unsafe $0.record }
+        default:
+            return nil
+        }
+        let isObject = unsafe shape.pointee.kind == .object
+        guard unsafe isObject || shape.pointee.kind == .optional && shape.pointee.element?.pointee.kind == .object
+        else { return nil }
+        try begin(isArray: false)
+        guard unsafe top.pointee.kind == .object, let layout = unsafe top.pointee.layout else { return nil }
+        let fresh = unsafe FreshObject(
+            value: top.pointee.value, base: top.pointee.base, complete: top.pointee.complete,
+            isInitialized: top.pointee.initialized != 0)
+        unsafe layout._withUnsafeGuaranteedRef { unsafe setRecords($0, fresh, depth: depth) }
+        unsafe records.pointee.isRoot = depth == 1
+        unsafe records.pointee.stride = 0
+        unsafe records.pointee.room = 1
+        unsafe records.pointee.reference = fresh.value
+        unsafe records.pointee.delivers = false
+        unsafe records.pointee.makes = false
+        isInObject = true
+        return unsafe RecordPort(UnsafeMutableRawPointer(records))
+    }
+
     /// Counts the complete objects, and goes into the one that is not.
     @usableFromInline
     mutating func endRecords() throws(StreamError) {
+        if isInObject {
+            isInObject = false
+            let isOpen = unsafe records.pointee.isOpen
+            if !isOpen { return try finish() }
+            unsafe top.pointee.seen = records.pointee.seen
+            unsafe top.pointee.initialized |= records.pointee.seen
+            unsafe top.pointee.next = records.pointee.next
+            return
+        }
         isRecycling = false
         guard let element = unsafe top.pointee.elementObject else { return }
         let doneCount = unsafe records.pointee.doneCount

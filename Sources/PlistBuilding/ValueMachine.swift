@@ -31,6 +31,8 @@ struct ValueMachine: ~Copyable {
     @usableFromInline var isFilled = false
     /// Whether the memory at the root holds an object that may be used again.
     var isRecycling = false
+    /// Whether the object that is lent to a reader is the innermost level already.
+    var isInObject = false
     /// Builds property lists within the value.
     var tree: PropertyListBuilder?
     /// What a reader is lent for records, by address, so that it stays where it is.

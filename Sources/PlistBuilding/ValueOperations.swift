@@ -30,6 +30,8 @@ public struct ValueOperations {
     /// Moves so many values from the first address on to the end of the array at the second, which may expect more.
     @usableFromInline let appendMany:
         (UnsafeMutableRawPointer, _ count: Int, _ expected: Int, UnsafeMutableRawPointer) -> Void
+    /// Moves so many values from the first address on to a new array in the uninitialized memory at the second.
+    @usableFromInline let makeArrayOf: (UnsafeMutableRawPointer, _ count: Int, UnsafeMutableRawPointer) -> Void
     /// Calls a closure with the address of the first element of the array at an address, and the count.
     @usableFromInline let elements: (UnsafeRawPointer, (UnsafeRawPointer?, Int) -> Void) -> Void
     /// Makes an empty dictionary in uninitialized memory.
@@ -82,6 +84,15 @@ public struct ValueOperations {
                     initializedCount = count
                 }
             }
+        }
+        unsafe makeArrayOf = { from, count, to in
+            let array = unsafe [Value](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+                // SAFETY: there is room for `count` values, which were initialized by whoever calls.
+                guard let start = buffer.baseAddress else { return }
+                unsafe start.moveInitialize(from: from.assumingMemoryBound(to: Value.self), count: count)
+                initializedCount = count
+            }
+            unsafe to.initializeMemory(as: [Value].self, to: array)
         }
         unsafe elements = { array, body in
             unsafe array.assumingMemoryBound(to: [Value].self).pointee.withUnsafeBufferPointer { buffer in

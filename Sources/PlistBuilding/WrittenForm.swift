@@ -101,7 +101,7 @@ package struct WrittenForm {
     /// Whether values of a kind are read from memory: strings only where their memory is known.
     private static func isKnown(_ fast: FastKind) -> Bool {
         switch fast {
-        case .none, .columnBool, .columnString: false
+        case .none, .value, .columnBool, .columnString: false
         case .string, .optionalString: SmallText.checked.isLayoutKnown
         default: true
         }

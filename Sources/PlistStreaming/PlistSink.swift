@@ -81,6 +81,13 @@ public protocol PlistSink: ~Copyable {
     mutating func beginRecords() throws(StreamError) -> RecordPort?
     /// Takes the dictionaries that a reader has stored since ``beginRecords()``; the last one may still be open.
     mutating func endRecords() throws(StreamError)
+    /// Lends memory for the arrays to come in an array, where a sink has such; nil unless a sink says otherwise.
+    ///
+    /// A reader asks at the beginning of an array. It may then make some arrays itself, and calls ``endArrays()`` instead
+    /// of sending the messages that these arrays stand for.
+    mutating func beginArrays() throws(StreamError) -> RecordPort?
+    /// Takes the arrays that a reader has made since ``beginArrays()``.
+    mutating func endArrays() throws(StreamError)
 
     /// Writes a value of a bound type from where it lies in memory, where a sink can; false when it wants messages.
     mutating func writeValue(_ port: ValuePort) throws(StreamError) -> Bool

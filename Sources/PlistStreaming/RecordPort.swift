@@ -22,4 +22,12 @@ extension PlistSink where Self: ~Copyable {
     /// Takes nothing, since there was no memory.
     @inlinable
     public mutating func endRecords() throws(StreamError) {}
+
+    /// Lends no memory for arrays: they come as messages.
+    @inlinable
+    public mutating func beginArrays() throws(StreamError) -> RecordPort? { nil }
+
+    /// Takes nothing, since there was no memory.
+    @inlinable
+    public mutating func endArrays() throws(StreamError) {}
 }

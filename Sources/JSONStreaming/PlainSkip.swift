@@ -1,0 +1,219 @@
+// Values that no one wants: their end, found as strictly as if they were read, without a message.
+// Like the fast loop it reports no errors: whatever is not plainly valid is left to those who say what is wrong with it.
+
+import PlistStreaming
+
+/// The ends of plainly valid members and values; `StringRuns.notFound` for all else.
+enum PlainSkip {
+    /// The offset behind a name, its colon and its value.
+    ///
+    /// - Parameters:
+    ///   - start: The offset of the quote before the name, with `JSONScanner.margin` bytes behind it.
+    ///   - depth: The levels of containers that the value may have, itself included; 64 at the most.
+    ///   - limit: The longest string in bytes.
+    @inline(never)
+    static func endOfMember(_ bytes: RawSpan, from start: Int, depth: Int, limit: Int) -> Int {
+        var offset = endOfName(bytes, from: start, limit: limit)
+        guard offset >= 0 else { return StringRuns.notFound }
+        let last = bytes.byteCount &- JSONScanner.margin
+        let deepest = min(depth, 64)
+        // One bit a level, the innermost lowest: whether the container is a dictionary.
+        var dictionaries: UInt64 = 0
+        var level = 0
+        while true {
+            // A value at the offset, which is within the margin.
+            let byte = bytes.uncheckedByte(offset)
+            switch byte {
+            case UInt8(ascii: "\""):
+                offset = endOfString(bytes, from: offset, limit: limit)
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                guard level < deepest else { return StringRuns.notFound }
+                let isDictionary = byte == UInt8(ascii: "{")
+                offset = endOfGap(bytes, from: offset &+ 1)
+                guard offset <= last else { return StringRuns.notFound }
+                if bytes.uncheckedByte(offset) == (isDictionary ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+                    offset &+= 1
+                } else {
+                    level &+= 1
+                    dictionaries = dictionaries &<< 1 | (isDictionary ? 1 : 0)
+                    if isDictionary { offset = endOfName(bytes, from: offset, limit: limit) }
+                    guard offset >= 0 else { return StringRuns.notFound }
+                    continue
+                }
+            case UInt8(ascii: "t"):
+                offset = bytes.uncheckedHalf(offset) == 0x6575_7274 ? offset &+ 4 : StringRuns.notFound
+            case UInt8(ascii: "f"):
+                offset = bytes.uncheckedHalf(offset &+ 1) == 0x6573_6C61 ? offset &+ 5 : StringRuns.notFound
+            case UInt8(ascii: "n"):
+                offset = bytes.uncheckedHalf(offset) == 0x6C6C_756E ? offset &+ 4 : StringRuns.notFound
+            default:
+                offset = endOfNumber(bytes, from: offset)
+            }
+            // What follows it: the next one, or the ends of containers.
+            following: while true {
+                guard offset >= 0 else { return StringRuns.notFound }
+                if level == 0 { return offset }
+                guard offset <= last else { return StringRuns.notFound }
+                offset = endOfGap(bytes, from: offset)
+                guard offset <= last else { return StringRuns.notFound }
+                let byte = bytes.uncheckedByte(offset)
+                let isDictionary = dictionaries & 1 != 0
+                if byte == UInt8(ascii: ",") {
+                    offset = endOfGap(bytes, from: offset &+ 1)
+                    guard offset <= last else { return StringRuns.notFound }
+                    if isDictionary { offset = endOfName(bytes, from: offset, limit: limit) }
+                    guard offset >= 0 else { return StringRuns.notFound }
+                    break following
+                }
+                guard byte == (isDictionary ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { return StringRuns.notFound }
+                dictionaries &>>= 1
+                level &-= 1
+                offset &+= 1
+            }
+        }
+    }
+
+    /// The offset of a value behind a name, its colon and whitespace.
+    ///
+    /// The name has no escapes, so that it is the one that it looks like, and is the offset's first byte on.
+    @inline(__always)  // PERF: JSONTyped/posts; once a name.
+    private static func endOfName(_ bytes: RawSpan, from start: Int, limit: Int) -> Int {
+        guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return StringRuns.notFound }
+        let last = bytes.byteCount &- JSONScanner.margin
+        var offset = start &+ 1
+        var special = StringRuns.specialBytes(in: bytes.uncheckedWord(offset))
+        if special == 0 {
+            offset &+= 8
+            special = StringRuns.specialBytes(in: bytes.uncheckedWord(offset))
+        }
+        offset &+= special.trailingZeroBitCount &>> 3
+        if bytes.uncheckedByte(offset) != UInt8(ascii: "\"") {
+            offset = StringRuns.closingQuote(in: bytes, from: offset)
+            guard offset >= 0, offset &- start <= limit else { return StringRuns.notFound }
+        }
+        guard offset <= last, bytes.uncheckedByte(offset &+ 1) == UInt8(ascii: ":") else { return StringRuns.notFound }
+        offset = endOfGap(bytes, from: offset &+ 2)
+        return offset <= last ? offset : StringRuns.notFound
+    }
+
+    /// The offset behind whitespace, mostly one space or none, from an offset within the margin on.
+    @inline(__always)  // PERF: JSONTyped/posts; twice a member.
+    static func endOfGap(_ bytes: RawSpan, from start: Int) -> Int {
+        guard bytes.uncheckedByte(start) <= 0x20 else { return start }
+        if bytes.uncheckedByte(start &+ 1) > 0x20, bytes.uncheckedByte(start) == 0x20 { return start &+ 1 }
+        return StringRuns.endOfWhitespace(in: bytes, from: start)
+    }
+
+    /// The offset behind a string of which the opening quote is at the offset.
+    @inline(__always)  // PERF: JSONTyped/posts; once a string.
+    static func endOfString(_ bytes: RawSpan, from start: Int, limit: Int) -> Int {
+        let special = StringRuns.specialBytes(in: bytes.uncheckedWord(start &+ 1))
+        let end = start &+ 1 &+ special.trailingZeroBitCount &>> 3
+        if bytes.uncheckedByte(end) == UInt8(ascii: "\"") { return end &+ 1 }
+        return endOfLongString(bytes, from: end, start, limit)
+    }
+
+    @inline(never)
+    private static func endOfLongString(_ bytes: RawSpan, from start: Int, _ quote: Int, _ limit: Int) -> Int {
+        var offset = start
+        // Bounds: an escape has twelve bytes at the most.
+        let lastWord = bytes.byteCount &- 12
+        while offset <= lastWord {
+            let special = StringRuns.specialBytes(in: bytes.uncheckedWord(offset))
+            guard special != 0 else {
+                offset &+= 8
+                continue
+            }
+            offset &+= special.trailingZeroBitCount &>> 3
+            let byte = bytes.uncheckedByte(offset)
+            if byte == UInt8(ascii: "\"") { return offset &- quote <= limit ? offset &+ 1 : StringRuns.notFound }
+            if byte >= 0x80 {
+                offset = StringRuns.endOfMultibyteRun(in: bytes, from: offset)
+            } else {
+                guard byte == UInt8(ascii: "\\"), offset <= lastWord else { return StringRuns.notFound }
+                offset = endOfEscape(bytes, from: offset)
+            }
+            guard offset >= 0 else { return StringRuns.notFound }
+        }
+        return StringRuns.notFound
+    }
+
+    /// The offset behind an escape, or behind the two that make one character; twelve bytes are within the span.
+    private static func endOfEscape(_ bytes: RawSpan, from start: Int) -> Int {
+        let letter = bytes.uncheckedByte(start &+ 1)
+        guard letter == UInt8(ascii: "u") else {
+            return StringEscapes.meaning(of: letter) == nil ? StringRuns.notFound : start &+ 2
+        }
+        func codeUnit(_ offset: Int) -> UInt32? {
+            var value: UInt32 = 0
+            for index in offset..<offset &+ 4 {
+                guard let digit = StringEscapes.hexadecimalValue(of: bytes.uncheckedByte(index)) else { return nil }
+                value = value &<< 4 | digit
+            }
+            return value
+        }
+        guard let first = codeUnit(start &+ 2) else { return StringRuns.notFound }
+        guard first & 0xF800 == 0xD800 else { return start &+ 6 }
+        // SPEC: RFC 8259 section 7: what is beyond the basic plane is a pair of surrogates, the high one first.
+        guard first & 0xFC00 == 0xD800, bytes.uncheckedByte(start &+ 6) == UInt8(ascii: "\\"),
+            bytes.uncheckedByte(start &+ 7) == UInt8(ascii: "u"),
+            let second = codeUnit(start &+ 8), second & 0xFC00 == 0xDC00
+        else { return StringRuns.notFound }
+        return start &+ 12
+    }
+
+    /// The offset behind a number of at most 64 bytes that follows the grammar.
+    @inline(__always)  // PERF: JSONTyped/posts; once a number.
+    static func endOfNumber(_ bytes: RawSpan, from start: Int) -> Int {
+        var offset = start
+        if bytes.uncheckedByte(offset) == UInt8(ascii: "-") { offset &+= 1 }
+        let first = bytes.uncheckedByte(offset)
+        let firstDigit = offset
+        offset = endOfDigits(bytes, from: offset)
+        guard offset > firstDigit, first != UInt8(ascii: "0") || offset == firstDigit &+ 1 else {
+            return StringRuns.notFound
+        }
+        let follower = bytes.uncheckedByte(offset)
+        if follower == UInt8(ascii: ".") || follower | 0x20 == UInt8(ascii: "e") {
+            return endOfFraction(bytes, from: offset, start)
+        }
+        return offset
+    }
+
+    /// The offset behind digits, 32 at the most, since the margin is not looked beyond.
+    @inline(__always)  // PERF: see above.
+    private static func endOfDigits(_ bytes: RawSpan, from start: Int) -> Int {
+        var offset = start
+        while offset &- start < 32 {
+            let digits = bytes.uncheckedWord(offset) ^ 0x3030_3030_3030_3030
+            let others = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
+            if others != 0 { return offset &+ others.trailingZeroBitCount &>> 3 }
+            offset &+= 8
+        }
+        return start
+    }
+
+    @inline(never)
+    private static func endOfFraction(_ bytes: RawSpan, from start: Int, _ number: Int) -> Int {
+        // Every digit is looked at with a check, since the margin may be behind.
+        let end = min(number &+ 64, bytes.byteCount)
+        var offset = start
+        func skipDigits() -> Bool {
+            let first = offset
+            while offset < end, bytes.uncheckedByte(offset) &- 0x30 <= 9 { offset &+= 1 }
+            return offset > first && offset < end
+        }
+        if bytes.uncheckedByte(offset) == UInt8(ascii: ".") {
+            offset &+= 1
+            guard skipDigits() else { return StringRuns.notFound }
+        }
+        if bytes.uncheckedByte(offset) | 0x20 == UInt8(ascii: "e") {
+            offset &+= 1
+            guard offset < end else { return StringRuns.notFound }
+            let sign = bytes.uncheckedByte(offset)
+            if sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") { offset &+= 1 }
+            guard skipDigits() else { return StringRuns.notFound }
+        }
+        return offset
+    }
+}

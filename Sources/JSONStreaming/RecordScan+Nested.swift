@@ -1,0 +1,309 @@
+// Values within records, built wholly or not at all: objects, arrays, dictionaries, optionals, and scalars that have to be
+// converted. Each function stores a value into uninitialized memory and returns the offset behind it; with -1 the memory is
+// as it was, and whoever called leaves the value to messages, from its beginning.
+
+import PlistBuilding
+import PlistStreaming
+
+extension RecordScan {
+    /// Stores a value of any type that a reader builds.
+    ///
+    /// Recursion is bounded by `RecordState.enter`, through which every container goes.
+    static func storeValue(
+        _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Int {
+        // SAFETY: `start` is within the margin, and the address is that of uninitialized memory for the shape's type.
+        let byte = bytes.uncheckedByte(start)
+        switch unsafe shape.pointee.kind {
+        case .array where byte == UInt8(ascii: "["):
+            return unsafe storeArray(bytes, from: start, shape, to: address, state)
+        case .object where byte == UInt8(ascii: "{"):
+            return unsafe storeObject(bytes, from: start, shape, to: address, state)
+        case .dictionary where byte == UInt8(ascii: "{"):
+            return unsafe storeDictionary(bytes, from: start, shape, to: address, state)
+        case .optional:
+            if bytes.uncheckedHalf(start) == 0x6C6C_756E {
+                unsafe shape.pointee.makeNil(address)
+                return start &+ 4
+            }
+            guard let wrapped = unsafe shape.pointee.element else { return -1 }
+            let memory = unsafe state.pointee.wrappedMemory(for: wrapped)
+            let end = unsafe storeValue(bytes, from: start, wrapped, to: memory, state)
+            if end >= 0 { unsafe shape.pointee.wrap(memory, to: address) }
+            return end
+        case .scalar:
+            return unsafe storeScalar(bytes, from: start, shape, to: address, state)
+        default:
+            return -1
+        }
+    }
+
+    private static func storeObject(
+        _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Int {
+        guard let inner = unsafe state.pointee.enter(start, last: bytes.byteCount &- JSONScanner.margin),
+            unsafe inner.pointee.lend(shape, at: address, room: 1) > 0
+        else { return -1 }
+        let end = unsafe scan(bytes, from: start, into: inner, isInArray: false)
+        guard end.isOpen else { return end.offset }
+        unsafe inner.pointee.abandon(shape, at: address)
+        return -1
+    }
+
+    // MARK: Arrays
+
+    private static func storeArray(
+        _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Int {
+        guard let inner = unsafe state.pointee.enter(start, last: bytes.byteCount &- JSONScanner.margin),
+            let element = unsafe shape.pointee.element
+        else { return -1 }
+        let last = unsafe inner.pointee.last
+        let memory = unsafe inner.pointee.elementMemory()
+        let room = unsafe element.pointee.room(in: RecordState.elementByteCount)
+        guard room > 0 else { return -1 }
+        let stride = unsafe element.pointee.stride
+        // Elements are complete in the memory first; then they move to the array together, most arrays at once.
+        var count = 0
+        var isMade = false
+        var offset = PlainSkip.endOfGap(bytes, from: start &+ 1)
+        if offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: "]") {
+            unsafe element.pointee.makeArray(of: memory, 0, at: address)
+            return offset &+ 1
+        }
+        elements: while offset <= last {
+            let place = unsafe memory + count &* stride
+            var storedCount = 1
+            switch unsafe element.pointee.kind {
+            case .object:
+                (storedCount, offset) = unsafe storeObjects(
+                    bytes, from: offset, element, to: place, room &- count, inner)
+            case .scalar where unsafe element.pointee.fast == .integer:
+                offset = unsafe storeInteger(bytes, from: offset, element, to: place, inner)
+            default:
+                offset = unsafe storeValue(bytes, from: offset, element, to: place, inner)
+            }
+            guard offset >= 0 else { break elements }
+            count &+= storedCount
+            guard offset <= last else { break elements }
+            if bytes.uncheckedByte(offset) <= 0x20 {
+                offset = StringRuns.endOfWhitespace(in: bytes, from: offset)
+                guard offset <= last else { break elements }
+            }
+            let byte = bytes.uncheckedByte(offset)
+            if byte == UInt8(ascii: ",") {
+                if count == room {
+                    unsafe moveElements(memory, count, element, to: address, isMade)
+                    (count, isMade) = (0, true)
+                }
+                offset = PlainSkip.endOfGap(bytes, from: offset &+ 1)
+                continue
+            }
+            guard byte == UInt8(ascii: "]") else { break elements }
+            unsafe moveElements(memory, count, element, to: address, isMade)
+            return offset &+ 1
+        }
+        unsafe element.pointee.deinitialize(memory, count)
+        if isMade { unsafe shape.pointee.deinitialize(address) }
+        return -1
+    }
+
+    /// Moves elements to an array, or makes it of them.
+    private static func moveElements(
+        _ memory: UnsafeMutableRawPointer, _ count: Int, _ element: UnsafePointer<RecordShape>,
+        to array: UnsafeMutableRawPointer, _ isMade: Bool
+    ) {
+        if isMade {
+            unsafe element.pointee.append(memory, count, to: array)
+        } else {
+            unsafe element.pointee.makeArray(of: memory, count, at: array)
+        }
+    }
+
+    /// Stores objects that follow each other, at least one, and at most as many as there is room for.
+    private static func storeObjects(
+        _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
+        _ room: Int, _ state: UnsafeMutablePointer<RecordState>
+    ) -> (count: Int, offset: Int) {
+        guard bytes.uncheckedByte(start) == UInt8(ascii: "{"),
+            let inner = unsafe state.pointee.enter(start, last: bytes.byteCount &- JSONScanner.margin),
+            unsafe inner.pointee.lend(shape, at: address, room: room) > 0
+        else { return (0, -1) }
+        let end = unsafe scan(bytes, from: start, into: inner, isInArray: true)
+        if !end.isOpen { return unsafe (inner.pointee.doneCount, end.offset) }
+        unsafe inner.pointee.abandon(shape, at: address)
+        return (0, -1)
+    }
+
+    // MARK: Dictionaries
+
+    private static func storeDictionary(
+        _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Int {
+        guard let inner = unsafe state.pointee.enter(start, last: bytes.byteCount &- JSONScanner.margin),
+            let element = unsafe shape.pointee.element
+        else { return -1 }
+        let (last, limit) = unsafe (inner.pointee.last, state.pointee.limit)
+        guard unsafe element.pointee.room(in: RecordState.elementByteCount) > 0 else { return -1 }
+        let memory = unsafe inner.pointee.elementMemory()
+        unsafe element.pointee.makeDictionary(address)
+        var offset = PlainSkip.endOfGap(bytes, from: start &+ 1)
+        if offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: "}") { return offset &+ 1 }
+        while offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: "\"") {
+            let name = offset &+ 1
+            let end = StringRuns.closingQuote(in: bytes, from: name)
+            guard end >= 0, end &- name <= limit, end <= last else { break }
+            offset = PlainSkip.endOfGap(bytes, from: end &+ 1)
+            guard offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: ":") else { break }
+            offset = PlainSkip.endOfGap(bytes, from: offset &+ 1)
+            guard offset <= last else { break }
+            offset = unsafe storeValue(bytes, from: offset, element, to: memory, inner)
+            guard offset >= 0 else { break }
+            unsafe element.pointee.insert(memory, bytes.extracting(name..<end), to: address)
+            guard offset <= last else { break }
+            offset = PlainSkip.endOfGap(bytes, from: offset)
+            guard offset <= last else { break }
+            let byte = bytes.uncheckedByte(offset)
+            if byte == UInt8(ascii: "}") { return offset &+ 1 }
+            guard byte == UInt8(ascii: ",") else { break }
+            offset = PlainSkip.endOfGap(bytes, from: offset &+ 1)
+        }
+        unsafe shape.pointee.deinitialize(address)
+        return -1
+    }
+
+    // MARK: Scalars
+
+    /// Stores an integer of up to 15 digits without asking what else it may be.
+    @inline(__always)  // PERF: JSONTyped/catalogue; once an element.
+    private static func storeInteger(
+        _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Int {
+        let end = unsafe storeDigits(bytes, from: start, to: address)
+        return end >= 0 ? end : unsafe storeScalar(bytes, from: start, shape, to: address, state)
+    }
+
+    /// Stores an integer of up to 15 digits without a sign, and returns the offset behind it, or -1 for all else.
+    @inline(__always)  // PERF: JSONTyped/catalogue; once a number.
+    static func storeDigits(_ bytes: RawSpan, from start: Int, to address: UnsafeMutableRawPointer) -> Int {
+        let first = bytes.uncheckedWord(start)
+        var offset = start
+        var leading: Int64 = 0
+        if DigitWords.areDigits(first) {
+            leading = Int64(bitPattern: DigitWords.value(of: first))
+            offset &+= 8
+        }
+        let digits = bytes.uncheckedWord(offset) ^ 0x3030_3030_3030_3030
+        let others = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
+        let count = others.trailingZeroBitCount &>> 3
+        let end = offset &+ count
+        let follower = bytes.uncheckedByte(end)
+        guard others != 0, end > start, first & 0xFF != UInt64(UInt8(ascii: "0")) || end == start &+ 1,
+            follower != UInt8(ascii: "."), follower | 0x20 != UInt8(ascii: "e")
+        else { return -1 }
+        let power: Int64
+        switch count {
+        case 0: power = 1
+        case 1: power = 10
+        case 2: power = 100
+        case 3: power = 1_000
+        case 4: power = 10_000
+        case 5: power = 100_000
+        case 6: power = 1_000_000
+        default: power = 10_000_000
+        }
+        let rest = count == 0 ? 0 : DigitWords.integer(of: digits, count: count)
+        unsafe address.storeBytes(of: leading &* power &+ rest, as: Int64.self)
+        return end
+    }
+
+    /// Stores a scalar: quickly what its kind says, else by way of a message.
+    private static func storeScalar(
+        _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Int {
+        let half = bytes.uncheckedHalf(start)
+        switch unsafe shape.pointee.fast {
+        case .integer, .real:
+            let number = JSONNumber.scanPlain(bytes, from: start)
+            guard number.end >= 0 else { break }
+            if unsafe shape.pointee.fast == .real {
+                let integer = Int64(bitPattern: number.bits)
+                let real = number.isReal ? Double(bitPattern: number.bits) : Double(integer)
+                unsafe address.storeBytes(of: real, as: Double.self)
+                return number.end
+            }
+            guard !number.isReal else { break }
+            unsafe address.storeBytes(of: Int64(bitPattern: number.bits), as: Int64.self)
+            return number.end
+        case .string:
+            guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
+            let end = StringRuns.closingQuote(in: bytes, from: start &+ 1)
+            guard end >= 0, unsafe end &- start &- 1 <= state.pointee.limit else { break }
+            unsafe SmallText.store(bytes.extracting(start &+ 1..<end), to: address, isInitialized: false)
+            return end &+ 1
+        case .bool:
+            guard half == 0x6575_7274 || half == 0x736C_6166 else { return -1 }
+            let isTrue = half == 0x6575_7274
+            guard isTrue || bytes.uncheckedByte(start &+ 4) == UInt8(ascii: "e") else { return -1 }
+            unsafe address.storeBytes(of: isTrue, as: Bool.self)
+            return start &+ (isTrue ? 4 : 5)
+        case .int8, .int16, .int32, .uint8, .uint16, .uint32, .uint64, .float:
+            let end = unsafe storeSized(bytes, from: start, to: address, as: shape.pointee.fast)
+            if end >= 0 { return end }
+        default:
+            break
+        }
+        return unsafe storeMessage(bytes, from: start, shape, to: address, state)
+    }
+
+    /// Stores what the plan of a type makes of a scalar; null is always left to messages.
+    @inline(never)
+    private static func storeMessage(
+        _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Int {
+        let byte = bytes.uncheckedByte(start)
+        switch bytes.uncheckedHalf(start) {
+        case 0x6575_7274:
+            return unsafe shape.pointee.read(.bool(true), to: address) ? start &+ 4 : -1
+        case 0x736C_6166 where bytes.uncheckedByte(start &+ 4) == UInt8(ascii: "e"):
+            return unsafe shape.pointee.read(.bool(false), to: address) ? start &+ 5 : -1
+        default:
+            break
+        }
+        if byte == UInt8(ascii: "\"") {
+            let limit = unsafe state.pointee.limit
+            let quote = StringRuns.closingQuote(in: bytes, from: start &+ 1)
+            if quote >= 0, quote &- start &- 1 <= limit {
+                // SAFETY: the pointer does not leave the closure.
+                return unsafe bytes.extracting(start &+ 1..<quote).withUnsafeBytes { text in
+                    unsafe shape.pointee.read(.string(text), to: address) ? quote &+ 1 : -1
+                }
+            }
+            let end = unsafe StringEscapes.unescape(bytes, from: start &+ 1, into: &state.pointee.text, limit: limit)
+            guard end >= 0 else { return -1 }
+            return unsafe state.pointee.text.withUnsafeBytes { text in
+                unsafe shape.pointee.read(.string(text), to: address) ? end : -1
+            }
+        }
+        guard byte == UInt8(ascii: "-") || byte &- 0x30 <= 9 else { return -1 }
+        let end = PlainSkip.endOfNumber(bytes, from: start)
+        guard end >= 0 else { return -1 }
+        let text = bytes.extracting(start..<end)
+        // SAFETY: as above.
+        let isRead =
+            switch JSONNumber.value(of: text) {
+            case .integer(let value): unsafe shape.pointee.read(.integer(value), to: address)
+            case .unsigned(let value): unsafe shape.pointee.read(.unsigned(value), to: address)
+            case .real(let value): unsafe shape.pointee.read(.real(value), to: address)
+            case .text: unsafe text.withUnsafeBytes { unsafe shape.pointee.read(.number($0), to: address) }
+            }
+        return isRead ? end : -1
+    }
+}

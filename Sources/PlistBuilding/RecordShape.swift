@@ -1,0 +1,130 @@
+// What readers of text know of a type whose values lie within records: a trivial description by address, made with the
+// plan of the type, and the memory operations that a reader needs to build such a value or to give it up.
+
+import PlistStreaming
+
+/// How values of a type lie in memory and what is in them, for a reader that builds them itself.
+@unsafe
+package struct RecordShape {
+    /// What the text of a value looks like.
+    package enum Kind: UInt8 {
+        /// No reader builds it; it comes by messages.
+        case none
+        /// A scalar, stored by its fast kind or read from a message by its plan.
+        case scalar
+        case optional, array, dictionary, object
+    }
+
+    /// What the text of a value looks like; set when the shape of the plan is.
+    package private(set) var kind = Kind.none
+    /// How a scalar is stored without asking the plan.
+    package let fast: FastKind
+    /// The number of bytes from one value to the next in an array.
+    package let stride: Int
+    /// What is inside an optional, an array or a dictionary.
+    package private(set) var element: UnsafePointer<RecordShape>?
+    /// What is made of an object whose members come; nil for other types.
+    private(set) var layout: Unmanaged<ObjectLayout>?
+    let operations: UnsafePointer<ValueOperations>
+    private unowned(unsafe) var plan: StreamPlan?
+
+    init(_ operations: UnsafePointer<ValueOperations>, fast: FastKind) {
+        // Strings are stored by readers only where their memory is known.
+        let isUnknown = (fast == .string || fast == .optionalString) && !SmallText.checked.isLayoutKnown
+        unsafe self.fast = isUnknown ? .none : fast
+        unsafe self.stride = operations.pointee.stride
+        unsafe self.operations = unsafe operations
+    }
+
+    /// Takes what the plan has become; the plan owns this shape.
+    mutating func take(_ plan: StreamPlan) {
+        unsafe self.plan = plan
+        unsafe (element, layout) = (nil, nil)
+        switch plan.shape {
+        case .scalar:
+            unsafe kind = .scalar
+        case .optional(let wrapped):
+            // An optional in an optional is told apart by messages only.
+            if case .optional = wrapped.shape { return unsafe kind = .none }
+            unsafe (kind, element) = (.optional, UnsafePointer(wrapped.record))
+        case .array(let element):
+            unsafe (kind, self.element) = (.array, UnsafePointer(element.record))
+        case .dictionary(let element):
+            unsafe (kind, self.element) = (.dictionary, UnsafePointer(element.record))
+        case .object(let layout):
+            unsafe (kind, self.layout) = (.object, Unmanaged.passUnretained(layout))
+        case .converted(let form, _, _):
+            if case .scalar = form.shape { unsafe kind = .scalar } else { unsafe kind = .none }
+        case .propertyList:
+            unsafe kind = .none
+        }
+    }
+
+    /// Whether this is a container of containers.
+    package var isLarge: Bool {
+        guard let element = unsafe element, unsafe kind != .optional else { return false }
+        return unsafe element.pointee.kind != .scalar
+    }
+
+    // MARK: Memory
+
+    /// Whether values are bytes only, which need no end.
+    package var isTrivial: Bool { unsafe operations.pointee.isTrivial }
+
+    /// Whether so many values fit side by side into memory of a reader, at least one.
+    package func room(in byteCount: Int) -> Int {
+        unsafe operations.pointee.alignment > 16 || stride > byteCount ? 0 : byteCount / max(1, stride)
+    }
+
+    /// Reads a scalar into uninitialized memory; false leaves it uninitialized.
+    package func read(_ message: ScalarMessage, to address: UnsafeMutableRawPointer) -> Bool {
+        // SAFETY: the address is that of memory for a value of this type; whoever has this shape keeps the plan alive.
+        guard let plan = unsafe plan else { return false }
+        do throws(StreamError) { try unsafe plan.read(message, into: address) } catch { return false }
+        return true
+    }
+
+    // SAFETY: each of these passes the addresses on to the operation of the type that the plan was made for; a reader
+    // has them from memory that was lent for values of this type.
+    package func makeNil(_ address: UnsafeMutableRawPointer) {
+        unsafe element?.pointee.operations.pointee.makeNil(address)
+    }
+
+    /// Moves a value of the wrapped type into this optional.
+    package func wrap(_ value: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) {
+        unsafe element?.pointee.operations.pointee.wrap(value, address)
+    }
+
+    /// Makes an array of values of this type, which are moved there.
+    @inline(__always)  // PERF: JSONTyped/coordinates; once an array.
+    package func makeArray(of values: UnsafeMutableRawPointer, _ count: Int, at address: UnsafeMutableRawPointer) {
+        unsafe operations.pointee.makeArrayOf(values, count, address)
+    }
+
+    /// Moves values of this type to the end of an array.
+    package func append(_ values: UnsafeMutableRawPointer, _ count: Int, to array: UnsafeMutableRawPointer) {
+        unsafe operations.pointee.appendMany(values, count, 0, array)
+    }
+
+    /// Makes an empty dictionary of values of this type.
+    package func makeDictionary(_ address: UnsafeMutableRawPointer) {
+        unsafe operations.pointee.makeDictionary(address)
+    }
+
+    /// Moves a value of this type into a dictionary.
+    package func insert(_ value: UnsafeMutableRawPointer, _ key: RawSpan, to dictionary: UnsafeMutableRawPointer) {
+        unsafe operations.pointee.insert(value, SmallText.checked.string(key), dictionary)
+    }
+
+    /// Ends the life of so many values.
+    package func deinitialize(_ values: UnsafeMutableRawPointer, _ count: Int = 1) {
+        if unsafe isTrivial { return }
+        for index in 0..<count { unsafe operations.pointee.deinitialize(values + index * stride) }
+    }
+
+    /// Moves a complete value in the place of another one.
+    package func replace(_ address: UnsafeMutableRawPointer, by value: UnsafeMutableRawPointer) {
+        unsafe operations.pointee.deinitialize(address)
+        unsafe operations.pointee.move(value, address)
+    }
+}

@@ -1,0 +1,134 @@
+// Values within records: the levels of records in records, the memory in which their parts are built, and giving them up.
+// A reader builds such a value wholly or not at all; what is begun and not complete is destroyed here.
+
+import PlistStreaming
+
+extension RecordState {
+    /// The deepest nesting within a record that a reader builds; what is deeper comes by messages.
+    static var deepestLevel: Int { 24 }
+
+    /// The bytes of memory for the elements of an array before they move there.
+    package static var elementByteCount: Int { 4_096 }
+
+    /// The largest text of a value within a record that is built by a reader, in bytes, apart from its last part. A value
+    /// that is given up is read again, which costs the more the larger it is.
+    package static var largestByteCount: Int { 32_768 }
+
+    /// Goes into a container within a record; nil when that is too deep or too far behind the record's beginning.
+    ///
+    /// - Parameters:
+    ///   - offset: The offset of the container's first byte.
+    ///   - last: The last offset at which there are bytes enough to look at.
+    package mutating func enter(_ offset: Int, last: Int) -> UnsafeMutablePointer<RecordState>? {
+        let last = unsafe level == 0 ? min(last, offset + Self.largestByteCount) : self.last
+        guard unsafe depth > 0, unsafe level < Self.deepestLevel, offset <= last else { return nil }
+        let state: UnsafeMutablePointer<RecordState>
+        if let inner = unsafe inner {
+            unsafe state = unsafe inner
+        } else {
+            unsafe state = .allocate(capacity: 1)
+            unsafe state.initialize(to: RecordState())
+            unsafe state.pointee.level = level + 1
+            unsafe inner = unsafe state
+        }
+        unsafe state.pointee.depth = depth - 1
+        unsafe state.pointee.limit = limit
+        unsafe state.pointee.last = last
+        unsafe state.pointee.rejectsMissing = rejectsMissing
+        unsafe state.pointee.ignoresUnknown = ignoresUnknown
+        return unsafe state
+    }
+
+    /// Whether the records are within another one.
+    package var isNested: Bool { unsafe level > 0 }
+
+    /// Memory for the elements of an array, of `elementByteCount` bytes.
+    package mutating func elementMemory() -> UnsafeMutableRawPointer {
+        if let elements = unsafe elements { return unsafe elements }
+        let memory = unsafe UnsafeMutableRawPointer.allocate(byteCount: Self.elementByteCount, alignment: 16)
+        unsafe elements = unsafe memory
+        return unsafe memory
+    }
+
+    /// Memory for a value that replaces another one when it is complete.
+    package mutating func spareMemory(for shape: UnsafePointer<RecordShape>) -> UnsafeMutableRawPointer {
+        unsafe spare.room(for: shape.pointee.operations)
+    }
+
+    /// Memory for what is inside an optional.
+    package mutating func wrappedMemory(for shape: UnsafePointer<RecordShape>) -> UnsafeMutableRawPointer {
+        unsafe wrapped.room(for: shape.pointee.operations)
+    }
+
+    /// Lends memory for objects to this level: side by side where that is possible, else for one.
+    /// - Returns: The number of objects that there is memory for; 0 for other types.
+    package mutating func lend(
+        _ shape: UnsafePointer<RecordShape>, at address: UnsafeMutableRawPointer, room: Int
+    ) -> Int {
+        guard let reference = unsafe shape.pointee.layout else { return 0 }
+        return unsafe reference._withUnsafeGuaranteedRef { layout in
+            let isRow = layout.isFilledMemberwise || layout.isClass
+            unsafe take(layout, rejectsMissing: rejectsMissing, ignoresUnknown: ignoresUnknown)
+            if !layout.isFilledMemberwise { unsafe layout.make(address) }
+            unsafe base = Int(bitPattern: layout.members(ofValueAt: address))
+            unsafe stride = isRow ? shape.pointee.stride : 0
+            unsafe self.room = isRow ? room : 1
+            unsafe isInitialized = !layout.isFilledMemberwise
+            unsafe complete = layout.isFilledMemberwise ? layout.allMembers : required
+            unsafe self.reference = unsafe address
+            unsafe makes = layout.isClass
+            if layout.isClass { unsafe make = unsafe layout.make }
+            return unsafe self.room
+        }
+    }
+
+    /// Sets what is the same for all objects of a type.
+    mutating func take(_ layout: ObjectLayout, rejectsMissing: Bool, ignoresUnknown: Bool) {
+        unsafe self.layout = Unmanaged.passUnretained(layout)
+        unsafe self.rejectsMissing = rejectsMissing
+        unsafe self.ignoresUnknown = ignoresUnknown
+        unsafe members = layout.records.start
+        unsafe memberCount = layout.records.count
+        unsafe filter = layout.records.filter
+        unsafe skipsUnknown = ignoresUnknown && layout.records.areAll
+        unsafe required = layout.requiredMembers | (rejectsMissing ? layout.nonOptionalMembers : 0)
+    }
+
+    /// Gives missing members of a record their defaults; false when there is one that must come.
+    package func fillMissing(_ base: Int, seen: UInt64) -> Bool {
+        guard let layout = unsafe layout, unsafe required & ~seen == 0 else { return false }
+        return unsafe layout._withUnsafeGuaranteedRef { layout in
+            var missing = unsafe complete & ~seen
+            while missing != 0 {
+                let member = unsafe layout.members[missing.trailingZeroBitCount]
+                missing &= missing &- 1
+                guard let value = unsafe layout.defaultAddress(of: member),
+                    let address = unsafe UnsafeMutableRawPointer(bitPattern: base &+ member.offset)
+                else { continue }
+                // SAFETY: as in `fillMissingMembers`, a default is a value of the member's type, of which there is one
+                // at the address if the record is initialized.
+                let operations = unsafe member.plan.operations
+                if unsafe isInitialized { unsafe operations.pointee.deinitialize(address) }
+                unsafe operations.pointee.copy(value, address)
+            }
+            return true
+        }
+    }
+
+    /// Destroys the objects that a reader has completed from an address on, and the one that is open behind them.
+    package func abandon(_ shape: UnsafePointer<RecordShape>, at address: UnsafeMutableRawPointer) {
+        unsafe shape.pointee.deinitialize(address, doneCount)
+        guard unsafe isOpen, let layout = unsafe layout else { return }
+        let value = unsafe address + doneCount * stride
+        unsafe layout._withUnsafeGuaranteedRef { layout in
+            guard layout.isFilledMemberwise else { return unsafe shape.pointee.operations.pointee.deinitialize(value) }
+            if unsafe shape.pointee.isTrivial { return }
+            var stored = unsafe seen
+            while stored != 0 {
+                let member = unsafe layout.members[stored.trailingZeroBitCount]
+                stored &= stored &- 1
+                unsafe member.plan.operations.pointee.deinitialize(value + member.offset)
+            }
+        }
+    }
+}

@@ -7,6 +7,8 @@
 private let characterCountMax = 400
 /// The most notes on the difference of two values.
 private let noteCountMax = 8
+/// Lines of more characters are shown only in part.
+private let lineCharacterCountMax = 160
 
 /// Describes a value as source would write it where that is possible: strings quoted and escaped, optionals unwrapped.
 package func valueText(_ value: Any) -> String {
@@ -145,12 +147,32 @@ private func stringNotes(_ got: String, _ expected: String) -> [String] {
         return sequenceNotes(gotLines.map { quoted($0) }, expectedLines.map { quoted($0) }, unit: "line", base: 1)
     }
     guard max(got.count, expected.count) > 24 else { return [] }
-    let common = zip(got, expected).prefix { $0 == $1 }.count
-    let gotTail = got.dropFirst(max(0, common - 8)).prefix(24)
-    let expectedTail = expected.dropFirst(max(0, common - 8)).prefix(24)
+    let difference = firstDifference(got, expected)
     return [
-        "first difference at character \(common): got …\(quoted(String(gotTail))) instead of …\(quoted(String(expectedTail)))"
+        "first difference at character \(difference.place): got …\(quoted(difference.got)) instead of …\(quoted(difference.expected))"
     ]
+}
+
+/// Finds the first differing character of two texts, and what is around it in each.
+private func firstDifference(_ got: String, _ expected: String) -> (place: Int, got: String, expected: String) {
+    let common = zip(got, expected).prefix { $0 == $1 }.count
+    let start = max(0, common - 8)
+    return (common, String(got.dropFirst(start).prefix(24)), String(expected.dropFirst(start).prefix(24)))
+}
+
+/// Says how two elements differ: whole, or where they begin to differ when they are long lines.
+private func changeText(_ got: String, _ expected: String, unit: String) -> String {
+    guard unit == "line", max(got.count, expected.count) > lineCharacterCountMax else {
+        return "got \(got) instead of \(expected)"
+    }
+    let difference = firstDifference(got, expected)
+    return "from character \(difference.place), got …\(difference.got)… instead of …\(difference.expected)…"
+}
+
+/// The beginning and the end of a long line.
+private func shortened(_ line: String, unit: String) -> String {
+    guard unit == "line", line.count > lineCharacterCountMax else { return line }
+    return "\(line.prefix(lineCharacterCountMax - 40))… (\(line.count) characters) …\(line.suffix(20))"
 }
 
 /// Lists changed, missing and unexpected elements, after the common beginning and end are taken off.
@@ -167,9 +189,10 @@ private func sequenceNotes(_ got: [String], _ expected: [String], unit: String =
         switch (offset < gotMiddle.count, offset < expectedMiddle.count) {
         case (true, true):
             let (one, other) = (gotMiddle[head + offset], expectedMiddle[head + offset])
-            if one != other { notes.append("\(unit) \(number): got \(one) instead of \(other)") }
-        case (true, false): notes.append("\(unit) \(number): unexpected \(gotMiddle[head + offset])")
-        default: notes.append("\(unit) \(number): missing \(expectedMiddle[head + offset])")
+            if one != other { notes.append("\(unit) \(number): \(changeText(one, other, unit: unit))") }
+        case (true, false):
+            notes.append("\(unit) \(number): unexpected \(shortened(gotMiddle[head + offset], unit: unit))")
+        default: notes.append("\(unit) \(number): missing \(shortened(expectedMiddle[head + offset], unit: unit))")
         }
     }
     return limited(notes)
@@ -303,6 +326,13 @@ extension ValueTextTests: SelfTesting {
     }
 
     private static func testNotesAreLimited() {
+        let long = String(repeating: "x", count: 1000)
+        expectEqual(
+            differenceNotes(got: "a\n\(long)1", expected: "a\n\(long)2\n\(long)"),
+            [
+                "line 2: from character 1001, got …xxxxxxxx1\"… instead of …xxxxxxxx2\"…",
+                "line 3: missing \"\(long.prefix(119))… (1002 characters) …\(long.prefix(19))\"",
+            ])
         let notes = differenceNotes(got: Array(0..<100), expected: Array(100..<200))
         expectEqual(notes.count, 8)
         expectEqual(notes.last, "and 93 more differences")

@@ -30,6 +30,8 @@ package struct RunOptions: Sendable {
     package var leavesProfiles = false
     /// Report no beginnings, and nothing of tests that passed with nothing to say of them.
     package var reportsOnlyNews = false
+    /// Whether a test that is running when the run is ended has failed. A build ends its steps when another one fails.
+    package var blamesInterrupted = true
     /// Only announce the plan.
     package var isListing = false
 

@@ -145,6 +145,7 @@ package final class TestRun {
                 switch report {
                 case .protocolMismatch(let text): throw .protocolMismatch(text)
                 case .died(let death):
+                    if isExcused(death) { return false }
                     results.reportModuleIssue(locator.issue(for: death, expected: "list of its tests"))
                     return false
                 default: break
@@ -276,6 +277,7 @@ package final class TestRun {
             queue.putBack(rest)
             return
         }
+        if isExcused(death) { return }
         queue.putBack(rest)
         var result = partial
         var issue = locator.located(locator.issue(for: death, expected: "end of test"), test: result.test)
@@ -290,6 +292,12 @@ package final class TestRun {
         result.omittedOutputCount = death.omittedOutputCount
         if case .interruption? = death.verdict { return take(result, index, nil, isFinal: true) }
         take(result, index, death.directory)
+    }
+
+    /// Whether a worker was ended together with the run, for which nothing in it is to blame.
+    private func isExcused(_ death: WorkerDeath) -> Bool {
+        if case .interruption? = death.verdict { return !options.blamesInterrupted }
+        return false
     }
 
     /// Runs a test that died once more in a worker of its own, and says whether it dies there too.

@@ -163,6 +163,8 @@ final class SubjectRunner {
             if options.wantsCoverage { printCoverage(module) }
             tally = tally + result
             if result.isRed || options.failsOnFlaky && result.flaky > 0 { add(.failed) }
+            // What was not run has not passed.
+            if Interruption.signal != nil { return add(.notRun) }
             if result.planned == 0 { noteAbsence(module, result, paths) }
         } catch {
             TestLogger.complain(error.description)

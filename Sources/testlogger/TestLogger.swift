@@ -138,6 +138,7 @@ struct TestLogger {
         run.isStable = options.isStable
         run.stopsAtFirstFailure = options.stopsAtFirstFailure
         run.isListing = options.isListing
+        run.blamesInterrupted = options.marker == nil
         run.leavesProfiles = options.wantsCoverage
         return run
     }

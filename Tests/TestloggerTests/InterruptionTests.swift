@@ -136,5 +136,20 @@ extension TestloggerTests {
             let name = [SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGHUP: "SIGHUP"][signal] ?? ""
             #expect(cases.first?.elements.first?.attributes["message"]?.contains("end of the run by \(name)") ?? false)
         }
+
+        /// A build ends its steps when another one fails, for which no test of theirs is to blame.
+        @Test func stepOfABuildBlamesNoTest() throws {
+            let marker = package.file("ended.swift")
+            let program = try package.startTestlogger(
+                ["--marker", marker.path, "--test-type", "hanging", "--filter", "testLoops", "Hostile"],
+                environment: ["HANGING_RUN": "step"])
+            try program.wait { try RunningPrograms.processes(with: "HANGING_RUN=step").count == 2 }
+            usleep(100_000)
+            program.send(SIGINT)
+            let result = try program.result()
+            #expect(result.status == 128 + SIGINT, "\(result)")
+            #expect(result.lines.allSatisfy { !$0.contains("error:") && !$0.contains("warning:") }, "\(result)")
+            #expect(!FileManager.default.fileExists(atPath: marker.path), "a step that was ended has not passed")
+        }
     }
 }

@@ -1,6 +1,5 @@
 // Which row ids of rows need not be told to SQLite, because it would choose the very same ones.
 
-import CSystemSQLite
 import PlistStreaming
 
 // PERF: SQLite/insert; given an id, SQLite searches the B-tree for it from the root, which is a third of what a row costs.

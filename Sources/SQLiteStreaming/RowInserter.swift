@@ -161,7 +161,10 @@ final class RowInserter {
 
     /// Finds out which ids of so many rows may be left to SQLite.
     private func rowIDs(forRows count: Int) throws(SQLiteError) -> RowIDSequence {
-        guard insertsAll, count >= Self.smallestSequence, connection.isInTransaction else { return RowIDSequence() }
+        // A transaction that has only begun must write first: one that reads first is refused when others write meanwhile.
+        guard insertsAll, count >= Self.smallestSequence,
+            unsafe sqlite3_txn_state(connection.handle, "main") == SQLITE_TXN_WRITE
+        else { return RowIDSequence() }
         let versions = try connection.schemaVersions()
         if rowID?.versions != versions {
             let name = try connection.plainRowIDColumn(ofTable: table)

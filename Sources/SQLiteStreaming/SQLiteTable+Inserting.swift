@@ -1,6 +1,5 @@
 // Putting rows into a table: values, objects, dictionaries, and the sink for messages.
 
-import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 

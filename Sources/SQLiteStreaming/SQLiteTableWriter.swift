@@ -1,6 +1,5 @@
-// Rows in: a sink that puts the dictionaries it gets into a table, all or none of them.
+// Rows in: a sink that puts the dictionaries it gets into a table, all or none of them. Keys and values are in `+Values`.
 
-import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 import StringTables
@@ -32,49 +31,36 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     }
 
     let connection: SQLiteConnection
-    private let table: String
-    private let columns: [Column]
-    private let keys: KeySet
-    private let options: SQLiteTableOptions
-    private let members: MemberColumns?
+    let table: String
+    let columns: [Column]
+    let keys: KeySet
+    let options: SQLiteTableOptions
+    let members: MemberColumns?
     private let inserter: RowInserter
     /// The inserters for rows without the columns of a mask.
     private var partialInserters: [[Bool]: RowInserter] = [:]
-    private var buffer: RowBuffer
+    var buffer: RowBuffer
     /// The values of columns whose key does not come; of a bound type.
     private var defaults: RowBuffer?
 
-    /// The open arrays, from the outermost in.
-    private var arrays: [OpenArray] = []
+    /// The open arrays, with their transactions.
+    private var arrays: ArrayTransactions
     /// Whether a dictionary is open that is a row.
-    private var isInRow = false
+    var isInRow = false
     /// The column of the value to come: -1 before a key, -2 for one that is ignored.
-    private var column = -1
-    private var expectedColumn = 0
+    var column = -1
+    var expectedColumn = 0
     /// The number of open containers of an ignored value.
-    private var skippedDepth = 0
+    var skippedDepth = 0
     /// Which columns of the row have come, and how many.
-    private var isSeen: [Bool]
-    private var seenCount = 0
+    var isSeen: [Bool]
+    var seenCount = 0
     /// Elements at the root, for paths.
     private var rootIndex = 0
-    private var failure: StreamError?
+    var failure: StreamError?
     /// How many rows came and were changed, and the way that was taken.
     public private(set) var report: SQLiteInsertReport = SQLiteInsertReport()
     private var changesAtStart: Int
-
-    private struct OpenArray {
-        enum Scope {
-            /// Nothing was begun yet, since no row came.
-            case none
-            case transaction
-            case savepoint(SQLiteConnection.Savepoint)
-        }
-
-        var scope = Scope.none
-        /// The index of the element to come.
-        var index = 0
-    }
 
     /// Makes a writer for a table that is there, with the columns that it has.
     ///
@@ -96,6 +82,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         columns: [Column]
     ) throws(SQLiteError) {
         self.connection = connection
+        arrays = ArrayTransactions(connection)
         self.table = table
         self.columns = columns
         self.members = members
@@ -114,7 +101,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     deinit {
         // What is not complete is undone: also when a reader stopped with an error of which this sink knows nothing.
-        Self.undo(arrays, connection)
+        arrays.undo()
     }
 
     /// Sets the values of columns whose key does not come.
@@ -134,27 +121,17 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     /// Gives up the open arrays and undoes what they inserted; the next message begins a new stream.
     public mutating func rollBack() {
-        Self.undo(arrays, connection)
-        arrays = []
+        arrays.undo()
+        arrays.removeAll()
         buffer.removeAll()
         isInRow = false
         (column, skippedDepth, rootIndex) = (-1, 0, 0)
         failure = nil
     }
 
-    private static func undo(_ arrays: [OpenArray], _ connection: SQLiteConnection) {
-        for array in arrays.reversed() {
-            switch array.scope {
-            case .none: break
-            case .savepoint(let savepoint): savepoint.rollBack()
-            case .transaction: connection.rollBackIfOpen()
-            }
-        }
-    }
-
     /// Undoes everything and remembers why.
     @inline(never)
-    private mutating func fail(_ error: StreamError) -> StreamError {
+    mutating func fail(_ error: StreamError) -> StreamError {
         if let failure { return failure }
         let located = error.located(at: path)
         rollBack()
@@ -167,7 +144,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     /// The path of the value to come.
     private var path: StreamPath {
-        var steps: [StreamPath.Step] = arrays.map { .index($0.index) }
+        var steps: [StreamPath.Step] = arrays.indices.map { .index($0) }
         if isInRow, column >= 0 { steps.append(.key(columns[column].name)) }
         return StreamPath(steps)
     }
@@ -179,7 +156,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         if isInRow { return try beginInRow("an array") }
         if let failure { throw failure }
         try flush()
-        arrays.append(OpenArray())
+        arrays.open()
     }
 
     /// Ends what the array began, and so keeps its rows.
@@ -187,17 +164,8 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         if isInRow { return try endInRow() }
         if let failure { throw failure }
         try flush()
-        guard let array = arrays.last else { throw fail(StreamError(.misuse, "got endArray without an open array")) }
-        do throws(SQLiteError) {
-            switch array.scope {
-            case .none: break
-            case .savepoint(let savepoint): try savepoint.release()
-            case .transaction: try connection.commit()
-            }
-        } catch {
-            throw fail(error)
-        }
-        arrays.removeLast()
+        guard !arrays.isEmpty else { throw fail(StreamError(.misuse, "got endArray without an open array")) }
+        do throws(SQLiteError) { try arrays.close() } catch { throw fail(error) }
         countElement()
     }
 
@@ -231,7 +199,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     }
 
     private mutating func countElement() {
-        if arrays.isEmpty { rootIndex += 1 } else { arrays[arrays.count - 1].index &+= 1 }
+        if arrays.isEmpty { rootIndex += 1 } else { arrays.advance(by: 1) }
     }
 
     /// Opens a container in a row: only one that is ignored may be there.
@@ -264,8 +232,8 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         }
         guard needsOwnInsert else { return false }
         let mask = columns.indices.map { isSeen[$0] || !columns[$0].hasDefault }
-        try begin()
         do throws(SQLiteError) {
+            try arrays.begin()
             try insertBuffered()
             let partial = try partialInserter(mask)
             do throws(RowInserter.Failure) {
@@ -300,28 +268,13 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     // MARK: Putting rows into the table
 
-    /// Begins the transaction and savepoints of the open arrays, if that was not done.
-    private mutating func begin() throws(StreamError) {
-        do throws(SQLiteError) {
-            for level in arrays.indices {
-                guard case .none = arrays[level].scope else { continue }
-                if connection.isInTransaction {
-                    arrays[level].scope = .savepoint(try connection.beginSavepoint())
-                } else {
-                    try connection.begin(.immediate)
-                    arrays[level].scope = .transaction
-                }
-            }
-        } catch {
-            throw fail(error)
-        }
-    }
-
     /// Puts the rows that are held into the table.
     private mutating func flush() throws(StreamError) {
         guard buffer.rowCount > 0 else { return }
-        try begin()
-        do throws(SQLiteError) { try insertBuffered() } catch { throw fail(error) }
+        do throws(SQLiteError) {
+            try arrays.begin()
+            try insertBuffered()
+        } catch { throw fail(error) }
         buffer.removeAll()
     }
 
@@ -333,7 +286,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
             try inserter.insert(buffer, by: options.insertPath)
         } catch {
             // The path of the row that failed.
-            if !arrays.isEmpty { arrays[arrays.count - 1].index += error.row - count }
+            if !arrays.isEmpty { arrays.advance(by: error.row - count) }
             (isInRow, column) = (error.column != nil, error.column ?? -1)
             throw error.error
         }
@@ -344,161 +297,5 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     private mutating func countRows(_ count: Int) {
         report.rowCount += count
         report.changedRowCount = connection.totalChangeCount - changesAtStart
-    }
-
-    // MARK: Values
-
-    /// Finds the column of a key.
-    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        guard isInRow, failure == nil else { throw misplaced("a key") }
-        if skippedDepth > 0 { return }
-        // PERF: SQLite/messages; keys mostly come in the order of the columns, or of the row before.
-        if expectedColumn < columns.count, keys.isKey(at: expectedColumn, equalTo: utf8) {
-            column = expectedColumn
-        } else if let index = keys.index(of: utf8) {
-            column = index
-        } else {
-            guard options.unknownMembers == .ignore else {
-                column = -1
-                let name = String(validating: utf8).map { $0.utf8.count <= 64 ? " \($0.debugDescription)" : "" } ?? ""
-                throw fail(StreamError(.unknownMember, "the table \(table) has no column\(name)"))
-            }
-            column = -2
-            return
-        }
-        expectedColumn = column &+ 1
-        if !isSeen[column] {
-            isSeen[column] = true
-            seenCount &+= 1
-        }
-        buffer.column = column
-    }
-
-    private mutating func misplaced(_ found: String) -> StreamError {
-        fail(StreamError(.typeMismatch, "expected a dictionary of columns, found \(found)"))
-    }
-
-    /// Prepares the column for a value; false when the value is ignored.
-    @inline(__always)  // PERF: SQLite/messages; once a value.
-    private mutating func open(_ found: @autoclosure () -> String) throws(StreamError) -> Bool {
-        if column >= 0 { return true }
-        if skippedDepth > 0 { return false }
-        if column == -2 {
-            column = -1
-            return false
-        }
-        throw misplaced(found())
-    }
-
-    /// Has the plan of the member check a value that its type may not hold.
-    ///
-    /// - Returns: Whether the column is set already: to the date or data that the member makes of a text or number.
-    private mutating func check(_ message: ScalarMessage) throws(StreamError) -> Bool {
-        guard let kind = columns[column].kind, let members else { return false }
-        do throws(StreamError) {
-            guard kind == .date || kind == .data else {
-                try unsafe members.check(message, column)
-                return false
-            }
-            try unsafe members.send(message, readBy: column, to: &buffer)
-        } catch {
-            throw fail(error)
-        }
-        column = -1
-        return true
-    }
-
-    /// Sets the column to null.
-    public mutating func writeNull() throws(StreamError) {
-        guard try open("null") else { return }
-        if try unsafe check(.null) { return }
-        try buffer.writeNull()
-        column = -1
-    }
-
-    /// Sets the column to 1 or 0.
-    public mutating func writeBool(_ value: Bool) throws(StreamError) {
-        guard try open("\(value)") else { return }
-        if columns[column].kind != .bool, try unsafe check(.bool(value)) { return }
-        try buffer.writeBool(value)
-        column = -1
-    }
-
-    /// Sets the column to an integer.
-    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        guard try open("integer \(value)") else { return }
-        if columns[column].kind != .integer || columns[column].isChecked, try unsafe check(.integer(value)) { return }
-        try buffer.writeInteger(value)
-        column = -1
-    }
-
-    /// Sets the column to an integer, which must be below 2^63.
-    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        guard try open("integer \(value)") else { return }
-        if try unsafe check(.unsigned(value)) { return }
-        do throws(StreamError) { try buffer.writeUnsigned(value) } catch { throw fail(error) }
-        column = -1
-    }
-
-    /// Sets the column to a real; to an integer where the member is one and the real has no fraction.
-    public mutating func writeReal(_ value: Double) throws(StreamError) {
-        guard try open("real \(value)") else { return }
-        if columns[column].kind != .real || columns[column].isChecked, try unsafe check(.real(value)) { return }
-        do throws(StreamError) {
-            if columns[column].kind == .integer, let integer = Int64(exactly: value) {
-                try buffer.writeInteger(integer)
-            } else {
-                try buffer.writeReal(value)
-            }
-        } catch {
-            throw fail(error)
-        }
-        column = -1
-    }
-
-    /// Refuses a number that SQLite cannot hold.
-    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        guard try open("a number") else { return }
-        do throws(StreamError) { try buffer.writeNumber(text: text) } catch { throw fail(error) }
-    }
-
-    /// Sets the column to a text, in which there must be no NUL.
-    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        guard try open("a string") else { return }
-        do throws(StreamError) {
-            if let kind = columns[column].kind, kind != .string || columns[column].isChecked,
-                try unsafe utf8.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.string(bytes)) })
-            {
-                return
-            }
-            try buffer.writeString(utf8)
-        } catch {
-            throw fail(error)
-        }
-        column = -1
-    }
-
-    /// Sets the column to a blob.
-    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        guard try open("data") else { return }
-        do throws(StreamError) {
-            if let kind = columns[column].kind, kind != .data,
-                try unsafe bytes.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.data(bytes)) })
-            {
-                return
-            }
-            try buffer.writeData(bytes)
-        } catch {
-            throw fail(error)
-        }
-        column = -1
-    }
-
-    /// Sets the column to a date, in the format of the options.
-    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        guard try open("a date") else { return }
-        if try unsafe check(.date(seconds)) { return }
-        do throws(StreamError) { try buffer.writeDate(secondsSince2001: seconds) } catch { throw fail(error) }
-        column = -1
     }
 }

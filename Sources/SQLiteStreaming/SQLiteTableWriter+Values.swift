@@ -1,0 +1,161 @@
+// The keys and values that a `SQLiteTableWriter` gets: each is checked as the member of its column would be, and stored in
+// the row under construction.
+
+import PlistBuilding
+import PlistStreaming
+
+extension SQLiteTableWriter {
+    /// Finds the column of a key.
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        guard isInRow, failure == nil else { throw misplaced("a key") }
+        if skippedDepth > 0 { return }
+        // PERF: SQLite/messages; keys mostly come in the order of the columns, or of the row before.
+        if expectedColumn < columns.count, keys.isKey(at: expectedColumn, equalTo: utf8) {
+            column = expectedColumn
+        } else if let index = keys.index(of: utf8) {
+            column = index
+        } else {
+            guard options.unknownMembers == .ignore else {
+                column = -1
+                let name = String(validating: utf8).map { $0.utf8.count <= 64 ? " \($0.debugDescription)" : "" } ?? ""
+                throw fail(StreamError(.unknownMember, "the table \(table) has no column\(name)"))
+            }
+            column = -2
+            return
+        }
+        expectedColumn = column &+ 1
+        if !isSeen[column] {
+            isSeen[column] = true
+            seenCount &+= 1
+        }
+        buffer.column = column
+    }
+
+    private mutating func misplaced(_ found: String) -> StreamError {
+        fail(StreamError(.typeMismatch, "expected a dictionary of columns, found \(found)"))
+    }
+
+    /// Prepares the column for a value; false when the value is ignored.
+    @inline(__always)  // PERF: SQLite/messages; once a value.
+    private mutating func open(_ found: @autoclosure () -> String) throws(StreamError) -> Bool {
+        if column >= 0 { return true }
+        if skippedDepth > 0 { return false }
+        if column == -2 {
+            column = -1
+            return false
+        }
+        throw misplaced(found())
+    }
+
+    /// Has the plan of the member check a value that its type may not hold.
+    ///
+    /// - Returns: Whether the column is set already: to the date or data that the member makes of a text or number.
+    private mutating func check(_ message: ScalarMessage) throws(StreamError) -> Bool {
+        guard let kind = columns[column].kind, let members else { return false }
+        do throws(StreamError) {
+            guard kind == .date || kind == .data else {
+                try unsafe members.check(message, column)
+                return false
+            }
+            try unsafe members.send(message, readBy: column, to: &buffer)
+        } catch {
+            throw fail(error)
+        }
+        column = -1
+        return true
+    }
+
+    /// Sets the column to null.
+    public mutating func writeNull() throws(StreamError) {
+        guard try open("null") else { return }
+        try unsafe check(.null)
+        try buffer.writeNull()
+        column = -1
+    }
+
+    /// Sets the column to 1 or 0.
+    public mutating func writeBool(_ value: Bool) throws(StreamError) {
+        guard try open("\(value)") else { return }
+        if columns[column].kind != .bool, try unsafe check(.bool(value)) { return }
+        try buffer.writeBool(value)
+        column = -1
+    }
+
+    /// Sets the column to an integer.
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        guard try open("integer \(value)") else { return }
+        if columns[column].kind != .integer || columns[column].isChecked, try unsafe check(.integer(value)) { return }
+        try buffer.writeInteger(value)
+        column = -1
+    }
+
+    /// Sets the column to an integer, which must be below 2^63.
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        guard try open("integer \(value)") else { return }
+        if try unsafe check(.unsigned(value)) { return }
+        do throws(StreamError) { try buffer.writeUnsigned(value) } catch { throw fail(error) }
+        column = -1
+    }
+
+    /// Sets the column to a real; to an integer where the member is one and the real has no fraction.
+    public mutating func writeReal(_ value: Double) throws(StreamError) {
+        guard try open("real \(value)") else { return }
+        if columns[column].kind != .real || columns[column].isChecked, try unsafe check(.real(value)) { return }
+        do throws(StreamError) {
+            if columns[column].kind == .integer, let integer = Int64(exactly: value) {
+                try buffer.writeInteger(integer)
+            } else {
+                try buffer.writeReal(value)
+            }
+        } catch {
+            throw fail(error)
+        }
+        column = -1
+    }
+
+    /// Refuses a number that SQLite cannot hold.
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        guard try open("a number") else { return }
+        do throws(StreamError) { try buffer.writeNumber(text: text) } catch { throw fail(error) }
+    }
+
+    /// Sets the column to a text, in which there must be no NUL.
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        guard try open("a string") else { return }
+        do throws(StreamError) {
+            if let kind = columns[column].kind, kind != .string || columns[column].isChecked,
+                try unsafe utf8.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.string(bytes)) })
+            {
+                return
+            }
+            try buffer.writeString(utf8)
+        } catch {
+            throw fail(error)
+        }
+        column = -1
+    }
+
+    /// Sets the column to a blob.
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        guard try open("data") else { return }
+        do throws(StreamError) {
+            if let kind = columns[column].kind, kind != .data,
+                try unsafe bytes.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.data(bytes)) })
+            {
+                return
+            }
+            try buffer.writeData(bytes)
+        } catch {
+            throw fail(error)
+        }
+        column = -1
+    }
+
+    /// Sets the column to a date, in the format of the options.
+    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        guard try open("a date") else { return }
+        if try unsafe check(.date(seconds)) { return }
+        do throws(StreamError) { try buffer.writeDate(secondsSince2001: seconds) } catch { throw fail(error) }
+        column = -1
+    }
+}

@@ -22,7 +22,28 @@ public struct PropertyList: Sendable {
 
     /// The type of a value.
     public enum Kind: Sendable, Hashable {
-        case null, bool, integer, unsigned, real, number, string, data, date, array, dictionary
+        /// Null, which is a value and not a missing one.
+        case null
+        /// A Boolean.
+        case bool
+        /// An integer from -2^63 to 2^63 - 1.
+        case integer
+        /// An integer from 2^63 to 2^64 - 1.
+        case unsigned
+        /// A floating-point number of 64 bits.
+        case real
+        /// A number that neither integers nor reals hold, kept as its digits.
+        case number
+        /// A string.
+        case string
+        /// Bytes.
+        case data
+        /// A point in time.
+        case date
+        /// Elements in order.
+        case array
+        /// Members by key, in order.
+        case dictionary
     }
 
     /// The type of the value.

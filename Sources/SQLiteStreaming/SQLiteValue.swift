@@ -4,10 +4,15 @@ import PlistStreaming
 
 /// A value of one of SQLite's five storage classes.
 public enum SQLiteValue: Sendable, Hashable {
+    /// Null.
     case null
+    /// An integer of 64 bits.
     case integer(Int64)
+    /// A floating-point number of 64 bits, never NaN.
     case real(Double)
+    /// Text.
     case text(String)
+    /// Bytes.
     case blob([UInt8])
 
     /// Whether the value is null.

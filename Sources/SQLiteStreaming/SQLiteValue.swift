@@ -49,7 +49,8 @@ extension SQLiteValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
 
 /// A type whose values can be bound to parameters and compared with columns.
 ///
-/// Integers, floating-point numbers, strings, Booleans, arrays of bytes, optionals of them and ``SQLiteValue`` conform; an
+/// Integers, floating-point numbers, strings, Booleans, arrays of bytes, Foundation's `Date`, `Data`, `URL` and `UUID`,
+/// optionals of them and ``SQLiteValue`` conform; an
 /// enumeration with such raw values conforms by `extension Color: SQLiteBindable {}`.
 public protocol SQLiteBindable {
     /// The value in one of SQLite's storage classes, or an error when it fits none.

@@ -18,7 +18,8 @@ public import Foundation
 ///
 /// Text that is not JSON is a `DecodingError.dataCorrupted` whose underlying error is the `StreamError` with the position.
 /// Differences from `JSONDecoder`: of members with one name, the last counts; the text must be strict RFC 8259 in UTF-8;
-/// the keys of coding paths are names and indexes, not of the types' own types of keys.
+/// the keys of coding paths are names and indexes, not of the types' own types of keys; fractions are doubles first, so that a
+/// `Decimal` has 17 digits of one, and no more.
 public struct JSONStreamDecoder {
     /// The strategies.
     public var options: DecodingOptions
@@ -74,7 +75,9 @@ public struct JSONStreamDecoder {
 
 /// Encodes `Encodable` types to JSON text, in the place of `JSONEncoder`.
 ///
-/// Values that encode values without end are an error, `limitExceeded`; see `EncodingOptions.depthLimit`.
+/// Values that encode values without end are an error, `limitExceeded`; see `EncodingOptions.depthLimit`. Differences from
+/// `JSONEncoder`: the result is a `String`; a type that encodes nothing is an empty dictionary at the root as well; errors are
+/// `StreamError`s, and numbers that are none are refused when the text is written, not by `encode` of a container.
 public struct JSONStreamEncoder {
     /// How dates, data and keys are written.
     public var options: EncodingOptions
@@ -184,6 +187,7 @@ extension JSONStreamDecoderTests: SelfTesting {
             "testAgreesWithFoundationOnErrors": testAgreesWithFoundationOnErrors,
             "testFollowsTheStrategies": testFollowsTheStrategies,
             "testReportsBadTextWithItsPlace": testReportsBadTextWithItsPlace,
+            "testEncodesByFunctions": testEncodesByFunctions,
             "testCodesSuperclasses": testCodesSuperclasses,
             "testKeepsFoundationValuesOfMembers": testKeepsFoundationValuesOfMembers,
         ]
@@ -277,6 +281,33 @@ extension JSONStreamDecoderTests: SelfTesting {
             [Named].self, from: "[{\"first_name\": \"a\"}, {\"firstName\": \"b\"}, {\"first__name\": \"c\"}, {}]")
         expectEqual(spellings.map(\.firstName), ["a", "b", "c", nil], "spellings of a key")
     }
+
+    private static func testEncodesByFunctions() throws {
+        struct Stamp: Encodable {
+            var when = Date(timeIntervalSinceReferenceDate: 1.5), raw = Data([1, 2]), none: Date? = nil
+        }
+        let options = EncodingOptions(
+            dates: .custom { date, encoder in
+                var container = encoder.singleValueContainer()
+                try container.encode("at \(date.timeIntervalSinceReferenceDate)")
+            },
+            bytes: .custom { data, encoder in
+                var container = encoder.container(keyedBy: StampKey.self)
+                try container.encode(data.count, forKey: .byteCount)
+            })
+        let text = try JSONStreamEncoder(options: options).encode([Stamp()])
+        expectEqual(text, #"[{"when":"at 1.5","raw":{"byteCount":2}}]"#, "text")
+        let failing = EncodingOptions(
+            dates: .custom { date, encoder in
+                throw EncodingError.invalidValue(date, .init(codingPath: encoder.codingPath, debugDescription: "no"))
+            })
+        let error = expectThrows(StreamError.self, "a function that fails") {
+            _ = try JSONStreamEncoder(options: failing).encode([Stamp()])
+        }
+        expectEqual(error?.description, "$[0].when: no", "its error")
+    }
+
+    private enum StampKey: String, CodingKey { case byteCount }
 
     private struct Named: Codable {
         var firstName: String?

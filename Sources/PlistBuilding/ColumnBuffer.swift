@@ -12,7 +12,14 @@ import Glibc
 
 /// The type of the values of a column.
 public enum ColumnType: UInt8, Sendable {
-    case integer, real, bool, string
+    /// Integers of 64 bits.
+    case integer
+    /// Floating-point numbers of 64 bits; integers are taken as well.
+    case real
+    /// Booleans.
+    case bool
+    /// Strings.
+    case string
 
     /// How readers store a value.
     var kind: FastKind {

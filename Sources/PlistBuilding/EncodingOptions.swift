@@ -3,6 +3,12 @@
 
 import PlistStreaming
 
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 /// How an encoder writes what a stream has no type for, as `JSONEncoder` does.
 public struct EncodingOptions {
     /// How dates are written.
@@ -13,6 +19,8 @@ public struct EncodingOptions {
         case secondsSince2001, secondsSince1970, millisecondsSince1970
         /// As strings such as `2001-01-01T00:00:00Z`.
         case iso8601
+        /// By a function, which encodes one value.
+        case custom((Date, any Encoder) throws -> Void)
     }
 
     /// How data are written.
@@ -21,6 +29,8 @@ public struct EncodingOptions {
         case native
         /// As strings in base 64.
         case base64
+        /// By a function, which encodes one value.
+        case custom((Data, any Encoder) throws -> Void)
     }
 
     /// How coding keys become names in the stream; those of dictionaries with string keys are names already.

@@ -22,7 +22,28 @@ public struct PropertyList: Sendable {
 
     /// The type of a value.
     public enum Kind: Sendable, Hashable {
-        case null, bool, integer, unsigned, real, number, string, data, date, array, dictionary
+        /// Null, which is a value and not a missing one.
+        case null
+        /// A Boolean.
+        case bool
+        /// An integer from -2^63 to 2^63 - 1.
+        case integer
+        /// An integer from 2^63 to 2^64 - 1.
+        case unsigned
+        /// A floating-point number of 64 bits.
+        case real
+        /// A number that neither integers nor reals hold, kept as its digits.
+        case number
+        /// A string.
+        case string
+        /// Bytes.
+        case data
+        /// A point in time.
+        case date
+        /// Elements in order.
+        case array
+        /// Members by key, in order.
+        case dictionary
     }
 
     /// The type of the value.
@@ -181,8 +202,27 @@ extension PropertyList: Equatable {
             }
         case .array: return left.count == right.count && left.elements.elementsEqual(right.elements)
         case .dictionary:
-            return left.count == right.count && left.members.allSatisfy { right[$0.key] == $0.value }
+            return left.count == right.count && hasEqualMembers(left, right)
         }
+    }
+
+    /// Compares the members of two dictionaries of one size, each found by its key once.
+    private static func hasEqualMembers(_ left: PropertyList, _ right: PropertyList) -> Bool {
+        let (storage, others) = (left.storage, right.storage)
+        // Of most pairs the order is the same; where it is not, numbers of keys lead to the nodes.
+        var places: [UInt32: Int] = [:]
+        for (index, other) in zip(left.node.children, right.node.children) {
+            let node = storage.node(index)
+            guard let key = others.keys.index(of: storage.keys[Int(node.key)]) else { return false }
+            var place = other
+            if others.node(other).key != UInt32(truncatingIfNeeded: key) {
+                if places.isEmpty { for other in right.node.children { places[others.node(other).key] = other } }
+                guard let found = places[UInt32(truncatingIfNeeded: key)] else { return false }
+                place = found
+            }
+            guard PropertyList(storage, node) == PropertyList(others, others.node(place)) else { return false }
+        }
+        return true
     }
 }
 
@@ -207,6 +247,7 @@ extension PropertyList: SelfTesting {
             "testTellsNullFromMissing": testTellsNullFromMissing,
             "testComparesWithoutOrderOfMembers": testComparesWithoutOrderOfMembers,
             "testListsElementsAndMembersInOrder": testListsElementsAndMembersInOrder,
+            "testComparesManyMembers": testComparesManyMembers,
         ]
     }
 
@@ -250,6 +291,18 @@ extension PropertyList: SelfTesting {
             expectFalse(one == (try list(script)), script)
         }
         expectFalse(try list("[ integer 1 integer 2 ]") == list("[ integer 2 integer 1 ]"), "another order of elements")
+    }
+
+    private static func testComparesManyMembers() throws {
+        // So many that looking at all of them for each would take seconds.
+        func list(_ keys: some Sequence<Int>, _ value: (Int) -> Int) throws -> PropertyList {
+            try self.list("{ \(keys.map { "key \"k\($0)\" integer \(value($0))" }.joined(separator: " ")) }")
+        }
+        let (count, other) = (10_000, 9_998)
+        let one = try list(0..<count) { $0 }
+        expectTrue(try one == list((0..<count).reversed()) { $0 }, "the other way round")
+        expectFalse(try one == list((0..<count).reversed()) { $0 == other ? 0 : $0 }, "another value")
+        expectFalse(try one == list((1...count).reversed()) { $0 }, "another key")
     }
 
     private static func testListsElementsAndMembersInOrder() throws {

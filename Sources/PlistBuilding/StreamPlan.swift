@@ -6,27 +6,45 @@ import PlistStreaming
 /// A scalar message with its value; bytes are valid during the message.
 @unsafe
 public enum ScalarMessage {
+    /// Null.
     case null
+    /// A Boolean.
     case bool(Bool)
+    /// An integer from -2^63 to 2^63 - 1.
     case integer(Int64)
+    /// An integer, from readers always one above 2^63 - 1.
     case unsigned(UInt64)
+    /// A floating-point number.
     case real(Double)
+    /// The text of a number that neither integers nor reals hold, in ASCII.
     case number(UnsafeRawBufferPointer)
+    /// A string in UTF-8.
     case string(UnsafeRawBufferPointer)
+    /// Bytes.
     case data(UnsafeRawBufferPointer)
+    /// A point in time, in seconds since 2001-01-01 00:00:00 UTC.
     case date(Double)
 }
 
 /// A scalar value on its way to a sink.
 public enum ScalarValue: Sendable, Equatable {
+    /// Null.
     case null
+    /// A Boolean.
     case bool(Bool)
+    /// An integer from -2^63 to 2^63 - 1.
     case integer(Int64)
+    /// An integer up to 2^64 - 1.
     case unsigned(UInt64)
+    /// A floating-point number.
     case real(Double)
+    /// The text of a number that neither integers nor reals hold.
     case number(String)
+    /// A string.
     case string(String)
+    /// Bytes.
     case data([UInt8])
+    /// A point in time, in seconds since 2001-01-01 00:00:00 UTC.
     case date(Double)
 }
 

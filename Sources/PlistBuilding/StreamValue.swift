@@ -9,6 +9,8 @@ import PlistStreaming
 /// conforms to ``StreamObject``; any other type to ``StreamConvertible``.
 public protocol StreamValue {
     /// Makes the plan of the type; builders call it once for each type.
+    ///
+    /// - Throws: `misuse` when the type, or one that it consists of, cannot be bound; so do all that follow.
     static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan
 }
 
@@ -231,7 +233,9 @@ extension RawRepresentable where Self: StreamValue, RawValue: StreamValue {
 public protocol StreamConvertible: StreamValue {
     /// The type that the stream holds.
     associatedtype StreamForm: StreamValue
-    /// Makes a value, or throws an error, to which builders add the path.
+    /// Makes a value of what the stream holds.
+    ///
+    /// - Throws: An error of one's own, to which builders add the path.
     init(streamForm: StreamForm) throws(StreamError)
     /// The value in the form that the stream holds.
     var streamForm: StreamForm { get }

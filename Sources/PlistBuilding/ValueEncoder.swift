@@ -55,10 +55,10 @@ struct ValueEncoder: Encoder {
                 to: ValueEncoder(tree: tree, node: node, depth: depth &+ 1, hasExactKeys: isExact))
         }
         // SAFETY: the kind stands for the type of the value, to which its memory is bound.
-        unsafe withUnsafePointer(to: value) { unsafe encode(kind, at: UnsafeRawPointer($0)) }
+        try unsafe withUnsafePointer(to: value) { try unsafe encode(kind, at: UnsafeRawPointer($0)) }
     }
 
-    private func encode(_ kind: CodedKind, at address: UnsafeRawPointer) {
+    private func encode(_ kind: CodedKind, at address: UnsafeRawPointer) throws {
         func value<Value>(_ type: Value.Type) -> Value { unsafe address.assumingMemoryBound(to: type).pointee }
         switch kind {
         case .other, .dictionary, .array: break
@@ -66,8 +66,8 @@ struct ValueEncoder: Encoder {
         case .string: tree.set(node, .string, value(String.self))
         case .double: tree.set(node, EncodedScalar(value(Double.self)))
         case .int: tree.set(node, EncodedScalar(Int64(value(Int.self))))
-        case .date: encode(value(Date.self))
-        case .data: encode(value(Data.self))
+        case .date: try encode(value(Date.self))
+        case .data: try encode(value(Data.self))
         case .url: tree.set(node, .string, value(URL.self).absoluteString)
         case .decimal: tree.set(node, .number, value(Decimal.self).description)
         case .ints:
@@ -94,20 +94,24 @@ struct ValueEncoder: Encoder {
         }
     }
 
-    private func encode(_ date: Date) {
+    private func encode(_ date: Date) throws {
         switch tree.options.dates {
         case .native: tree.set(node, EncodedScalar(date: date.timeIntervalSinceReferenceDate))
         case .secondsSince2001: tree.set(node, EncodedScalar(date.timeIntervalSinceReferenceDate))
         case .secondsSince1970: tree.set(node, EncodedScalar(date.timeIntervalSince1970))
         case .millisecondsSince1970: tree.set(node, EncodedScalar(date.timeIntervalSince1970 * 1_000))
         case .iso8601: tree.set(node, .string, date.formatted(.iso8601))
+        case .custom(let encode): try encode(date, ValueEncoder(tree: tree, node: node, depth: depth &+ 1))
         }
     }
 
-    private func encode(_ data: Data) {
-        if tree.options.bytes == .base64 { return tree.set(node, .string, data.base64EncodedString()) }
+    private func encode(_ data: Data) throws {
+        switch tree.options.bytes {
         // SAFETY: the bytes are copied within the closure.
-        unsafe data.withUnsafeBytes { unsafe tree.set(node, data: $0) }
+        case .native: unsafe data.withUnsafeBytes { unsafe tree.set(node, data: $0) }
+        case .base64: tree.set(node, .string, data.base64EncodedString())
+        case .custom(let encode): try encode(data, ValueEncoder(tree: tree, node: node, depth: depth &+ 1))
+        }
     }
 }
 

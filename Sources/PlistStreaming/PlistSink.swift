@@ -33,6 +33,8 @@
 /// - Stop the stream by throwing ``StreamError/stopRequest()``, which is an error of its own kind.
 /// - Keep nothing it is passed: the bytes of a span are valid only during the call.
 ///
+/// Readers, sinks and writers are for one thread or task at a time; each stream of its own needs a sink of its own.
+///
 /// A conformer may be noncopyable, and may be a class: then the methods need no `mutating`.
 public protocol PlistSink: ~Copyable {
     /// Opens an array.

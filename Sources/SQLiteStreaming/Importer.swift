@@ -21,7 +21,8 @@ import PlistStreaming
 /// where it was when ``ImportOptions/progress`` names it.
 ///
 /// Records of one key within the input count as if they came one after another: the later one updates the earlier one.
-/// Foreign keys are checked at the end of each batch, so that within one records may come in any order. A record that refers
+/// A child that moves from one record to another within a batch is not an orphan of the first; where the two are in different
+/// batches, it is one before it comes again. Foreign keys are checked at the end of each batch, so that within one records may come in any order. A record that refers
 /// to one of a later batch waits for it, and is written at the end; it fails when what it refers to does not come.
 ///
 /// Sources: the articles on importing JSON with unique constraints (batches of 256, one look-up a batch, upsert);

@@ -36,6 +36,8 @@ extension SQLiteConnection {
 
     /// Runs a closure as a part of a transaction, or as one when none is open: keeps what it did, or undoes it when it
     /// throws.
+    ///
+    /// - Throws: What the closure throws; an error of beginning or ending, after which nothing is changed.
     @discardableResult
     public func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
         let savepoint = try beginSavepoint()

@@ -56,6 +56,8 @@ public final class SQLiteConnection {
     }
 
     /// Opens an empty database in memory, which ends with the connection.
+    ///
+    /// - Throws: `noMemory`; what applying the options throws.
     public static func inMemory(
         options: SQLiteOptions = SQLiteOptions(access: .create)
     ) throws(SQLiteError) -> SQLiteConnection {
@@ -143,6 +145,7 @@ public final class SQLiteConnection {
     /// Prepares one statement, or takes one that was prepared from the same SQL earlier and is not in use.
     ///
     /// When the statement is gone, the connection keeps what SQLite compiled for the next call with the same SQL.
+    /// - Throws: What ``prepare(_:)`` throws.
     public func cachedStatement(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
         // By bytes: `==` takes a composed "é" for a decomposed one, which SQL does not.
         if let index = idleStatements.lastIndex(where: { $0.sql == sql && $0.sql.utf8.elementsEqual(sql.utf8) }) {
@@ -200,12 +203,16 @@ public final class SQLiteConnection {
     /// Runs one statement with values for its parameters, and ignores the rows it gives.
     ///
     /// - Returns: The number of rows that it inserted, updated or deleted; 0 for other statements.
+    /// - Throws: What ``prepare(_:)``, binding the values and running the statement throw.
     @discardableResult
     public func run(_ sql: String, _ parameters: SQLiteParameters = .none) throws(SQLiteError) -> Int {
         try cachedStatement(sql).run(parameters)
     }
 
     /// Runs one statement and returns the first cell of its first row; nil when there is no row.
+    ///
+    /// The statement is not run beyond that row.
+    /// - Throws: What ``prepare(_:)``, binding the values and running the statement throw.
     public func value(_ sql: String, _ parameters: SQLiteParameters = .none) throws(SQLiteError) -> SQLiteValue? {
         let statement = try cachedStatement(sql)
         try statement.bind(parameters)

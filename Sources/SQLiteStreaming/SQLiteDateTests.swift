@@ -30,6 +30,7 @@ extension SQLiteDateTests: SelfTesting {
             "testWritesWhatSQLiteReads": testWritesWhatSQLiteReads,
             "testKeepsDatesAndDataOfRows": testKeepsDatesAndDataOfRows,
             "testStoresTextAsTheDateThatItIs": testStoresTextAsTheDateThatItIs,
+            "testBindsThem": testBindsThem,
         ]
     }
 
@@ -67,6 +68,24 @@ extension SQLiteDateTests: SelfTesting {
                 expectEqual(type, ["INTEGER", "DATETIME", "DATETIME", "BLOB", "TEXT", "TEXT"], "types")
             }
         }
+    }
+
+    private static func testBindsThem() throws {
+        let table = try SQLiteTable<Event>(try SQLiteConnection.inMemory(), "events")
+        var event = Event(id: 1)
+        event.when = Date(timeIntervalSinceReferenceDate: 817_022_296.125)
+        event.bytes = Data([0, 255])
+        event.link = URL(string: "http://a/b")
+        try table.insert(event)
+        let sql = "SELECT count(*) FROM events WHERE \"when\" = ? AND bytes = ? AND link = ? AND identifier = ?"
+        expectEqual(
+            try table.connection.value(sql, [event.when, event.bytes, event.link, event.identifier]), 1,
+            "a row with what a table stores")
+        let tooLate = Date(timeIntervalSinceReferenceDate: 1e12)
+        let error = expectThrows(SQLiteError.self, "a date beyond the year 9999") {
+            _ = try table.connection.value("SELECT ?", [tooLate])
+        }
+        expectEqual(error?.code, .mismatch, "code")
     }
 
     private static func testStoresTextAsTheDateThatItIs() throws {

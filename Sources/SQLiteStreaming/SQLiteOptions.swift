@@ -16,12 +16,30 @@ public struct SQLiteOptions: Sendable {
 
     /// How a transaction is made atomic; see https://sqlite.org/pragma.html#pragma_journal_mode.
     public enum JournalMode: String, Sendable {
-        case delete, truncate, persist, memory, wal, off
+        /// A journal that is deleted at the end of each transaction; the mode of a new file.
+        case delete
+        /// A journal that is cut to nothing instead.
+        case truncate
+        /// A journal of which the beginning is overwritten instead.
+        case persist
+        /// A journal in memory: a crash in a transaction damages the file.
+        case memory
+        /// A write-ahead log: one writes while others read. It stays the mode of the file.
+        case wal
+        /// None: nothing can be rolled back, and a crash or error in a transaction damages the file.
+        case off
     }
 
     /// When changes are forced to the disk; see https://sqlite.org/pragma.html#pragma_synchronous.
     public enum Synchronization: String, Sendable {
-        case off, normal, full, extra
+        /// Never: a crash of the system may damage the file.
+        case off
+        /// At the important moments: with `wal`, a crash of the system may undo transactions, and damages nothing.
+        case normal
+        /// With each transaction.
+        case full
+        /// As `full`, and also the directory after a journal is deleted.
+        case extra
     }
 
     /// What may be done with the file; `create` must be asked for, so that a wrong path is an error.

@@ -7,7 +7,16 @@ import PlistStreaming
 public struct SQLiteColumn: Sendable, Hashable {
     /// The type that values are turned to when they are stored; see https://sqlite.org/datatype3.html.
     public enum Affinity: String, Sendable {
-        case text, numeric, integer, real, blob
+        /// Numbers become text.
+        case text
+        /// Text that is a number becomes one; a real without a fraction becomes an integer.
+        case numeric
+        /// As `numeric`, except in casts.
+        case integer
+        /// As `numeric`, but integers become reals.
+        case real
+        /// Nothing is turned.
+        case blob
     }
 
     /// The name, without quotes.
@@ -37,6 +46,8 @@ public struct SQLiteColumn: Sendable, Hashable {
 
 extension SQLiteConnection {
     /// Returns the names of the tables in the order in which they were created, those of SQLite itself excepted.
+    ///
+    /// - Throws: What reading the schema throws, such as `notADatabase` or `busy`; here and below.
     public func tableNames() throws(SQLiteError) -> [String] {
         try names("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
     }
@@ -55,6 +66,8 @@ extension SQLiteConnection {
     }
 
     /// Returns the columns of a table or view in order; none when there is no such table.
+    ///
+    /// - Throws: What reading the schema throws.
     public func columns(ofTable table: String) throws(SQLiteError) -> [SQLiteColumn] {
         let statement = try cachedStatement(
             "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?) WHERE hidden <> 1")
@@ -70,7 +83,9 @@ extension SQLiteConnection {
         return columns
     }
 
-    /// Whether there is a table or view with this name.
+    /// Whether there is a table or view with this name, in which ASCII case does not count.
+    ///
+    /// - Throws: What reading the schema throws.
     public func hasTable(_ name: String) throws(SQLiteError) -> Bool { try !columns(ofTable: name).isEmpty }
 }
 

@@ -6,8 +6,16 @@ import PlistStreaming
 extension SQLiteStatement {
     /// The storage class of a cell.
     public enum CellType: Int32, Sendable {
+        /// An integer of 64 bits.
         case integer = 1
-        case real, text, blob, null
+        /// A floating-point number of 64 bits.
+        case real
+        /// Text.
+        case text
+        /// Bytes.
+        case blob
+        /// Null.
+        case null
     }
 
     /// The name of a column, as SQLite gives it: that of the AS clause, or of the column without quotes.
@@ -85,6 +93,8 @@ extension SQLiteStatement {
     }
 
     /// All cells of the row.
+    ///
+    /// - Throws: What ``text(at:)`` and ``blob(at:)`` throw.
     public func values() throws(SQLiteError) -> [SQLiteValue] {
         var values: [SQLiteValue] = []
         for column in 0..<columnCount { values.append(try value(at: column)) }

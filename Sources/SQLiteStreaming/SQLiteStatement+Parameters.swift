@@ -81,16 +81,22 @@ extension SQLiteStatement {
     }
 
     /// Binds null to the parameter at an index, from 1.
+    ///
+    /// - Throws: `range`; `misuse` while the statement is on a row.
     public func bindNull(at index: Int) throws(SQLiteError) {
         try unsafe check(sqlite3_bind_null(handle, Int32(clamping: index)))
     }
 
     /// Binds an integer to the parameter at an index, from 1.
+    ///
+    /// - Throws: `range`; `misuse` while the statement is on a row.
     public func bind(_ value: Int64, at index: Int) throws(SQLiteError) {
         try unsafe check(sqlite3_bind_int64(handle, Int32(clamping: index), value))
     }
 
     /// Binds a real to the parameter at an index, from 1.
+    ///
+    /// - Throws: `range`; `misuse` while the statement is on a row; `mismatch` for NaN, which SQLite does not have.
     public func bind(_ value: Double, at index: Int) throws(SQLiteError) {
         guard !value.isNaN else {
             throw SQLiteError(.mismatch, "expected a number, found NaN, which SQLite has not", sql: sql)
@@ -99,6 +105,9 @@ extension SQLiteStatement {
     }
 
     /// Binds a text to the parameter at an index, from 1.
+    ///
+    /// - Throws: `range`; `misuse` while the statement is on a row; `tooBig` beyond the limit of the connection; `mismatch` for
+    ///   text with NUL.
     public func bind(_ value: String, at index: Int) throws(SQLiteError) {
         try value.withUTF8Span { (span) throws(SQLiteError) in try bind(text: span, at: index) }
     }
@@ -106,6 +115,7 @@ extension SQLiteStatement {
     /// Binds a text to the parameter at an index, from 1; the bytes are copied.
     ///
     /// - Parameter text: Valid UTF-8.
+    /// - Throws: As for a `String`.
     public func bind(text: RawSpan, at index: Int) throws(SQLiteError) {
         if let offset = TextCheck.firstNUL(in: text) {
             throw SQLiteError(.mismatch, TextCheck.foundNUL(at: offset).message, sql: sql)
@@ -121,6 +131,8 @@ extension SQLiteStatement {
     }
 
     /// Binds a blob to the parameter at an index, from 1; the bytes are copied.
+    ///
+    /// - Throws: `range`; `misuse` while the statement is on a row; `tooBig` beyond the limit of the connection.
     public func bind(blob: RawSpan, at index: Int) throws(SQLiteError) {
         // SAFETY: see above.
         let code = unsafe blob.withUnsafeBytes { buffer in

@@ -11,7 +11,7 @@ import PlistStreaming
 /// while try statement.step() { print(try statement.text(at: 0) ?? "-") }
 /// ```
 ///
-/// It keeps its connection alive, and is finalized when it is gone.
+/// It keeps its connection alive, and is finalized when it is gone. It is for the thread or task that its connection is for.
 @safe
 public final class SQLiteStatement {
     /// The connection it was prepared by.
@@ -56,6 +56,7 @@ public final class SQLiteStatement {
     /// Moves to the next row.
     ///
     /// - Returns: Whether there is one; after the last row the statement is reset, and can be stepped again.
+    /// - Throws: The error of SQLite, such as `busy`, `interrupt` or a constraint; the statement is reset then.
     public func step() throws(SQLiteError) -> Bool {
         precondition(!isSending, "the statement is sending its rows")
         let code = unsafe sqlite3_step(handle)
@@ -84,6 +85,7 @@ public final class SQLiteStatement {
     /// Runs the statement to its end with values for its parameters, and ignores the rows it gives.
     ///
     /// - Returns: The number of rows that it inserted, updated or deleted, without those that triggers changed.
+    /// - Throws: What ``bind(_:)`` and ``step()`` throw.
     @discardableResult
     public func run(_ parameters: SQLiteParameters = .none) throws(SQLiteError) -> Int {
         reset()
@@ -94,6 +96,7 @@ public final class SQLiteStatement {
     /// Runs the statement to its end with the values that its parameters have, and ignores the rows it gives.
     ///
     /// - Returns: The number of rows that it inserted, updated or deleted, without those that triggers changed.
+    /// - Throws: What ``step()`` throws.
     @discardableResult
     public func runBound() throws(SQLiteError) -> Int {
         let before = connection.totalChangeCount

@@ -10,6 +10,7 @@ extension SQLiteTable {
     ///
     /// Values are checked as if the type were read from the same messages, and members that do not come get the values that
     /// `init()` gives them, so that the rows are those that reading and inserting values would give.
+    /// - Throws: `mismatch` for a default that SQLite cannot hold; what preparing the insertion throws.
     public func makeWriter() throws(SQLiteError) -> SQLiteTableWriter {
         var writer = try SQLiteTableWriter(
             connection, table: name, members: members, options: options,
@@ -80,10 +81,14 @@ extension SQLiteTable {
     }
 
     /// Inserts one value.
+    ///
+    /// - Throws: Its error, with the path from `$[0]`.
     @discardableResult
     public func insert(_ row: Row) throws(SQLiteError) -> SQLiteInsertReport { try insert([row]) }
 
     /// Inserts a value and sets its id, when it is nil and SQLite chooses it.
+    ///
+    /// - Throws: Its error, with the path from `$[0]`; the id stays nil then.
     public func insert(_ row: inout Row) throws(SQLiteError) {
         var rows = [row]
         try insert(&rows)
@@ -147,6 +152,8 @@ extension SQLiteTable {
     }
 
     /// Inserts dictionaries, all or none, with the columns that each has.
+    ///
+    /// - Throws: The error of the first one that is refused, with its path, such as `$[3].title`.
     @discardableResult
     public func insert(dictionaries: [[String: (any SQLiteBindable)?]]) throws(SQLiteError) -> SQLiteInsertReport {
         var writer = try makeWriter()

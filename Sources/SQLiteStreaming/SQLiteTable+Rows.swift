@@ -37,6 +37,8 @@ extension SQLiteTable {
     }
 
     /// Returns the first row for which a condition holds; nil when there is none.
+    ///
+    /// - Throws: What ``select(where:orderedBy:limit:offset:)`` throws.
     public func first(
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>...
     ) throws(SQLiteError) -> Row? {
@@ -114,6 +116,8 @@ extension SQLiteTable {
     }
 
     /// Returns the number of rows for which a condition holds, of all without one.
+    ///
+    /// - Throws: `misuse` for a property that is no column; what SQLite throws.
     public func count(where condition: SQLiteCondition<Row>? = nil) throws(SQLiteError) -> Int {
         var clause = SQLiteClause(members, options.dateFormat)
         clause.append("SELECT count(*) FROM \(try SQLiteName.quoted(name))")
@@ -127,6 +131,7 @@ extension SQLiteTable {
     /// Sets columns of the rows for which a condition holds.
     ///
     /// - Returns: The number of those rows.
+    /// - Throws: `misuse` for a property that is no column, `mismatch` for a value that SQLite cannot hold; what SQLite throws.
     @discardableResult
     public func update(
         _ assignments: SQLiteAssignment<Row>..., where condition: SQLiteCondition<Row>
@@ -137,6 +142,7 @@ extension SQLiteTable {
     /// Sets columns of all rows.
     ///
     /// - Returns: The number of rows.
+    /// - Throws: As for rows with a condition.
     @discardableResult
     public func updateAll(_ assignments: SQLiteAssignment<Row>...) throws(SQLiteError) -> Int {
         try update(assignments, nil)
@@ -187,6 +193,7 @@ extension SQLiteTable {
     /// Deletes the rows for which a condition holds.
     ///
     /// - Returns: The number of those rows.
+    /// - Throws: `misuse` for a property that is no column; what SQLite throws, such as a foreign key's refusal.
     @discardableResult
     public func delete(where condition: SQLiteCondition<Row>) throws(SQLiteError) -> Int {
         var clause = SQLiteClause(members, options.dateFormat)
@@ -198,6 +205,7 @@ extension SQLiteTable {
     /// Deletes all rows.
     ///
     /// - Returns: The number of rows.
+    /// - Throws: What SQLite throws, such as a foreign key's refusal.
     @discardableResult
     public func deleteAll() throws(SQLiteError) -> Int {
         try connection.run("DELETE FROM \(try SQLiteName.quoted(name))")

@@ -23,7 +23,8 @@ import PlistStreaming
 /// Members are bound as everywhere in `PlistBuilding`: by reflection, or as `streamMembers` declares them. Integers become
 /// `INTEGER`, floating-point numbers `REAL`, Booleans `BOOLEAN` (0 and 1), strings `TEXT`, arrays of bytes and `Data` `BLOB`,
 /// `Date` `DATETIME` (see ``SQLiteDateFormat``), types made from others as what they are made from; members that are not optional
-/// are `NOT NULL`. Members that are containers make the type no table: convert them, or leave them out.
+/// are `NOT NULL`. SQLite keeps no sign of zero, so -0.0 comes back as 0.0. A table is for the thread or task that its
+/// connection is for. Members that are containers make the type no table: convert them, or leave them out.
 @safe
 public struct SQLiteTable<Row: StreamObject> {
     /// The connection to the database.

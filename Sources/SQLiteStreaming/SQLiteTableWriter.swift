@@ -16,7 +16,7 @@ import StringTables
 /// nothing. Rows outside any array are one transaction each. Any error undoes the whole outermost array, and so does
 /// giving up the writer within one, for instance after an error of the reader. Arrays complete before stay.
 ///
-/// Keys are columns, found once by their bytes. A column whose key does not come gets its default. Of a key that comes
+/// Keys are columns, found once by their bytes, so that also ASCII case counts. A column whose key does not come gets its default. Of a key that comes
 /// twice the last value counts.
 public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// A column that rows have.

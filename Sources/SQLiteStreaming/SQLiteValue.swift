@@ -4,10 +4,15 @@ import PlistStreaming
 
 /// A value of one of SQLite's five storage classes.
 public enum SQLiteValue: Sendable, Hashable {
+    /// Null.
     case null
+    /// An integer of 64 bits.
     case integer(Int64)
+    /// A floating-point number of 64 bits, never NaN.
     case real(Double)
+    /// Text.
     case text(String)
+    /// Bytes.
     case blob([UInt8])
 
     /// Whether the value is null.
@@ -44,7 +49,8 @@ extension SQLiteValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
 
 /// A type whose values can be bound to parameters and compared with columns.
 ///
-/// Integers, floating-point numbers, strings, Booleans, arrays of bytes, optionals of them and ``SQLiteValue`` conform; an
+/// Integers, floating-point numbers, strings, Booleans, arrays of bytes, Foundation's `Date`, `Data`, `URL` and `UUID`,
+/// optionals of them and ``SQLiteValue`` conform; an
 /// enumeration with such raw values conforms by `extension Color: SQLiteBindable {}`.
 public protocol SQLiteBindable {
     /// The value in one of SQLite's storage classes, or an error when it fits none.

@@ -1,0 +1,32 @@
+// The types of Foundation that parameters often are: dates, data, addresses and identifiers.
+
+import PlistStreaming
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension Date: SQLiteBindable {
+    /// The text in UTC, as ``SQLiteDateFormat/text`` says; bind `timeIntervalSince1970` where dates are stored as numbers.
+    /// - Throws: `mismatch` for a date outside the years 0 to 9999.
+    public var sqliteValue: SQLiteValue {
+        get throws(SQLiteError) { try SQLiteClause.value(.date(timeIntervalSinceReferenceDate), .text) }
+    }
+}
+
+extension Data: SQLiteBindable {
+    /// The blob.
+    public var sqliteValue: SQLiteValue { get throws(SQLiteError) { .blob(Array(self)) } }
+}
+
+extension URL: SQLiteBindable {
+    /// The absolute text.
+    public var sqliteValue: SQLiteValue { get throws(SQLiteError) { .text(absoluteString) } }
+}
+
+extension UUID: SQLiteBindable {
+    /// The text in capitals.
+    public var sqliteValue: SQLiteValue { get throws(SQLiteError) { .text(uuidString) } }
+}

@@ -23,6 +23,20 @@ extension JSONWriter {
 
     /// Writes an integer.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        if isInPlainContainer {
+            try output.reserve(IntegerText.room &+ 1)
+            let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
+            // SAFETY: room was reserved for the comma and the number.
+            output.advance(by: unsafe commaCount &+ IntegerText.store(value, at: output.end + commaCount))
+            isAfterKey = false
+            hasElements = true
+            return
+        }
+        try writeAnyInteger(value)
+    }
+
+    @inline(never)
+    private mutating func writeAnyInteger(_ value: Int64) throws(StreamError) {
         try beginValue(reserving: IntegerText.room)
         // SAFETY: room for it was reserved.
         output.advance(by: unsafe IntegerText.store(value, at: output.end))
@@ -42,10 +56,24 @@ extension JSONWriter {
     /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for NaN and the infinities, unless the options
     ///   have another use for them.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
+        if isInPlainContainer, value.isFinite, let powers {
+            try output.reserve(RealText.room &+ 1)
+            let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
+            // SAFETY: room was reserved for the comma and the number.
+            output.advance(by: unsafe commaCount &+ RealText.store(value, powers: powers, at: output.end + commaCount))
+            isAfterKey = false
+            hasElements = true
+            return
+        }
+        try writeAnyReal(value)
+    }
+
+    @inline(never)
+    private mutating func writeAnyReal(_ value: Double) throws(StreamError) {
+        powers = PowersOfFive.table
         guard value.isFinite else { return try writeNonFinite(value) }
         try beginValue(reserving: RealText.room)
-        // SAFETY: room for it was reserved.
-        output.advance(by: unsafe RealText.store(value, at: output.end))
+        try RealText.write(value, to: &output)
         if nesting.depth == 0 { try endRoot() }
     }
 
@@ -72,11 +100,13 @@ extension JSONWriter {
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        if isPlainCompact, isAfterKey || isInArray, utf8.byteCount <= JSONText.shortByteCount {
+        if isInPlainContainer, utf8.byteCount <= JSONText.shortByteCount {
             try output.reserve(utf8.byteCount &+ 24)
-            let end = JSONText.storePlain(utf8, in: &output, at: storeComma(isNeeded: !isAfterKey && hasElements))
-            if end >= 0 {
-                output.advance(to: end)
+            let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
+            // SAFETY: room was reserved for the comma and the string.
+            let count = unsafe JSONText.storePlain(utf8, at: output.end + commaCount)
+            if count > 0 {
+                output.advance(by: commaCount &+ count)
                 isAfterKey = false
                 hasElements = true
                 return
@@ -178,6 +208,7 @@ enum IntegerText {
     }
 
     /// The text of a number below 10^8 in eight digits, the first in the lowest byte.
+    @inline(__always)
     static func eightDigits(_ value: UInt64) -> UInt64 {
         // Two fours, then four pairs, then eight digits, each in its own lane; the quotients come from reciprocals.
         let upper = (value &* 109_951_163) &>> 40

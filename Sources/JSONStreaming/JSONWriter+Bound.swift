@@ -48,8 +48,20 @@ extension JSONWriter {
             guard let first = unsafe first else { return }
             let stride = unsafe element.pointee.stride
             do throws(StreamError) {
-                for index in 0..<count {
-                    try unsafe write(first + index * stride, element, source, depth: depth + 1)
+                // PERF: JSONWriter/reals; the loops of the most common scalars do nothing else.
+                switch unsafe element.pointee.fast {
+                case .integer:
+                    for index in 0..<count {
+                        try unsafe writeInteger(first.load(fromByteOffset: index * stride, as: Int64.self))
+                    }
+                case .real:
+                    for index in 0..<count {
+                        try unsafe writeReal(first.load(fromByteOffset: index * stride, as: Double.self))
+                    }
+                default:
+                    for index in 0..<count {
+                        try unsafe write(first + index * stride, element, source, depth: depth + 1)
+                    }
                 }
             } catch {
                 thrown = error

@@ -191,10 +191,8 @@ enum IntegerText {
     static func sixteenDigits(_ high: UInt64, _ low: UInt64) -> SIMD2<UInt64> {
         #if _endian(little)
         // SAFETY: vectors of the same size; the lanes are those of the machine, which the condition above is about.
-        let eights = SIMD2<UInt64>(high, low) & 0x7FF_FFFF
         // Two fours, then four pairs, then eight digits, each in its own lane, as in `eightDigits`.
-        let upper = ((eights &* 109_951_163) &>> 40) & 0x3FFF
-        let fours = unsafe unsafeBitCast(upper &+ (eights &- upper &* 10_000) &<< 32, to: SIMD8<UInt16>.self)
+        let fours = unsafe unsafeBitCast(SIMD2<UInt64>(twoFours(high), twoFours(low)), to: SIMD8<UInt16>.self)
         let products = SIMD8<UInt16>(truncatingIfNeeded: (SIMD8<UInt32>(truncatingIfNeeded: fours) &* 5243) &>> 16)
         let hundreds = unsafe unsafeBitCast(products, to: SIMD4<UInt32>.self) &>> 3
         let rest = unsafe fours &- unsafeBitCast(hundreds, to: SIMD8<UInt16>.self) &* 100
@@ -207,12 +205,18 @@ enum IntegerText {
         #endif
     }
 
+    /// The quotient by 10^4 of a number below 10^8 in the low half of a word, and the remainder in the high half.
+    @inline(__always)
+    private static func twoFours(_ value: UInt64) -> UInt64 {
+        let upper = (value &* 109_951_163) &>> 40
+        return upper | (value &- upper &* 10_000) &<< 32
+    }
+
     /// The text of a number below 10^8 in eight digits, the first in the lowest byte.
     @inline(__always)
     static func eightDigits(_ value: UInt64) -> UInt64 {
         // Two fours, then four pairs, then eight digits, each in its own lane; the quotients come from reciprocals.
-        let upper = (value &* 109_951_163) &>> 40
-        let fours = upper | (value &- upper &* 10_000) &<< 32
+        let fours = twoFours(value)
         let hundreds = ((fours &* 10_486) >> 20) & 0x0000_007F_0000_007F
         let pairs = hundreds | (fours &- hundreds &* 100) << 16
         let tens = ((pairs &* 103) >> 10) & 0x000F_000F_000F_000F

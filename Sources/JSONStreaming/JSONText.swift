@@ -34,36 +34,36 @@ enum JSONText {
     static let shortByteCount = 256
 
     // PERF: one pass that checks and copies words, the last one overlapping; most keys and strings end here.
-    /// Stores a short string in quotes if it is ASCII without need of escapes, and returns the offset after it.
+    /// Stores a short string in quotes if it is ASCII without need of escapes, and returns the number of bytes.
     ///
-    /// There must be room for the string and 18 more bytes. Nothing is counted; -1 stands for any other string.
-    @inline(__always)
-    static func storePlain(_ utf8: RawSpan, in output: inout ByteOutput, at start: Int) -> Int {
+    /// There must be room for the string and 18 more bytes. 0 stands for any other string.
+    @unsafe @inline(__always)
+    static func storePlain(_ utf8: RawSpan, at start: UnsafeMutableRawPointer) -> Int {
         let count = utf8.byteCount
-        if count < 8 { return storeWord(utf8, in: &output, at: start) }
-        output.store(UInt8(ascii: "\""), at: start)
-        let first = start &+ 1
-        let end = first &+ count
+        if count < 8 { return unsafe storeWord(utf8, at: start) }
+        // SAFETY: words end with the string at the latest, and there is room for it.
+        let first = unsafe start + 1
         var special: UInt64 = 0
         var offset = 0
         let last = count &- 8
         while offset < last {
             let word = utf8.uncheckedWord(offset)
             special |= StringRuns.specialBytes(in: word)
-            output.store(word: word, at: first &+ offset)
+            unsafe first.storeBytes(of: word.littleEndian, toByteOffset: offset, as: UInt64.self)
             offset &+= 8
         }
         // The last eight bytes, of which some may be stored already.
         let word = utf8.uncheckedWord(last)
         special |= StringRuns.specialBytes(in: word)
-        output.store(word: word, at: first &+ last)
-        output.store(UInt8(ascii: "\""), at: end)
-        return special == 0 ? end &+ 1 : -1
+        unsafe first.storeBytes(of: word.littleEndian, toByteOffset: last, as: UInt64.self)
+        unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+        unsafe first.storeBytes(of: UInt8(ascii: "\""), toByteOffset: count, as: UInt8.self)
+        return special == 0 ? count &+ 2 : 0
     }
 
     /// Stores a string of up to seven bytes as `storePlain` does, the text and its closing quote as one word.
     @inline(__always)
-    private static func storeWord(_ utf8: RawSpan, in output: inout ByteOutput, at start: Int) -> Int {
+    private static func storeWord(_ utf8: RawSpan, at start: UnsafeMutableRawPointer) -> Int {
         let count = utf8.byteCount
         var word: UInt64 = 0
         if count >= 4 {
@@ -79,9 +79,10 @@ enum JSONText {
         let shift = UInt64(truncatingIfNeeded: count &* 8)
         // Spaces fill the rest of the word for the test.
         let special = StringRuns.specialBytes(in: word | 0x2020_2020_2020_2020 &<< shift)
-        output.store(UInt8(ascii: "\""), at: start)
-        output.store(word: word | 0x22 &<< shift, at: start &+ 1)
-        return special == 0 ? start &+ count &+ 2 : -1
+        // SAFETY: there is room for 18 bytes.
+        unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+        unsafe start.storeBytes(of: (word | 0x22 &<< shift).littleEndian, toByteOffset: 1, as: UInt64.self)
+        return special == 0 ? count &+ 2 : 0
     }
 
     /// Writes a string in quotes.
@@ -193,9 +194,9 @@ extension JSONText: SelfTesting {
             var output = ByteOutput()
             try output.reserve(bytes.count + 24)
             // SAFETY: the span does not leave the closure.
-            let end = unsafe bytes.withUnsafeBytes { storePlain(unsafe $0.bytes, in: &output, at: 0) }
-            guard end >= 0 else { return nil }
-            output.advance(to: end)
+            let count = unsafe bytes.withUnsafeBytes { unsafe storePlain($0.bytes, at: output.end) }
+            guard count > 0 else { return nil }
+            output.advance(by: count)
             return output.withBytes { String(validating: $0) }
         }
         for count in 0..<34 {

@@ -48,8 +48,20 @@ extension JSONWriter {
             guard let first = unsafe first else { return }
             let stride = unsafe element.pointee.stride
             do throws(StreamError) {
-                for index in 0..<count {
-                    try unsafe write(first + index * stride, element, source, depth: depth + 1)
+                // PERF: JSONWriter/reals; the loops of the most common scalars do nothing else.
+                switch unsafe element.pointee.fast {
+                case .integer:
+                    for index in 0..<count {
+                        try unsafe writeInteger(first.load(fromByteOffset: index * stride, as: Int64.self))
+                    }
+                case .real:
+                    for index in 0..<count {
+                        try unsafe writeReal(first.load(fromByteOffset: index * stride, as: Double.self))
+                    }
+                default:
+                    for index in 0..<count {
+                        try unsafe write(first + index * stride, element, source, depth: depth + 1)
+                    }
                 }
             } catch {
                 thrown = error
@@ -147,7 +159,7 @@ extension JSONWriter {
         try unsafe output.reserve(member.pointee.length &+ Self.scalarRoom)
         let key = unsafe output.end
         let start = unsafe key + storeKey(of: member, at: key)
-        let count = unsafe Self.storeScalar(address, member.pointee.fast, at: start)
+        let count = unsafe storeScalar(address, member.pointee.fast, at: start)
         if count > 0 {
             unsafe output.advance(by: start - key &+ count)
             hasElements = true
@@ -179,7 +191,7 @@ extension JSONWriter {
             let start = unsafe output.end
             unsafe start.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
             let commaCount = hasElements ? 1 : 0
-            let count = unsafe Self.storeScalar(address, fast, at: start + commaCount)
+            let count = unsafe storeScalar(address, fast, at: start + commaCount)
             guard count > 0 else { return try unsafe writeRareScalar(address, fast) }
             output.advance(by: commaCount &+ count)
             hasElements = true
@@ -191,7 +203,7 @@ extension JSONWriter {
 
     /// Stores a scalar and returns the number of bytes, or 0 for one that messages have to write.
     @inline(__always)
-    private static func storeScalar(
+    private func storeScalar(
         _ address: UnsafeRawPointer, _ fast: FastKind, at place: UnsafeMutableRawPointer
     ) -> Int {
         // SAFETY: a fast kind stands for a type, and for how it lies in memory.
@@ -222,12 +234,14 @@ extension JSONWriter {
     }
 
     @inline(__always)
-    private static func storeReal(_ value: Double, at place: UnsafeMutableRawPointer) -> Int {
-        value.isFinite ? unsafe RealText.store(value, at: place) : 0
+    private func storeReal(_ value: Double, at place: UnsafeMutableRawPointer) -> Int {
+        // The first one is written by a message, which finds the powers.
+        guard value.isFinite, let powers else { return 0 }
+        return unsafe RealText.store(value, powers: powers, at: place)
     }
 
     @inline(__always)
-    private static func storeBool(_ value: Bool, at place: UnsafeMutableRawPointer) -> Int {
+    private func storeBool(_ value: Bool, at place: UnsafeMutableRawPointer) -> Int {
         let word: UInt64 = value ? 0x6575_7274 : 0x65_736C_6166
         unsafe place.storeBytes(of: word.littleEndian, as: UInt64.self)
         return value ? 4 : 5
@@ -235,7 +249,7 @@ extension JSONWriter {
 
     /// Stores a string, or an optional one, that lies in its own two words as ASCII without need of escapes.
     @inline(__always)
-    private static func storeString(_ address: UnsafeRawPointer, at place: UnsafeMutableRawPointer) -> Int {
+    private func storeString(_ address: UnsafeRawPointer, at place: UnsafeMutableRawPointer) -> Int {
         // SAFETY: forms have strings only where `SmallText` knows their memory; such a one has its count in the last byte.
         let (low, high) = unsafe (address.load(as: UInt64.self), address.load(fromByteOffset: 8, as: UInt64.self))
         guard high &>> 60 == 0xE else { return 0 }

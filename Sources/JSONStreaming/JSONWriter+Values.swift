@@ -23,6 +23,20 @@ extension JSONWriter {
 
     /// Writes an integer.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        if isInPlainContainer {
+            try output.reserve(IntegerText.room &+ 1)
+            let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
+            // SAFETY: room was reserved for the comma and the number.
+            output.advance(by: unsafe commaCount &+ IntegerText.store(value, at: output.end + commaCount))
+            isAfterKey = false
+            hasElements = true
+            return
+        }
+        try writeAnyInteger(value)
+    }
+
+    @inline(never)
+    private mutating func writeAnyInteger(_ value: Int64) throws(StreamError) {
         try beginValue(reserving: IntegerText.room)
         // SAFETY: room for it was reserved.
         output.advance(by: unsafe IntegerText.store(value, at: output.end))
@@ -42,10 +56,24 @@ extension JSONWriter {
     /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for NaN and the infinities, unless the options
     ///   have another use for them.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
+        if isInPlainContainer, value.isFinite, let powers {
+            try output.reserve(RealText.room &+ 1)
+            let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
+            // SAFETY: room was reserved for the comma and the number.
+            output.advance(by: unsafe commaCount &+ RealText.store(value, powers: powers, at: output.end + commaCount))
+            isAfterKey = false
+            hasElements = true
+            return
+        }
+        try writeAnyReal(value)
+    }
+
+    @inline(never)
+    private mutating func writeAnyReal(_ value: Double) throws(StreamError) {
+        powers = PowersOfFive.table
         guard value.isFinite else { return try writeNonFinite(value) }
         try beginValue(reserving: RealText.room)
-        // SAFETY: room for it was reserved.
-        output.advance(by: unsafe RealText.store(value, at: output.end))
+        try RealText.write(value, to: &output)
         if nesting.depth == 0 { try endRoot() }
     }
 
@@ -72,11 +100,13 @@ extension JSONWriter {
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        if isPlainCompact, isAfterKey || isInArray, utf8.byteCount <= JSONText.shortByteCount {
+        if isInPlainContainer, utf8.byteCount <= JSONText.shortByteCount {
             try output.reserve(utf8.byteCount &+ 24)
-            let end = JSONText.storePlain(utf8, in: &output, at: storeComma(isNeeded: !isAfterKey && hasElements))
-            if end >= 0 {
-                output.advance(to: end)
+            let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
+            // SAFETY: room was reserved for the comma and the string.
+            let count = unsafe JSONText.storePlain(utf8, at: output.end + commaCount)
+            if count > 0 {
+                output.advance(by: commaCount &+ count)
                 isAfterKey = false
                 hasElements = true
                 return
@@ -161,10 +191,8 @@ enum IntegerText {
     static func sixteenDigits(_ high: UInt64, _ low: UInt64) -> SIMD2<UInt64> {
         #if _endian(little)
         // SAFETY: vectors of the same size; the lanes are those of the machine, which the condition above is about.
-        let eights = SIMD2<UInt64>(high, low) & 0x7FF_FFFF
         // Two fours, then four pairs, then eight digits, each in its own lane, as in `eightDigits`.
-        let upper = ((eights &* 109_951_163) &>> 40) & 0x3FFF
-        let fours = unsafe unsafeBitCast(upper &+ (eights &- upper &* 10_000) &<< 32, to: SIMD8<UInt16>.self)
+        let fours = unsafe unsafeBitCast(SIMD2<UInt64>(twoFours(high), twoFours(low)), to: SIMD8<UInt16>.self)
         let products = SIMD8<UInt16>(truncatingIfNeeded: (SIMD8<UInt32>(truncatingIfNeeded: fours) &* 5243) &>> 16)
         let hundreds = unsafe unsafeBitCast(products, to: SIMD4<UInt32>.self) &>> 3
         let rest = unsafe fours &- unsafeBitCast(hundreds, to: SIMD8<UInt16>.self) &* 100
@@ -177,11 +205,18 @@ enum IntegerText {
         #endif
     }
 
+    /// The quotient by 10^4 of a number below 10^8 in the low half of a word, and the remainder in the high half.
+    @inline(__always)
+    private static func twoFours(_ value: UInt64) -> UInt64 {
+        let upper = (value &* 109_951_163) &>> 40
+        return upper | (value &- upper &* 10_000) &<< 32
+    }
+
     /// The text of a number below 10^8 in eight digits, the first in the lowest byte.
+    @inline(__always)
     static func eightDigits(_ value: UInt64) -> UInt64 {
         // Two fours, then four pairs, then eight digits, each in its own lane; the quotients come from reciprocals.
-        let upper = (value &* 109_951_163) &>> 40
-        let fours = upper | (value &- upper &* 10_000) &<< 32
+        let fours = twoFours(value)
         let hundreds = ((fours &* 10_486) >> 20) & 0x0000_007F_0000_007F
         let pairs = hundreds | (fours &- hundreds &* 100) << 16
         let tens = ((pairs &* 103) >> 10) & 0x000F_000F_000F_000F

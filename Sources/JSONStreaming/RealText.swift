@@ -10,7 +10,7 @@ enum RealText {
     static func write(_ value: Double, to output: inout ByteOutput) throws(StreamError) {
         try output.reserve(room)
         // SAFETY: there is room for what the function stores.
-        output.advance(by: unsafe store(value, at: output.end))
+        output.advance(by: unsafe store(value, powers: .table, at: output.end))
     }
 
     /// The number of bytes for which `store` needs room.
@@ -19,7 +19,7 @@ enum RealText {
     // PERF: JSONWriter/reals; sixteen digits are stored at once, whether they are needed or not.
     /// Stores a finite double at an address with `room` bytes, and returns the number of bytes that count.
     @unsafe @inline(__always)
-    static func store(_ value: Double, at address: UnsafeMutableRawPointer) -> Int {
+    static func store(_ value: Double, powers: PowersOfFive, at address: UnsafeMutableRawPointer) -> Int {
         let bits = value.bitPattern & ~(1 << 63)
         let signCount = Int(truncatingIfNeeded: value.bitPattern &>> 63)
         // SAFETY: the pieces below take less than 32 bytes from the first digit on.
@@ -29,54 +29,62 @@ enum RealText {
             unsafe start.storeBytes(of: UInt32(0x30_2E30).littleEndian, as: UInt32.self)
             return signCount &+ 3
         }
-        let decimal = ShortestDecimal(bits: bits)
+        let decimal = ShortestDecimal(bits: bits, powers: powers)
         let upper = decimal.digits / 100_000_000
         let first = (upper &* 1_441_151_881) &>> 57  // upper / 10^8
         let digits = IntegerText.sixteenDigits(
             upper &- first &* 100_000_000, decimal.digits &- upper &* 100_000_000)
-        let count = significantCount(digits)
-        let (character, text) = (first | 0x30, digits | SIMD2(repeating: 0x3030_3030_3030_3030))
+        let text = digits | SIMD2(repeating: 0x3030_3030_3030_3030)
+        let character = first | 0x30
+        let count = decimal.count != 0 ? decimal.count : significantCount(digits)
         if decimal.exponent == 0 {
             unsafe start.storeBytes(of: UInt16(truncatingIfNeeded: 0x2E00 | character).littleEndian, as: UInt16.self)
             unsafe store(text, at: start + 2)
             return signCount &+ max(count, 2) &+ 1
         }
+        if decimal.exponent > 0 && decimal.exponent < 8 {
+            unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: character), as: UInt8.self)
+            unsafe start.storeBytes(of: text[0].littleEndian, toByteOffset: 1, as: UInt64.self)
+            unsafe storeFraction(text, after: decimal.exponent, at: start + 1 + decimal.exponent)
+            return signCount &+ max(count &+ 1, decimal.exponent &+ 3)
+        }
         return signCount &+ (unsafe storePlaced(character, text, count, decimal.exponent, at: start))
     }
 
     /// The number of digits up to the last one that is not zero, the one before these sixteen included.
-    @inline(__always)
-    private static func significantCount(_ digits: SIMD2<UInt64>) -> Int {
-        // PERF: JSONWriter/reals, 12 instead of 25 ns; a count that is guessed by a branch is known at once to the store
-        // after next, where a count that is computed makes all loads wait for the end of the chain that began here.
-        if _fastPath(digits[1] >= 1 << 56) { return 17 }
-        if _fastPath(digits[1] >= 1 << 48) { return 16 }
-        return shortCount(digits)
-    }
-
     @inline(never)
-    private static func shortCount(_ digits: SIMD2<UInt64>) -> Int {
-        let isShort = digits[1] == 0
-        let word = (isShort ? digits[0] : digits[1]).byteSwapped
-        return (isShort ? 9 : 17) &- word.trailingZeroBitCount &>> 3
+    private static func significantCount(_ digits: SIMD2<UInt64>) -> Int {
+        // PERF: JSONWriter/reals; counted by branches, which are guessed, for the same reason as the counts of 16 and 17.
+        var word = digits[1] == 0 ? digits[0] : digits[1]
+        var count = digits[1] == 0 ? 1 : 9
+        while word != 0 {
+            word &>>= 8
+            count &+= 1
+        }
+        return count
     }
 
     @inline(__always)
     private static func store(_ digits: SIMD2<UInt64>, at address: UnsafeMutableRawPointer) {
-        unsafe address.storeBytes(of: digits[0].littleEndian, as: UInt64.self)
-        unsafe address.storeBytes(of: digits[1].littleEndian, toByteOffset: 8, as: UInt64.self)
+        let words = SIMD2(digits[0].littleEndian, digits[1].littleEndian)
+        unsafe address.storeBytes(of: words, as: SIMD2<UInt64>.self)
     }
 
-    /// Stores digits of which the point is not behind the first, and returns the number of bytes.
+    /// Stores digits of which the point is not behind one of the first eight, and returns the number of bytes.
     @inline(never)
     private static func storePlaced(
         _ first: UInt64, _ rest: SIMD2<UInt64>, _ count: Int, _ exponent: Int, at start: UnsafeMutableRawPointer
     ) -> Int {
         // SAFETY: at most 24 bytes are stored, and 10 more for an exponent.
-        if exponent > 0 && exponent < 17 {
+        if exponent >= 8 && exponent < 17 {
             unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: first), as: UInt8.self)
             unsafe store(rest, at: start + 1)
-            unsafe storeFraction(rest, after: exponent, at: start + 1 + exponent)
+            let point = unsafe start + 1 + exponent
+            unsafe point.storeBytes(of: UInt8(ascii: "."), as: UInt8.self)
+            // Zeros follow the last digit.
+            let shift = 8 * (exponent - 8)
+            let fraction = rest[1] >> shift | 0x3030_3030_3030_3030 << (64 - shift)
+            unsafe point.storeBytes(of: fraction.littleEndian, toByteOffset: 1, as: UInt64.self)
             return max(count &+ 1, exponent &+ 3)
         }
         if exponent < 0 && exponent >= -5 {
@@ -92,18 +100,16 @@ enum RealText {
         return unsafe length &+ storeExponent(exponent, at: start + length)
     }
 
-    /// Stores the point and the digits behind the first so many of sixteen.
+    /// Stores the point and the digits behind the first so many of sixteen, one to seven.
+    @inline(__always)
     private static func storeFraction(
         _ digits: SIMD2<UInt64>, after count: Int, at address: UnsafeMutableRawPointer
     ) {
+        let shift = UInt64(truncatingIfNeeded: 8 &* count)
         unsafe address.storeBytes(of: UInt8(ascii: "."), as: UInt8.self)
-        let shift = 8 * count
-        let fraction =
-            count < 8
-            ? SIMD2(digits[0] >> shift | digits[1] << (64 - shift), digits[1] >> shift)
-            // Zeros follow the last digit.
-            : SIMD2(digits[1] >> (shift - 64) | 0x3030_3030_3030_3030 << (128 - shift), 0)
-        unsafe store(fraction, at: address + 1)
+        let first = digits[0] &>> shift | digits[1] &<< (64 &- shift)
+        unsafe address.storeBytes(of: first.littleEndian, toByteOffset: 1, as: UInt64.self)
+        unsafe address.storeBytes(of: (digits[1] &>> shift).littleEndian, toByteOffset: 9, as: UInt64.self)
     }
 
     /// Stores `e` and an exponent, and returns the number of bytes.

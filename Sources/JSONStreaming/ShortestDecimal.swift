@@ -8,12 +8,17 @@ struct ShortestDecimal {
     let digits: UInt64
     /// The exponent of the first digit.
     let exponent: Int
+    /// The number of digits up to the last one that is not zero, 0 when it was not found out.
+    let count: Int
 
-    // PERF: JSONWriter/reals; two multiplications of the significand decide nearly every double, without a branch on what
-    // they give. What lies too near to a tie for that, powers of two and subnormal numbers are searched for exactly.
+    // PERF: JSONWriter/reals; two multiplications of the significand decide nearly every double. What lies too near to a
+    // tie for that, powers of two and subnormal numbers are searched for exactly. That the count comes by branches lets
+    // the processor go on with what follows the number before the number is known.
     /// Finds the number for the bits of a finite double above zero.
+    ///
+    /// - Parameter powers: The table, which asking for costs a call.
     @inline(__always)
-    init(bits: UInt64) {
+    init(bits: UInt64, powers: PowersOfFive) {
         let fraction = bits & (1 << 52 - 1)
         let biased = Int(truncatingIfNeeded: bits &>> 52)
         guard fraction != 0, biased != 0 else {
@@ -22,7 +27,7 @@ struct ShortestDecimal {
         }
         let power = biased &- 1075
         let (scale, shift) = Self.scale(of: power, isLowerHalfNear: false)
-        let tenth = PowersOfFive.table.power(0 &- scale)
+        let tenth = powers.power(0 &- scale)
         // The double divided by 10^scale, with 64 bits behind the point, of which the last is one too small at most.
         let factor = (fraction | 1 << 52) &<< shift
         let product = tenth.high.multipliedFullWidth(by: factor)
@@ -36,18 +41,33 @@ struct ShortestDecimal {
         // The distances from the multiples of ten around the number, with 60 bits behind the point.
         let above = (whole &- tens &* 10) &<< 60 | behind &>> 4
         let below = 10 << 60 &- above
-        // Each of these is less than three units of its last bit away from the truth.
-        if Self.isNear(above, half) || Self.isNear(below, half) || Self.isNear(behind, 1 << 63) {
+        // Each of these is less than three units of its last bit away from the truth, half included.
+        var found: UInt64
+        if _fastPath(above > half &+ 8 && below > half &+ 8) {
+            guard !Self.isNear(behind, 1 << 63) else {
+                self = Self.searched(bits)
+                return
+            }
+            // This is no multiple of ten, which would be nearer than half.
+            found = whole &+ behind &>> 63
+            // A normal number has 16 or 17 digits at this scale.
+            if _fastPath(found >= 10_000_000_000_000_000) {
+                (digits, exponent, count) = (found, scale &+ 16, 17)
+            } else {
+                (digits, exponent, count) = (found &* 10, scale &+ 15, 16)
+            }
+            return
+        }
+        guard !Self.isNear(above, half), !Self.isNear(below, half) else {
             self = Self.searched(bits)
             return
         }
-        var found = whole &+ behind &>> 63
-        if above < half { found = tens &* 10 }
-        if below < half { found = tens &* 10 &+ 10 }
-        // A normal number has 16 or 17 digits at this scale.
+        found = tens &* 10
+        if below < half { found &+= 10 }
         let isShorter = found < 10_000_000_000_000_000
         digits = isShorter ? found &* 10 : found
         exponent = scale &+ (isShorter ? 15 : 16)
+        count = 0
     }
 
     /// Whether two numbers are so near that which is greater was not decided.
@@ -80,9 +100,10 @@ struct ShortestDecimal {
 
     /// Brings a number above zero and below 10^17, and its exponent, to seventeen digits.
     private init(_ number: UInt64, _ scale: Int) {
-        let count = Self.digitCount(of: number)
-        digits = number &* Self.powerOfTen(17 &- count)
-        exponent = scale &+ count &- 1
+        let digitCount = Self.digitCount(of: number)
+        digits = number &* Self.powerOfTen(17 &- digitCount)
+        exponent = scale &+ digitCount &- 1
+        count = 0
     }
 
     /// Schubfach's search: the interval that rounds to the double, scaled so that it holds one to twenty integers.
@@ -165,7 +186,7 @@ extension ShortestDecimal: SelfTesting {
             let fraction = index % 5 == 0 ? 0 : index % 5 == 1 ? 1 << 52 - 1 : state >> 12
             let value = Double(bitPattern: UInt64(index % 2047) << 52 | fraction)
             guard value > 0 else { continue }
-            let decimal = ShortestDecimal(bits: value.bitPattern)
+            let decimal = ShortestDecimal(bits: value.bitPattern, powers: .table)
             let text = String(decimal.digits)
             if text.count != 17 { expectEqual(text.count, 17, "the digits of \(value)") }
             let readBack = Double("\(text)e\(decimal.exponent - 16)")
@@ -173,6 +194,7 @@ extension ShortestDecimal: SelfTesting {
             let expected = value.description.prefix { $0 != "e" }.filter(\.isNumber).drop { $0 == "0" }
             let (digits, expectedDigits) = (withoutZeros(text), withoutZeros(String(expected)))
             if digits != expectedDigits { expectEqual(digits, expectedDigits, "the digits of \(value)") }
+            if decimal.count != 0 { expectEqual(decimal.count, digits.count, "the count of digits of \(value)") }
         }
     }
 
@@ -194,7 +216,7 @@ extension ShortestDecimal: SelfTesting {
             }
         }
         for value in values {
-            let (fast, exact) = (ShortestDecimal(bits: value.bitPattern), searched(value.bitPattern))
+            let (fast, exact) = (ShortestDecimal(bits: value.bitPattern, powers: .table), searched(value.bitPattern))
             if fast.digits != exact.digits || fast.exponent != exact.exponent {
                 fail("\(value): \(fast), not \(exact)")
             }
@@ -210,7 +232,7 @@ extension ShortestDecimal: SelfTesting {
             (9.5367431640625e-07, 95_367_431_640_625, -7),
         ]
         for (value, digits, exponent) in rows {
-            let decimal = ShortestDecimal(bits: value.bitPattern)
+            let decimal = ShortestDecimal(bits: value.bitPattern, powers: .table)
             expectEqual(withoutZeros(String(decimal.digits)), "\(digits)", "the digits of \(value)")
             expectEqual(decimal.exponent, exponent, "the exponent of \(value)")
         }

@@ -165,26 +165,46 @@ extension JSONScanner {
                             offset = end
                         }
                     } else if byte &- 0x30 <= 9 || byte == UInt8(ascii: "-") {
-                        // Up to seven digits at once.
-                        let run = DigitRun(bytes.uncheckedWord(offset))
-                        let follower = bytes.uncheckedByte(offset &+ run.count)
+                        // Up to seven digits at once; none are behind a minus.
+                        var run = DigitRun(bytes.uncheckedWord(offset))
+                        var follower = bytes.uncheckedByte(offset &+ run.count)
                         // Whatever else follows, the number ends there, and what follows is looked at next.
                         let isPlain = follower != UInt8(ascii: ".") && follower | 0x20 != UInt8(ascii: "e")
                         if isPlain, run.count &- 1 < (byte == UInt8(ascii: "0") ? 1 : 7), run.count > 0 {
                             try sink.writeInteger(Int64(bitPattern: run.value))
                             offset &+= run.count
                         } else {
-                            let number = JSONNumber.scanPlain(bytes, from: offset)
-                            guard number.end >= 0 else {
-                                next = isInDictionary ? .value : Self.elementState(isInDictionary, isFirst)
-                                break scan
+                            var first = offset
+                            if byte == UInt8(ascii: "-") {
+                                first &+= 1
+                                run = DigitRun(bytes.uncheckedWord(first))
+                                follower = bytes.uncheckedByte(first &+ run.count)
                             }
-                            offset = number.end
-                            if number.isReal {
-                                try sink.writeReal(Double(bitPattern: number.bits))
-                            } else {
-                                try sink.writeInteger(Int64(bitPattern: number.bits))
+                            var end = StringRuns.notFound
+                            if follower == UInt8(ascii: "."), run.count &- 1 < (run.startsWithZero ? 1 : 7),
+                                run.count > 0
+                            {
+                                let fraction = JSONNumber.scanFraction(
+                                    bytes, from: first &+ run.count &+ 1, whole: run.value, digitCount: run.count)
+                                end = fraction.end
+                                if end >= 0 {
+                                    try sink.writeReal(first > offset ? -fraction.magnitude : fraction.magnitude)
+                                }
                             }
+                            if end < 0 {
+                                let number = JSONNumber.scanPlain(bytes, from: offset)
+                                guard number.end >= 0 else {
+                                    next = isInDictionary ? .value : Self.elementState(isInDictionary, isFirst)
+                                    break scan
+                                }
+                                end = number.end
+                                if number.isReal {
+                                    try sink.writeReal(Double(bitPattern: number.bits))
+                                } else {
+                                    try sink.writeInteger(Int64(bitPattern: number.bits))
+                                }
+                            }
+                            offset = end
                         }
                     } else if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
                         guard nesting.depth < depthLimit else {

@@ -31,9 +31,9 @@ extension JSONScanner {
         var isAfterValue = state == .afterValue
         // Where the text before the member at hand begins: behind a brace or at a comma.
         var connector = -1
-        let learns = bytes.byteCount >= 512
+        var learningStart = max(0, hints.learningStart &- chunkOffset)
         var (member, context) = hints.resume(nesting: nesting)
-        var expected = 0
+        var expected = isAfterValue && isInDictionary ? Int(hints.hint(member).next) : 0
         if !isAfterValue && nesting.depth == 0 { isFirst = false }
         // What the plain machine finds when the loop stops; elements and members are told apart below.
         var next = State.value
@@ -138,11 +138,16 @@ extension JSONScanner {
                             }
                             byte = bytes.uncheckedByte(offset)
                         }
-                        if learns && connector >= 0 {
+                        if connector >= learningStart {
                             member = hints.learn(
                                 bytes, from: connector, name: token &+ 1..<nameEnd, to: offset,
-                                after: isFirst ? -1 : member, in: context, expected: expected)
-                            if member == 0 { context = 0 }
+                                after: isFirst ? -1 : member, in: context, expected: expected, chunkOffset: chunkOffset)
+                            if member == 0 {
+                                context = 0
+                                learningStart = max(0, hints.learningStart &- chunkOffset)
+                            }
+                            expected = Int(hints.hint(member).next)
+                        } else if connector < 0 {
                             expected = Int(hints.hint(member).next)
                         }
                     }
@@ -214,6 +219,8 @@ extension JSONScanner {
                         // PERF: JSONRecords; records of plain members go straight to where the sink has memory for them.
                         if byte == UInt8(ascii: "{"), let port = try sink.beginRecords() {
                             let isInArray = nesting.depth > 0 && !isInDictionary
+                            // The members of records come by that way; guesses of the others would be wrong mostly.
+                            learningStart = .max
                             let end = RecordScan.scan(
                                 bytes, from: offset, into: port, isInArray: isInArray,
                                 limit: options.limits.stringByteCount)

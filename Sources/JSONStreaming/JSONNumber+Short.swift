@@ -11,21 +11,32 @@ extension JSONNumber {
     static func scanShort(_ bytes: RawSpan, from start: Int) -> Plain {
         let isNegative = bytes.uncheckedByte(start) == UInt8(ascii: "-")
         let first = start &+ (isNegative ? 1 : 0)
-        let word = bytes.uncheckedWord(first)
-        var run = DigitRun(word)
+        let run = DigitRun(bytes.uncheckedWord(first))
         if run.count == 8 { return scanLongInteger(bytes, from: first, run, isNegative: isNegative) }
-        guard run.count > 0, run.count == 1 || word & 0xFF != 0x30 else { return .none }
-        var mantissa = run.value
-        var offset = first &+ run.count
+        guard run.count > 0, run.count == 1 || !run.startsWithZero else { return .none }
+        let mantissa = run.value
+        let offset = first &+ run.count
         let follower = bytes.uncheckedByte(offset)
         guard follower == UInt8(ascii: ".") else {
             guard follower | 0x20 != UInt8(ascii: "e"), !isNegative || mantissa != 0 else { return .none }
             return Plain(end: offset, isReal: false, bits: isNegative ? 0 &- mantissa : mantissa)
         }
-        var digitCount = run.count
-        offset &+= 1
-        run = DigitRun(bytes.uncheckedWord(offset))
-        let firstFraction = offset
+        let (end, magnitude) = scanFraction(bytes, from: offset &+ 1, whole: mantissa, digitCount: run.count)
+        return Plain(end: end, isReal: true, bits: magnitude.bitPattern | (isNegative ? 1 << 63 : 0))
+    }
+
+    // PERF: JSONReader/coordinates; not inlined, so that its registers are not taken from the scanner's loop.
+    /// Scans the digits behind the point of a short real, and returns the offset after them, or `notFound`, and its value.
+    ///
+    /// - Parameters:
+    ///   - whole: The number before the point, which has `digitCount` digits, seven at most.
+    @usableFromInline @inline(never)
+    static func scanFraction(
+        _ bytes: RawSpan, from start: Int, whole: UInt64, digitCount: Int
+    ) -> (end: Int, magnitude: Double) {
+        var mantissa = whole
+        var offset = start
+        var run = DigitRun(bytes.uncheckedWord(offset))
         if run.count == 8 {
             mantissa = mantissa &* 100_000_000 &+ DigitWords.value(ofDigits: run.digits)
             offset &+= 8
@@ -38,14 +49,11 @@ extension JSONNumber {
         }
         mantissa = mantissa &* DigitRun.powerOfTen(run.count) &+ run.value
         offset &+= run.count
-        let fractionCount = offset &- firstFraction
-        digitCount &+= fractionCount
-        guard run.count < 8, fractionCount > 0, digitCount <= 19,
+        let fractionCount = offset &- start
+        guard run.count < 8, fractionCount > 0, digitCount &+ fractionCount <= 19,
             bytes.uncheckedByte(offset) | 0x20 != UInt8(ascii: "e")
-        else { return .none }
-        let magnitude = DecimalRounding.nearest(mantissa: mantissa, fractionCount: fractionCount)
-        return Plain(
-            end: offset, isReal: true, bits: magnitude.bitPattern | (isNegative ? 1 << 63 : 0))
+        else { return (StringRuns.notFound, 0) }
+        return (offset, DecimalRounding.nearest(mantissa: mantissa, fractionCount: fractionCount))
     }
 
     /// Scans an integer that begins with a run of eight digits.
@@ -87,6 +95,10 @@ struct DigitRun {
         let others = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
         count = others.trailingZeroBitCount &>> 3
     }
+
+    /// Whether the first byte is the digit 0.
+    @inlinable @inline(__always)
+    var startsWithZero: Bool { digits & 0xFF == 0 }
 
     /// The number that up to seven digits spell, 0 for none.
     @inlinable @inline(__always)
@@ -156,7 +168,7 @@ extension DigitRun: SelfTesting {
                             guard first == UInt8(ascii: "-") || first &- 0x30 <= 9 else { return }
                             let short = JSONNumber.scanShort(bytes, from: 0)
                             let long = JSONNumber.scanLong(bytes, from: 0)
-                            if short.end >= 0 && short != long { fail("\(text): \(short), \(long)") }
+                            if short.end >= 0, short != long { fail("\(text): \(short), \(long)") }
                             if long.end >= 0, end == ",", fraction == 0 && whole < 16 || whole < 6 && fraction < 12 {
                                 if short != long { fail("\(text) is short") }
                             }

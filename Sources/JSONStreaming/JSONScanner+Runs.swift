@@ -31,9 +31,9 @@ extension JSONScanner {
         var isAfterValue = state == .afterValue
         // Where the text before the member at hand begins: behind a brace or at a comma.
         var connector = -1
-        let learns = bytes.byteCount >= 512
+        var learningStart = max(0, hints.learningStart &- chunkOffset)
         var (member, context) = hints.resume(nesting: nesting)
-        var expected = 0
+        var expected = isAfterValue && isInDictionary ? Int(hints.hint(member).next) : 0
         if !isAfterValue && nesting.depth == 0 { isFirst = false }
         // What the plain machine finds when the loop stops; elements and members are told apart below.
         var next = State.value
@@ -138,11 +138,16 @@ extension JSONScanner {
                             }
                             byte = bytes.uncheckedByte(offset)
                         }
-                        if learns && connector >= 0 {
+                        if connector >= learningStart {
                             member = hints.learn(
                                 bytes, from: connector, name: token &+ 1..<nameEnd, to: offset,
-                                after: isFirst ? -1 : member, in: context, expected: expected)
-                            if member == 0 { context = 0 }
+                                after: isFirst ? -1 : member, in: context, expected: expected, chunkOffset: chunkOffset)
+                            if member == 0 {
+                                context = 0
+                                learningStart = max(0, hints.learningStart &- chunkOffset)
+                            }
+                            expected = Int(hints.hint(member).next)
+                        } else if connector < 0 {
                             expected = Int(hints.hint(member).next)
                         }
                     }
@@ -165,26 +170,46 @@ extension JSONScanner {
                             offset = end
                         }
                     } else if byte &- 0x30 <= 9 || byte == UInt8(ascii: "-") {
-                        // Up to seven digits at once.
-                        let run = DigitRun(bytes.uncheckedWord(offset))
-                        let follower = bytes.uncheckedByte(offset &+ run.count)
+                        // Up to seven digits at once; none are behind a minus.
+                        var run = DigitRun(bytes.uncheckedWord(offset))
+                        var follower = bytes.uncheckedByte(offset &+ run.count)
                         // Whatever else follows, the number ends there, and what follows is looked at next.
                         let isPlain = follower != UInt8(ascii: ".") && follower | 0x20 != UInt8(ascii: "e")
                         if isPlain, run.count &- 1 < (byte == UInt8(ascii: "0") ? 1 : 7), run.count > 0 {
                             try sink.writeInteger(Int64(bitPattern: run.value))
                             offset &+= run.count
                         } else {
-                            let number = JSONNumber.scanPlain(bytes, from: offset)
-                            guard number.end >= 0 else {
-                                next = isInDictionary ? .value : Self.elementState(isInDictionary, isFirst)
-                                break scan
+                            var first = offset
+                            if byte == UInt8(ascii: "-") {
+                                first &+= 1
+                                run = DigitRun(bytes.uncheckedWord(first))
+                                follower = bytes.uncheckedByte(first &+ run.count)
                             }
-                            offset = number.end
-                            if number.isReal {
-                                try sink.writeReal(Double(bitPattern: number.bits))
-                            } else {
-                                try sink.writeInteger(Int64(bitPattern: number.bits))
+                            var end = StringRuns.notFound
+                            if follower == UInt8(ascii: "."), run.count &- 1 < (run.startsWithZero ? 1 : 7),
+                                run.count > 0
+                            {
+                                let fraction = JSONNumber.scanFraction(
+                                    bytes, from: first &+ run.count &+ 1, whole: run.value, digitCount: run.count)
+                                end = fraction.end
+                                if end >= 0 {
+                                    try sink.writeReal(first > offset ? -fraction.magnitude : fraction.magnitude)
+                                }
                             }
+                            if end < 0 {
+                                let number = JSONNumber.scanPlain(bytes, from: offset)
+                                guard number.end >= 0 else {
+                                    next = isInDictionary ? .value : Self.elementState(isInDictionary, isFirst)
+                                    break scan
+                                }
+                                end = number.end
+                                if number.isReal {
+                                    try sink.writeReal(Double(bitPattern: number.bits))
+                                } else {
+                                    try sink.writeInteger(Int64(bitPattern: number.bits))
+                                }
+                            }
+                            offset = end
                         }
                     } else if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
                         guard nesting.depth < depthLimit else {
@@ -194,6 +219,8 @@ extension JSONScanner {
                         // PERF: JSONRecords; records of plain members go straight to where the sink has memory for them.
                         if byte == UInt8(ascii: "{"), let port = try sink.beginRecords() {
                             let isInArray = nesting.depth > 0 && !isInDictionary
+                            // The members of records come by that way; guesses of the others would be wrong mostly.
+                            learningStart = .max
                             let end = RecordScan.scan(
                                 bytes, from: offset, into: port, isInArray: isInArray,
                                 limit: options.limits.stringByteCount, depth: depthLimit &- nesting.depth &- 1)

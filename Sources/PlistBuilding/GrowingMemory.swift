@@ -55,6 +55,19 @@ struct GrowingMemory<Element: BitwiseCopyable> {
         unsafe count -= number
     }
 
+    /// Moves the last values to the end of other memory.
+    @inline(__always)  // PERF: JSONTree; once a container.
+    mutating func moveLast(_ number: Int, to other: inout GrowingMemory) {
+        unsafe precondition(number >= 0 && number <= count, "more values are moved than there are")
+        guard number > 0 else { return }
+        if unsafe other.capacity &- other.count < number { unsafe other.grow(to: other.count + number) }
+        unsafe count &-= number
+        // SAFETY: there are so many values, and room for them beyond the other count; the memories are different ones.
+        let source = unsafe start.unsafelyUnwrapped + count
+        unsafe (other.start.unsafelyUnwrapped + other.count).update(from: source, count: number)
+        unsafe other.count &+= number
+    }
+
     @inline(never)
     private mutating func grow(to needed: Int) {
         let larger = unsafe max(256, 2 * capacity, needed)
@@ -88,6 +101,7 @@ extension GrowingMemoryTests: SelfTesting {
         [
             "testKeepsValuesWhileItGrows": testKeepsValuesWhileItGrows,
             "testAppendsManyAndRemoves": testAppendsManyAndRemoves,
+            "testMovesTheLast": testMovesTheLast,
         ]
     }
 
@@ -100,6 +114,16 @@ extension GrowingMemoryTests: SelfTesting {
         unsafe memory.trim()
         expectEqual(unsafe memory[9_999], 9_999, "the last one after trimming")
         unsafe memory.deallocate()
+    }
+
+    private static func testMovesTheLast() {
+        var (memory, other) = unsafe (GrowingMemory<Int>(), GrowingMemory<Int>())
+        for value in 0..<1_000 { unsafe memory.append(value) }
+        for number in [0, 1, 2, 500] { unsafe memory.moveLast(number, to: &other) }
+        expectTrue(unsafe memory.values.elementsEqual(0..<497), "what stays")
+        expectTrue(unsafe other.values.elementsEqual([999, 997, 998] + Array(497..<997)), "what was moved")
+        unsafe memory.deallocate()
+        unsafe other.deallocate()
     }
 
     private static func testAppendsManyAndRemoves() {

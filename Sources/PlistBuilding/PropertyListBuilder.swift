@@ -14,7 +14,7 @@ import StringTables
 public struct PropertyListBuilder: PlistSink, ~Copyable {
     private var nodes = unsafe GrowingMemory<PropertyListNode>()
     private var bytes = unsafe GrowingMemory<UInt8>()
-    private var keys = KeySet()
+    private var keys = KeySet(seeksSeed: false)
     private var expectedKeys = ExpectedKeys()
     /// Complete values of open containers, and of the root.
     private var pending = unsafe GrowingMemory<PropertyListNode>()
@@ -25,6 +25,8 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     private var keyAfterValue: UInt32 = Self.noMore
     /// The number of the last key plus 1, 0 at the start of a dictionary.
     private var lastKey = 0
+    /// The number plus 1 of the key whose value the innermost dictionary, or the array around it, is.
+    private var owner = 0
     // PERF: JSONTree; keys are numbered as they come, so that ascending numbers are different ones, as in most streams.
     /// Whether the keys of the innermost dictionary may have come twice.
     private var isUnordered = false
@@ -44,13 +46,15 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         let firstChild: Int
         let key: UInt32
         let isDictionary: Bool
-        /// Of the dictionary around it.
+        /// Of the container around it.
         let isUnordered: Bool
+        let owner: UInt32
     }
 
     private struct KeyState: BitwiseCopyable {
-        /// The key that came after it the last time.
+        /// The key that came after it the last time, and the first one of the dictionary that was its value.
         var follower: UInt32 = 0
+        var firstInside: UInt32 = 0
         /// The last dictionary that was searched for keys that came twice and had it.
         var dictionary: UInt32 = 0
     }
@@ -84,9 +88,9 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         unsafe pending.removeLast(pending.count)
         unsafe open.removeLast(open.count)
         (key, keyAfterValue) = (Self.noKey, Self.noMore)
-        lastKey = 0
+        (lastKey, owner) = (0, 0)
         isUnordered = false
-        keys = KeySet()
+        keys = KeySet(seeksSeed: false)
         expectedKeys.removeAll()
         unsafe keyStates.removeLast(keyStates.count)
         unsafe keyStates.append(KeyState())
@@ -130,7 +134,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         guard key == Self.missingKey else { throw Self.unexpectedKey() }
         // PERF: JSONRecords/tree; dictionaries of one kind have their keys in one order.
-        let guess = unsafe Int(keyStates[lastKey].follower)
+        let guess = unsafe Int(lastKey == 0 ? keyStates[owner].firstInside : keyStates[lastKey].follower)
         let number = expectedKeys.isKey(guess, utf8) ? guess : findKey(utf8)
         isUnordered = isUnordered || number < lastKey
         key = UInt32(truncatingIfNeeded: number)
@@ -145,7 +149,11 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
             unsafe keyStates.append(KeyState())
             expectedKeys.append(utf8)
         }
-        unsafe keyStates[lastKey].follower = UInt32(truncatingIfNeeded: number)
+        if lastKey == 0 {
+            unsafe keyStates[owner].firstInside = UInt32(truncatingIfNeeded: number)
+        } else {
+            unsafe keyStates[lastKey].follower = UInt32(truncatingIfNeeded: number)
+        }
         return number
     }
 
@@ -155,7 +163,10 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         }
         try checkKey()
         unsafe open.append(
-            OpenContainer(firstChild: pending.count, key: key, isDictionary: isDictionary, isUnordered: isUnordered))
+            OpenContainer(
+                firstChild: pending.count, key: key, isDictionary: isDictionary, isUnordered: isUnordered,
+                owner: UInt32(truncatingIfNeeded: owner)))
+        if key < Self.noKey { owner = Int(key) &+ 1 }
         keyAfterValue = isDictionary ? Self.missingKey : Self.noKey
         key = keyAfterValue
         lastKey = 0
@@ -165,11 +176,9 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     private mutating func close(_ tag: PropertyListNode.Tag) {
         let container = unsafe open[open.count - 1]
         unsafe open.removeLast(1)
-        let count = unsafe pending.count - container.firstChild
-        let payload = unsafe UInt64(nodes.count) << 32 | UInt64(count)
-        // SAFETY: the values are copied from one memory to the other, while none changes.
-        unsafe nodes.append(contentsOf: UnsafeBufferPointer(rebasing: pending.values[container.firstChild...]))
-        unsafe pending.removeLast(count)
+        let count = unsafe pending.count &- container.firstChild
+        let payload = unsafe UInt64(truncatingIfNeeded: nodes.count) &<< 32 | UInt64(truncatingIfNeeded: count)
+        unsafe pending.moveLast(count, to: &nodes)
         unsafe pending.append(PropertyListNode(tag, payload, key: container.key))
         if unsafe open.count == 0 {
             keyAfterValue = Self.noMore
@@ -179,6 +188,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         key = keyAfterValue
         lastKey = container.key < Self.noKey ? Int(container.key) + 1 : 0
         isUnordered = container.isUnordered
+        owner = Int(container.owner)
     }
 
     /// Leaves the last value of each key that came twice, at the place of the first.

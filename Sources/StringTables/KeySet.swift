@@ -1,6 +1,6 @@
 // The set of keys: finds the index of a key by its bytes. Open addressing over numbers of entries that
 // hold a short key entirely; up to 64 keys get a seed under which no two of them meet.
-// `KeyDigest` loads and hashes; `StringTable` adds values; binding and interning use the set alone.
+// `KeyDigest` loads and hashes; `KeySet+Placing` adds keys; `StringTable` adds values; binding and interning use the set alone.
 
 /// An insertion-ordered set of byte strings that finds the index of a key without making a `String`.
 ///
@@ -20,21 +20,23 @@ public struct KeySet: Sendable {
     public let comparison: KeyComparison
 
     /// The number of the key at each place, which is its index plus 1, or 0; the count of places is a power of two.
-    private var places: [UInt32]
+    var places: [UInt32]
     /// 0 when every key is at the place that its hash names, so that a look-up ends there; else -1, and it ends at 0.
-    private var continuation = 0  // PERF: StringTable/miss; one branch, which depends on no key in a perfect set.
-    private var seed = KeySeed()
+    var continuation = 0  // PERF: StringTable/miss; one branch, which depends on no key in a perfect set.
+    var seed = KeySeed()
     /// The number of places for which the seed was drawn anew; once for each, so that insertion stays O(1).
-    private var reseededPlaceCount = 0
+    var reseededPlaceCount = 0
+    /// Whether a seed is sought under which no two keys meet.
+    private(set) var seeksSeed = true
     /// What is compared of each key, by its number; the first one equals no key.
-    private var entries = [Entry()]
-    private var longestKey = 0
-    private var bytes: [UInt8] = []
+    var entries = Self.noEntries
+    var longestKey = 0
+    var bytes: [UInt8] = []
     /// The end of each key in `bytes`.
-    private var ends: [Int] = []
+    var ends: [Int] = []
 
     /// The words and the length of a key.
-    private struct Entry {
+    struct Entry {
         var first: UInt64 = 0
         var last: UInt64 = 0
         var length = -1
@@ -55,6 +57,13 @@ public struct KeySet: Sendable {
     public init(comparing comparison: KeyComparison, minimumCapacity: Int = 0) {
         self.comparison = comparison
         places = Self.freePlaces(for: minimumCapacity)
+    }
+
+    /// Makes a set without keys that is filled for a single use.
+    /// - Parameter seeksSeed: Whether a seed is sought under which no two keys meet, for look-ups without a second place.
+    package init(seeksSeed: Bool) {
+        self.init(comparing: .exact)
+        self.seeksSeed = seeksSeed
     }
 
     /// Makes a set of the keys in their order; a key that is there already is left out.
@@ -144,7 +153,7 @@ public struct KeySet: Sendable {
     public mutating func insert(_ key: String) -> (inserted: Bool, index: Int) {
         var key = key
         // SAFETY: the pointer does not leave the closure.
-        return key.withUTF8 { unsafe insert(UnsafeRawBufferPointer($0)) }
+        return key.withUTF8 { unsafe add(UnsafeRawBufferPointer($0)) }
     }
 
     /// Adds a key by its bytes when it is not there yet, and returns its index in either case.
@@ -153,19 +162,16 @@ public struct KeySet: Sendable {
     @discardableResult
     public mutating func insert(_ key: RawSpan) -> (inserted: Bool, index: Int) {
         // SAFETY: the pointer does not leave the closure.
-        unsafe key.withUnsafeBytes { unsafe insert($0) }
+        unsafe key.withUnsafeBytes { unsafe add($0) }
     }
 
     // MARK: Internals
 
-    /// The number of places a look-up may visit before someone must have chosen the keys to be slow.
-    private static let longestProbe = 64
+    var isPerfect: Bool { continuation == 0 }
 
-    private var isPerfect: Bool { continuation == 0 }
+    var isFolded: Bool { comparison == .asciiCaseInsensitive }
 
-    private var isFolded: Bool { comparison == .asciiCaseInsensitive }
-
-    private func range(at index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
+    func range(at index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1])..<ends[index] }
 
     /// Finds short keys at the place the hash names, and leaves all others to `findAnywhere`.
     @inline(__always)  // PERF: StringTable/hit; without a loop or a call on its way it needs few registers, 2 of 7 ns.
@@ -212,88 +218,6 @@ public struct KeySet: Sendable {
             unsafe KeyDigest.isMiddleEqual(key, UnsafeRawBufferPointer(rebasing: bytes[range]), isFolded: isFolded)
         }
     }
-
-    private mutating func insert(_ key: UnsafeRawBufferPointer) -> (inserted: Bool, index: Int) {
-        if let index = unsafe index(of: key) { return (false, index) }
-        let index = count
-        unsafe bytes.append(contentsOf: key)
-        ends.append(bytes.count)
-        precondition(ends.count < UInt32.max, "a set holds up to 4,294,967,294 keys")
-        longestKey = max(longestKey, key.count)
-        entries.append(Entry())
-        if count > Self.capacity(of: places.count) {
-            places = Self.freePlaces(for: 2 * count)
-            placeAll()
-        } else {
-            let probe = place(index)
-            if isPerfect && probe > 0 {
-                placeAll()
-            } else if probe > Self.longestProbe, reseededPlaceCount != places.count {
-                // Keys chosen to meet in one place would make look-ups slow; a seed nobody could foresee parts them.
-                reseededPlaceCount = places.count
-                seed = .random()
-                placeAll()
-            }
-        }
-        return (true, index)
-    }
-
-    /// Places every key again, for up to 64 keys under a seed with which no two of them meet, if one is found soon.
-    private mutating func placeAll() {
-        let attempts = count <= Self.perfectCount ? 32 : 1
-        for attempt in 1...attempts {
-            for position in places.indices { places[position] = 0 }
-            var longest = 0
-            for index in 0..<count { longest = max(longest, place(index)) }
-            continuation = longest == 0 ? 0 : -1
-            if isPerfect || attempt == attempts { return }
-            seed = seed.next()
-        }
-    }
-
-    /// Puts a key that is in no place yet into a free one, and returns how far that is from the one the hash names.
-    private mutating func place(_ index: Int) -> Int {
-        let range = range(at: index)
-        // SAFETY: a range of keys is within the bytes; the pointer does not leave the closure.
-        let digest = unsafe bytes.withUnsafeBytes { bytes in
-            unsafe KeyDigest(UnsafeRawBufferPointer(rebasing: bytes[range]), isFolded: isFolded, seed: seed)
-        }
-        let mask = places.count - 1
-        var position = Int(truncatingIfNeeded: digest.hash) & mask
-        var probe = 0
-        while places[position] != 0 {
-            position = (position + 1) & mask
-            probe += 1
-        }
-        places[position] = UInt32(index + 1)
-        entries[index + 1] = Entry(first: digest.first, last: digest.last, length: range.count)
-        return probe
-    }
-
-    /// The number of keys for which a seed is sought under which no two meet.
-    private static let perfectCount = 64
-
-    /// The number of keys for which this number of places is enough.
-    ///
-    /// Up to 64 keys, one seed in eight or more parts all of them; beyond, three of four places stay free.
-    private static func capacity(of placeCount: Int) -> Int {
-        switch placeCount {
-        case ...16: 8
-        case 32: 11
-        case 64: 16
-        case 128: 23
-        case 256: 32
-        case 512: 45
-        case 1_024: perfectCount
-        default: placeCount / 4
-        }
-    }
-
-    private static func freePlaces(for count: Int) -> [UInt32] {
-        var placeCount = 16
-        while capacity(of: placeCount) < count { placeCount *= 2 }
-        return [UInt32](repeating: 0, count: placeCount)
-    }
 }
 
 extension KeySet: ExpressibleByArrayLiteral {
@@ -312,7 +236,6 @@ extension KeySet: SelfTesting {
         [
             "testFindsNothingWhenEmpty": testFindsNothingWhenEmpty,
             "testFindsKeysOfEveryLengthAtABoundary": testFindsKeysOfEveryLengthAtABoundary,
-            "testFindsEveryKeyAtEveryCount": testFindsEveryKeyAtEveryCount,
             "testTellsNearKeysApart": testTellsNearKeysApart,
             "testComparesBytesNotCanonicalForms": testComparesBytesNotCanonicalForms,
             "testGivesOneAnswerByEveryDoor": testGivesOneAnswerByEveryDoor,
@@ -320,7 +243,6 @@ extension KeySet: SelfTesting {
             "testKeepsTheFirstSpelling": testKeepsTheFirstSpelling,
             "testReadsInsideTheKeyOnly": testReadsInsideTheKeyOnly,
             "testHoldsBytesThatAreNotUTF8": testHoldsBytesThatAreNotUTF8,
-            "testStaysFastWhenKeysMeetInOnePlace": testStaysFastWhenKeysMeetInOnePlace,
         ]
     }
 
@@ -343,20 +265,6 @@ extension KeySet: SelfTesting {
                 guard !boundaryLengths.contains(key.utf8.count + 1) else { continue }
                 expectNil(set.index(of: key + "k"), "index of a key of \(key.utf8.count + 1) bytes")
             }
-        }
-    }
-
-    /// Takes about 200 ms in a debug build, for the 100,000 keys.
-    private static func testFindsEveryKeyAtEveryCount() {
-        for count in [0, 1, 2, 3, 4, 5, 8, 9, 63, 64, 65, 127, 128, 129, 254, 255, 256, 257, 100_000] {
-            var set = KeySet()
-            for number in 0..<count { set.insert("key\(number)") }
-            expectEqual(set.count, count, "keys")
-            expectTrue(set.isPerfect || count > 64, "no two of \(count) keys meet")
-            let wrong = (0..<count).first { set.index(of: "key\($0)") != $0 }
-            expectNil(wrong, "first key of \(count) that is not at its index")
-            let ghost = (count..<count + 1_000).first { set.contains("key\($0)") }
-            expectNil(ghost, "first key found that is not among \(count)")
         }
     }
 
@@ -451,20 +359,6 @@ extension KeySet: SelfTesting {
         expectEqual(set[1], "\u{FFFD}\u{FFFD}", "shown")
         unsafe [UInt8(0x80)].withUnsafeBytes {
             expectEqual(unsafe set.index(of: $0), 2, "index of a lone continuation byte")
-        }
-    }
-
-    private static func testStaysFastWhenKeysMeetInOnePlace() {
-        // The last word cancels the seed that every large set starts with: all of these keys have the hash 0 at first.
-        var set = KeySet((0..<100).map { "key\($0)" })
-        let seed = set.seed
-        let last = seed.last ^ 16
-        let keys = (UInt64(0)..<500).map { [$0 | last << 32, last & 0xFFFF_FFFF_0000_0000] }
-        for key in keys { unsafe key.withUnsafeBytes { _ = unsafe set.insert($0.bytes) } }
-        expectEqual(set.count, 600, "keys")
-        expectFalse(set.seed == seed, "seed")
-        for (number, key) in keys.enumerated() {
-            unsafe key.withUnsafeBytes { expectEqual(unsafe set.index(of: $0), 100 + number, "\(number)") }
         }
     }
 }

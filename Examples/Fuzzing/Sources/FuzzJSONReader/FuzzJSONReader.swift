@@ -1,5 +1,6 @@
 // Bytes of any kind into the JSON reader: whole, with room for the fast loop, byte by byte, and in pieces that the first
-// bytes choose. Each way must give the same trace, or the same error at the same offset.
+// bytes choose; and several times in one array, nearly the same. Each way must give the same trace, or the same error at
+// the same offset.
 
 import CFuzzer
 import JSONStreaming
@@ -35,11 +36,25 @@ private func fuzzJSONReader(_ bytes: [UInt8]) -> CInt {
     let byByte = outcome(document, pieces: [1], options)
     precondition(byByte == whole, "by byte: \(byByte) and whole: \(whole)")
     // Spaces behind it bring all of a document into the fast loop's reach.
-    let padded = document + [UInt8](repeating: 0x20, count: 128)
-    let paddedWhole = outcome(padded, pieces: [padded.count], options)
-    let paddedByByte = outcome(padded, pieces: [1], options)
-    precondition(paddedByByte == paddedWhole, "by byte: \(paddedByByte) and whole: \(paddedWhole)")
+    expectSamePlain(document + [UInt8](repeating: 0x20, count: 128), options)
+    // The document again, and once more with another byte in it: what was learnt of its members is nearly right. The
+    // reader learns nothing in the first 2 KiB.
+    var other = document
+    if bytes.count > 3 { other[Int(bytes[1]) &* Int(bytes[2]) % other.count] = bytes[3] }
+    let comma = [UInt8(ascii: ",")]
+    let again =
+        [UInt8](repeating: 0x20, count: 2_048) + [UInt8(ascii: "[")] + document + comma + document + comma + other + [
+            UInt8(ascii: "]")
+        ]
+    expectSamePlain(again + [UInt8](repeating: 0x20, count: 128), options)
     return 0
+}
+
+private func expectSamePlain(_ text: [UInt8], _ options: JSONReaderOptions) {
+    let whole = outcome(text, pieces: [text.count], options)
+    // The fast loop takes no piece of less than 48 bytes.
+    let inPieces = outcome(text, pieces: [40], options)
+    precondition(inPieces == whole, "pieces: \(inPieces) and whole: \(whole)")
 }
 
 /// The trace and the error of a reading in pieces of these sizes, again and again from the first.

@@ -1,0 +1,141 @@
+// Adding keys to a `KeySet`: giving each a place, more places when they fill up, and a seed under which few keys meet.
+
+extension KeySet {
+    // PERF: JSONTree; shared by all sets without keys, which so need no memory.
+    private static let noPlaces = [UInt32](repeating: 0, count: 16)
+    static let noEntries = [Entry()]
+
+    /// The number of places a look-up may visit before someone must have chosen the keys to be slow.
+    private static let longestProbe = 64
+
+    /// Adds a key when it is not there yet, and returns its index in either case.
+    mutating func add(_ key: UnsafeRawBufferPointer) -> (inserted: Bool, index: Int) {
+        if let index = unsafe index(of: key) { return (false, index) }
+        let index = count
+        unsafe bytes.append(contentsOf: key)
+        ends.append(bytes.count)
+        precondition(ends.count < UInt32.max, "a set holds up to 4,294,967,294 keys")
+        longestKey = max(longestKey, key.count)
+        entries.append(Entry())
+        if count > (seeksSeed ? Self.capacity(of: places.count) : places.count / 2) {
+            places = seeksSeed ? Self.freePlaces(for: 2 * count) : [UInt32](repeating: 0, count: 4 * places.count)
+            placeAll()
+        } else {
+            let probe = place(index)
+            if isPerfect && probe > 0 {
+                continuation = -1
+                if seeksSeed { placeAll() }
+            } else if probe > Self.longestProbe, reseededPlaceCount != places.count {
+                // Keys chosen to meet in one place would make look-ups slow; a seed nobody could foresee parts them.
+                reseededPlaceCount = places.count
+                seed = .random()
+                placeAll()
+            }
+        }
+        return (true, index)
+    }
+
+    /// Places every key again, for up to 64 keys under a seed with which no two of them meet, if one is found soon.
+    private mutating func placeAll() {
+        let attempts = seeksSeed && count <= Self.perfectCount ? 32 : 1
+        for attempt in 1...attempts {
+            for position in places.indices { places[position] = 0 }
+            var longest = 0
+            for index in 0..<count { longest = max(longest, place(index)) }
+            continuation = longest == 0 ? 0 : -1
+            if isPerfect || attempt == attempts { return }
+            seed = seed.next()
+        }
+    }
+
+    /// Puts a key that is in no place yet into a free one, and returns how far that is from the one the hash names.
+    private mutating func place(_ index: Int) -> Int {
+        let range = range(at: index)
+        // SAFETY: a range of keys is within the bytes; the pointer does not leave the closure.
+        let digest = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe KeyDigest(UnsafeRawBufferPointer(rebasing: bytes[range]), isFolded: isFolded, seed: seed)
+        }
+        let mask = places.count - 1
+        var position = Int(truncatingIfNeeded: digest.hash) & mask
+        var probe = 0
+        while places[position] != 0 {
+            position = (position + 1) & mask
+            probe += 1
+        }
+        places[position] = UInt32(index + 1)
+        entries[index + 1] = Entry(first: digest.first, last: digest.last, length: range.count)
+        return probe
+    }
+
+    /// The number of keys for which a seed is sought under which no two meet.
+    private static let perfectCount = 64
+
+    /// The number of keys for which this number of places is enough.
+    ///
+    /// Up to 64 keys, one seed in eight or more parts all of them; beyond, three of four places stay free.
+    private static func capacity(of placeCount: Int) -> Int {
+        switch placeCount {
+        case ...16: 8
+        case 32: 11
+        case 64: 16
+        case 128: 23
+        case 256: 32
+        case 512: 45
+        case 1_024: perfectCount
+        default: placeCount / 4
+        }
+    }
+
+    static func freePlaces(for count: Int) -> [UInt32] {
+        guard count > capacity(of: noPlaces.count) else { return noPlaces }
+        var placeCount = noPlaces.count
+        while capacity(of: placeCount) < count { placeCount *= 2 }
+        return [UInt32](repeating: 0, count: placeCount)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum KeySetPlacingTests {}
+
+extension KeySetPlacingTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFindsEveryKeyAtEveryCount": testFindsEveryKeyAtEveryCount,
+            "testStaysFastWhenKeysMeetInOnePlace": testStaysFastWhenKeysMeetInOnePlace,
+        ]
+    }
+
+    /// Takes about 200 ms in a debug build, for the 100,000 keys.
+    private static func testFindsEveryKeyAtEveryCount() {
+        let counts = [0, 1, 2, 3, 4, 5, 8, 9, 63, 64, 65, 127, 128, 129, 254, 255, 256, 257, 100_000]
+        for (count, seeksSeed) in counts.map({ ($0, true) }) + counts.dropLast().map({ ($0, false) }) {
+            var set = KeySet(seeksSeed: seeksSeed)
+            for number in 0..<count { set.insert("key\(number)") }
+            expectEqual(set.count, count, "keys")
+            expectTrue(set.isPerfect || count > 64 || !seeksSeed, "no two of \(count) keys meet")
+            let wrong = (0..<count).first { set.index(of: "key\($0)") != $0 }
+            expectNil(wrong, "first key of \(count) that is not at its index")
+            let ghost = (count..<count + 1_000).first { set.contains("key\($0)") }
+            expectNil(ghost, "first key found that is not among \(count)")
+        }
+    }
+
+    private static func testStaysFastWhenKeysMeetInOnePlace() {
+        // The last word cancels the seed that every large set starts with: all of these keys have the hash 0 at first.
+        var set = KeySet((0..<100).map { "key\($0)" })
+        let seed = set.seed
+        let last = seed.last ^ 16
+        let keys = (UInt64(0)..<500).map { [$0 | last << 32, last & 0xFFFF_FFFF_0000_0000] }
+        for key in keys { unsafe key.withUnsafeBytes { _ = unsafe set.insert($0.bytes) } }
+        expectEqual(set.count, 600, "keys")
+        expectFalse(set.seed == seed, "seed")
+        for (number, key) in keys.enumerated() {
+            unsafe key.withUnsafeBytes { expectEqual(unsafe set.index(of: $0), 100 + number, "\(number)") }
+        }
+    }
+}
+#endif

@@ -68,7 +68,7 @@ extension SQLiteTableWriter {
     /// Sets the column to null.
     public mutating func writeNull() throws(StreamError) {
         guard try open("null") else { return }
-        try unsafe check(.null)
+        if try unsafe check(.null) { return }
         try buffer.writeNull()
         column = -1
     }

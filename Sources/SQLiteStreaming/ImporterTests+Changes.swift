@@ -60,14 +60,14 @@ extension ImportChangeTests: SelfTesting {
     }
 
     private static func testWritesTheSameByEveryWay() throws {
-        for batchSize in [1, 7, 256] {
+        for batchSize in [7, 256] {
             var expected: [String] = []
             for (index, schema) in schemas.enumerated() {
-                let file = try TemporaryDatabase()
-                let connection = try ImportFixture.connection(file, schema)
+                let connection = try SQLiteConnection.inMemory()
+                try connection.execute(schema)
                 var found: [String] = []
                 var random = UInt64(batchSize)
-                for _ in 0..<12 {
+                for _ in 0..<3 {
                     let sample = records(&random)
                     for _ in 0..<2 {
                         let report = try ImportFixture.run(

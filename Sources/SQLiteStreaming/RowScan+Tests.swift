@@ -236,6 +236,7 @@ extension RowScan: SelfTesting {
     private static func testSeesChangesOfTheSchema() throws {
         let file = try TemporaryDatabase()
         let (connection, other) = (try file.open(), try file.open())
+        try other.execute("PRAGMA synchronous = OFF")
         try connection.execute("CREATE TABLE t (a, b BOOLEAN); INSERT INTO t VALUES (1, 1)")
         func trace() throws -> String {
             var trace = EventTrace()

@@ -66,7 +66,7 @@ final class FilledRows {
         let byteCount = max(capacity * stride, 1)
         // SAFETY: the piece belongs to this object until the structures are taken.
         let start = UnsafeMutableRawPointer.allocate(
-            byteCount: byteCount, alignment: byteCount >= Self.largePage ? Self.largePage : 16)
+            byteCount: byteCount, alignment: byteCount >= Self.largePage ? Self.largePage : 64)
         unsafe MemberColumns.useLargePages(start, byteCount)
         unsafe pieces.append(Piece(start: start, capacity: capacity))
         unsafe place.pointee = unsafe Place(next: start, remaining: capacity)

@@ -1,5 +1,7 @@
-// Writes the staged rows of one table. Mostly one upsert does it all, counting what it finds. Where an upsert would do more
-// than that, one statement finds what is there, one inserts what is not, and one updates each row that differs.
+// Writes the staged rows of one table. Mostly one upsert does it all, counting what it finds; rows that differ in columns of
+// indexes and foreign keys, which are few in most batches, take another one, so that the first need not set these columns.
+// Where an upsert would do more than that, one statement finds what is there, one inserts what is not, and one updates each
+// row that differs.
 
 import CSystemSQLite
 import PlistStreaming
@@ -9,6 +11,8 @@ import PlistStreaming
 final class ImportStatements {
     /// Inserts or updates, and leaves alone what is the same; nil where it must not be used.
     let upsert: SQLiteStatement?
+    /// Updates the rows that the upsert only counted, since they differ in columns that it does not set; nil when it sets all.
+    let upsertOfKept: SQLiteStatement?
     let lookUp: SQLiteStatement
     let insert: SQLiteStatement
     /// nil when there is nothing but the key.
@@ -37,13 +41,32 @@ final class ImportStatements {
         if node.readBackSlots.isEmpty, !updateSlots.isEmpty,
             node.traits.allowUpserts(of: slots.map { node.slotNames[$0] })
         {
-            let changes = updateSlots.map { "\(name($0)) = excluded.\(name($0))" }.joined(separator: ", ")
-            let differs = updateSlots.map { "t.\(name($0)) IS NOT excluded.\(name($0)) COLLATE BINARY" }
-            upsert = try connection.prepare(
-                insertion + " WHERE true ON CONFLICT (\(node.keySlots.map(name).joined(separator: ", "))) "
-                    + "DO UPDATE SET \(changes) WHERE \(module.differsFunction)(\(differs.joined(separator: " OR ")))")
+            let conflict = " WHERE true ON CONFLICT (\(node.keySlots.map(name).joined(separator: ", "))) DO UPDATE SET "
+            func changes(_ slots: [Int]) -> String {
+                slots.map { "\(name($0)) = excluded.\(name($0))" }.joined(separator: ", ")
+            }
+            func differs(_ slots: [Int]) -> String {
+                slots.map { "t.\(name($0)) IS NOT excluded.\(name($0)) COLLATE BINARY" }.joined(separator: " OR ")
+            }
+            let whole =
+                insertion + conflict + changes(updateSlots)
+                + " WHERE \(module.differsFunction)(\(differs(updateSlots)))"
+            let kept = updateSlots.filter { node.traits.indexedColumns.contains(node.slotNames[$0].lowercased()) }
+            let others = updateSlots.filter { !kept.contains($0) }
+            if node.traits.isUniqueByKeyOnly, !kept.isEmpty, !others.isEmpty {
+                // PERF: SQLiteImport/hot-changed; setting a column of an index or a foreign key deletes and inserts an entry, and
+                // looks up two rows, whether it changes or not.
+                upsert = try connection.prepare(
+                    insertion + conflict + changes(others)
+                        + " WHERE \(module.differsFunction)(\(differs(others)), \(differs(kept)))")
+                upsertOfKept = try connection.prepare(whole)
+            } else {
+                upsert = try connection.prepare(whole)
+                upsertOfKept = nil
+            }
         } else {
             upsert = nil
+            upsertOfKept = nil
         }
         if updateSlots.isEmpty {
             update = nil
@@ -110,11 +133,16 @@ extension ImportNode {
         statementCount += 1
         if let upsert = statements.upsert {
             let count = isWhole ? range.count : range.count { rows[header: $0].mask == mask }
-            rows.found = (0, 0)
+            rows.found = ImportRows.Found()
             try upsert.runBound()
             counts.inserted += count - rows.found.all
             counts.updated += rows.found.changed
             counts.unchanged += rows.found.all - rows.found.changed
+            if rows.found.kept > 0, let rest = statements.upsertOfKept {
+                // The other rows are there now, and do not differ.
+                statementCount += 1
+                try rest.runBound()
+            }
             return
         }
         var (foundCount, changedCount) = (0, 0)

@@ -134,8 +134,15 @@ final class ImportRows {
     private var capacity = 64
     /// The rows that statements see now.
     var window = Window()
-    /// The rows that the upsert that runs found in the table, and those of them that differed.
-    var found = (all: 0, changed: 0)
+    /// What the upsert that runs found.
+    var found = Found()
+
+    /// The rows that an upsert found in the table, those of them that differed, and those that it left to another one.
+    struct Found {
+        var all = 0
+        var changed = 0
+        var kept = 0
+    }
 
     /// The rows that the virtual table gives: those in the range that are in the state, have exactly the slots of the mask,
     /// and all the flags; nil is any.

@@ -27,7 +27,9 @@ final class ImportRowsModule {
         try makeFunction(rows)
     }
 
-    /// The name of a function that returns its argument, and counts how often it was called and how often with true.
+    /// The name of a function that returns whether a row is to be updated, and counts what it is asked.
+    ///
+    /// Its first argument says whether a row differs; a second one, whether it differs in columns that are not set.
     var differsFunction: String { name + "_differs" }
 
     /// Makes the function that counts in `rows.found`.
@@ -36,15 +38,19 @@ final class ImportRowsModule {
         let reference = unsafe Unmanaged.passRetained(rows).toOpaque()
         try unsafe connection.check(
             sqlite3_create_function_v2(
-                connection.requireHandle(), differsFunction, 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, reference,
-                { context, _, values in
-                    guard let rows = unsafe sqlite3_user_data(context), let value = unsafe values?[0] else { return }
-                    let differs = unsafe sqlite3_value_int(value) != 0
+                connection.requireHandle(), differsFunction, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, reference,
+                { context, count, values in
+                    guard count > 0, let rows = unsafe sqlite3_user_data(context), let values = unsafe values else {
+                        return
+                    }
+                    let differs = unsafe sqlite3_value_int(values[0]) != 0
+                    let isKept = unsafe count > 1 && sqlite3_value_int(values[1]) != 0
                     unsafe Unmanaged<ImportRows>.fromOpaque(rows)._withUnsafeGuaranteedRef { rows in
                         rows.found.all += 1
-                        if differs { rows.found.changed += 1 }
+                        if differs || isKept { rows.found.changed += 1 }
+                        if isKept { rows.found.kept += 1 }
                     }
-                    unsafe sqlite3_result_int(context, differs ? 1 : 0)
+                    unsafe sqlite3_result_int(context, differs && !isKept ? 1 : 0)
                 }, nil, nil,
                 { pointer in
                     if let pointer = unsafe pointer { unsafe Unmanaged<ImportRows>.fromOpaque(pointer).release() }
@@ -55,7 +61,7 @@ final class ImportRowsModule {
         guard let handle = unsafe connection.handle else { return }
         // SAFETY: the statements of the importer are gone, so no cursor is left.
         unsafe sqlite3_create_module_v2(handle, name, nil, nil, nil)
-        unsafe sqlite3_create_function_v2(handle, differsFunction, 1, SQLITE_UTF8, nil, nil, nil, nil, nil)
+        unsafe sqlite3_create_function_v2(handle, differsFunction, -1, SQLITE_UTF8, nil, nil, nil, nil, nil)
     }
 
     // MARK: The module

@@ -55,6 +55,12 @@ enum ImportSchema {
         var columns: Set<String> = []
         /// Whether it has CHECK constraints, which an upsert evaluates with defaults for columns that are not given.
         var hasChecks = false
+        /// The columns, by lower-case name, that indexes and foreign keys are of: to set them, even to what they are, costs more
+        /// than to set all others.
+        var indexedColumns: Set<String> = []
+        /// Whether no two rows can be in each other's way but by the unique key, so that the order in which they are updated
+        /// does not matter.
+        var isUniqueByKeyOnly = false
 
         /// Whether one upsert may replace a look-up, an insert and updates for rows with values in some columns.
         func allowUpserts(of names: [String]) -> Bool {
@@ -101,6 +107,9 @@ enum ImportSchema {
                 [table.name])?.text?.uppercased() ?? ""
         traits.hasChecks = sql.contains("CHECK")
         traits.refusesUpserts = sql.contains("TRIGGER") || sql.contains("AUTOINCREMENT")
+        try addIndexes(to: &traits, of: table.name, key, connection)
+        let others = primary.map { $0.name.lowercased() }.filter { !key.contains($0) }
+        if !Set(others).isDisjoint(with: node.slotNames.map { $0.lowercased() }) { traits.isUniqueByKeyOnly = false }
         if isRowID, key == [primary[0].name.lowercased()] { return traits }
         if try hasUniqueIndex(on: key, of: table.name, connection) { return traits }
         throw SQLiteError(
@@ -119,6 +128,27 @@ enum ImportSchema {
         case .date(let format): "dates as \(format)"
         case .any: "some of the values that it is to keep as they are"
         }
+    }
+
+    /// Finds what indexes and foreign keys say of the columns of a table.
+    private static func addIndexes(
+        to traits: inout Traits, of table: String, _ key: Set<String>, _ connection: SQLiteConnection
+    ) throws(SQLiteError) {
+        traits.isUniqueByKeyOnly = true
+        let indexes = try connection.prepare("SELECT name, \"unique\" FROM pragma_index_list(?)")
+        try indexes.bind([table])
+        while try indexes.step() {
+            let columns = try connection.prepare("SELECT name FROM pragma_index_xinfo(?) WHERE key")
+            try columns.bind([try indexes.text(at: 0)])
+            var names = Set<String>()
+            // Columns that are expressions have no name.
+            while try columns.step() { names.insert(try columns.text(at: 0)?.lowercased() ?? "") }
+            traits.indexedColumns.formUnion(names)
+            if indexes.integer(at: 1) != 0, names != key { traits.isUniqueByKeyOnly = false }
+        }
+        let foreignKeys = try connection.prepare("SELECT \"from\" FROM pragma_foreign_key_list(?)")
+        try foreignKeys.bind([table])
+        while try foreignKeys.step() { traits.indexedColumns.insert(try foreignKeys.text(at: 0)?.lowercased() ?? "") }
     }
 
     private static func hasUniqueIndex(

@@ -195,11 +195,13 @@ final class RowFiller {
         // PERF: SQLite/reading; the standard library's initializer that refuses takes twice the time of the one that repairs:
         // what that made of bytes which are no UTF-8 differs from them.
         let string = unsafe String(decoding: bytes, as: UTF8.self)
-        let isSame = unsafe string.utf8.withContiguousStorageIfAvailable { made in
-            guard let first = made.baseAddress, made.count == bytes.count else { return false }
-            return unsafe memcmp(first, address, made.count) == 0
+        if unsafe !TextCheck.isASCII(raw) {
+            let isSame = unsafe string.utf8.withContiguousStorageIfAvailable { made in
+                guard let first = made.baseAddress, made.count == bytes.count else { return false }
+                return unsafe memcmp(first, address, made.count) == 0
+            }
+            guard isSame ?? false else { return false }
         }
-        guard isSame ?? false else { return false }
         if isOptional {
             unsafe place.initializeMemory(as: String?.self, to: string)
         } else {

@@ -1,4 +1,4 @@
-// In-class tests of `RowScan`, `RowFunction` and `FilledRows`: what SQLite hands over is what stepping gives, errors included.
+// In-class tests of `RowScan`, `RowScans`, `RowFunction` and `FilledRows`: what SQLite hands over is what stepping gives, errors included.
 
 // MARK: - In-class tests
 
@@ -22,7 +22,15 @@ extension RowScan: SelfTesting {
             "testIsInterrupted": testIsInterrupted,
             "testKeepsItsFunctionToItself": testKeepsItsFunctionToItself,
             "testStepsWhatHasTooManyColumns": testStepsWhatHasTooManyColumns,
+            "testPausesForFewRows": testPausesForFewRows,
         ]
+    }
+
+    /// A database in memory, of which all whole scans are tried.
+    private static func connection() throws -> SQLiteConnection {
+        let connection = try SQLiteConnection.inMemory()
+        connection.scans.fewRowCount = 0
+        return connection
     }
 
     private static func testKnowsWholeScans() {
@@ -30,7 +38,7 @@ extension RowScan: SelfTesting {
             "SELECT a FROM t", " select a, b\n from t -- all of them", "SELECT * FROM t JOIN u USING (a)",
             "SELECT a FROM t /* the end", "SELECT \"limits\" FROM t",
         ] {
-            expectTrue(isWholeScan(sql), sql)
+            expectTrue(RowScans.isWholeScan(sql), sql)
         }
         for sql in [
             "", "SELECT 1", "SELECT a FROM t WHERE a", "select a from t order by a", "SELECT a FROM t LIMIT 1",
@@ -40,7 +48,7 @@ extension RowScan: SelfTesting {
             "SELECT DISTINCT a FROM t",
             "/* */ DELETE FROM t RETURNING a", "SELECT 'order' FROM t",
         ] {
-            expectFalse(isWholeScan(sql), sql)
+            expectFalse(RowScans.isWholeScan(sql), sql)
         }
     }
 
@@ -85,7 +93,7 @@ extension RowScan: SelfTesting {
 
     private static func testSendsWhatSteppingSends() throws {
         for script in [setup, "PRAGMA encoding = 'UTF-16le';" + setup] {
-            let connection = try SQLiteConnection.inMemory()
+            let connection = try Self.connection()
             try connection.execute(script)
             var scanCount = 0
             for options in [
@@ -94,7 +102,7 @@ extension RowScan: SelfTesting {
                 SQLiteReadingOptions(mappings: ["day": .date(.text), "flag": .boolean], duplicateNames: .keep),
             ] {
                 for sql in queries {
-                    expectTrue(isWholeScan(sql), sql)
+                    expectTrue(RowScans.isWholeScan(sql), sql)
                     let scanned = sent(options) { try connection.query(sql, options: options, into: &$0) }
                     let stepped = sent(options) { trace in
                         try connection.statementToSend(sql, .none).send(to: &trace, options: options)
@@ -161,7 +169,7 @@ extension RowScan: SelfTesting {
 
     private static func testFillsWhatSteppingFills() throws {
         for script in [setup, "PRAGMA encoding = 'UTF-16le';" + setup] {
-            let connection = try SQLiteConnection.inMemory()
+            let connection = try Self.connection()
             try connection.execute(script)
             for sql in queries {
                 expectSame(Small.self, sql, connection)
@@ -172,7 +180,7 @@ extension RowScan: SelfTesting {
     }
 
     private static func testFillsEveryCount() throws {
-        let connection = try SQLiteConnection.inMemory()
+        let connection = try Self.connection()
         try connection.execute(
             "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE u (id INTEGER PRIMARY KEY);"
                 + "INSERT INTO u WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 501) SELECT i FROM n"
@@ -198,7 +206,7 @@ extension RowScan: SelfTesting {
     }
 
     private static func testReadsTablesAsStepping() throws {
-        let connection = try SQLiteConnection.inMemory()
+        let connection = try Self.connection()
         let table = try SQLiteTable<Plain>(connection, "a \"quoted\" name")
         let rows = (1...300).map { Plain(id: $0, name: $0 % 3 == 0 ? "" : "name \($0)") }
         try table.insert(rows)
@@ -222,7 +230,7 @@ extension RowScan: SelfTesting {
     }
 
     private static func testBindsParameters() throws {
-        let connection = try SQLiteConnection.inMemory()
+        let connection = try Self.connection()
         try connection.execute(setup)
         for _ in 0..<2 {
             let rows = try connection.query(
@@ -236,6 +244,8 @@ extension RowScan: SelfTesting {
     private static func testSeesChangesOfTheSchema() throws {
         let file = try TemporaryDatabase()
         let (connection, other) = (try file.open(), try file.open())
+        connection.scans.fewRowCount = 0
+        try other.execute("PRAGMA synchronous = OFF")
         try connection.execute("CREATE TABLE t (a, b BOOLEAN); INSERT INTO t VALUES (1, 1)")
         func trace() throws -> String {
             var trace = EventTrace()
@@ -258,7 +268,7 @@ extension RowScan: SelfTesting {
     private final class Log { var text = "" }
 
     private static func testStopsAndNests() throws {
-        let connection = try SQLiteConnection.inMemory()
+        let connection = try Self.connection()
         try connection.execute(setup)
         let sql = "SELECT id, name FROM nul"
         let log = Log()
@@ -289,7 +299,7 @@ extension RowScan: SelfTesting {
     }
 
     private static func testIsInterrupted() throws {
-        let connection = try SQLiteConnection.inMemory()
+        let connection = try Self.connection()
         try connection.execute(setup)
         let sql = "SELECT id, name FROM nul"
         let interrupter = connection.interrupter
@@ -300,9 +310,9 @@ extension RowScan: SelfTesting {
     }
 
     private static func testKeepsItsFunctionToItself() throws {
-        let connection = try SQLiteConnection.inMemory()
+        let connection = try Self.connection()
         try connection.execute(setup)
-        let name = try connection.makeRowFunction().name
+        let name = try connection.scans.function(of: connection).name
         let expected = "the function is for queries of this library"
         let direct = expectThrows(SQLiteError.self, "a call") { _ = try connection.value("SELECT \(name)(1, 'x')") }
         expectEqual(direct?.message, expected, "message")
@@ -317,12 +327,33 @@ extension RowScan: SelfTesting {
             try connection.query("SELECT id, name FROM nul", into: &stream)
         }
         expectEqual(nested?.sqliteError?.message, expected, "message of a nested one")
-        let another = try SQLiteConnection.inMemory().makeRowFunction().name
+        let other = try SQLiteConnection.inMemory()
+        let another = try other.scans.function(of: other).name
         expectTrue(name != another, "each connection has its own")
     }
 
-    private static func testStepsWhatHasTooManyColumns() throws {
+    private static func testPausesForFewRows() throws {
         let connection = try SQLiteConnection.inMemory()
+        try connection.execute(setup)
+        let sql = "SELECT * FROM nul"
+        var tries: [Int] = []
+        for number in 0..<250 {
+            let statement = try connection.cachedStatement(sql)
+            guard let scan = RowScan(statement, .none, SQLiteReadingOptions()) else { continue }
+            tries.append(number)
+            expectTrue(try scan.run {}, "a scan")
+        }
+        expectEqual(tries, [0, 101, 202], "scans of few rows")
+        try connection.execute("INSERT INTO nul SELECT a.id, b.id FROM nul a, nul b, nul c, nul d")
+        var trace = EventTrace()
+        while !connection.scans.accepts(sql) {}
+        try connection.query(sql, into: &trace)
+        expectTrue(connection.scans.accepts(sql) && connection.scans.accepts(sql), "each time when there are many")
+        for number in 0..<1_000 { expectFalse(connection.scans.accepts("SELECT \(number)"), "another query") }
+    }
+
+    private static func testStepsWhatHasTooManyColumns() throws {
+        let connection = try Self.connection()
         let names = (0..<200).map { "c\($0)" }
         try connection.execute(
             "CREATE TABLE t (\(names.joined(separator: ", "))); INSERT INTO t (c0, c199) VALUES (1, 2)")

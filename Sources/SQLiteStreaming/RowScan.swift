@@ -23,12 +23,12 @@ final class RowScan {
     /// - Parameter parameters: What is bound to the statement.
     @usableFromInline
     init?(_ statement: SQLiteStatement, _ parameters: SQLiteParameters, _ options: SQLiteReadingOptions) {
-        guard Self.isWholeScan(statement.sql), statement.isReadOnly else { return nil }
         let connection = statement.connection
+        guard connection.scans.accepts(statement.sql), statement.isReadOnly else { return nil }
         let columns = RowColumns(statement)
         guard Self.isPossible(columns.names.count, connection) else { return nil }
         do {
-            let function = try connection.makeRowFunction()
+            let function = try connection.scans.function(of: connection)
             let names = columns.names.indices.map { "c\($0)" }.joined(separator: ", ")
             // Its names are those of the function, which nothing else has. The end of the line ends a comment.
             caller = try connection.cachedStatement(
@@ -38,6 +38,7 @@ final class RowScan {
             cursor = try RowCursor(statement, options)
             self.function = function
         } catch {
+            connection.scans.refuse(statement.sql)
             return nil
         }
         self.columns = columns
@@ -59,7 +60,7 @@ final class RowScan {
             columnNames.allSatisfy({ options.mappings[$0] != nil })
         else { return nil }
         do {
-            let function = try connection.makeRowFunction()
+            let function = try connection.scans.function(of: connection)
             caller = try connection.cachedStatement(
                 "SELECT \(function.name)(\(SQLiteName.list(columnNames)))\(source)")
             try caller.bind(parameters)
@@ -118,7 +119,12 @@ final class RowScan {
             (thrown, isOutdated) = (taker.error, taker.isOutdated)
         }
         if let thrown { throw thrown }
-        if code == SQLITE_ROW || code == SQLITE_DONE { return true }
+        if code == SQLITE_ROW || code == SQLITE_DONE {
+            if isChecked {
+                cursor.statement.connection.scans.note(unsafe cursor.state.pointee.row + 1, of: cursor.statement.sql)
+            }
+            return true
+        }
         // What is wrong with the statement itself is said of the statement, not of the one around it.
         let isBeforeRows = unsafe cursor.state.pointee.row < 0
         if isOutdated || isBeforeRows && (code & 0xFF == SQLITE_ERROR || code & 0xFF == SQLITE_SCHEMA) { return false }
@@ -152,50 +158,5 @@ final class RowScan {
         if !isBegun { try sink.beginArray() }
         try sink.endArray()
         return true
-    }
-
-    // MARK: Which queries
-
-    /// Words with which a query has an order of its own, or likely few rows, which are not worth a second statement.
-    private static let excludedWords: Set<String> = [
-        "WHERE", "ORDER", "LIMIT", "GROUP", "HAVING", "DISTINCT", "UNION", "INTERSECT", "EXCEPT", "VALUES", "WINDOW",
-        "OVER", "WITH", "COUNT", "SUM", "TOTAL", "AVG", "MIN", "MAX",
-    ]
-
-    /// Whether a query reads a whole table, or several, and in no order that must be kept.
-    ///
-    /// The words may as well be within strings or names: then the statement is stepped without need.
-    static func isWholeScan(_ sql: String) -> Bool {
-        var word: [UInt8] = []
-        var (isFirst, hasFrom) = (true, false)
-        func end() -> Bool {
-            guard !word.isEmpty else { return true }
-            let text = String(decoding: word, as: UTF8.self)
-            word.removeAll(keepingCapacity: true)
-            if text == "FROM" { hasFrom = true }
-            if isFirst && text != "SELECT" { return false }
-            isFirst = false
-            return !excludedWords.contains(text)
-        }
-        guard sql.utf8.count <= 4_096 else { return false }
-        for byte in sql.utf8 {
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): word.append(byte)
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): word.append(byte - 32)
-            case UInt8(ascii: ";"), 0: return false
-            default: if !end() { return false }
-            }
-        }
-        return end() && hasFrom
-    }
-}
-
-extension SQLiteConnection {
-    /// The function that takes rows.
-    func makeRowFunction() throws(SQLiteError) -> RowFunction {
-        if let rowFunction { return rowFunction }
-        let made = try RowFunction(self)
-        rowFunction = made
-        return made
     }
 }

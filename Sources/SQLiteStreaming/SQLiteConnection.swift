@@ -29,8 +29,8 @@ public final class SQLiteConnection {
     private(set) lazy var rowModule = RowModule()
     /// The number of savepoints that are open through `transaction` and `savepoint`.
     var savepointDepth = 0
-    /// The function that takes the rows of queries, made when it is first needed.
-    var rowFunction: RowFunction?
+    /// The function that takes the rows of queries, and which queries it is worth for.
+    var scans = RowScans()
 
     /// Opens a database.
     ///

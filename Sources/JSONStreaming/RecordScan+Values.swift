@@ -29,6 +29,10 @@ extension RecordScan {
         _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
         _ address: UnsafeMutableRawPointer, row: Int, isInitialized: Bool, _ state: UnsafeMutablePointer<RecordState>
     ) -> Int {
+        if unsafe member.pointee.kind == .integer {
+            let end = unsafe storeDigits(bytes, from: start, to: address)
+            if end >= 0 { return end }
+        }
         if unsafe member.pointee.kind != .value {
             let end = unsafe storeFast(
                 bytes, from: start, to: member, address, row: row, isInitialized: isInitialized,

@@ -21,6 +21,10 @@ package struct RecordShape {
     package let fast: FastKind
     /// The number of bytes from one value to the next in an array.
     package let stride: Int
+    /// The number of values that fit side by side into the memory that a reader has for elements; 0 for large ones.
+    package let room: Int
+    /// Whether values are bytes only, which need no end.
+    package let isTrivial: Bool
     /// What is inside an optional, an array or a dictionary.
     package private(set) var element: UnsafePointer<RecordShape>?
     /// What is made of an object whose members come; nil for other types.
@@ -33,6 +37,9 @@ package struct RecordShape {
         let isUnknown = (fast == .string || fast == .optionalString) && !SmallText.checked.isLayoutKnown
         unsafe self.fast = isUnknown ? .none : fast
         unsafe self.stride = operations.pointee.stride
+        unsafe isTrivial = operations.pointee.isTrivial
+        let isLarge = unsafe operations.pointee.alignment > 16 || stride > RecordState.elementByteCount
+        unsafe room = isLarge ? 0 : RecordState.elementByteCount / max(1, stride)
         unsafe self.operations = unsafe operations
     }
 
@@ -67,14 +74,6 @@ package struct RecordShape {
     }
 
     // MARK: Memory
-
-    /// Whether values are bytes only, which need no end.
-    package var isTrivial: Bool { unsafe operations.pointee.isTrivial }
-
-    /// Whether so many values fit side by side into memory of a reader, at least one.
-    package func room(in byteCount: Int) -> Int {
-        unsafe operations.pointee.alignment > 16 || stride > byteCount ? 0 : byteCount / max(1, stride)
-    }
 
     /// Reads a scalar into uninitialized memory; false leaves it uninitialized.
     package func read(_ message: ScalarMessage, to address: UnsafeMutableRawPointer) -> Bool {

@@ -44,7 +44,7 @@ extension ValueMachine {
     mutating func beginArrays() -> RecordPort? {
         guard unsafe top.pointee.kind == .array else { return nil }
         let shape = unsafe top.pointee.elementPlan._withUnsafeGuaranteedRef { unsafe UnsafePointer($0.record) }
-        let room = unsafe shape.pointee.room(in: RecordState.elementByteCount)
+        let room = unsafe shape.pointee.room
         guard unsafe shape.pointee.kind == .array, room > 0 else { return nil }
         unsafe records.pointee.arrays = unsafe shape
         unsafe records.pointee.reference = records.pointee.elementMemory()

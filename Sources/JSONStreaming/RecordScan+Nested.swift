@@ -34,6 +34,11 @@ extension RecordScan {
             return end
         case .scalar:
             return unsafe storeScalar(bytes, from: start, shape, to: address, state)
+        case .converted:
+            guard let form = unsafe shape.pointee.element else { return -1 }
+            let memory = unsafe state.pointee.wrappedMemory(for: form)
+            let end = unsafe storeValue(bytes, from: start, form, to: memory, state)
+            return unsafe end >= 0 && shape.pointee.convert(memory, to: address) ? end : -1
         default:
             return -1
         }

@@ -13,6 +13,8 @@ package struct RecordShape {
         /// A scalar, stored by its fast kind or read from a message by its plan.
         case scalar
         case optional, array, dictionary, object
+        /// A value that is made of a container, which is the element.
+        case converted
     }
 
     /// What the text of a value looks like; set when the shape of the plan is.
@@ -52,7 +54,8 @@ package struct RecordShape {
             unsafe kind = .scalar
         case .optional(let wrapped):
             // An optional in an optional is told apart by messages only.
-            if case .optional = wrapped.shape { return unsafe kind = .none }
+            let isDirect = unsafe wrapped.record.pointee.kind != .optional && wrapped.record.pointee.kind != .converted
+            guard isDirect else { return unsafe kind = .none }
             unsafe (kind, element) = (.optional, UnsafePointer(wrapped.record))
         case .array(let element):
             unsafe (kind, self.element) = (.array, UnsafePointer(element.record))
@@ -61,7 +64,11 @@ package struct RecordShape {
         case .object(let layout):
             unsafe (kind, self.layout) = (.object, Unmanaged.passUnretained(layout))
         case .converted(let form, _, _):
-            if case .scalar = form.shape { unsafe kind = .scalar } else { unsafe kind = .none }
+            switch unsafe form.record.pointee.kind {
+            case .scalar: unsafe kind = .scalar
+            case .array, .dictionary, .object: unsafe (kind, element) = (.converted, UnsafePointer(form.record))
+            case .none, .optional, .converted: unsafe kind = .none
+            }
         case .propertyList:
             unsafe kind = .none
         }
@@ -69,7 +76,7 @@ package struct RecordShape {
 
     /// Whether this is a container of containers.
     package var isLarge: Bool {
-        guard let element = unsafe element, unsafe kind != .optional else { return false }
+        guard let element = unsafe element, unsafe kind == .array || kind == .dictionary else { return false }
         return unsafe element.pointee.kind != .scalar
     }
 
@@ -92,6 +99,13 @@ package struct RecordShape {
     /// Moves a value of the wrapped type into this optional.
     package func wrap(_ value: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) {
         unsafe element?.pointee.operations.pointee.wrap(value, address)
+    }
+
+    /// Makes a value of a container, which is consumed; false leaves the memory uninitialized.
+    package func convert(_ value: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) -> Bool {
+        guard case .converted(_, let convert, _)? = unsafe plan?.shape else { return false }
+        do throws(StreamError) { try unsafe convert(value, address) } catch { return false }
+        return true
     }
 
     /// Makes an array of values of this type, which are moved there.

@@ -138,6 +138,23 @@ package struct ValueLength {
     }
 }
 
+/// The whitespace between two members, which probably is the same between the next ones.
+@unsafe
+package struct LineGap {
+    /// The number of bytes; 0 when nothing is expected.
+    package private(set) var count = 0
+    /// Those of the 24 bytes behind the first one that are spaces.
+    package private(set) var masks: (UInt64, UInt64, UInt64) = (0, 0, 0)
+
+    /// Notes the length of another gap.
+    package mutating func note(_ length: Int) {
+        guard (1...25).contains(length) else { return }
+        func mask(_ count: Int) -> UInt64 { count >= 8 ? .max : count <= 0 ? 0 : 1 << UInt64(8 * count) - 1 }
+        unsafe count = length
+        unsafe masks = (mask(length - 1), mask(length - 9), mask(length - 17))
+    }
+}
+
 /// The records that a reader may store, and those it has stored.
 @unsafe
 package struct RecordState {
@@ -190,6 +207,8 @@ package struct RecordState {
     package var limit = 0
     /// Within a record, the last offset that is looked at, so that what may be given up again is no large part.
     package var last = 0
+    /// The whitespace before a member.
+    package var gap = unsafe LineGap()
     /// The unescaped text of a string.
     package var text: [UInt8] = []
     /// The number of levels around this one; 0 for records that are within no other.

@@ -112,10 +112,10 @@ enum PlainSkip {
     /// The offset behind a line end and spaces, or behind other whitespace.
     @inline(__always)  // PERF: JSONTyped/catalogue; once a line.
     private static func endOfLongGap(_ bytes: RawSpan, from start: Int) -> Int {
-        // Bounds: 25 bytes and a word are within the margin.
+        // Bounds: 33 bytes and the one behind them are within the margin.
         if bytes.uncheckedByte(start) == 0x0A {
             var offset = start &+ 1
-            while offset < start &+ 25 {
+            while offset < start &+ 33 {
                 let difference = bytes.uncheckedWord(offset) ^ 0x2020_2020_2020_2020
                 if difference != 0 {
                     offset &+= difference.trailingZeroBitCount &>> 3

@@ -138,7 +138,7 @@ struct RecordScan {
                 unsafe offset &+= member.pointee.length
                 var byte = bytes.uncheckedByte(offset)
                 if byte <= 0x20 {
-                    offset = PlainSkip.endOfGap(bytes, from: offset)
+                    offset = endOfWhitespace(in: bytes, from: offset)
                     guard offset <= last else { break records }
                     byte = bytes.uncheckedByte(offset)
                 }
@@ -338,12 +338,13 @@ struct RecordScan {
     @inline(__always)  // PERF: JSONTyped/catalogue; the processor need not wait for the end of the spaces.
     private static func endOfLine(_ bytes: RawSpan, from start: Int, _ gap: inout LineGap) -> Int {
         let spaces: UInt64 = 0x2020_2020_2020_2020
-        // Bounds: 25 bytes are within the margin.
+        // Bounds: 33 bytes and the one behind them are within the margin.
         let difference = unsafe (bytes.uncheckedWord(start &+ 1) ^ spaces) & gap.masks.0
         let difference2 = unsafe (bytes.uncheckedWord(start &+ 9) ^ spaces) & gap.masks.1
         let difference3 = unsafe (bytes.uncheckedWord(start &+ 17) ^ spaces) & gap.masks.2
+        let difference4 = unsafe (bytes.uncheckedWord(start &+ 25) ^ spaces) & gap.masks.3
         let end = unsafe start &+ gap.count
-        if difference | difference2 | difference3 == 0, bytes.uncheckedByte(start) == 0x0A,
+        if difference | difference2 | difference3 | difference4 == 0, bytes.uncheckedByte(start) == 0x0A,
             bytes.uncheckedByte(end) > 0x20
         {
             return end

@@ -143,15 +143,15 @@ package struct ValueLength {
 package struct LineGap {
     /// The number of bytes; 0 when nothing is expected.
     package private(set) var count = 0
-    /// Those of the 24 bytes behind the first one that are spaces.
-    package private(set) var masks: (UInt64, UInt64, UInt64) = (0, 0, 0)
+    /// Those of the 32 bytes behind the first one that are spaces.
+    package private(set) var masks: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
     /// Notes the length of another gap.
     package mutating func note(_ length: Int) {
-        guard (1...25).contains(length) else { return }
+        guard (1...33).contains(length) else { return }
         func mask(_ count: Int) -> UInt64 { count >= 8 ? .max : count <= 0 ? 0 : 1 << UInt64(8 * count) - 1 }
         unsafe count = length
-        unsafe masks = (mask(length - 1), mask(length - 9), mask(length - 17))
+        unsafe masks = (mask(length - 1), mask(length - 9), mask(length - 17), mask(length - 25))
     }
 }
 

@@ -26,17 +26,18 @@ struct Point: StreamObject, Equatable {
 final class Part: StreamObject, Equatable {
     nonisolated(unsafe) static var liveCount = 0
     var id = -1
-    var name: String? = "a default that is no small string"
+    var text = "a default that is no small string"
+    var name: String?
     var leaves: [Leaf] = []
     init() { Self.liveCount += 1 }
     deinit { Self.liveCount -= 1 }
 
     static func == (left: Part, right: Part) -> Bool {
-        (left.id, left.name) == (right.id, right.name) && left.leaves == right.leaves
+        (left.id, left.text, left.name) == (right.id, right.text, right.name) && left.leaves == right.leaves
     }
 
     static var shape: Shape {
-        .object([("id", .integer), ("name", .optional(.text)), ("leaves", .array(Leaf.shape))])
+        .object([("id", .integer), ("text", .text), ("name", .optional(.text)), ("leaves", .array(Leaf.shape))])
     }
 }
 
@@ -201,6 +202,7 @@ extension Part {
         guard tree.kind == .dictionary else { throw Refused() }
         self.init()
         if let value = tree["id"] { id = try Int(expected: value) }
+        if let value = tree["text"] { text = try String(expected: value) }
         if let value = tree["name"] { name = try optional(value) { try String(expected: $0) } }
         if let value = tree["leaves"] { leaves = try array(value) { try Leaf(expected: $0) } }
     }

@@ -5,16 +5,15 @@ import PlistStreaming
 
 /// The ends of plainly valid members and values; `StringRuns.notFound` for all else.
 enum PlainSkip {
-    /// The offset behind a name, its colon and its value.
+    /// The offset behind a value.
     ///
     /// - Parameters:
-    ///   - start: The offset of the quote before the name, with `JSONScanner.margin` bytes behind it.
+    ///   - start: The offset of its first byte, with `JSONScanner.margin` bytes behind it.
     ///   - depth: The levels of containers that the value may have, itself included; 64 at the most.
     ///   - limit: The longest string in bytes.
     @inline(never)
-    static func endOfMember(_ bytes: RawSpan, from start: Int, depth: Int, limit: Int) -> Int {
-        var offset = endOfName(bytes, from: start, limit: limit)
-        guard offset >= 0 else { return StringRuns.notFound }
+    static func endOfValue(_ bytes: RawSpan, from start: Int, depth: Int, limit: Int) -> Int {
+        var offset = start
         let last = bytes.byteCount &- JSONScanner.margin
         let deepest = min(depth, 64)
         // One bit a level, the innermost lowest: whether the container is a dictionary.
@@ -74,33 +73,58 @@ enum PlainSkip {
     }
 
     /// The offset of a value behind a name, its colon and whitespace.
-    ///
-    /// The name has no escapes, so that it is the one that it looks like, and is the offset's first byte on.
     @inline(__always)  // PERF: JSONTyped/posts; once a name.
     private static func endOfName(_ bytes: RawSpan, from start: Int, limit: Int) -> Int {
-        guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return StringRuns.notFound }
         let last = bytes.byteCount &- JSONScanner.margin
-        var offset = start &+ 1
-        var special = StringRuns.specialBytes(in: bytes.uncheckedWord(offset))
-        if special == 0 {
-            offset &+= 8
-            special = StringRuns.specialBytes(in: bytes.uncheckedWord(offset))
-        }
-        offset &+= special.trailingZeroBitCount &>> 3
-        if bytes.uncheckedByte(offset) != UInt8(ascii: "\"") {
-            offset = StringRuns.closingQuote(in: bytes, from: offset)
-            guard offset >= 0, offset &- start <= limit else { return StringRuns.notFound }
-        }
-        guard offset <= last, bytes.uncheckedByte(offset &+ 1) == UInt8(ascii: ":") else { return StringRuns.notFound }
-        offset = endOfGap(bytes, from: offset &+ 2)
+        let quote = closingQuote(ofName: bytes, from: start, limit: limit)
+        guard quote >= 0, quote <= last else { return StringRuns.notFound }
+        let offset = endOfGap(bytes, from: quote &+ 2)
         return offset <= last ? offset : StringRuns.notFound
     }
 
-    /// The offset behind whitespace, mostly one space or none, from an offset within the margin on.
+    /// The offset of the quote that closes a name, with a colon behind it.
+    ///
+    /// The name has no escapes, so that it is the one that it looks like; its opening quote is at the offset.
+    @inline(__always)  // PERF: JSONTyped/posts; once a name.
+    static func closingQuote(ofName bytes: RawSpan, from start: Int, limit: Int) -> Int {
+        let first = StringRuns.specialBytes(in: bytes.uncheckedWord(start &+ 1))
+        let second = StringRuns.specialBytes(in: bytes.uncheckedWord(start &+ 9))
+        let count = first == 0 ? 8 &+ second.trailingZeroBitCount &>> 3 : first.trailingZeroBitCount &>> 3
+        var offset = start &+ 1 &+ count
+        if bytes.uncheckedHalf(offset) & 0xFFFF != 0x3A22 {
+            offset = StringRuns.closingQuote(in: bytes, from: offset)
+            guard offset >= 0, offset &- start <= limit, offset &+ 1 < bytes.byteCount,
+                bytes.uncheckedByte(offset &+ 1) == UInt8(ascii: ":")
+            else { return StringRuns.notFound }
+        }
+        return bytes.uncheckedByte(start) == UInt8(ascii: "\"") ? offset : StringRuns.notFound
+    }
+
+    /// The offset behind whitespace, mostly one space, none, or a line end with spaces, from an offset near the margin on.
     @inline(__always)  // PERF: JSONTyped/posts; twice a member.
     static func endOfGap(_ bytes: RawSpan, from start: Int) -> Int {
-        guard bytes.uncheckedByte(start) <= 0x20 else { return start }
-        if bytes.uncheckedByte(start &+ 1) > 0x20, bytes.uncheckedByte(start) == 0x20 { return start &+ 1 }
+        let byte = bytes.uncheckedByte(start)
+        guard byte <= 0x20 else { return start }
+        if byte == 0x20, bytes.uncheckedByte(start &+ 1) > 0x20 { return start &+ 1 }
+        return endOfLongGap(bytes, from: start)
+    }
+
+    /// The offset behind a line end and spaces, or behind other whitespace.
+    @inline(__always)  // PERF: JSONTyped/catalogue; once a line.
+    private static func endOfLongGap(_ bytes: RawSpan, from start: Int) -> Int {
+        // Bounds: 33 bytes and the one behind them are within the margin.
+        if bytes.uncheckedByte(start) == 0x0A {
+            var offset = start &+ 1
+            while offset < start &+ 33 {
+                let difference = bytes.uncheckedWord(offset) ^ 0x2020_2020_2020_2020
+                if difference != 0 {
+                    offset &+= difference.trailingZeroBitCount &>> 3
+                    if bytes.uncheckedByte(offset) > 0x20 { return offset }
+                    break
+                }
+                offset &+= 8
+            }
+        }
         return StringRuns.endOfWhitespace(in: bytes, from: start)
     }
 

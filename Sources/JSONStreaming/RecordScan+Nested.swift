@@ -34,6 +34,11 @@ extension RecordScan {
             return end
         case .scalar:
             return unsafe storeScalar(bytes, from: start, shape, to: address, state)
+        case .converted:
+            guard let form = unsafe shape.pointee.element else { return -1 }
+            let memory = unsafe state.pointee.wrappedMemory(for: form)
+            let end = unsafe storeValue(bytes, from: start, form, to: memory, state)
+            return unsafe end >= 0 && shape.pointee.convert(memory, to: address) ? end : -1
         default:
             return -1
         }
@@ -63,7 +68,7 @@ extension RecordScan {
         else { return -1 }
         let last = unsafe inner.pointee.last
         let memory = unsafe inner.pointee.elementMemory()
-        let room = unsafe element.pointee.room(in: RecordState.elementByteCount)
+        let room = unsafe element.pointee.room
         guard room > 0 else { return -1 }
         let stride = unsafe element.pointee.stride
         // Elements are complete in the memory first; then they move to the array together, most arrays at once.
@@ -77,12 +82,20 @@ extension RecordScan {
         elements: while offset <= last {
             let place = unsafe memory + count &* stride
             var storedCount = 1
-            switch unsafe element.pointee.kind {
-            case .object:
+            switch unsafe element.pointee.fast {
+            case .integer:
+                offset = unsafe storeInteger(bytes, from: offset, element, to: place, inner)
+            case .real:
+                let number = JSONNumber.scanPlain(bytes, from: offset)
+                if number.end >= 0, number.isReal {
+                    unsafe place.storeBytes(of: Double(bitPattern: number.bits), as: Double.self)
+                    offset = number.end
+                } else {
+                    offset = unsafe storeScalar(bytes, from: offset, element, to: place, inner)
+                }
+            case .none where unsafe element.pointee.kind == .object:
                 (storedCount, offset) = unsafe storeObjects(
                     bytes, from: offset, element, to: place, room &- count, inner)
-            case .scalar where unsafe element.pointee.fast == .integer:
-                offset = unsafe storeInteger(bytes, from: offset, element, to: place, inner)
             default:
                 offset = unsafe storeValue(bytes, from: offset, element, to: place, inner)
             }
@@ -148,7 +161,7 @@ extension RecordScan {
             let element = unsafe shape.pointee.element
         else { return -1 }
         let (last, limit) = unsafe (inner.pointee.last, state.pointee.limit)
-        guard unsafe element.pointee.room(in: RecordState.elementByteCount) > 0 else { return -1 }
+        guard unsafe element.pointee.room > 0 else { return -1 }
         let memory = unsafe inner.pointee.elementMemory()
         unsafe element.pointee.makeDictionary(address)
         var offset = PlainSkip.endOfGap(bytes, from: start &+ 1)

@@ -40,6 +40,17 @@ enum NestedRecordTests {
         static var streamMembers: StreamMembers { [.required("id", \Partial.id), .member("tags", \Partial.tags)] }
     }
 
+    /// A value that is made of an array, if that has an even count.
+    struct Pairs: StreamConvertible {
+        var numbers: [Int] = []
+        init() {}
+        init(streamForm: [Int]) throws(StreamError) {
+            guard streamForm.count % 2 == 0 else { throw StreamError(.typeMismatch, "expected pairs") }
+            numbers = streamForm
+        }
+        var streamForm: [Int] { numbers }
+    }
+
     struct Whole: StreamObject {
         var id = 0
         var leaf = Leaf()
@@ -62,6 +73,8 @@ enum NestedRecordTests {
         var wholes: [Whole] = []
         var anything: PropertyList?
         var text = ""
+        var pairs = Pairs()
+        var others: [Pairs] = []
         var last = 0
 
         var description: String {
@@ -71,7 +84,7 @@ enum NestedRecordTests {
             let wholes = wholes.map(\.description).joined(separator: ", ")
             let firsts = "\(id) \(leaf) \(maybe as Any) \(points) \(leaves as Any) \(matrix) \(cube) \(names) \(maybes)"
             let others =
-                "\(small) \(single as Any) \(color as Any) \(partial) \(partials) \(text) \(last) \(anything?.count ?? -1)"
+                "\(small) \(single as Any) \(color as Any) \(partial) \(partials) \(text) \(last) \(pairs.numbers) \(others.map(\.numbers)) \(anything?.count ?? -1)"
             return "\(firsts) \(others) \(tables) \(objects) \(part == nil) [\(wholes)]"
         }
     }
@@ -110,6 +123,7 @@ enum NestedRecordTests {
         #""partial":{"id":4,"kept":"no member","tags":["a","b"]}"#, #""partial":{"tags":[]}"#, #""partial":{"id":"x"}"#,
         #""partials":[{"id":1},{"tags":["x"],"id":2}]"#, #""partials":[{"id":1},{}]"#,
         #""wholes":[{"id":1,"wholes":[{"id":2,"leaf":{"name":"deep"},"wholes":[{"points":[{"x":1}]}]}]},{}]"#,
+        #""pairs":[1,2]"#, #""pairs":[1]"#, #""pairs":null"#, #""others":[[],[3,4]]"#, #""others":[[1,2],[3]]"#,
         #""anything":{"a":[1,{}]}"#, #""anything":[[]]"#, #""text":"an escape \t and more""#, #""text":null"#,
         #""text":{}"#,
         #""unknown":{"id":1,"deep":[[[[]]],{"a":{"b":{}}}]}"#, #""unknown":"\u00""#, #""unknown":[1,2"#,

@@ -29,14 +29,20 @@ extension RecordScan {
         _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
         _ address: UnsafeMutableRawPointer, row: Int, isInitialized: Bool, _ state: UnsafeMutablePointer<RecordState>
     ) -> Int {
+        if unsafe member.pointee.kind == .integer {
+            let end = unsafe storeDigits(bytes, from: start, to: address)
+            if end >= 0 { return end }
+        }
         if unsafe member.pointee.kind != .value {
             let end = unsafe storeFast(
                 bytes, from: start, to: member, address, row: row, isInitialized: isInitialized,
                 limit: state.pointee.limit)
             if end >= 0 { return end }
         }
-        // What is left is stored by its type, where there is one.
-        guard let shape = unsafe member.pointee.shape, unsafe member.pointee.kind != .none else { return -1 }
+        // What is left is stored by its type, where there is one. Bounds: a whole margin, as for any other value.
+        guard let shape = unsafe member.pointee.shape, unsafe member.pointee.kind != .none,
+            start <= bytes.byteCount &- JSONScanner.margin
+        else { return -1 }
         // The large parts of a document come by messages, and what is in them by other records.
         if unsafe state.pointee.isRoot, unsafe shape.pointee.isLarge { return -1 }
         guard isInitialized else { return unsafe storeValue(bytes, from: start, shape, to: address, state) }

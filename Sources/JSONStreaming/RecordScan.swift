@@ -87,7 +87,7 @@ struct RecordScan {
         }
         // Bounds: as in the fast loop, an offset up to `last` has `margin` bytes behind it. A name of up to 16 bytes and
         // a value of up to 17, with the byte behind it, are less; what is longer is compared with the count again.
-        let isNested = unsafe state.pointee.isNested
+        let isNested = unsafe state.pointee.level > 0
         let last = unsafe isNested ? state.pointee.last : bytes.byteCount &- JSONScanner.margin
         let isInitialized = unsafe state.pointee.isInitialized
         let complete = unsafe state.pointee.complete
@@ -262,7 +262,9 @@ struct RecordScan {
 
     @inline(never)  // PERF: JSONRecords; kept out of the loop, so that the loop's registers suffice.
     private static func endOfWhitespace(in bytes: RawSpan, from start: Int) -> Int {
-        StringRuns.endOfWhitespace(in: bytes, from: start)
+        // Behind a value, the margin may be less.
+        start <= bytes.byteCount &- JSONScanner.margin
+            ? PlainSkip.endOfGap(bytes, from: start) : StringRuns.endOfWhitespace(in: bytes, from: start)
     }
 
     /// The mask of so many of the lowest bytes, seven at the most.
@@ -281,43 +283,46 @@ struct RecordScan {
         _ bytes: RawSpan, from start: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
         _ members: UnsafeMutablePointer<RecordMember>, _ expected: Int, _ seen: UInt64
     ) -> (index: Int, offset: Int) {
-        let count = unsafe state.pointee.memberCount
         var offset = start
         // Behind a comma there is no end; without a member there was none.
         var mayEnd = seen == 0
         names: while true {
             if bytes.uncheckedByte(offset) <= 0x20 {
-                offset = StringRuns.endOfWhitespace(in: bytes, from: offset)
+                offset = unsafe endOfLine(bytes, from: offset, &state.pointee.gap)
                 guard offset <= last else { return (-1, offset) }
             }
             let (first, second) = (bytes.uncheckedWord(offset), bytes.uncheckedWord(offset &+ 8))
-            // The expected one first, then those behind it; none of them without its bit in the filter.
-            var step = 0
-            while step < count {
-                let index = expected &+ step < count ? expected &+ step : expected &+ step &- count
-                let member = unsafe members + index
+            var index = expected
+            var member = unsafe members + expected
+            let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
+            let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
+            if unsafe difference | difference2 | member.pointee.isLong == 0 { return found(index, offset, seen) }
+            // Another one, if it has the place of one and its bytes.
+            let quote = PlainSkip.closingQuote(ofName: bytes, from: offset, limit: unsafe state.pointee.limit)
+            guard quote >= 0, quote <= last, let table = unsafe state.pointee.table else {
+                return (mayEnd && UInt8(truncatingIfNeeded: first) == UInt8(ascii: "}") ? ended : -1, offset)
+            }
+            let length = quote &+ 2 &- offset
+            index = unsafe Int(table[RecordMember.place(of: first, length: length)]) &- 1
+            while index >= 0 {
+                unsafe member = members + index
                 let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
                 let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
-                if difference | difference2 == 0 {
-                    let length = unsafe member.pointee.length
-                    if unsafe length <= 16 || isName(bytes, offset, last, member) {
-                        let isStored = seen & (1 &<< UInt64(truncatingIfNeeded: index)) != 0
-                        return (isStored ? -1 : index, offset)
-                    }
+                if difference | difference2 == 0, unsafe member.pointee.length == length,
+                    unsafe length <= 16 || isName(bytes, offset, member)
+                {
+                    return found(index, offset, seen)
                 }
-                if step == 0, unsafe RecordMember.filterBit(first) & state.pointee.filter == 0 { break }
-                step &+= 1
+                index = unsafe member.pointee.sibling &- 1
             }
-            let byte = UInt8(truncatingIfNeeded: first)
-            if byte == UInt8(ascii: "}"), mayEnd { return (ended, offset) }
-            guard byte == UInt8(ascii: "\""), unsafe state.pointee.skipsUnknown else { return (-1, offset) }
-            offset = unsafe PlainSkip.endOfMember(
+            guard unsafe state.pointee.skipsUnknown else { return (-1, offset) }
+            offset = PlainSkip.endOfGap(bytes, from: quote &+ 2)
+            guard offset <= last else { return (-1, offset) }
+            offset = unsafe PlainSkip.endOfValue(
                 bytes, from: offset, depth: state.pointee.depth, limit: state.pointee.limit)
             guard offset >= 0, offset <= last else { return (-1, offset) }
-            if bytes.uncheckedByte(offset) <= 0x20 {
-                offset = StringRuns.endOfWhitespace(in: bytes, from: offset)
-                guard offset <= last else { return (-1, offset) }
-            }
+            offset = PlainSkip.endOfGap(bytes, from: offset)
+            guard offset <= last else { return (-1, offset) }
             mayEnd = false
             switch bytes.uncheckedByte(offset) {
             case UInt8(ascii: ","):
@@ -329,18 +334,39 @@ struct RecordScan {
         }
     }
 
-    /// Whether the rest of a name of more than 16 bytes is at the offset.
-    private static func isName(
-        _ bytes: RawSpan, _ offset: Int, _ last: Int, _ member: UnsafeMutablePointer<RecordMember>
-    ) -> Bool {
-        let length = unsafe member.pointee.length
-        guard offset &+ length <= last else { return false }
-        var place = 16
-        while place < length,
-            unsafe bytes.uncheckedByte(offset &+ place)
-                == member.pointee.text.load(fromByteOffset: place, as: UInt8.self)
-        { place &+= 1 }
-        return place == length
+    /// The offset behind whitespace that probably is a line end and as many spaces as before the last member.
+    @inline(__always)  // PERF: JSONTyped/catalogue; the processor need not wait for the end of the spaces.
+    private static func endOfLine(_ bytes: RawSpan, from start: Int, _ gap: inout LineGap) -> Int {
+        let spaces: UInt64 = 0x2020_2020_2020_2020
+        // Bounds: 33 bytes and the one behind them are within the margin.
+        let difference = unsafe (bytes.uncheckedWord(start &+ 1) ^ spaces) & gap.masks.0
+        let difference2 = unsafe (bytes.uncheckedWord(start &+ 9) ^ spaces) & gap.masks.1
+        let difference3 = unsafe (bytes.uncheckedWord(start &+ 17) ^ spaces) & gap.masks.2
+        let difference4 = unsafe (bytes.uncheckedWord(start &+ 25) ^ spaces) & gap.masks.3
+        let end = unsafe start &+ gap.count
+        if difference | difference2 | difference3 | difference4 == 0, bytes.uncheckedByte(start) == 0x0A,
+            bytes.uncheckedByte(end) > 0x20
+        {
+            return end
+        }
+        let offset = PlainSkip.endOfGap(bytes, from: start)
+        unsafe gap.note(offset &- start)
+        return offset
+    }
+
+    /// What is found when a member has the name at an offset: that member, unless it is stored already.
+    @inline(__always)  // PERF: see find.
+    private static func found(_ index: Int, _ offset: Int, _ seen: UInt64) -> (index: Int, offset: Int) {
+        (seen & (1 &<< UInt64(truncatingIfNeeded: index)) == 0 ? index : -1, offset)
+    }
+
+    /// Whether a name of more than 16 bytes is at the offset, the first 16 of which are; all of it is within the span.
+    private static func isName(_ bytes: RawSpan, _ offset: Int, _ member: UnsafeMutablePointer<RecordMember>) -> Bool {
+        for place in unsafe 16..<member.pointee.length {
+            let byte = unsafe member.pointee.text.load(fromByteOffset: place, as: UInt8.self)
+            guard bytes.uncheckedByte(offset &+ place) == byte else { return false }
+        }
+        return true
     }
 }
 

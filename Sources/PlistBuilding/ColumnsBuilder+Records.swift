@@ -24,6 +24,7 @@ extension ColumnsBuilder {
         guard room < .max else { return nil }
         unsafe records.pointee.members = members.start
         unsafe records.pointee.memberCount = members.count
+        unsafe records.pointee.table = members.table
         unsafe records.pointee.base = 0
         unsafe records.pointee.stride = 8
         unsafe records.pointee.room = room

@@ -54,11 +54,20 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
         _ machine: UnsafeMutablePointer<ValueMachine>, _ delivery: UnsafeMutablePointer<Int>,
         _ receive: @escaping (borrowing Value) throws(StreamError) -> Void
     ) {
-        // SAFETY: the machine owns the closure; see `deliver` for the value.
+        // SAFETY: the machine owns the closure; see `deliver` for the value, and `ValueMachine.release` for the object.
         let value = unsafe machine.pointee.root.assumingMemoryBound(to: Value.self)
-        unsafe machine.pointee.setDelivery { () throws(StreamError) in
+        let object = unsafe machine.pointee.root.assumingMemoryBound(to: NativeObject.self)
+        let isReference = unsafe machine.pointee.isReference
+        // PERF: JSONRecords/streams; one closure around the receiver's, which is a nanosecond less than two.
+        unsafe machine.pointee.setDelivery {
             unsafe delivery.pointee &+= 1
-            try unsafe handOver(value, receive)
+            do throws(StreamError) {
+                try unsafe handOver(value, receive)
+            } catch {
+                unsafe machine.pointee.refuse(error)
+                return false
+            }
+            return unsafe !isReference || isKnownUniquelyReferenced(&object.pointee)
         }
     }
 

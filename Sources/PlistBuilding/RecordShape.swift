@@ -13,6 +13,8 @@ package struct RecordShape {
         /// A scalar, stored by its fast kind or read from a message by its plan.
         case scalar
         case optional, array, dictionary, object
+        /// A value that is made of a container, which is the element.
+        case converted
     }
 
     /// What the text of a value looks like; set when the shape of the plan is.
@@ -21,6 +23,10 @@ package struct RecordShape {
     package let fast: FastKind
     /// The number of bytes from one value to the next in an array.
     package let stride: Int
+    /// The number of values that fit side by side into the memory that a reader has for elements; 0 for large ones.
+    package let room: Int
+    /// Whether values are bytes only, which need no end.
+    package let isTrivial: Bool
     /// What is inside an optional, an array or a dictionary.
     package private(set) var element: UnsafePointer<RecordShape>?
     /// What is made of an object whose members come; nil for other types.
@@ -33,6 +39,9 @@ package struct RecordShape {
         let isUnknown = (fast == .string || fast == .optionalString) && !SmallText.checked.isLayoutKnown
         unsafe self.fast = isUnknown ? .none : fast
         unsafe self.stride = operations.pointee.stride
+        unsafe isTrivial = operations.pointee.isTrivial
+        let isLarge = unsafe operations.pointee.alignment > 16 || stride > RecordState.elementByteCount
+        unsafe room = isLarge ? 0 : RecordState.elementByteCount / max(1, stride)
         unsafe self.operations = unsafe operations
     }
 
@@ -45,7 +54,8 @@ package struct RecordShape {
             unsafe kind = .scalar
         case .optional(let wrapped):
             // An optional in an optional is told apart by messages only.
-            if case .optional = wrapped.shape { return unsafe kind = .none }
+            let isDirect = unsafe wrapped.record.pointee.kind != .optional && wrapped.record.pointee.kind != .converted
+            guard isDirect else { return unsafe kind = .none }
             unsafe (kind, element) = (.optional, UnsafePointer(wrapped.record))
         case .array(let element):
             unsafe (kind, self.element) = (.array, UnsafePointer(element.record))
@@ -54,7 +64,11 @@ package struct RecordShape {
         case .object(let layout):
             unsafe (kind, self.layout) = (.object, Unmanaged.passUnretained(layout))
         case .converted(let form, _, _):
-            if case .scalar = form.shape { unsafe kind = .scalar } else { unsafe kind = .none }
+            switch unsafe form.record.pointee.kind {
+            case .scalar: unsafe kind = .scalar
+            case .array, .dictionary, .object: unsafe (kind, element) = (.converted, UnsafePointer(form.record))
+            case .none, .optional, .converted: unsafe kind = .none
+            }
         case .propertyList:
             unsafe kind = .none
         }
@@ -62,19 +76,11 @@ package struct RecordShape {
 
     /// Whether this is a container of containers.
     package var isLarge: Bool {
-        guard let element = unsafe element, unsafe kind != .optional else { return false }
+        guard let element = unsafe element, unsafe kind == .array || kind == .dictionary else { return false }
         return unsafe element.pointee.kind != .scalar
     }
 
     // MARK: Memory
-
-    /// Whether values are bytes only, which need no end.
-    package var isTrivial: Bool { unsafe operations.pointee.isTrivial }
-
-    /// Whether so many values fit side by side into memory of a reader, at least one.
-    package func room(in byteCount: Int) -> Int {
-        unsafe operations.pointee.alignment > 16 || stride > byteCount ? 0 : byteCount / max(1, stride)
-    }
 
     /// Reads a scalar into uninitialized memory; false leaves it uninitialized.
     package func read(_ message: ScalarMessage, to address: UnsafeMutableRawPointer) -> Bool {
@@ -93,6 +99,13 @@ package struct RecordShape {
     /// Moves a value of the wrapped type into this optional.
     package func wrap(_ value: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) {
         unsafe element?.pointee.operations.pointee.wrap(value, address)
+    }
+
+    /// Makes a value of a container, which is consumed; false leaves the memory uninitialized.
+    package func convert(_ value: UnsafeMutableRawPointer, to address: UnsafeMutableRawPointer) -> Bool {
+        guard case .converted(_, let convert, _)? = unsafe plan?.shape else { return false }
+        do throws(StreamError) { try unsafe convert(value, address) } catch { return false }
+        return true
     }
 
     /// Makes an array of values of this type, which are moved there.

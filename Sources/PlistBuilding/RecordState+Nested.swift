@@ -39,9 +39,6 @@ extension RecordState {
         return unsafe state
     }
 
-    /// Whether the records are within another one.
-    package var isNested: Bool { unsafe level > 0 }
-
     /// Memory for the elements of an array, of `elementByteCount` bytes.
     package mutating func elementMemory() -> UnsafeMutableRawPointer {
         if let elements = unsafe elements { return unsafe elements }
@@ -89,16 +86,18 @@ extension RecordState {
         unsafe self.ignoresUnknown = ignoresUnknown
         unsafe members = layout.records.start
         unsafe memberCount = layout.records.count
-        unsafe filter = layout.records.filter
+        unsafe table = layout.records.table
         unsafe skipsUnknown = ignoresUnknown && layout.records.areAll
         unsafe required = layout.requiredMembers | (rejectsMissing ? layout.nonOptionalMembers : 0)
     }
 
     /// Gives missing members of a record their defaults; false when there is one that must come.
-    package func fillMissing(_ base: Int, seen: UInt64) -> Bool {
+    // PERF: JSONTyped; mutating, so that the state is not copied for the call.
+    package mutating func fillMissing(_ base: Int, seen: UInt64) -> Bool {
         guard let layout = unsafe layout, unsafe required & ~seen == 0 else { return false }
+        let (complete, isInitialized) = unsafe (complete, isInitialized)
         return unsafe layout._withUnsafeGuaranteedRef { layout in
-            var missing = unsafe complete & ~seen
+            var missing = complete & ~seen
             while missing != 0 {
                 let member = unsafe layout.members[missing.trailingZeroBitCount]
                 missing &= missing &- 1
@@ -108,7 +107,7 @@ extension RecordState {
                 // SAFETY: as in `fillMissingMembers`, a default is a value of the member's type, of which there is one
                 // at the address if the record is initialized.
                 let operations = unsafe member.plan.operations
-                if unsafe isInitialized { unsafe operations.pointee.deinitialize(address) }
+                if isInitialized { unsafe operations.pointee.deinitialize(address) }
                 unsafe operations.pointee.copy(value, address)
             }
             return true
@@ -116,14 +115,14 @@ extension RecordState {
     }
 
     /// Destroys the objects that a reader has completed from an address on, and the one that is open behind them.
-    package func abandon(_ shape: UnsafePointer<RecordShape>, at address: UnsafeMutableRawPointer) {
+    package mutating func abandon(_ shape: UnsafePointer<RecordShape>, at address: UnsafeMutableRawPointer) {
         unsafe shape.pointee.deinitialize(address, doneCount)
         guard unsafe isOpen, let layout = unsafe layout else { return }
-        let value = unsafe address + doneCount * stride
+        let (value, seen) = unsafe (address + doneCount * stride, seen)
         unsafe layout._withUnsafeGuaranteedRef { layout in
             guard layout.isFilledMemberwise else { return unsafe shape.pointee.operations.pointee.deinitialize(value) }
             if unsafe shape.pointee.isTrivial { return }
-            var stored = unsafe seen
+            var stored = seen
             while stored != 0 {
                 let member = unsafe layout.members[stored.trailingZeroBitCount]
                 stored &= stored &- 1

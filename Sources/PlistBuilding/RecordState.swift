@@ -65,12 +65,19 @@ package struct RecordMember {
 
     func deallocate() { unsafe text.deallocate() }
 
-    /// One of 64 bits that a quoted name in text has, by its first three letters, given with what is behind them.
-    @inlinable @inline(__always)  // PERF: JSONTyped/posts; once a name, and most names are not wanted.
-    package static func filterBit(_ word: UInt64) -> UInt64 {
-        let letters = UInt32(truncatingIfNeeded: word &>> 8) & 0xFF_FFFF
-        return 1 &<< UInt64(truncatingIfNeeded: (letters &* 0x9E37_79B1) &>> 26)
+    /// One more than the index of another member with the same place in the table, or 0.
+    package internal(set) var sibling: Int = 0
+
+    /// The place in a table of names where a quoted name belongs, given by its first word and its length with the colon.
+    @inlinable @inline(__always)  // PERF: JSONTyped/posts; once a name that is not the expected one.
+    package static func place(of word: UInt64, length: Int) -> Int {
+        let count = UInt64(truncatingIfNeeded: length)
+        let letters = length >= 8 ? word : word & ((1 &<< (count &<< 3)) &- 1)
+        return Int(truncatingIfNeeded: ((letters ^ count) &* 0x9E37_79B9_7F4A_7C15) &>> 57)
     }
+
+    /// The number of places in a table of names.
+    package static var placeCount: Int { 128 }
 }
 
 /// The members of records, with one behind the last that no reader stores.
@@ -78,8 +85,8 @@ package struct RecordMember {
 struct RecordMembers {
     let start: UnsafeMutablePointer<RecordMember>
     let count: Int
-    /// The bits of all names; a name without its bit here is none of them.
-    let filter: UInt64
+    /// One more than the index of a member, at the place of its name; 0 at the places of no name.
+    let table: UnsafeMutablePointer<UInt8>
     /// Whether these are all members, so that any other name is unknown.
     let areAll: Bool
 
@@ -94,20 +101,23 @@ struct RecordMembers {
         unsafe count = plain.count
         unsafe areAll = unsafe members.count == plain.count
         unsafe start = .allocate(capacity: plain.count + 1)
-        var filter: UInt64 = 0
+        unsafe table = .allocate(capacity: RecordMember.placeCount)
+        unsafe table.initialize(repeating: 0, count: RecordMember.placeCount)
         for unsafe(index, member) in unsafe plain.enumerated() {
-            unsafe (start + index).initialize(
-                to: RecordMember(name: member.name, kind: member.kind, offset: member.offset, shape: member.shape))
-            // An empty name has less than three letters with its quote.
-            filter |= unsafe member.name.isEmpty ? .max : RecordMember.filterBit(start[index].words.0)
+            var made = unsafe RecordMember(
+                name: member.name, kind: member.kind, offset: member.offset, shape: member.shape)
+            let place = unsafe RecordMember.place(of: made.words.0, length: made.length)
+            unsafe made.sibling = Int(table[place])
+            unsafe table[place] = UInt8(index + 1)
+            unsafe (start + index).initialize(to: made)
         }
-        unsafe self.filter = filter
         unsafe (start + plain.count).initialize(to: RecordMember.end())
     }
 
     func deallocate() {
         for index in unsafe 0...count { unsafe start[index].deallocate() }
         unsafe start.deallocate()
+        unsafe table.deallocate()
     }
 }
 
@@ -133,6 +143,23 @@ package struct ValueLength {
             unsafe mark = misses == 64 ? 1 : marks & (0 &- marks)
         }
         return length
+    }
+}
+
+/// The whitespace between two members, which probably is the same between the next ones.
+@unsafe
+package struct LineGap {
+    /// The number of bytes; 0 when nothing is expected.
+    package private(set) var count = 0
+    /// Those of the 32 bytes behind the first one that are spaces.
+    package private(set) var masks: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+
+    /// Notes the length of another gap.
+    package mutating func note(_ length: Int) {
+        guard (1...33).contains(length) else { return }
+        func mask(_ count: Int) -> UInt64 { count >= 8 ? .max : count <= 0 ? 0 : 1 << UInt64(8 * count) - 1 }
+        unsafe count = length
+        unsafe masks = (mask(length - 1), mask(length - 9), mask(length - 17), mask(length - 25))
     }
 }
 
@@ -165,8 +192,8 @@ package struct RecordState {
     package var deliver: () -> Bool = { true }
     /// The lengths that values of the members had.
     package let lengths: UnsafeMutablePointer<ValueLength>
-    /// The bits of the names of the members.
-    package var filter: UInt64 = 0
+    /// The places of the names of the members; nil where they are compared one by one.
+    package var table: UnsafeMutablePointer<UInt8>?
     /// Whether members that the type does not have are skipped.
     package var skipsUnknown = false
     /// The levels of containers that may be within a record.
@@ -188,10 +215,12 @@ package struct RecordState {
     package var limit = 0
     /// Within a record, the last offset that is looked at, so that what may be given up again is no large part.
     package var last = 0
+    /// The whitespace before a member.
+    package var gap = unsafe LineGap()
     /// The unescaped text of a string.
     package var text: [UInt8] = []
-    /// What is around this level of records within records.
-    var level = 0
+    /// The number of levels around this one; 0 for records that are within no other.
+    package internal(set) var level = 0
     var inner: UnsafeMutablePointer<RecordState>?
     var elements: UnsafeMutableRawPointer?
     var spare = unsafe ScratchMemory()

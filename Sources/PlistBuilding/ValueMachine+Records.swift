@@ -44,7 +44,7 @@ extension ValueMachine {
     mutating func beginArrays() -> RecordPort? {
         guard unsafe top.pointee.kind == .array else { return nil }
         let shape = unsafe top.pointee.elementPlan._withUnsafeGuaranteedRef { unsafe UnsafePointer($0.record) }
-        let room = unsafe shape.pointee.room(in: RecordState.elementByteCount)
+        let room = unsafe shape.pointee.room
         guard unsafe shape.pointee.kind == .array, room > 0 else { return nil }
         unsafe records.pointee.arrays = unsafe shape
         unsafe records.pointee.reference = records.pointee.elementMemory()
@@ -132,25 +132,17 @@ extension ValueMachine {
         }
     }
 
-    /// Sets what is called for each value that a reader has completed.
+    /// Sets what is called for each value that a reader has completed, and returns whether the reader may go on.
     @usableFromInline
-    func setDelivery(_ deliver: @escaping () throws(StreamError) -> Void) {
-        let (records, isReference) = unsafe (records, self.isReference)
-        let object = unsafe root.assumingMemoryBound(to: NativeObject.self)
-        unsafe records.pointee.deliver = {
-            do throws(StreamError) {
-                try deliver()
-            } catch {
-                unsafe records.pointee.failure = error
-                return false
-            }
-            // SAFETY: see `release`.
-            return unsafe !isReference || isKnownUniquelyReferenced(&object.pointee)
-        }
-    }
+    func setDelivery(_ deliver: @escaping () -> Bool) { unsafe records.pointee.deliver = deliver }
+
+    /// Takes the error with which a value was refused.
+    @usableFromInline
+    func refuse(_ error: StreamError) { unsafe records.pointee.failure = error }
 
     /// Whether the value at the root is a reference to an object.
-    private var isReference: Bool {
+    @usableFromInline
+    var isReference: Bool {
         if case .object(let layout) = plan.shape { return layout.isClass }
         return false
     }

@@ -215,4 +215,5 @@ extension StreamPlan {
 }
 
 /// Stands for any Swift class where only the count of references matters.
+@usableFromInline
 final class NativeObject {}

@@ -85,15 +85,9 @@ public struct ValueOperations {
                 }
             }
         }
-        unsafe makeArrayOf = { from, count, to in
-            let array = unsafe [Value](unsafeUninitializedCapacity: count) { buffer, initializedCount in
-                // SAFETY: there is room for `count` values, which were initialized by whoever calls.
-                guard let start = buffer.baseAddress else { return }
-                unsafe start.moveInitialize(from: from.assumingMemoryBound(to: Value.self), count: count)
-                initializedCount = count
-            }
-            unsafe to.initializeMemory(as: [Value].self, to: array)
-        }
+        // PERF: JSONTyped/coordinates; the types of arrays of scalars are looked up once, not for each array.
+        let maker = unsafe ArrayMaker.known(type) ?? ArrayMaker(of: type)
+        unsafe makeArrayOf = unsafe maker.make
         unsafe elements = { array, body in
             unsafe array.assumingMemoryBound(to: [Value].self).pointee.withUnsafeBufferPointer { buffer in
                 unsafe body(UnsafeRawPointer(buffer.baseAddress), buffer.count)

@@ -52,6 +52,7 @@ struct ShapedText {
                 let choice = next()
                 if choice & 3 != 0 { chosen.append(("\"\(name)\"", shape)) }
                 if choice == 0xF0 { chosen.append(("\"\(name)\"", shape)) }
+                if choice & 0x1F == 0x08 { chosen.append(("\"stranger\"", .dictionary(.array(shape)))) }
                 if choice & 0x1F == 0x10 {
                     chosen.append(("\"unknown\\n\"", .array(.object(members.prefix(2).map { $0 }))))
                 }

@@ -23,13 +23,36 @@ private enum Outcome<Value: Equatable>: Equatable {
     case refused(StreamError)
 }
 
+/// The objects that plans keep with their defaults.
+private let keptCount: Int = {
+    _ = try? ObjectBuilder<[Node]>()
+    return Part.liveCount
+}()
+
 private func fuzzObjects(_ bytes: [UInt8]) {
+    let before = keptCount
+    compare(bytes)
+    check(Part.liveCount == before, "\(Part.liveCount - before) objects are left")
+}
+
+private func compare(_ bytes: [UInt8]) {
     guard let input = FuzzInput(bytes, shape: .array(Node.shape)) else { return }
     let built = build(input.document, pieces: [max(1, input.document.count)])
     let inPieces = build(input.document, pieces: input.pieceSizes)
     check(built == inPieces, "whole: \(built), in pieces: \(inPieces)")
     let byByte = build(input.document, pieces: [1])
     check(built == byByte, "whole: \(built), by byte: \(byByte)")
+
+    let choices = Int(input.choices)
+    let options = BuilderOptions(
+        unknownMembers: [.ignore, .collect, .reject, .ignore][choices & 3],
+        missingMembers: choices & 4 == 0 ? .reject : .useDefaults, nulls: choices & 8 == 0 ? .treatAsMissing : .reject,
+        depthLimit: choices & 16 == 0 ? 4 : 1_024)
+    let chosen = build(input.document, pieces: [max(1, input.document.count)], options)
+    let chosenInPieces = build(input.document, pieces: input.pieceSizes, options)
+    check(chosen == chosenInPieces, "with options \(options), whole: \(chosen), in pieces: \(chosenInPieces)")
+    let chosenByByte = build(input.document, pieces: [1], options)
+    check(chosen == chosenByByte, "with options \(options), whole: \(chosen), by byte: \(chosenByByte)")
 
     let streamed = stream(input.document, pieces: [max(1, input.document.count)])
     let streamedInPieces = stream(input.document, pieces: input.pieceSizes)
@@ -42,9 +65,11 @@ private func fuzzObjects(_ bytes: [UInt8]) {
     checkObjects(input)
 }
 
-private func build(_ document: [UInt8], pieces: [Int]) -> Outcome<[Node]> {
+private func build(
+    _ document: [UInt8], pieces: [Int], _ options: BuilderOptions = BuilderOptions()
+) -> Outcome<[Node]> {
     do throws(StreamError) {
-        var builder = try ObjectBuilder<[Node]>()
+        var builder = try ObjectBuilder<[Node]>(options: options)
         try builder.read(document, pieces: pieces)
         return .made(try builder.takeResult())
     } catch {

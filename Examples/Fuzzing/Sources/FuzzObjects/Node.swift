@@ -15,6 +15,42 @@ struct Leaf: StreamObject, Equatable {
 
 enum Kind: String, StreamValue { case one, two }
 
+struct Point: StreamObject, Equatable {
+    var x = 1
+    var y = 0.5
+
+    static var shape: Shape { .object([("x", .integer), ("y", .real)]) }
+}
+
+/// An object that counts itself, so that a leak or a second release shows.
+final class Part: StreamObject, Equatable {
+    nonisolated(unsafe) static var liveCount = 0
+    var id = -1
+    var text = "a default that is no small string"
+    var name: String?
+    var leaves: [Leaf] = []
+    init() { Self.liveCount += 1 }
+    deinit { Self.liveCount -= 1 }
+
+    static func == (left: Part, right: Part) -> Bool {
+        (left.id, left.text, left.name) == (right.id, right.text, right.name) && left.leaves == right.leaves
+    }
+
+    static var shape: Shape {
+        .object([("id", .integer), ("text", .text), ("name", .optional(.text)), ("leaves", .array(Leaf.shape))])
+    }
+}
+
+/// A structure with a property that is no member, and a member that must come.
+struct Fixed: StreamObject, Equatable {
+    var id = 5
+    var kept = "kept, and no small string"
+    var names = ["a default"]
+    static var streamMembers: StreamMembers { [.required("id", \Fixed.id), .member("names", \Fixed.names)] }
+
+    static var shape: Shape { .object([("id", .integer), ("names", .array(.text))]) }
+}
+
 struct Node: StreamObject, Equatable {
     var integer = -1
     var small: UInt8 = 1
@@ -32,6 +68,14 @@ struct Node: StreamObject, Equatable {
     var leaves: [Leaf] = []
     var table: [String: Leaf] = [:]
     var maybes: [Int?] = []
+    var points: [Point] = []
+    var cube: [[[Double]]]?
+    var names: [String] = []
+    var counts: [String: Int] = [:]
+    var parts: [Part] = []
+    var part: Part?
+    var fixed = Fixed()
+    var children: [Node] = []
 
     static var shape: Shape {
         .object([
@@ -39,7 +83,14 @@ struct Node: StreamObject, Equatable {
             ("single", .optional(.real)), ("text", .text), ("note", .optional(.text)), ("flag", .bool),
             ("matrix", .array(.array(.integer))), ("leaf", Leaf.shape), ("other", .optional(Leaf.shape)),
             ("leaves", .array(Leaf.shape)), ("table", .dictionary(Leaf.shape)), ("maybes", .array(.optional(.integer))),
-            ("numbers", .array(.real)),
+            ("numbers", .array(.real)), ("points", .array(Point.shape)),
+            ("cube", .optional(.array(.array(.array(.real))))), ("names", .array(.text)),
+            ("counts", .dictionary(.integer)), ("parts", .array(Part.shape)), ("part", .optional(Part.shape)),
+            ("fixed", Fixed.shape),
+            (
+                "children",
+                .array(.object([("leaf", Leaf.shape), ("points", .array(Point.shape)), ("parts", .array(Part.shape))]))
+            ),
         ])
     }
 }
@@ -137,6 +188,35 @@ extension Leaf {
     }
 }
 
+extension Point {
+    init(expected tree: PropertyList) throws {
+        guard tree.kind == .dictionary else { throw Refused() }
+        self.init()
+        if let value = tree["x"] { x = try Int(expected: value) }
+        if let value = tree["y"] { y = try Double(expected: value) }
+    }
+}
+
+extension Part {
+    convenience init(expected tree: PropertyList) throws {
+        guard tree.kind == .dictionary else { throw Refused() }
+        self.init()
+        if let value = tree["id"] { id = try Int(expected: value) }
+        if let value = tree["text"] { text = try String(expected: value) }
+        if let value = tree["name"] { name = try optional(value) { try String(expected: $0) } }
+        if let value = tree["leaves"] { leaves = try array(value) { try Leaf(expected: $0) } }
+    }
+}
+
+extension Fixed {
+    init(expected tree: PropertyList) throws {
+        guard tree.kind == .dictionary, let value = tree["id"] else { throw Refused() }
+        self.init()
+        id = try Int(expected: value)
+        if let value = tree["names"] { names = try array(value) { try String(expected: $0) } }
+    }
+}
+
 extension Node {
     init(expected tree: PropertyList) throws {
         guard tree.kind == .dictionary else { throw Refused() }
@@ -164,6 +244,21 @@ extension Node {
             guard value.kind == .dictionary else { throw Refused() }
             for (key, member) in value.members { table[key] = try Leaf(expected: member) }
         }
+        if let value = tree["points"] { points = try array(value) { try Point(expected: $0) } }
+        if let value = tree["cube"] {
+            cube = try optional(value) { cube in
+                try array(cube) { rows in try array(rows) { row in try array(row) { try Double(expected: $0) } } }
+            }
+        }
+        if let value = tree["names"] { names = try array(value) { try String(expected: $0) } }
+        if let value = tree["counts"] {
+            guard value.kind == .dictionary else { throw Refused() }
+            for (key, member) in value.members { counts[key] = try Int(expected: member) }
+        }
+        if let value = tree["parts"] { parts = try array(value) { try Part(expected: $0) } }
+        if let value = tree["part"] { part = try optional(value) { try Part(expected: $0) } }
+        if let value = tree["fixed"] { fixed = try Fixed(expected: value) }
+        if let value = tree["children"] { children = try array(value) { try Node(expected: $0) } }
         if let value = tree["maybes"] { maybes = try array(value) { try optional($0) { try Int(expected: $0) } } }
     }
 }

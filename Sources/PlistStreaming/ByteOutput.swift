@@ -104,31 +104,6 @@ public struct ByteOutput: ~Copyable {
         used &+= byteCount
     }
 
-    // PERF: stores at an offset that the caller counts in a register; a count in memory would be a chain of loads and
-    // stores from one byte to the next.
-    /// Stores a byte in reserved room without counting it; `advance(to:)` counts.
-    @inlinable @inline(__always)
-    public mutating func store(_ byte: UInt8, at offset: Int) {
-        precondition(offset >= 0 && offset < capacity, "store without reserve")
-        // SAFETY: checked on the line above.
-        unsafe start.storeBytes(of: byte, toByteOffset: offset, as: UInt8.self)
-    }
-
-    /// Stores eight bytes in reserved room, the lowest first, without counting them; `advance(to:)` counts.
-    @inlinable @inline(__always)
-    public mutating func store(word: UInt64, at offset: Int) {
-        precondition(offset >= 0 && offset &+ 8 <= capacity, "store without reserve")
-        // SAFETY: checked on the line above.
-        unsafe start.storeBytes(of: word.littleEndian, toByteOffset: offset, as: UInt64.self)
-    }
-
-    /// Counts the bytes stored up to an offset; all bytes before it must have been stored.
-    @inlinable @inline(__always)
-    public mutating func advance(to offset: Int) {
-        precondition(offset >= used && offset <= capacity, "advance without reserve")
-        used = offset
-    }
-
     // PERF: JSONWriter/reals; one check for a whole value, where stores of its pieces would check one by one.
     /// The address behind the bytes in memory, at which as many bytes may be stored as were reserved.
     @inlinable @inline(__always)

@@ -35,18 +35,17 @@ public struct JSONStreamDecoder {
 
     /// Decodes a value from the text in the bytes.
     /// - Throws: `DecodingError`, or what the type throws.
-    /// - Complexity: O(*n*) in the bytes; the text becomes a tree first.
+    /// - Complexity: O(*n*) in the bytes; the text is scanned first, and its values are kept in 16 bytes each.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: RawSpan) throws -> Value {
-        var builder = PropertyListBuilder(depthLimit: readerOptions.limits.depth)
+        // SAFETY: the decoding ends with this call, during which the bytes stay where they are.
+        let input = unsafe bytes.withUnsafeBytes { unsafe $0 }
+        var tape = unsafe DecodingTape(input: input)
         do {
-            try builder.readJSON(bytes, options: readerOptions)
+            try tape.readJSON(bytes, options: readerOptions)
         } catch {
             throw Self.corrupted(error)
         }
-        guard let list = builder.takeResult() else {
-            throw Self.corrupted(StreamError(.unexpectedEnd, "expected a value"))
-        }
-        return try PropertyListValueDecoder(options: options).decode(type, from: list)
+        return try tape.decode(type, options: options)
     }
 
     /// Decodes a value from data.

@@ -59,7 +59,7 @@ package struct DecodingTape: PlistSink, ~Copyable {
     private struct OpenContainer: BitwiseCopyable {
         var node: UInt32 = 0
         var count: UInt32 = 0
-        /// The place of the key before, or at the start of the key of the container.
+        /// The state of the key before, or at the start of the key of the container.
         var lastKey: UInt32 = 0
         var isDictionary = false
         var isAtStart = true
@@ -108,12 +108,11 @@ package struct DecodingTape: PlistSink, ~Copyable {
     }
 
     package mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        var number = keys.expected(utf8, after: current.lastKey, isFirst: current.isAtStart)
-        if number == TapeKeys.none {
-            number = keys.number(of: utf8, after: current.lastKey, isFirst: current.isAtStart)
-        }
+        var state = keys.expected(utf8, after: current.lastKey, isFirst: current.isAtStart)
+        if state == 0 { state = keys.state(of: utf8, after: current.lastKey, isFirst: current.isAtStart) }
+        let number = keys.key(of: state)
         current.isAtStart = false
-        current.lastKey = number &+ 1
+        current.lastKey = state
         key = number
         // PERF: JSONTyped; two words of bits find nearly every dictionary in which no key comes twice.
         let bit = 1 &<< UInt64(number & 63)
@@ -132,7 +131,7 @@ package struct DecodingTape: PlistSink, ~Copyable {
         let lastKey = current.lastKey
         depth &+= 1
         if depth == openCapacity { growStack() }
-        // The first key is looked for among those that came first in the last container under the same key.
+        // The first key is expected to be one that came first in another container at the same place.
         unsafe (open + depth).initialize(
             to: OpenContainer(node: UInt32(truncatingIfNeeded: index), lastKey: lastKey, isDictionary: isDictionary))
     }
@@ -258,63 +257,4 @@ package struct DecodingTape: PlistSink, ~Copyable {
 
     @inline(never)
     private static func tooMany() -> StreamError { StreamError(.limitExceeded, "more than 4,294,967,294 values") }
-}
-
-extension DecodingTape {
-    /// Sends the value at an index to a sink, without recursion.
-    static func send<Sink: PlistSink & ~Copyable>(
-        _ root: Int, of context: DecodingContext, to sink: inout Sink
-    ) throws(StreamError) {
-        var open: [Int] = []
-        let end = context.after(root)
-        var index = root
-        while true {
-            while let container = open.last, context.node(container).end == index {
-                open.removeLast()
-                if context.node(container).tag == .array { try sink.endArray() } else { try sink.endDictionary() }
-            }
-            guard index < end else { return }
-            let node = context.node(index)
-            if let container = open.last, context.node(container).tag == .dictionary {
-                try context.name(of: Int(node.key), isExact: true).withUTF8Span { (name) throws(StreamError) in
-                    try sink.writeKey(name)
-                }
-            }
-            switch node.tag {
-            case .null: try sink.writeNull()
-            case .no: try sink.writeBool(false)
-            case .yes: try sink.writeBool(true)
-            case .integer: try sink.writeInteger(Int64(bitPattern: node.payload))
-            case .unsigned: try sink.writeUnsigned(node.payload)
-            case .real: try sink.writeReal(Double(bitPattern: node.payload))
-            case .date: try sink.writeDate(secondsSince2001: Double(bitPattern: node.payload))
-            case .number, .string, .data: try sendText(node, of: context, to: &sink)
-            case .array:
-                try sink.beginArray()
-                open.append(index)
-            case .dictionary:
-                try sink.beginDictionary()
-                open.append(index)
-            }
-            index += 1
-        }
-    }
-
-    private static func sendText<Sink: PlistSink & ~Copyable>(
-        _ node: TapeNode, of context: DecodingContext, to sink: inout Sink
-    ) throws(StreamError) {
-        var thrown: StreamError?
-        unsafe context.withBytes(of: node) { bytes in
-            do throws(StreamError) {
-                switch node.tag {
-                case .number: try unsafe sink.writeNumber(text: bytes.bytes)
-                case .string: try unsafe sink.writeString(bytes.bytes)
-                default: try unsafe sink.writeData(bytes.bytes)
-                }
-            } catch {
-                thrown = error
-            }
-        }
-        if let thrown { throw thrown }
-    }
 }

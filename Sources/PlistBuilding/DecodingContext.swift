@@ -44,7 +44,7 @@ final class DecodingContext {
 
     init(options: DecodingOptions, _ tape: consuming DecodingTape) {
         self.options = options
-        unsafe nodes = unsafe tape.nodes.values
+        unsafe nodes = unsafe tape.nodes
         unsafe input = unsafe tape.input
         unsafe bytes = unsafe UnsafeRawBufferPointer(tape.bytes.values)
         let keyCount = tape.keys.count

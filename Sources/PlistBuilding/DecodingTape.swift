@@ -3,12 +3,20 @@
 
 import PlistStreaming
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// One value: a tag, the number of its key in a dictionary, and eight bytes of value.
 struct TapeNode: BitwiseCopyable {
     typealias Tag = PropertyListNode.Tag
 
     /// The value; for text where it is; for containers the index behind the last value in it, and the count.
-    let payload: UInt64
+    var payload: UInt64
     /// The number of the key, for members of dictionaries.
     let key: UInt32
     /// The tag in the low byte, the length of text above it.
@@ -42,7 +50,12 @@ struct TapeNode: BitwiseCopyable {
 /// A sink that keeps the values of a stream for decoding them.
 @safe
 package struct DecodingTape: PlistSink, ~Copyable {
-    private(set) var nodes = unsafe GrowingMemory<TapeNode>()
+    // PERF: JSONTyped; memory that grows is written by the tape itself, with one comparison a value.
+    // SAFETY: as many nodes are initialized as the count says; it is not more than the capacity.
+    private var memory = unsafe UnsafeMutablePointer<TapeNode>(bitPattern: MemoryLayout<TapeNode>.alignment)
+        .unsafelyUnwrapped
+    private var count = 0
+    private var capacity = 0
     /// Text that is not in the input.
     private(set) var bytes = unsafe GrowingMemory<UInt8>()
     // SAFETY: the creator promises that the memory stays until the decoding ends, when it is copied if anyone needs it.
@@ -52,6 +65,8 @@ package struct DecodingTape: PlistSink, ~Copyable {
     private var open = UnsafeMutablePointer<OpenContainer>.allocate(capacity: 16)
     private var openCapacity = 16
     private var depth = 0
+    /// The container that is being filled, or what is around the root.
+    private var top: UnsafeMutablePointer<OpenContainer>
     /// The number of the key of the value to come.
     private var key: UInt32 = 0
 
@@ -63,9 +78,9 @@ package struct DecodingTape: PlistSink, ~Copyable {
         var lastKey: UInt32 = 0
         var isDictionary = false
         var isAtStart = true
-        /// Whether two keys may be the same.
-        var isSuspicious = false
-        /// The bits of the keys of the dictionary so far.
+        /// Whether two keys may be the same: not 0.
+        var repeats: UInt64 = 0
+        /// Bits of the keys of the dictionary so far, in one of two words.
         var seen: (UInt64, UInt64) = (0, 0)
     }
 
@@ -77,63 +92,72 @@ package struct DecodingTape: PlistSink, ~Copyable {
     package init(input: UnsafeRawBufferPointer) {
         unsafe self.input = input
         unsafe open.initialize(to: OpenContainer())
+        unsafe top = open
         // Memory that is not used is not touched either.
-        unsafe nodes.reserve(input.count / 32)
+        reserve(max(64, min(input.count / 12, Self.largestCount)))
     }
 
     deinit {
-        unsafe nodes.deallocate()
+        unsafe free(memory)
         unsafe bytes.deallocate()
         unsafe open.deallocate()
     }
 
-    /// The container that is being filled, or what is around the root.
-    private var current: OpenContainer {
-        // SAFETY: there are as many initialized entries as the depth, and one more.
-        @inline(__always) unsafeAddress { unsafe UnsafePointer(open + depth) }
-        @inline(__always) unsafeMutableAddress { unsafe open + depth }
-    }
+    /// The nodes; valid until the next change.
+    var nodes: UnsafeBufferPointer<TapeNode> { unsafe UnsafeBufferPointer(start: memory, count: count) }
+
+    private static let largestCount = Int(UInt32.max) - 1
 
     // MARK: Containers
 
-    package mutating func beginArray() throws(StreamError) { try begin(isDictionary: false) }
+    package mutating func beginArray() throws(StreamError) { try begin(.array) }
 
-    package mutating func beginDictionary() throws(StreamError) { try begin(isDictionary: true) }
+    package mutating func beginDictionary() throws(StreamError) { try begin(.dictionary) }
 
-    package mutating func endArray() throws(StreamError) { try end(.array) }
+    package mutating func endArray() throws(StreamError) {
+        guard unsafe depth > 0 && !top.pointee.isDictionary else { throw Self.unexpectedEnd() }
+        end()
+    }
 
     package mutating func endDictionary() throws(StreamError) {
-        if current.isSuspicious, hasRepeatedKeys() { removeRepeatedKeys() }
-        try end(.dictionary)
+        guard unsafe depth > 0 && top.pointee.isDictionary else { throw Self.unexpectedEnd() }
+        if unsafe top.pointee.repeats != 0 { removeRepeatedKeys() }
+        end()
     }
 
     package mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        var state = keys.expected(utf8, after: current.lastKey, isFirst: current.isAtStart)
-        if state == 0 { state = keys.state(of: utf8, after: current.lastKey, isFirst: current.isAtStart) }
+        let top = unsafe self.top
+        let (last, isFirst) = unsafe (top.pointee.lastKey, top.pointee.isAtStart)
+        var state = keys.expected(utf8, after: last, isFirst: isFirst)
+        if state == 0 { state = keys.state(of: utf8, after: last, isFirst: isFirst) }
         let number = keys.key(of: state)
-        current.isAtStart = false
-        current.lastKey = state
+        unsafe top.pointee.isAtStart = false
+        unsafe top.pointee.lastKey = state
         key = number
-        // PERF: JSONTyped; two words of bits find nearly every dictionary in which no key comes twice.
-        let bit = 1 &<< UInt64(number & 63)
-        if number < 64 {
-            if current.seen.0 & bit != 0 { current.isSuspicious = true }
-            current.seen.0 |= bit
+        // PERF: JSONTyped; a bit of two words finds nearly every dictionary in which no key comes twice.
+        let shift = UInt64(number & 63)
+        let isLow = number & 64 == 0
+        let seen = unsafe isLow ? top.pointee.seen.0 : top.pointee.seen.1
+        unsafe top.pointee.repeats |= seen &>> shift & 1
+        if isLow {
+            unsafe top.pointee.seen.0 = seen | 1 &<< shift
         } else {
-            if current.seen.1 & bit != 0 { current.isSuspicious = true }
-            current.seen.1 |= bit
+            unsafe top.pointee.seen.1 = seen | 1 &<< shift
         }
     }
 
-    private mutating func begin(isDictionary: Bool) throws(StreamError) {
-        let index = unsafe nodes.count
-        try append(.null, 0)
-        let lastKey = current.lastKey
+    @inline(__always)  // PERF: see above.
+    private mutating func begin(_ tag: TapeNode.Tag) throws(StreamError) {
+        let index = count
+        try append(tag, 0)
+        let lastKey = unsafe top.pointee.lastKey
         depth &+= 1
         if depth == openCapacity { growStack() }
         // The first key is expected to be one that came first in another container at the same place.
-        unsafe (open + depth).initialize(
-            to: OpenContainer(node: UInt32(truncatingIfNeeded: index), lastKey: lastKey, isDictionary: isDictionary))
+        unsafe top = unsafe open + depth
+        unsafe top.initialize(
+            to: OpenContainer(
+                node: UInt32(truncatingIfNeeded: index), lastKey: lastKey, isDictionary: tag == .dictionary))
     }
 
     @inline(never)
@@ -145,37 +169,33 @@ package struct DecodingTape: PlistSink, ~Copyable {
         openCapacity *= 2
     }
 
-    private mutating func end(_ tag: TapeNode.Tag) throws(StreamError) {
-        guard depth > 0, current.isDictionary == (tag == .dictionary) else { throw Self.unexpectedEnd() }
-        let payload = unsafe UInt64(nodes.count) &<< 32 | UInt64(current.count)
-        let index = Int(current.node)
-        let key = unsafe nodes[index].key
-        unsafe nodes[index] = TapeNode(tag, payload, key: key)
+    @inline(__always)  // PERF: see above.
+    private mutating func end() {
+        let payload = unsafe UInt64(count) &<< 32 | UInt64(top.pointee.count)
+        // SAFETY: the node was appended at the beginning of the container.
+        unsafe memory[Int(top.pointee.node)].payload = payload
         depth &-= 1
-    }
-
-    /// Whether keys of the current dictionary come twice.
-    @inline(never)
-    private mutating func hasRepeatedKeys() -> Bool {
-        keys.beginDictionary()
-        var index = Int(current.node) + 1
-        while unsafe index < nodes.count {
-            let node = unsafe nodes[index]
-            if !keys.isFirstInDictionary(node.key) { return true }
-            index = node.isContainer ? node.end : index + 1
-        }
-        return false
+        unsafe top = unsafe open + depth
     }
 
     /// Leaves the last value of each key that came twice, at the place of the first.
     @inline(never)
     private mutating func removeRepeatedKeys() {
-        let first = Int(current.node) + 1
+        let first = unsafe Int(top.pointee.node) + 1
+        keys.beginDictionary()
+        var member = first
+        var hasRepeatedKeys = false
+        while member < count, !hasRepeatedKeys {
+            let node = unsafe memory[member]
+            hasRepeatedKeys = !keys.isFirstInDictionary(node.key)
+            member = node.isContainer ? node.end : member + 1
+        }
+        guard hasRepeatedKeys else { return }
         var places: [UInt32: Int] = [:]
         var members: [Range<Int>] = []
         var index = first
-        while unsafe index < nodes.count {
-            let node = unsafe nodes[index]
+        while index < count {
+            let node = unsafe memory[index]
             let member = index..<(node.isContainer ? node.end : index + 1)
             if let place = places[node.key] {
                 members[place] = member
@@ -188,11 +208,12 @@ package struct DecodingTape: PlistSink, ~Copyable {
         var kept: [TapeNode] = []
         for member in members {
             let distance = first + kept.count - member.lowerBound
-            for index in member { kept.append(unsafe nodes[index].moved(by: distance)) }
+            for index in member { kept.append(unsafe memory[index].moved(by: distance)) }
         }
-        unsafe nodes.removeLast(nodes.count - first)
-        for node in kept { unsafe nodes.append(node) }
-        current.count = UInt32(truncatingIfNeeded: members.count)
+        // SAFETY: fewer nodes than there were.
+        for (offset, node) in kept.enumerated() { unsafe memory[first + offset] = node }
+        count = first + kept.count
+        unsafe top.pointee.count = UInt32(truncatingIfNeeded: members.count)
     }
 
     // MARK: Scalars
@@ -215,10 +236,26 @@ package struct DecodingTape: PlistSink, ~Copyable {
 
     @inline(__always)  // PERF: JSONTyped; once a value.
     private mutating func append(_ tag: TapeNode.Tag, _ payload: UInt64, length: Int = 0) throws(StreamError) {
-        if depth == 0, current.count > 0 { throw Self.secondValue() }
-        guard unsafe nodes.count < Int(UInt32.max) else { throw Self.tooMany() }
-        unsafe nodes.append(TapeNode(tag, payload, key: key, length: length))
-        current.count &+= 1
+        if depth == 0, count > 0 { throw Self.secondValue() }
+        if count == capacity { try grow() }
+        // SAFETY: there is room beyond the count.
+        unsafe (memory + count).initialize(to: TapeNode(tag, payload, key: key, length: length))
+        count &+= 1
+        unsafe top.pointee.count &+= 1
+    }
+
+    @inline(never)
+    private mutating func grow() throws(StreamError) {
+        guard capacity < Self.largestCount else { throw Self.tooMany() }
+        reserve(min(max(2 * capacity, 64), Self.largestCount))
+    }
+
+    /// Makes room for so many values; `realloc` moves large areas without copying them.
+    private mutating func reserve(_ number: Int) {
+        let larger = unsafe realloc(capacity == 0 ? nil : memory, number * MemoryLayout<TapeNode>.stride)
+        guard let larger = unsafe larger else { preconditionFailure("out of memory") }
+        unsafe memory = larger.bindMemory(to: TapeNode.self, capacity: number)
+        capacity = number
     }
 
     @inline(__always)  // PERF: see above.

@@ -37,6 +37,7 @@ public struct JSONStreamDecoder {
     /// - Throws: `DecodingError`, or what the type throws.
     /// - Complexity: O(*n*) in the bytes; the text is scanned first, and its values are kept in 16 bytes each.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: RawSpan) throws -> Value {
+        if type == PropertyList.self, let list = try list(from: bytes) as? Value { return list }
         // SAFETY: the decoding ends with this call, during which the bytes stay where they are.
         let input = unsafe bytes.withUnsafeBytes { unsafe $0 }
         var tape = unsafe DecodingTape(input: input)
@@ -46,6 +47,17 @@ public struct JSONStreamDecoder {
             throw Self.corrupted(error)
         }
         return try tape.decode(type, options: options)
+    }
+
+    /// Makes a list, which needs no decoding.
+    private func list(from bytes: RawSpan) throws -> PropertyList? {
+        var builder = PropertyListBuilder(depthLimit: readerOptions.limits.depth)
+        do {
+            try builder.readJSON(bytes, options: readerOptions)
+        } catch {
+            throw Self.corrupted(error)
+        }
+        return builder.takeResult()
     }
 
     /// Decodes a value from data.
@@ -186,6 +198,7 @@ extension JSONStreamDecoderTests: SelfTesting {
             "testCodesSuperclasses": testCodesSuperclasses,
             "testServesWhatIsKept": testServesWhatIsKept,
             "testFindsOptionalMembers": testFindsOptionalMembers,
+            "testDecodesListsOfAnyShape": testDecodesListsOfAnyShape,
         ]
     }
 
@@ -348,6 +361,18 @@ extension JSONStreamDecoderTests: SelfTesting {
             try JSONDecoder().decode([Optionals].self, from: Data(all.utf8)), "optional members")
         for text in ["{\"f\":256}", "{\"a\":1}", "{\"h\":{}}", "{\"g\":{}}"] {
             expectThrows(DecodingError.self, text) { _ = try JSONStreamDecoder().decode(Optionals.self, from: text) }
+        }
+    }
+
+    private static func testDecodesListsOfAnyShape() throws {
+        let text = "{\"a\":[1,{\"b\":\"a text of more than fifteen bytes\\n\"}],\"b\":1e400,\"a\":[null,true,-0.5]}"
+        let list = try JSONStreamDecoder().decode(PropertyList.self, from: text)
+        expectEqual(list.members.map(\.key), ["a", "b"], "keys")
+        expectEqual(list["a"]?.elements.map(\.kind), [.null, .bool, .real], "the last value of a key")
+        let nested = try JSONStreamDecoder().decode([String: [PropertyList]].self, from: "{\"k\":[\(text),{}]}")
+        expectEqual(nested["k"]?.first, list, "the same inside of another type")
+        expectThrows(DecodingError.self, "bad text") {
+            _ = try JSONStreamDecoder().decode(PropertyList.self, from: "[1,]")
         }
     }
 

@@ -228,10 +228,10 @@ struct DecodingPlace: BitwiseCopyable {
     // SAFETY: whoever has a container holds the context, or `EscapedContainers` does; the memory belongs to the context.
     let context: Unmanaged<DecodingContext>
     private let nodes: UnsafeBufferPointer<TapeNode>
-    private let knownKeys: UnsafeMutablePointer<(UInt64, UInt64)>
-    let index: Int
-    private let end: Int
-    let hasExactKeys: Bool
+    private var knownKeys: UnsafeMutablePointer<(UInt64, UInt64)>
+    private(set) var index: Int
+    private var end: Int
+    private(set) var hasExactKeys: Bool
     /// The member after the one that was found last, which is the next one to be asked for where the orders agree.
     private var next: Int
 
@@ -243,6 +243,18 @@ struct DecodingPlace: BitwiseCopyable {
         self.index = index
         end = node.end
         self.hasExactKeys = hasExactKeys
+        next = index &+ 1
+    }
+
+    /// Moves to another dictionary of the same context.
+    @inline(__always)  // PERF: JSONTyped/catalogue; a copy of a new place would wait for its parts to be stored.
+    mutating func move(to index: Int, _ node: TapeNode, _ hasExactKeys: Bool, _ context: DecodingContext) {
+        if hasExactKeys != self.hasExactKeys {
+            unsafe knownKeys = unsafe (hasExactKeys ? context.exactKeys : context.mappedKeys).entries
+            self.hasExactKeys = hasExactKeys
+        }
+        self.index = index
+        end = node.end
         next = index &+ 1
     }
 

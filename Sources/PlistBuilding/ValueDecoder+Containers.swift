@@ -6,12 +6,11 @@ extension DecodingContext {
     ) throws -> KeyedDecodingContainer<Key> {
         let node = node(index)
         guard node.tag == .dictionary else { throw mismatch([String: Any].self, "a dictionary", at: index) }
-        let place = DecodingPlace(self, index, node, hasExactKeys)
-        if let (vendor, address) = unsafe freeContainer(for: type) {
-            unsafe address.initialize(to: place)
+        if let (vendor, place) = unsafe freeContainer(for: type) {
+            unsafe place.pointee.move(to: index, node, hasExactKeys, self)
             return unsafe ContainerVendor<KeyedDecodingContainer<Key>>.vend(vendor)
         }
-        return makeContainer(at: place)
+        return makeContainer(at: DecodingPlace(self, index, node, hasExactKeys))
     }
 }
 

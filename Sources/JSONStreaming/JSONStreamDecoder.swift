@@ -36,18 +36,29 @@ public struct JSONStreamDecoder {
 
     /// Decodes a value from the text in the bytes.
     /// - Throws: `DecodingError`, or what the type throws.
-    /// - Complexity: O(*n*) in the bytes; the text becomes a tree first.
+    /// - Complexity: O(*n*) in the bytes; the text is scanned first, and its values are kept in 16 bytes each.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: RawSpan) throws -> Value {
+        if type == PropertyList.self, let list = try list(from: bytes) as? Value { return list }
+        // SAFETY: the decoding ends with this call, during which the bytes stay where they are.
+        let input = unsafe bytes.withUnsafeBytes { unsafe $0 }
+        var tape = unsafe DecodingTape(input: input)
+        do {
+            try tape.readJSON(bytes, options: readerOptions)
+        } catch {
+            throw Self.corrupted(error)
+        }
+        return try tape.decode(type, options: options)
+    }
+
+    /// Makes a list, which needs no decoding.
+    private func list(from bytes: RawSpan) throws -> PropertyList? {
         var builder = PropertyListBuilder(depthLimit: readerOptions.limits.depth)
         do {
             try builder.readJSON(bytes, options: readerOptions)
         } catch {
             throw Self.corrupted(error)
         }
-        guard let list = builder.takeResult() else {
-            throw Self.corrupted(StreamError(.unexpectedEnd, "expected a value"))
-        }
-        return try PropertyListValueDecoder(options: options).decode(type, from: list)
+        return builder.takeResult()
     }
 
     /// Decodes a value from data.
@@ -190,6 +201,9 @@ extension JSONStreamDecoderTests: SelfTesting {
             "testEncodesByFunctions": testEncodesByFunctions,
             "testCodesSuperclasses": testCodesSuperclasses,
             "testKeepsFoundationValuesOfMembers": testKeepsFoundationValuesOfMembers,
+            "testServesWhatIsKept": testServesWhatIsKept,
+            "testFindsOptionalMembers": testFindsOptionalMembers,
+            "testDecodesListsOfAnyShape": testDecodesListsOfAnyShape,
         ]
     }
 
@@ -345,6 +359,95 @@ extension JSONStreamDecoderTests: SelfTesting {
             var builder = try ObjectBuilder<[Bound]>()
             try builder.readJSON(writer.text)
             expectEqual(try builder.takeResult(), [value, Bound()], writer.text)
+        }
+    }
+
+    /// Keeps its decoder and its containers, and decodes when it is asked.
+    private struct Later: Decodable {
+        enum Key: String, CodingKey { case text, list, other }
+
+        let decoder: any Decoder
+        let container: KeyedDecodingContainer<Key>
+        let list: any UnkeyedDecodingContainer
+
+        init(from decoder: any Decoder) throws {
+            self.decoder = decoder
+            container = try decoder.container(keyedBy: Key.self)
+            list = try container.nestedUnkeyedContainer(forKey: .list)
+        }
+
+        func texts() throws -> [String] {
+            var list = list
+            let again = try decoder.container(keyedBy: Key.self)
+            return try [
+                container.decode(String.self, forKey: .text), again.decode(String.self, forKey: .text),
+                list.decode(String.self), String(again.contains(.other)),
+            ] + container.decode([String].self, forKey: .list)
+        }
+    }
+
+    private static func testServesWhatIsKept() throws {
+        func member(_ number: Int) -> String {
+            "{\"text\": \"a text of more than fifteen bytes \(number)\", \"list\": [\"\\n another long one \(number)\"]}"
+        }
+        let later = try JSONStreamDecoder().decode(
+            [Later].self, from: "[" + (0..<100).map(member).joined(separator: ",") + "]")
+        // Other values take the memory that would have been freed.
+        _ = try JSONStreamDecoder().decode(
+            [Inner].self, from: "[" + String(repeating: "{\"x\":1},", count: 200) + "{\"x\":1}]")
+        for (number, value) in later.enumerated() {
+            let (text, element) = ("a text of more than fifteen bytes \(number)", "\n another long one \(number)")
+            expectEqual(try value.texts(), [text, text, element, "false", element], "\(number)")
+        }
+        expectThrows(DecodingError.self, "a member that is missing") {
+            _ = try later[70].container.decode(Int.self, forKey: .other)
+        }
+    }
+
+    private struct Optionals: Decodable, Equatable {
+        var a: Bool?
+        var b: String?
+        var c: Double?
+        var d: Float?
+        var e: Int?
+        var f: UInt8?
+        var g: Inner?
+        var h: [Int?]?
+        var i: [String: Int?]?
+    }
+
+    private static func testFindsOptionalMembers() throws {
+        let members = [
+            "\"a\":true", "\"b\":\"x\"", "\"c\":1.5", "\"d\":2", "\"e\":-3", "\"f\":255", "\"g\":{\"x\":0}",
+            "\"h\":[1,null]",
+            "\"i\":{\"k\":null}",
+        ]
+        var texts = ["{}", "{\"z\":[{\"a\":1}]}", "{" + members.reversed().joined(separator: ",") + "}"]
+        for left in members.indices {
+            let null = members[left].prefix(4) + "null"
+            for chosen in [members.indices.filter { $0 != left }, Array(members.indices)] {
+                texts.append("{" + chosen.map { $0 == left ? String(null) : members[$0] }.joined(separator: ",") + "}")
+            }
+        }
+        // All together, so that the members of one stand where another one has others.
+        let all = "[" + texts.joined(separator: ",") + "]"
+        expectEqual(
+            try JSONStreamDecoder().decode([Optionals].self, from: all),
+            try JSONDecoder().decode([Optionals].self, from: Data(all.utf8)), "optional members")
+        for text in ["{\"f\":256}", "{\"a\":1}", "{\"h\":{}}", "{\"g\":{}}"] {
+            expectThrows(DecodingError.self, text) { _ = try JSONStreamDecoder().decode(Optionals.self, from: text) }
+        }
+    }
+
+    private static func testDecodesListsOfAnyShape() throws {
+        let text = "{\"a\":[1,{\"b\":\"a text of more than fifteen bytes\\n\"}],\"b\":1e400,\"a\":[null,true,-0.5]}"
+        let list = try JSONStreamDecoder().decode(PropertyList.self, from: text)
+        expectEqual(list.members.map(\.key), ["a", "b"], "keys")
+        expectEqual(list["a"]?.elements.map(\.kind), [.null, .bool, .real], "the last value of a key")
+        let nested = try JSONStreamDecoder().decode([String: [PropertyList]].self, from: "{\"k\":[\(text),{}]}")
+        expectEqual(nested["k"]?.first, list, "the same inside of another type")
+        expectThrows(DecodingError.self, "bad text") {
+            _ = try JSONStreamDecoder().decode(PropertyList.self, from: "[1,]")
         }
     }
 

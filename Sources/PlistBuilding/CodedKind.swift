@@ -40,33 +40,47 @@ enum CodedKind: UInt8 {
     @safe
     struct Cache: ~Copyable {
         // PERF: JSONRecords/writing; an index and a comparison a value, against a look-up in a dictionary and a cast.
-        private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: 32)
+        private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: 64)
 
         private struct Entry {
             var type: ObjectIdentifier?
             var kind = CodedKind.other
+            var array: (any DecodableArray.Type)?
         }
 
-        init() { unsafe entries.initialize(repeating: Entry(), count: 32) }
+        init() { unsafe entries.initialize(repeating: Entry(), count: 64) }
 
         deinit { unsafe entries.deallocate() }
 
         @inline(__always)  // PERF: see above.
         func kind(of type: Any.Type) -> CodedKind {
             let identifier = ObjectIdentifier(type)
-            let bits = UInt(bitPattern: identifier)
-            let place = Int(truncatingIfNeeded: (bits &>> 3 ^ bits &>> 8) & 31)
-            // SAFETY: a place has five bits, and there are 32 entries.
+            let place = Self.place(of: identifier)
+            // SAFETY: a place has six bits, and there are 64 entries.
+            return unsafe entries[place].type == identifier ? entries[place].kind : find(type, place).kind
+        }
+
+        /// How arrays of a type are decoded, or nil for a type of another kind.
+        func arrayType(for type: Any.Type) -> (any DecodableArray.Type)? {
+            let place = Self.place(of: ObjectIdentifier(type))
+            // SAFETY: see above.
             let entry = unsafe entries[place]
-            return entry.type == identifier ? entry.kind : find(type, place)
+            return entry.type == ObjectIdentifier(type) ? entry.array : find(type, place).array
+        }
+
+        @inline(__always)  // PERF: see above.
+        private static func place(of type: ObjectIdentifier) -> Int {
+            Int(truncatingIfNeeded: (UInt64(UInt(bitPattern: type)) &* 0x9E37_79B9_7F4A_7C15) &>> 58)
         }
 
         @inline(never)
-        private func find(_ type: Any.Type, _ place: Int) -> CodedKind {
+        private func find(_ type: Any.Type, _ place: Int) -> Entry {
             let kind = CodedKind(type)
+            let array = kind == .array ? type as? any DecodableArray.Type : nil
+            let entry = Entry(type: ObjectIdentifier(type), kind: kind, array: array)
             // SAFETY: see above.
-            unsafe entries[place] = Entry(type: ObjectIdentifier(type), kind: kind)
-            return kind
+            unsafe entries[place] = entry
+            return entry
         }
     }
 }

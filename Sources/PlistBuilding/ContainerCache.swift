@@ -5,63 +5,132 @@
 ///
 /// A container is handed out again only when nobody else holds it; then its place is changed instead. That a container
 /// is one reference is not promised by the standard library: it is found out once, and else none is used again.
+///
+/// Containers refer to their places without holding them, which saves counting references once a member. So the places
+/// of containers that somebody keeps are kept as well, see `EscapedContainers`.
 @safe
-struct ContainerCache<Place: AnyObject>: ~Copyable {
+struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
     private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: Self.capacity)
     private var missCount = 0
 
+    @safe
     private struct Entry {
         var type: ObjectIdentifier?
-        var container: AnyObject?
-        var place: Place?
+        /// The bits of the container, which belongs to the vendor.
+        var container: UInt = 0
+        var place: UnsafeMutablePointer<Place>?
+        var vendor: AnyObject?
     }
 
-    private static var capacity: Int { 16 }
+    private static var capacity: Int { 32 }
 
     init() { unsafe entries.initialize(repeating: Entry(), count: Self.capacity) }
 
     deinit {
+        for index in 0..<Self.capacity { unsafe entries[index].place?.deallocate() }
         unsafe entries.deinitialize(count: Self.capacity)
         unsafe entries.deallocate()
     }
 
-    /// The address of a container for a type of keys that nobody uses, or nil, and its place.
+    /// The vendor of a container for a type of keys that nobody uses, or nil, and its place.
     ///
     /// Both are valid until the next container is remembered.
     @inline(__always)  // PERF: JSONRecords/writing, JSONRecords/foundation; once a dictionary.
-    func freeContainer(for type: Any.Type) -> (address: UnsafeRawPointer, place: Unmanaged<Place>)? {
-        // SAFETY: an index has four bits, and there are 16 entries.
-        let entry = unsafe entries + Self.index(of: type)
-        guard unsafe entry.pointee.type == ObjectIdentifier(type),
-            unsafe isKnownUniquelyReferenced(&entry.pointee.container), let place = unsafe entry.pointee.place
-        else { return nil }
-        return unsafe (UnsafeRawPointer(entry) + Self.containerOffset, Unmanaged.passUnretained(place))
+    func freeContainer(for type: Any.Type) -> (vendor: Unmanaged<AnyObject>, place: UnsafeMutablePointer<Place>)? {
+        let index = Self.index(of: type)
+        return unsafe freeContainer(at: index, for: type) ?? freeContainer(at: index ^ 1, for: type)
     }
 
-    /// Where in an entry the container is: after the identifier of the type, a reference like itself.
-    private static var containerOffset: Int { MemoryLayout<Entry>.offset(of: \Entry.container) ?? 0 }
+    @inline(__always)  // PERF: see above.
+    private func freeContainer(
+        at index: Int, for type: Any.Type
+    ) -> (vendor: Unmanaged<AnyObject>, place: UnsafeMutablePointer<Place>)? {
+        // SAFETY: an index has five bits, and there are 32 entries.
+        let entry = unsafe entries + index
+        guard unsafe entry.pointee.type == ObjectIdentifier(type), unsafe Self.isFree(entry),
+            let place = unsafe entry.pointee.place, let vendor = unsafe entry.pointee.vendor
+        else { return nil }
+        return unsafe (Unmanaged.passUnretained(vendor), place)
+    }
 
-    /// Remembers a container, unless another one in its place is in use.
+    /// Whether nobody but the vendor holds the container of an entry.
+    @inline(__always)  // PERF: see above.
+    private static func isFree(_ entry: UnsafeMutablePointer<Entry>) -> Bool {
+        // SAFETY: the bits are those of a reference to an object that the vendor of the entry keeps alive.
+        let address = unsafe UnsafeMutableRawPointer(entry) + (MemoryLayout<Entry>.offset(of: \Entry.container) ?? 0)
+        return unsafe isKnownUniquelyReferenced(&address.assumingMemoryBound(to: AnyObject?.self).pointee)
+    }
+
+    /// Makes a container that can be used again, or returns nil when there is no room for one.
     @inline(never)
-    mutating func remember<Container>(_ container: Container, at place: Place, for type: Any.Type) {
+    mutating func makeContainer<Container>(
+        for type: Any.Type, at place: Place, _ make: (UnsafeMutablePointer<Place>) -> Container
+    ) -> Container? {
         // Finding out the layout takes as long as hundreds of containers.
         missCount += 1
-        guard missCount > 128, ContainerLayout.isReference else { return }
-        // SAFETY: see above; a container is a reference to an object.
-        let entry = unsafe entries + Self.index(of: type)
-        guard unsafe entry.pointee.type == nil || isKnownUniquelyReferenced(&entry.pointee.container) else { return }
-        unsafe entry.pointee = Entry(
-            type: ObjectIdentifier(type), container: unsafeBitCast(container, to: AnyObject.self), place: place)
+        guard missCount > 16, ContainerLayout.isReference else { return nil }
+        let first = Self.index(of: type)
+        for (index, isEmpty) in [(first, true), (first ^ 1, true), (first, false), (first ^ 1, false)] {
+            // SAFETY: see above.
+            let entry = unsafe entries + index
+            guard unsafe isEmpty ? entry.pointee.type == nil : Self.isFree(entry) else { continue }
+            let address = unsafe entry.pointee.place ?? UnsafeMutablePointer<Place>.allocate(capacity: 1)
+            unsafe entry.pointee.vendor = nil
+            unsafe address.initialize(to: place)
+            let container = unsafe make(address)
+            unsafe entry.pointee = Entry(
+                type: ObjectIdentifier(type), container: unsafeBitCast(container, to: UInt.self), place: address,
+                vendor: ContainerVendor(container))
+            return container
+        }
+        return nil
     }
 
-    /// Forgets all containers.
-    func removeAll() {
-        for index in 0..<Self.capacity { unsafe entries[index] = Entry() }
+    /// Forgets all containers. Those that somebody keeps are kept together with their owner, to whom the places refer.
+    /// - Returns: Whether there are such containers.
+    func removeAll(of owner: AnyObject) -> Bool {
+        var hasEscaped = false
+        for index in 0..<Self.capacity {
+            let entry = unsafe entries + index
+            guard let place = unsafe entry.pointee.place else { continue }
+            if unsafe Self.isFree(entry) {
+                unsafe entry.pointee.vendor = nil
+                unsafe place.deallocate()
+            } else if let vendor = unsafe entry.pointee.vendor {
+                hasEscaped = true
+                let bits = unsafe entry.pointee.container
+                unsafe EscapedContainers.keep(
+                    EscapedContainers.Entry(container: bits, vendor: vendor, place: place, owner: owner))
+            }
+            unsafe entry.pointee = Entry()
+        }
+        return hasEscaped
     }
 
+    @inline(__always)  // PERF: see above.
     private static func index(of type: Any.Type) -> Int {
-        let bits = UInt(bitPattern: ObjectIdentifier(type))
-        return Int(truncatingIfNeeded: (bits &>> 3 ^ bits &>> 7) & 15)
+        let bits = UInt64(UInt(bitPattern: ObjectIdentifier(type)))
+        return Int(truncatingIfNeeded: (bits &* 0x9E37_79B9_7F4A_7C15) &>> 59)
+    }
+}
+
+/// Hands a container out, of which the type is not known where it is stored.
+///
+/// PERF: JSONRecords/writing, JSONRecords/foundation; the type of the container is taken from the object here, instead of
+/// being looked up by the type of its keys, which takes longer than all else that is done for a dictionary.
+final class ContainerVendor<Container> {
+    private let container: Container
+
+    init(_ container: Container) { self.container = container }
+
+    @inline(never)
+    func vend() -> Container { container }
+
+    /// Hands out the container of a vendor that is known to be one of this type.
+    @inline(__always)
+    static func vend(_ vendor: Unmanaged<AnyObject>) -> Container {
+        // SAFETY: a container is found by the type of its keys, which names the type of the vendor.
+        unsafe vendor._withUnsafeGuaranteedRef { unsafe unsafeDowncast($0, to: ContainerVendor<Container>.self).vend() }
     }
 }
 
@@ -69,12 +138,15 @@ struct ContainerCache<Place: AnyObject>: ~Copyable {
 enum ContainerLayout {
     /// Whether both are one reference to a native object.
     static let isReference: Bool = {
-        let tree = EncodedTree(options: EncodingOptions())
-        let encoder = ValueEncoder(tree: tree, node: EncodedTree.root, depth: 0)
-        let list = PropertyList(.empty, PropertyListNode(.dictionary, 0, key: 0))
-        let encoding: KeyedEncodingContainer<NameKey> = EncodingPlace(encoder).makeContainer()
-        let context = DecodingContext(options: DecodingOptions(), list)
-        let decoding: KeyedDecodingContainer<NameKey> = DecodingPlace(context).makeContainer()
+        // SAFETY: the containers are never asked for anything.
+        let encodingPlace = UnsafeMutablePointer<EncodingPlace>.allocate(capacity: 1)
+        let decodingPlace = UnsafeMutablePointer<DecodingPlace>.allocate(capacity: 1)
+        defer {
+            unsafe encodingPlace.deallocate()
+            unsafe decodingPlace.deallocate()
+        }
+        let encoding = unsafe KeyedEncodingContainer(ValueEncoder.KeyedContainer<NameKey>(place: encodingPlace))
+        let decoding = unsafe KeyedDecodingContainer(ValueDecoder.KeyedContainer<NameKey>(place: decodingPlace))
         return isReference(encoding) && isReference(decoding)
     }()
 
@@ -97,26 +169,64 @@ import InClassTesting
 
 extension ContainerLayout: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testIsKnown": testIsKnown, "testNeverSharesAContainerInUse": testNeverSharesAContainerInUse]
+        [
+            "testIsKnown": testIsKnown, "testNeverSharesAContainerInUse": testNeverSharesAContainerInUse,
+            "testKeepsWhatSomebodyKeeps": testKeepsWhatSomebodyKeeps,
+        ]
     }
 
     private static func testIsKnown() { expectTrue(isReference, "the layout of containers") }
 
-    private final class Place {}
+    @safe
+    private final class Box {
+        let address: UnsafeMutablePointer<Int>
+        init(_ address: UnsafeMutablePointer<Int>) { unsafe self.address = unsafe address }
+    }
 
     private static func testNeverSharesAContainerInUse() throws {
-        final class Box {}
-        var cache = ContainerCache<Place>()
+        var cache = ContainerCache<Int>()
         let type = NameKey.self
-        for _ in 0..<200 { cache.remember(Box(), at: Place(), for: type) }
+        for _ in 0..<16 { expectNil(unsafe cache.makeContainer(for: type, at: 0) { unsafe Box($0) }, "before it pays") }
+        _ = unsafe cache.makeContainer(for: type, at: 1) { unsafe Box($0) }
         do {
-            let free = unsafe try requireNotNil(cache.freeContainer(for: type)?.address, "one that nobody uses")
-            let first = unsafe free.assumingMemoryBound(to: Box.self).pointee
+            let free = unsafe try requireNotNil(cache.freeContainer(for: type)?.vendor, "one that nobody uses")
+            let first = unsafe ContainerVendor<Box>.vend(free)
             expectTrue(unsafe cache.freeContainer(for: type) == nil, "one that is in use")
             expectTrue(unsafe cache.freeContainer(for: IndexKey.self) == nil, "one for other keys")
-            withExtendedLifetime(first) {}
+            let second = unsafe cache.makeContainer(for: type, at: 2) { unsafe Box($0) }
+            expectNotNil(second, "a second one")
+            expectNil(unsafe cache.makeContainer(for: type, at: 3) { unsafe Box($0) }, "a third one")
+            expectEqual(unsafe first.address.pointee, 1, "the place of the first one")
+            withExtendedLifetime((first, second)) {}
         }
         expectTrue(unsafe cache.freeContainer(for: type) != nil, "the same afterwards")
+        expectFalse(cache.removeAll(of: Object()), "whether one is kept")
+    }
+
+    private final class Object {}
+
+    private static func testKeepsWhatSomebodyKeeps() {
+        weak var owner: Object?
+        func keptContainer() -> Box? {
+            var cache = ContainerCache<Int>()
+            let object = Object()
+            owner = object
+            var box: Box?
+            for number in 0..<50 {
+                box = unsafe cache.makeContainer(for: NameKey.self, at: number) { unsafe Box($0) } ?? box
+            }
+            expectTrue(cache.removeAll(of: object), "whether one is kept")
+            return box
+        }
+        do {
+            let box = keptContainer()
+            expectNotNil(owner, "the owner of a container in use")
+            expectTrue(unsafe box?.address.pointee ?? 0 > 0, "its place")
+        }
+        _ = keptContainer()
+        // The next one that is kept looks at those before.
+        EscapedContainers.sweep()
+        expectNil(owner, "the owner of a container that is not in use any more")
     }
 }
 #endif

@@ -1,4 +1,4 @@
-// What all decoders of one value share: the tree, the options, the keys that were looked up, and the way to a node.
+// What all decoders of one value share: the tape, the options, the keys that were looked up, and the way to a node.
 
 import PlistStreaming
 import StringTables
@@ -7,21 +7,33 @@ import StringTables
 @safe
 final class DecodingContext {
     let options: DecodingOptions
-    let storage: PropertyListStorage
-    private let rootNode: PropertyListNode
-    /// The number of the root, which need not be in the storage.
-    static let root = -1
+    private let tape: DecodingTape
+    // PERF: JSONTyped; without a look into the tape once a value.
+    // SAFETY: the memory belongs to the tape, which does not change any more.
+    let nodes: UnsafeBufferPointer<TapeNode>
+    /// The text to which nodes refer: the input, or a copy of it, and what is not in the input.
+    private var input: UnsafeRawBufferPointer
+    private let bytes: UnsafeRawBufferPointer
+    private var ownInput: UnsafeMutableRawPointer?
+    /// The number of the root.
+    static let root = 0
 
     private let smallText = SmallText.checked
-    private let keys: KeySet
     private let isMapped: Bool
-    /// By coding key: the number of the key in the storage.
+    /// By coding key: the number of the key in the tape.
     private var mapped: [String: Int] = [:]
-    /// By number of the key that is found for a coding key: the others in the storage that become the same one.
+    /// By number of the key that is found for a coding key: the others in the tape that become the same one.
     private(set) var equivalents: [Int: [UInt32]] = [:]
     // PERF: JSONRecords/foundation; behind a pointer, since exclusive access to a property of an object is checked.
     // SAFETY: made and freed with the context; no function of the caches calls anything that could reach them.
     private let caches = UnsafeMutablePointer<Caches>.allocate(capacity: 1)
+    // PERF: JSONTyped/catalogue; where a value changes the name of its type, which takes less than a cast.
+    // SAFETY: allocated and freed with the context; holds a value only within one function.
+    let scratch = UnsafeMutableRawPointer.allocate(byteCount: scratchSize, alignment: 16)
+    static let scratchSize = 64
+    let exactKeys: KnownKeys
+    /// The keys where coding keys are other than the names in the stream.
+    let mappedKeys: KnownKeys
 
     /// What was looked up last.
     private struct Caches: ~Copyable {
@@ -29,18 +41,23 @@ final class DecodingContext {
         var exactKeys = RecentStrings()
         var kinds = CodedKind.Cache()
         var containers = ContainerCache<DecodingPlace>()
+        var isOver = false
     }
 
-    init(options: DecodingOptions, _ list: PropertyList) {
+    init(options: DecodingOptions, _ tape: consuming DecodingTape) {
         self.options = options
-        storage = list.storage
-        rootNode = list.node
-        keys = storage.keys
+        unsafe nodes = unsafe tape.nodes
+        unsafe input = unsafe tape.input
+        unsafe bytes = unsafe UnsafeRawBufferPointer(tape.bytes.values)
+        let keyCount = tape.keys.count
+        exactKeys = KnownKeys(count: keyCount)
         if case .convertFromSnakeCase = options.keys { isMapped = true } else { isMapped = false }
+        mappedKeys = isMapped ? KnownKeys(count: keyCount) : exactKeys
+        self.tape = tape
         unsafe caches.initialize(to: Caches())
         guard isMapped else { return }
-        for number in 0..<storage.keys.count {
-            let name = DecodingOptions.camelCased(storage.keys[number])
+        for number in 0..<keyCount {
+            let name = DecodingOptions.camelCased(self.tape.keys.name(number))
             // Dictionaries of one stream may spell a key differently, so each of them is looked through for every spelling.
             if let first = mapped[name] {
                 equivalents[first, default: []].append(UInt32(truncatingIfNeeded: number))
@@ -53,51 +70,63 @@ final class DecodingContext {
     deinit {
         unsafe caches.deinitialize(count: 1)
         unsafe caches.deallocate()
+        unsafe ownInput?.deallocate()
+        unsafe scratch.deallocate()
     }
 
     // MARK: Nodes
 
-    /// The node of a number: an index in the storage, the root, or a member that is missing and reads as null.
-    func node(_ index: Int) -> PropertyListNode {
-        if index >= 0 { return storage.node(index) }
-        return index == Self.root ? rootNode : PropertyListNode(.null, 0, key: 0)
+    /// The node of a number: an index in the tape, or a member that is missing and reads as null.
+    @inline(__always)  // PERF: JSONTyped; once a value.
+    func node(_ index: Int) -> TapeNode {
+        guard unsafe index >= 0 && index < nodes.count else { return TapeNode(.null, 0, key: 0) }
+        return unsafe nodes[index]
+    }
+
+    /// The index behind a value and all that is in it.
+    @inline(__always)  // PERF: see above.
+    func after(_ index: Int) -> Int {
+        let node = node(index)
+        return node.isContainer ? node.end : index &+ 1
     }
 
     /// The number of the `super` that a dictionary has not.
-    static func missingSuper(in index: Int) -> Int { -3 - index }
+    static func missingSuper(in index: Int) -> Int { -1 - index }
 
-    func string(of node: PropertyListNode) -> String {
-        unsafe storage.withBytes(of: node) { smallText.string(unsafe $0.bytes) }
+    func string(of node: TapeNode) -> String { unsafe withBytes(of: node) { smallText.string(unsafe $0.bytes) } }
+
+    /// Calls a closure with the text or data of a node.
+    @inline(__always)  // PERF: JSONTyped; once a string.
+    func withBytes<Result>(of node: TapeNode, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        let isElsewhere = node.payload & TapeNode.elsewhere != 0
+        let text = unsafe isElsewhere ? bytes : input
+        var start = Int(node.payload & ~TapeNode.elsewhere)
+        var length = node.length
+        if length == TapeNode.longLength {
+            length = unsafe Int(UInt64(littleEndian: text.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
+            start += 8
+        }
+        // SAFETY: slicing checks the range; the pointer is used within the closure only.
+        return try unsafe body(UnsafeRawBufferPointer(rebasing: text[start..<start + length]))
     }
 
     /// The coding keys on the way from the root to a node.
     func path(of index: Int) -> [any CodingKey] {
-        if index < Self.root { return path(of: -3 - index) + [NameKey.super] }
+        if index < 0 { return path(of: -1 - index) + [NameKey.super] }
         var path: [any CodingKey] = []
-        var node = rootNode
-        // The nodes within each child lie together and end with its own children, so the nearest end is on the way.
-        while index != Self.root, !node.children.contains(index) {
-            let containers = node.children.filter { child in
-                let child = storage.node(child)
-                return (child.tag == .array || child.tag == .dictionary) && child.children.upperBound > index
-            }
-            let ends = containers.map { storage.node($0).children.upperBound }
-            guard let next = zip(containers, ends).min(by: { $0.1 < $1.1 })?.0 else { return path }
-            path.append(key(of: next, in: node))
-            node = storage.node(next)
+        var container = Self.root
+        while container != index {
+            var (child, position) = (container + 1, 0)
+            while after(child) <= index { (child, position) = (after(child), position + 1) }
+            let isArray = node(container).tag == .array
+            path.append(isArray ? IndexKey(position) : NameKey(name(of: Int(node(child).key), isExact: false)))
+            container = child
         }
-        return index == Self.root ? path : path + [key(of: index, in: node)]
+        return path
     }
 
-    private func key(of child: Int, in container: PropertyListNode) -> any CodingKey {
-        container.tag == .array
-            ? IndexKey(child - container.firstChild) : NameKey(name(of: Int(storage.node(child).key), isExact: false))
-    }
-
-    // MARK: Keys
-
-    /// The number of a coding key in the storage, or -1; an exact one is the name.
-    @inline(__always)  // PERF: JSONRecords/foundation; once a member.
+    /// The number of a coding key in the tape, or -1; an exact one is the name.
+    @inline(__always)  // PERF: JSONTyped; once a member that is not the next one.
     func number(of key: String, isExact: Bool) -> Int {
         if isExact || !isMapped {
             let number = unsafe caches.pointee.exactKeys.number(of: key)
@@ -109,7 +138,7 @@ final class DecodingContext {
 
     @inline(never)
     private func find(_ key: String) -> Int {
-        guard let number = keys.index(of: key) else { return -1 }
+        guard let number = tape.keys.index(of: key) else { return -1 }
         unsafe caches.pointee.exactKeys.remember(key, number)
         return number
     }
@@ -123,84 +152,201 @@ final class DecodingContext {
 
     /// The coding key that a name in the stream is.
     func name(of number: Int, isExact: Bool) -> String {
-        isMapped && !isExact ? DecodingOptions.camelCased(storage.keys[number]) : storage.keys[number]
+        let name = tape.keys.name(number)
+        return isMapped && !isExact ? DecodingOptions.camelCased(name) : name
     }
 
     // MARK: Types and containers
 
+    @inline(__always)  // PERF: JSONTyped; once a value of a type that is none of the common scalars.
     func kind(of type: Any.Type) -> CodedKind { unsafe caches.pointee.kinds.kind(of: type) }
 
+    /// How the arrays of a type are decoded whose kind is an array.
+    func arrayType(for type: Any.Type) -> (any DecodableArray.Type)? {
+        unsafe caches.pointee.kinds.arrayType(for: type)
+    }
+
     @inline(__always)  // PERF: JSONRecords/foundation; once a dictionary.
-    func freeContainer(for type: Any.Type) -> (address: UnsafeRawPointer, place: Unmanaged<DecodingPlace>)? {
+    func freeContainer(
+        for type: Any.Type
+    ) -> (vendor: Unmanaged<AnyObject>, place: UnsafeMutablePointer<DecodingPlace>)? {
         unsafe caches.pointee.containers.freeContainer(for: type)
     }
 
-    func remember(_ container: some Any, at place: DecodingPlace, for type: Any.Type) {
-        unsafe caches.pointee.containers.remember(container, at: place, for: type)
+    /// Makes a container for a dictionary; one that is not used again holds what it refers to.
+    @inline(never)
+    func makeContainer<Key: CodingKey>(at place: DecodingPlace) -> KeyedDecodingContainer<Key> {
+        if unsafe !caches.pointee.isOver {
+            let container = unsafe caches.pointee.containers.makeContainer(for: Key.self, at: place) {
+                unsafe KeyedDecodingContainer(ValueDecoder.KeyedContainer<Key>(place: $0))
+            }
+            if let container { return container }
+        }
+        return KeyedDecodingContainer(ValueDecoder.OwningContainer<Key>(owner: DecodingPlaceOwner(self, place)))
     }
 
-    /// Forgets the containers, which hold the context.
-    func forgetContainers() { unsafe caches.pointee.containers.removeAll() }
+    /// Ends the decoding: forgets the containers, and keeps the text of decoders and containers that are kept.
+    static func finish(_ context: inout DecodingContext) {
+        unsafe context.caches.pointee.isOver = true
+        let hasEscaped = unsafe context.caches.pointee.containers.removeAll(of: context)
+        if hasEscaped || !isKnownUniquelyReferenced(&context) { context.keepInput() }
+    }
+
+    private func keepInput() {
+        guard unsafe input.count > 0 else { return }
+        // SAFETY: the copy belongs to the context.
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: unsafe input.count, alignment: 1)
+        unsafe copy.copyMemory(from: input)
+        unsafe ownInput = copy.baseAddress
+        unsafe input = UnsafeRawBufferPointer(copy)
+    }
+}
+
+/// The coding keys that were found, by their bits in memory; see `RecentStrings`.
+@safe
+final class KnownKeys {
+    // SAFETY: one entry for each key, zeros at first, which are the bits of no string.
+    let entries: UnsafeMutablePointer<(UInt64, UInt64)>
+    private let count: Int
+    /// The strings themselves, which stay alive, so that no other string can have the same bits.
+    private var strings: [String] = []
+
+    init(count: Int) {
+        self.count = count
+        unsafe entries = UnsafeMutablePointer<(UInt64, UInt64)>.allocate(capacity: max(count, 1))
+        unsafe entries.initialize(repeating: (0, 0), count: max(count, 1))
+    }
+
+    deinit { unsafe entries.deallocate() }
+
+    /// Remembers the first coding key that was found to be a key.
+    @inline(never)
+    func remember(_ key: String, _ number: Int) {
+        guard let bits = RecentStrings.bits(of: key), number < count, unsafe entries[number] == (0, 0) else { return }
+        unsafe entries[number] = bits
+        strings.append(key)
+    }
 }
 
 /// The dictionary that a container with keys looks in.
 @safe
-final class DecodingPlace {
-    let context: DecodingContext
-    private(set) var index = DecodingContext.root
-    private(set) var children = 0..<0
-    private(set) var hasExactKeys = false
+struct DecodingPlace: BitwiseCopyable {
+    // SAFETY: whoever has a container holds the context, or `EscapedContainers` does; the memory belongs to the context.
+    let context: Unmanaged<DecodingContext>
+    private let nodes: UnsafeBufferPointer<TapeNode>
+    private var knownKeys: UnsafeMutablePointer<(UInt64, UInt64)>
+    private(set) var index: Int
+    private var end: Int
+    private(set) var hasExactKeys: Bool
     /// The member after the one that was found last, which is the next one to be asked for where the orders agree.
-    private var next = 0
-    // PERF: JSONRecords/foundation; without counting the references to context and storage once a member.
-    // SAFETY: the memory belongs to the storage, which the context holds, and does not change.
-    private let nodes: UnsafeBufferPointer<PropertyListNode>
+    private var next: Int
 
-    init(_ context: DecodingContext) {
-        self.context = context
-        unsafe nodes = unsafe context.storage.nodes.values
-    }
-
-    func move(to index: Int, _ node: PropertyListNode, _ hasExactKeys: Bool) {
+    @inline(__always)  // PERF: JSONTyped; once a dictionary.
+    init(_ context: DecodingContext, _ index: Int, _ node: TapeNode, _ hasExactKeys: Bool) {
+        unsafe self.context = Unmanaged.passUnretained(context)
+        unsafe nodes = unsafe context.nodes
+        unsafe knownKeys = unsafe (hasExactKeys ? context.exactKeys : context.mappedKeys).entries
         self.index = index
+        end = node.end
         self.hasExactKeys = hasExactKeys
-        children = node.children
-        next = children.lowerBound
+        next = index &+ 1
     }
 
-    /// The node of a member.
+    /// Moves to another dictionary of the same context.
+    @inline(__always)  // PERF: JSONTyped/catalogue; a copy of a new place would wait for its parts to be stored.
+    mutating func move(to index: Int, _ node: TapeNode, _ hasExactKeys: Bool, _ context: DecodingContext) {
+        if hasExactKeys != self.hasExactKeys {
+            unsafe knownKeys = unsafe (hasExactKeys ? context.exactKeys : context.mappedKeys).entries
+            self.hasExactKeys = hasExactKeys
+        }
+        self.index = index
+        end = node.end
+        next = index &+ 1
+    }
+
+    /// The node of a member that was found.
     @inline(__always)  // PERF: see above.
-    func node(_ index: Int) -> PropertyListNode {
+    func node(_ index: Int) -> TapeNode {
         unsafe precondition(index >= 0 && index < nodes.count, "index out of range")
         return unsafe nodes[index]
     }
 
+    @inline(__always)  // PERF: see above.
+    private func after(_ index: Int) -> Int {
+        let node = node(index)
+        return node.isContainer ? node.end : index &+ 1
+    }
+
+    /// The indexes of the members.
+    var members: [Int] {
+        var members: [Int] = []
+        var index = index + 1
+        while index < end {
+            members.append(index)
+            index = after(index)
+        }
+        return members
+    }
+
     /// The index of a member, or -1.
-    func find(_ key: String) -> Int {
-        let number = context.number(of: key, isExact: hasExactKeys)
-        guard number >= 0 else { return -1 }
-        let key = UInt32(truncatingIfNeeded: number)
-        let index = next
-        if index < children.upperBound, node(index).key == key {
-            next = index &+ 1
-            return index
+    @inline(__always)  // PERF: JSONTyped, JSONRecords/foundation; once a member.
+    mutating func find(_ key: String) -> Int {
+        var index = next
+        guard let bits = RecentStrings.bits(of: key) else { return search(key) }
+        while index < end {
+            let node = node(index)
+            let after = node.isContainer ? node.end : index &+ 1
+            // SAFETY: there is an entry for each key of the tape.
+            if unsafe knownKeys[Int(node.key)] == bits {
+                next = after
+                return index
+            }
+            index = after
         }
         return search(key)
     }
 
     @inline(never)
-    private func search(_ key: UInt32) -> Int {
-        for index in children where node(index).key == key {
-            next = index + 1
-            return index
+    private mutating func search(_ key: String) -> Int {
+        let number = unsafe context._withUnsafeGuaranteedRef { $0.number(of: key, isExact: hasExactKeys) }
+        guard number >= 0 else { return -1 }
+        let wanted = UInt32(truncatingIfNeeded: number)
+        let found = scan(for: wanted, from: next, to: end) ?? scan(for: wanted, from: index &+ 1, to: next)
+        guard let found else { return hasExactKeys ? -1 : searchOtherSpellings(of: number) }
+        next = after(found)
+        unsafe context._withUnsafeGuaranteedRef { context in
+            (hasExactKeys ? context.exactKeys : context.mappedKeys).remember(key, number)
         }
-        if hasExactKeys || context.equivalents.isEmpty { return -1 }
-        guard let others = context.equivalents[Int(key)] else { return -1 }
-        return children.first { others.contains(node($0).key) } ?? -1
+        return found
     }
 
-    @inline(never)
-    func makeContainer<Key: CodingKey>() -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(ValueDecoder.KeyedContainer<Key>(place: self))
+    private func searchOtherSpellings(of number: Int) -> Int {
+        let others = unsafe context._withUnsafeGuaranteedRef { $0.equivalents[number] } ?? []
+        return members.first { others.contains(node($0).key) } ?? -1
     }
+
+    private func scan(for key: UInt32, from start: Int, to end: Int) -> Int? {
+        var index = start
+        while index < end {
+            let node = node(index)
+            if node.key == key { return index }
+            index = node.isContainer ? node.end : index &+ 1
+        }
+        return nil
+    }
+}
+
+/// The place of a container that is not used again, with what it refers to.
+@safe
+final class DecodingPlaceOwner {
+    private let context: DecodingContext
+    // SAFETY: allocated and freed with the owner.
+    let place = UnsafeMutablePointer<DecodingPlace>.allocate(capacity: 1)
+
+    init(_ context: DecodingContext, _ place: DecodingPlace) {
+        self.context = context
+        unsafe self.place.initialize(to: place)
+    }
+
+    deinit { unsafe place.deallocate() }
 }

@@ -13,6 +13,7 @@ final class EncodedTree {
     // encode themselves between the calls, and a sink that is sent the nodes does not know of them.
     private let nodes = UnsafeMutablePointer<EncodedNodes>.allocate(capacity: 1)
     private let containers = UnsafeMutablePointer<ContainerCache<EncodingPlace>>.allocate(capacity: 1)
+    private var isOver = false
     private let kinds = UnsafeMutablePointer<CodedKind.Cache>.allocate(capacity: 1)
 
     /// Makes the tree of what a value encodes.
@@ -102,16 +103,29 @@ final class EncodedTree {
     // MARK: Containers
 
     @inline(__always)  // PERF: JSONRecords/writing; once a dictionary.
-    func freeContainer(for type: Any.Type) -> (address: UnsafeRawPointer, place: Unmanaged<EncodingPlace>)? {
+    func freeContainer(
+        for type: Any.Type
+    ) -> (vendor: Unmanaged<AnyObject>, place: UnsafeMutablePointer<EncodingPlace>)? {
         unsafe containers.pointee.freeContainer(for: type)
     }
 
-    func remember(_ container: some Any, at place: EncodingPlace, for type: Any.Type) {
-        unsafe containers.pointee.remember(container, at: place, for: type)
+    /// Makes a container for a dictionary; one that is not used again holds what it refers to.
+    @inline(never)
+    func makeContainer<Key: CodingKey>(at place: EncodingPlace) -> KeyedEncodingContainer<Key> {
+        if !isOver {
+            let container = unsafe containers.pointee.makeContainer(for: Key.self, at: place) {
+                unsafe KeyedEncodingContainer(ValueEncoder.KeyedContainer<Key>(place: $0))
+            }
+            if let container { return container }
+        }
+        return KeyedEncodingContainer(ValueEncoder.OwningContainer<Key>(owner: EncodingPlaceOwner(self, place)))
     }
 
-    /// Forgets the containers, which hold the tree.
-    func forgetContainers() { unsafe containers.pointee.removeAll() }
+    /// Forgets the containers.
+    func forgetContainers() {
+        isOver = true
+        _ = unsafe containers.pointee.removeAll(of: self)
+    }
 
     @inline(never)
     func tooDeep() -> StreamError {

@@ -50,6 +50,11 @@ struct GrowingMemory<Element: BitwiseCopyable> {
         unsafe count += other.count
     }
 
+    /// Makes room for so many values.
+    mutating func reserve(_ number: Int) {
+        if unsafe number > capacity { unsafe grow(to: number) }
+    }
+
     mutating func removeLast(_ number: Int) {
         unsafe precondition(number >= 0 && number <= count, "more values are removed than there are")
         unsafe count -= number

@@ -11,12 +11,12 @@ import Foundation
 extension PropertyList: Codable {
     /// Makes a list of whatever a decoder has.
     ///
-    /// Our decoders give the part of their tree as it is. Others are asked for null, a Boolean, an integer, a floating-point
+    /// Our decoders give the part of the stream as it is. Others are asked for null, a Boolean, an integer, a floating-point
     /// number, a string, an array, a dictionary, a date and data, in this order; so a whole number may become an integer.
     /// - Throws: `DecodingError.dataCorrupted` when the decoder has none of these; an error of the decoder.
     public init(from decoder: any Decoder) throws {
         if let decoder = decoder as? ValueDecoder {
-            self = decoder.list
+            self = try decoder.list()
             return
         }
         var builder = PropertyListBuilder()

@@ -39,7 +39,7 @@ struct RecentStrings: ~Copyable {
     }
 
     @inline(__always)  // PERF: see above.
-    private static func bits(of string: String) -> (UInt64, UInt64)? {
+    static func bits(of string: String) -> (UInt64, UInt64)? {
         guard MemoryLayout<String>.size == 16 else { return nil }
         // SAFETY: bits are compared as numbers. Equal bits are the same inline text, or the same memory with the same
         // length, which does not change while `strings` shares it.

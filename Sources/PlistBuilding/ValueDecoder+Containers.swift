@@ -1,14 +1,32 @@
 // The containers of `ValueDecoder`: members by key, elements by index.
 
-extension ValueDecoder {
-    struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-        let place: DecodingPlace
+extension DecodingContext {
+    func container<Key: CodingKey>(
+        keyedBy type: Key.Type, at index: Int, _ hasExactKeys: Bool
+    ) throws -> KeyedDecodingContainer<Key> {
+        let node = node(index)
+        guard node.tag == .dictionary else { throw mismatch([String: Any].self, "a dictionary", at: index) }
+        if let (vendor, place) = unsafe freeContainer(for: type) {
+            unsafe place.pointee.move(to: index, node, hasExactKeys, self)
+            return unsafe ContainerVendor<KeyedDecodingContainer<Key>>.vend(vendor)
+        }
+        return makeContainer(at: DecodingPlace(self, index, node, hasExactKeys))
+    }
+}
 
-        private var context: DecodingContext { place.context }
-        var codingPath: [any CodingKey] { context.path(of: place.index) }
+extension ValueDecoder {
+    /// A container that is used again, and refers to its place without holding it.
+    @safe
+    struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+        // SAFETY: see `DecodingPlace` and `ContainerCache`.
+        let place: UnsafeMutablePointer<DecodingPlace>
+
+        private var context: DecodingContext { unsafe place.pointee.context.takeUnretainedValue() }
+        var codingPath: [any CodingKey] { context.path(of: unsafe place.pointee.index) }
 
         var allKeys: [Key] {
-            let names = place.children.map { index in
+            let place = unsafe place.pointee
+            let names = place.members.map { index in
                 context.name(of: Int(place.node(index).key), isExact: place.hasExactKeys)
             }
             guard !context.equivalents.isEmpty else { return names.compactMap { Key(stringValue: $0) } }
@@ -16,73 +34,94 @@ extension ValueDecoder {
             return names.filter { place.hasExactKeys || seen.insert($0).inserted }.compactMap { Key(stringValue: $0) }
         }
 
-        func contains(_ key: Key) -> Bool { place.find(key.stringValue) >= 0 }
+        func contains(_ key: Key) -> Bool { unsafe place.pointee.find(key.stringValue) >= 0 }
 
-        func decodeNil(forKey key: Key) throws -> Bool { place.node(try find(key)).tag == .null }
+        func decodeNil(forKey key: Key) throws -> Bool { unsafe place.pointee.node(try find(key)).tag == .null }
 
         // PERF: JSONRecords/foundation; the common scalars need no decoder of their own.
         func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-            let index = try find(key)
-            switch place.node(index).tag {
-            case .yes: return true
-            case .no: return false
-            default: return try ValueDecoder(context: context, index: index).decode(type)
-            }
+            try decode(at: find(key)) { try $0.decode(type, at: $1) }
         }
-
         func decode(_ type: String.Type, forKey key: Key) throws -> String {
-            let index = try find(key)
-            let node = place.node(index)
-            guard node.tag == .string else { return try ValueDecoder(context: context, index: index).decode(type) }
-            return context.string(of: node)
+            try decode(at: find(key)) { try $0.decode(type, at: $1) }
         }
-
         func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-            let index = try find(key)
-            let node = place.node(index)
-            guard node.tag == .real else { return try ValueDecoder(context: context, index: index).decode(type) }
-            return Double(bitPattern: node.payload)
+            try decode(at: find(key)) { try $0.decode(type, at: $1) }
         }
-
-        func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try member(key).decode(type) }
-
+        func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
+            try decode(at: find(key)) { try $0.decode(type, at: $1) }
+        }
         @inline(__always)  // PERF: JSONRecords/foundation; specialises each type of integer.
         func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+            try decode(at: find(key)) { try $0.decode(type, at: $1) }
+        }
+        func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
             let index = try find(key)
-            let node = place.node(index)
-            if node.tag == .integer, let value = Value(exactly: Int64(bitPattern: node.payload)) { return value }
-            return try ValueDecoder(context: context, index: index).decode(type)
+            return try unsafe place.pointee.context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
         }
 
-        func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-            try member(key).decode(type)
+        // PERF: JSONTyped/posts; one look-up instead of the three of the standard library.
+        func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+        }
+        func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+        }
+        func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+        }
+        func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
+            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+        }
+        @inline(__always)  // PERF: see above.
+        func decodeIfPresent<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value?
+        {
+            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+        }
+        func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+            guard let index = findPresent(key) else { return nil }
+            return try decode(at: index) { try $0.decode(type, at: $1) }
         }
 
         func nestedContainer<NestedKey: CodingKey>(
             keyedBy type: NestedKey.Type, forKey key: Key
         ) throws -> KeyedDecodingContainer<NestedKey> {
-            try member(key).container(keyedBy: type)
+            try context.container(keyedBy: type, at: find(key), false)
         }
 
         func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-            try member(key).unkeyedContainer()
+            try UnkeyedContainer(context: context, array: find(key))
         }
 
         func superDecoder() throws -> any Decoder {
-            let index = place.find(NameKey.super.stringValue)
+            let index = unsafe place.pointee.find(NameKey.super.stringValue)
             return ValueDecoder(
-                context: context, index: index >= 0 ? index : DecodingContext.missingSuper(in: place.index))
+                context: context,
+                index: index >= 0 ? index : DecodingContext.missingSuper(in: unsafe place.pointee.index))
         }
 
-        func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) }
+        func superDecoder(forKey key: Key) throws -> any Decoder {
+            ValueDecoder(context: context, index: try find(key))
+        }
 
-        private func find(_ key: Key) throws -> Int {
-            let index = place.find(key.stringValue)
+        @inline(__always)  // PERF: see above; without counting the references to the context.
+        func decode<Value>(at index: Int, _ body: (DecodingContext, Int) throws -> Value) throws -> Value {
+            try unsafe place.pointee.context._withUnsafeGuaranteedRef { try body($0, index) }
+        }
+
+        @inline(__always)  // PERF: see above.
+        func find(_ key: Key) throws -> Int {
+            let index = unsafe place.pointee.find(key.stringValue)
             guard index >= 0 else { throw missing(key) }
             return index
         }
 
-        func member(_ key: Key) throws -> ValueDecoder { ValueDecoder(context: context, index: try find(key)) }
+        /// The index of a member that is there and not null.
+        @inline(__always)  // PERF: see above.
+        func findPresent(_ key: Key) -> Int? {
+            let index = unsafe place.pointee.find(key.stringValue)
+            return unsafe index >= 0 && place.pointee.node(index).tag != .null ? index : nil
+        }
 
         @inline(never)
         private func missing(_ key: Key) -> any Error {
@@ -93,63 +132,122 @@ extension ValueDecoder {
         }
     }
 
-    struct UnkeyedContainer: UnkeyedDecodingContainer {
-        private let decoder: ValueDecoder
-        private let children: Range<Int>
-        private(set) var currentIndex = 0
+    /// A container that holds its place, and is not used again.
+    struct OwningContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+        let owner: DecodingPlaceOwner
 
-        init(decoder: ValueDecoder) {
-            self.decoder = decoder
-            children = decoder.node.children
+        // SAFETY: the owner holds the place and the context for as long as it is used here.
+        var container: KeyedContainer<Key> { unsafe KeyedContainer(place: owner.place) }
+        var codingPath: [any CodingKey] { container.codingPath }
+        var allKeys: [Key] { container.allKeys }
+
+        func contains(_ key: Key) -> Bool { container.contains(key) }
+        func decodeNil(forKey key: Key) throws -> Bool { try container.decodeNil(forKey: key) }
+        func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try container.decode(type, forKey: key) }
+        func decode(_ type: String.Type, forKey key: Key) throws -> String { try container.decode(type, forKey: key) }
+        func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try container.decode(type, forKey: key) }
+        func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try container.decode(type, forKey: key) }
+        func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+            try container.decode(type, forKey: key)
+        }
+        func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+            try container.decode(type, forKey: key)
+        }
+        func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+            try container.decodeIfPresent(type, forKey: key)
+        }
+        func nestedContainer<NestedKey: CodingKey>(
+            keyedBy type: NestedKey.Type, forKey key: Key
+        ) throws -> KeyedDecodingContainer<NestedKey> {
+            try container.nestedContainer(keyedBy: type, forKey: key)
+        }
+        func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+            try container.nestedUnkeyedContainer(forKey: key)
+        }
+        func superDecoder() throws -> any Decoder { try container.superDecoder() }
+        func superDecoder(forKey key: Key) throws -> any Decoder { try container.superDecoder(forKey: key) }
+    }
+
+    /// The elements of an array; small enough to be passed without memory of its own.
+    struct UnkeyedContainer: UnkeyedDecodingContainer {
+        private let context: DecodingContext
+        private let array: UInt32
+        private let elementCount: UInt32
+        /// The node of the next element.
+        private var next: UInt32
+        private var nextIndex: UInt32 = 0
+
+        init(context: DecodingContext, array: Int) throws {
+            let node = context.node(array)
+            guard node.tag == .array else { throw context.mismatch([Any].self, "an array", at: array) }
+            self.context = context
+            self.array = UInt32(truncatingIfNeeded: array)
+            elementCount = UInt32(truncatingIfNeeded: node.count)
+            next = self.array &+ 1
         }
 
-        var codingPath: [any CodingKey] { decoder.codingPath }
-        var count: Int? { children.count }
-        var isAtEnd: Bool { currentIndex >= children.count }
+        var codingPath: [any CodingKey] { context.path(of: Int(array)) }
+        var count: Int? { Int(elementCount) }
+        var isAtEnd: Bool { nextIndex >= elementCount }
+        var currentIndex: Int { Int(nextIndex) }
 
         mutating func decodeNil() throws -> Bool {
-            guard try next(Any?.self).node.tag == .null else { return false }
-            currentIndex += 1
+            guard context.node(try find(Any?.self)).tag == .null else { return false }
+            advance()
             return true
         }
 
-        mutating func decode(_ type: Bool.Type) throws -> Bool { try decodeNext(type) { try $0.decode(type) } }
-        mutating func decode(_ type: String.Type) throws -> String { try decodeNext(type) { try $0.decode(type) } }
-        mutating func decode(_ type: Double.Type) throws -> Double { try decodeNext(type) { try $0.decode(type) } }
-        mutating func decode(_ type: Float.Type) throws -> Float { try decodeNext(type) { try $0.decode(type) } }
+        mutating func decode(_ type: Bool.Type) throws -> Bool { try decodeNext(type) { try $0.decode(type, at: $1) } }
+        mutating func decode(_ type: String.Type) throws -> String {
+            try decodeNext(type) { try $0.decode(type, at: $1) }
+        }
+        mutating func decode(_ type: Double.Type) throws -> Double {
+            try decodeNext(type) { try $0.decode(type, at: $1) }
+        }
+        mutating func decode(_ type: Float.Type) throws -> Float {
+            try decodeNext(type) { try $0.decode(type, at: $1) }
+        }
         @inline(__always)  // PERF: see above.
         mutating func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type) throws -> Value {
-            try decodeNext(type) { try $0.decode(type) }
+            try decodeNext(type) { try $0.decode(type, at: $1) }
         }
         mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-            let value = try next(type).decode(type)
-            currentIndex += 1
-            return value
+            try decodeNext(type) { try $0.decode(type, at: $1) }
         }
 
         mutating func nestedContainer<NestedKey: CodingKey>(
             keyedBy type: NestedKey.Type
         ) throws -> KeyedDecodingContainer<NestedKey> {
-            try decodeNext([String: Any].self) { try $0.container(keyedBy: type) }
+            try decodeNext([String: Any].self) { try $0.container(keyedBy: type, at: $1, false) }
         }
 
         mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-            try decodeNext([Any].self) { try $0.unkeyedContainer() }
+            try decodeNext([Any].self) { try UnkeyedContainer(context: $0, array: $1) }
         }
 
-        mutating func superDecoder() throws -> any Decoder { try decodeNext((any Decoder).self) { $0 } }
+        mutating func superDecoder() throws -> any Decoder {
+            try decodeNext((any Decoder).self) { ValueDecoder(context: $0, index: $1) }
+        }
 
-        private func next(_ type: Any.Type) throws -> ValueDecoder {
+        @inline(__always)  // PERF: see above.
+        private func find(_ type: Any.Type) throws -> Int {
             guard !isAtEnd else { throw missing(type) }
-            return ValueDecoder(context: decoder.context, index: children.lowerBound + currentIndex)
+            return Int(next)
+        }
+
+        @inline(__always)  // PERF: see above.
+        private mutating func advance() {
+            next = UInt32(truncatingIfNeeded: context.after(Int(next)))
+            nextIndex &+= 1
         }
 
         /// Goes on to the next element only when this one was decoded.
+        @inline(__always)  // PERF: see above.
         mutating func decodeNext<Value>(
-            _ type: Any.Type, _ decode: (ValueDecoder) throws -> Value
+            _ type: Any.Type, _ decode: (DecodingContext, Int) throws -> Value
         ) throws -> Value {
-            let value = try decode(try next(type))
-            currentIndex += 1
+            let value = try decode(context, try find(type))
+            advance()
             return value
         }
 

@@ -3,20 +3,40 @@
 
 @available(macOS 15, *)
 extension ValueDecoder {
-    func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
-    func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
+    func decode(_ type: Int128.Type) throws -> Int128 { try context.integer(type, at: index) }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { try context.integer(type, at: index) }
 }
 
 @available(macOS 15, *)
 extension ValueDecoder.KeyedContainer {
-    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try member(key).integer(type) }
-    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try member(key).integer(type) }
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+        try decode(at: find(key)) { try $0.integer(type, at: $1) }
+    }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+        try decode(at: find(key)) { try $0.integer(type, at: $1) }
+    }
+    func decodeIfPresent(_ type: Int128.Type, forKey key: Key) throws -> Int128? {
+        try findPresent(key).map { try decode(at: $0) { try $0.integer(type, at: $1) } }
+    }
+    func decodeIfPresent(_ type: UInt128.Type, forKey key: Key) throws -> UInt128? {
+        try findPresent(key).map { try decode(at: $0) { try $0.integer(type, at: $1) } }
+    }
+}
+
+@available(macOS 15, *)
+extension ValueDecoder.OwningContainer {
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try container.decode(type, forKey: key) }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try container.decode(type, forKey: key) }
 }
 
 @available(macOS 15, *)
 extension ValueDecoder.UnkeyedContainer {
-    mutating func decode(_ type: Int128.Type) throws -> Int128 { try decodeNext(type) { try $0.integer(type) } }
-    mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try decodeNext(type) { try $0.integer(type) } }
+    mutating func decode(_ type: Int128.Type) throws -> Int128 {
+        try decodeNext(type) { try $0.integer(type, at: $1) }
+    }
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 {
+        try decodeNext(type) { try $0.integer(type, at: $1) }
+    }
 }
 
 // MARK: - In-class tests

@@ -23,15 +23,11 @@ struct ValueEncoder: Encoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         tree.open(node, .dictionary)
-        if let (address, place) = unsafe tree.freeContainer(for: type) {
-            unsafe place._withUnsafeGuaranteedRef { $0.move(to: self) }
-            // SAFETY: the container was one of this type, which is the one for the type of keys.
-            return unsafe address.assumingMemoryBound(to: KeyedEncodingContainer<Key>.self).pointee
+        if let (vendor, place) = unsafe tree.freeContainer(for: type) {
+            unsafe place.initialize(to: EncodingPlace(self))
+            return unsafe ContainerVendor<KeyedEncodingContainer<Key>>.vend(vendor)
         }
-        let place = EncodingPlace(self)
-        let container: KeyedEncodingContainer<Key> = place.makeContainer()
-        tree.remember(container, at: place, for: type)
-        return container
+        return tree.makeContainer(at: EncodingPlace(self))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
@@ -139,69 +135,123 @@ struct NameKey: CodingKey {
 }
 
 /// The node that a container with keys adds members to.
-final class EncodingPlace {
-    let tree: EncodedTree
-    private(set) var node = EncodedTree.root
-    private(set) var depth: UInt32 = 0
-    private(set) var hasExactKeys = false
+@safe
+struct EncodingPlace: BitwiseCopyable {
+    // SAFETY: whoever has a container holds the tree, or `EscapedContainers` does.
+    let tree: Unmanaged<EncodedTree>
+    let node: UInt32
+    let depth: UInt32
+    let hasExactKeys: Bool
 
     init(_ encoder: ValueEncoder) {
-        tree = encoder.tree
-        move(to: encoder)
-    }
-
-    func move(to encoder: ValueEncoder) {
+        unsafe tree = Unmanaged.passUnretained(encoder.tree)
         (node, depth, hasExactKeys) = (encoder.node, encoder.depth, encoder.hasExactKeys)
-    }
-
-    @inline(never)
-    func makeContainer<Key: CodingKey>() -> KeyedEncodingContainer<Key> {
-        KeyedEncodingContainer(KeyedContainer<Key>(place: self))
     }
 }
 
-private struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    let place: EncodingPlace
-    var codingPath: [any CodingKey] { place.tree.path(of: place.node) }
+/// The place of a container that is not used again, with what it refers to.
+@safe
+final class EncodingPlaceOwner {
+    private let tree: EncodedTree
+    // SAFETY: allocated and freed with the owner.
+    let place = UnsafeMutablePointer<EncodingPlace>.allocate(capacity: 1)
 
-    private func add(_ key: Key, _ value: EncodedScalar) {
-        place.tree.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, value)
+    init(_ tree: EncodedTree, _ place: EncodingPlace) {
+        self.tree = tree
+        unsafe self.place.initialize(to: place)
     }
 
-    private func child(_ key: String) -> ValueEncoder {
-        let node = place.tree.append(to: place.node, key: key, isExact: place.hasExactKeys, .nothing)
-        return ValueEncoder(tree: place.tree, node: node, depth: place.depth)
-    }
+    deinit { unsafe place.deallocate() }
+}
 
-    func encodeNil(forKey key: Key) { add(key, .null) }
-    func encode(_ value: Bool, forKey key: Key) { add(key, EncodedScalar(value)) }
-    func encode(_ value: Double, forKey key: Key) { add(key, EncodedScalar(value)) }
-    func encode(_ value: Float, forKey key: Key) { add(key, EncodedScalar(Double(digitsOf: value))) }
-    @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
-    func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) throws {
-        if let scalar = EncodedScalar(integer: value) {
-            add(key, scalar)
-        } else {
-            child(key.stringValue).encode(wide: value)
+extension ValueEncoder {
+    /// A container that is used again, and refers to its place without holding it.
+    @safe
+    struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+        // SAFETY: see `EncodingPlace` and `ContainerCache`.
+        let place: UnsafeMutablePointer<EncodingPlace>
+
+        var codingPath: [any CodingKey] {
+            unsafe place.pointee.tree._withUnsafeGuaranteedRef { unsafe $0.path(of: place.pointee.node) }
         }
-    }
-    func encode(_ value: String, forKey key: Key) {
-        place.tree.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, .string, value)
-    }
-    func encode(_ value: some Encodable, forKey key: Key) throws { try child(key.stringValue).encode(value) }
 
-    func nestedContainer<NestedKey: CodingKey>(
-        keyedBy keyType: NestedKey.Type, forKey key: Key
-    ) -> KeyedEncodingContainer<NestedKey> {
-        child(key.stringValue).container(keyedBy: keyType)
+        @inline(__always)  // PERF: JSONRecords/writing; without counting the references to the tree.
+        private func add(_ key: Key, _ value: EncodedScalar) {
+            let place = unsafe place.pointee
+            unsafe place.tree._withUnsafeGuaranteedRef {
+                _ = $0.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, value)
+            }
+        }
+
+        private func child(_ key: String) -> ValueEncoder {
+            let place = unsafe place.pointee
+            let tree = unsafe place.tree.takeUnretainedValue()
+            let node = tree.append(to: place.node, key: key, isExact: place.hasExactKeys, .nothing)
+            return ValueEncoder(tree: tree, node: node, depth: place.depth)
+        }
+
+        func encodeNil(forKey key: Key) { add(key, .null) }
+        func encode(_ value: Bool, forKey key: Key) { add(key, EncodedScalar(value)) }
+        func encode(_ value: Double, forKey key: Key) { add(key, EncodedScalar(value)) }
+        func encode(_ value: Float, forKey key: Key) { add(key, EncodedScalar(Double(digitsOf: value))) }
+        @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
+        func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) throws {
+            if let scalar = EncodedScalar(integer: value) {
+                add(key, scalar)
+            } else {
+                child(key.stringValue).encode(wide: value)
+            }
+        }
+        func encode(_ value: String, forKey key: Key) {
+            let place = unsafe place.pointee
+            unsafe place.tree._withUnsafeGuaranteedRef {
+                $0.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, .string, value)
+            }
+        }
+        func encode(_ value: some Encodable, forKey key: Key) throws { try child(key.stringValue).encode(value) }
+
+        func nestedContainer<NestedKey: CodingKey>(
+            keyedBy keyType: NestedKey.Type, forKey key: Key
+        ) -> KeyedEncodingContainer<NestedKey> {
+            child(key.stringValue).container(keyedBy: keyType)
+        }
+
+        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+            child(key.stringValue).unkeyedContainer()
+        }
+
+        func superEncoder() -> any Encoder { child(NameKey.super.stringValue) }
+        func superEncoder(forKey key: Key) -> any Encoder { child(key.stringValue) }
     }
 
-    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-        child(key.stringValue).unkeyedContainer()
-    }
+    /// A container that holds its place, and is not used again.
+    struct OwningContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+        let owner: EncodingPlaceOwner
 
-    func superEncoder() -> any Encoder { child(NameKey.super.stringValue) }
-    func superEncoder(forKey key: Key) -> any Encoder { child(key.stringValue) }
+        // SAFETY: the owner holds the place and the tree for as long as it is used here.
+        private var container: KeyedContainer<Key> { unsafe KeyedContainer(place: owner.place) }
+        var codingPath: [any CodingKey] { container.codingPath }
+
+        func encodeNil(forKey key: Key) { container.encodeNil(forKey: key) }
+        func encode(_ value: Bool, forKey key: Key) { container.encode(value, forKey: key) }
+        func encode(_ value: Double, forKey key: Key) { container.encode(value, forKey: key) }
+        func encode(_ value: Float, forKey key: Key) { container.encode(value, forKey: key) }
+        func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) throws {
+            try container.encode(value, forKey: key)
+        }
+        func encode(_ value: String, forKey key: Key) { container.encode(value, forKey: key) }
+        func encode(_ value: some Encodable, forKey key: Key) throws { try container.encode(value, forKey: key) }
+        func nestedContainer<NestedKey: CodingKey>(
+            keyedBy keyType: NestedKey.Type, forKey key: Key
+        ) -> KeyedEncodingContainer<NestedKey> {
+            container.nestedContainer(keyedBy: keyType, forKey: key)
+        }
+        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+            container.nestedUnkeyedContainer(forKey: key)
+        }
+        func superEncoder() -> any Encoder { container.superEncoder() }
+        func superEncoder(forKey key: Key) -> any Encoder { container.superEncoder(forKey: key) }
+    }
 }
 
 private struct UnkeyedContainer: UnkeyedEncodingContainer {
@@ -254,9 +304,15 @@ private struct SingleContainer: SingleValueEncodingContainer {
 // By their names: the compiler would take the standard library's functions for them, which refuse, and not the generic ones.
 
 @available(macOS 15, *)
-extension KeyedContainer {
+extension ValueEncoder.KeyedContainer {
     func encode(_ value: Int128, forKey key: Key) { child(key.stringValue).encode(wide: value) }
     func encode(_ value: UInt128, forKey key: Key) { child(key.stringValue).encode(wide: value) }
+}
+
+@available(macOS 15, *)
+extension ValueEncoder.OwningContainer {
+    func encode(_ value: Int128, forKey key: Key) { container.encode(value, forKey: key) }
+    func encode(_ value: UInt128, forKey key: Key) { container.encode(value, forKey: key) }
 }
 
 @available(macOS 15, *)

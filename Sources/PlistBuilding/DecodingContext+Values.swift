@@ -1,0 +1,284 @@
+// Making values of the nodes of a tape: scalars, arrays, the types that are treated on their own, and all others by their
+// own initializers.
+
+import PlistStreaming
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension DecodingContext {
+    // MARK: Scalars
+
+    func decode(_ type: Bool.Type, at index: Int) throws -> Bool {
+        switch node(index).tag {
+        case .yes: return true
+        case .no: return false
+        default: throw mismatch(type, "a Boolean", at: index)
+        }
+    }
+
+    @inline(__always)  // PERF: JSONRecords/foundation; once a string.
+    func decode(_ type: String.Type, at index: Int) throws -> String {
+        let node = node(index)
+        guard node.tag == .string else { throw mismatch(type, "a string", at: index) }
+        return string(of: node)
+    }
+
+    @inline(__always)  // PERF: JSONTyped/coordinates; once a number.
+    func decode(_ type: Double.Type, at index: Int) throws -> Double {
+        let node = node(index)
+        return node.tag == .real ? Double(bitPattern: node.payload) : try real(type, at: index)
+    }
+
+    func decode(_ type: Float.Type, at index: Int) throws -> Float { try real(type, at: index) }
+
+    @inline(__always)  // PERF: JSONRecords/foundation; specialises each type of integer.
+    func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
+        let node = node(index)
+        if node.tag == .integer, let value = Value(exactly: Int64(bitPattern: node.payload)) { return value }
+        return try integer(type, at: index)
+    }
+
+    @inline(never)
+    func integer<Value: FixedWidthInteger>(_ type: Value.Type, at index: Int) throws -> Value {
+        let node = node(index)
+        switch node.tag {
+        case .integer:
+            if let value = Value(exactly: Int64(bitPattern: node.payload)) { return value }
+        case .unsigned:
+            if let value = Value(exactly: node.payload) { return value }
+        case .real:
+            if let value = Value(exactly: Double(bitPattern: node.payload)) { return value }
+        case .number:
+            if Value.bitWidth > 64, let value = Value(string(of: node)) { return value }
+        default:
+            throw mismatch(type, "an integer", at: index)
+        }
+        throw corrupted("the number \(shownNumber(node)) does not fit in \(type)", at: index)
+    }
+
+    @inline(never)
+    private func real<Value: BinaryFloatingPoint>(_ type: Value.Type, at index: Int) throws -> Value {
+        let node = node(index)
+        if let value = realValue(of: node) {
+            let converted = Value(value)
+            guard converted.isFinite || !value.isFinite, node.tag != .number || value.isFinite else {
+                throw corrupted("the number \(shownNumber(node)) does not fit in \(type)", at: index)
+            }
+            return converted
+        }
+        if case .convertFromString(let positive, let negative, let nan) = options.nonConformingFloats,
+            node.tag == .string
+        {
+            switch string(of: node) {
+            case positive: return .infinity
+            case negative: return -.infinity
+            case nan: return .nan
+            default: break
+            }
+        }
+        throw mismatch(type, "a number", at: index)
+    }
+
+    private func realValue(of node: TapeNode) -> Double? {
+        switch node.tag {
+        case .real: Double(bitPattern: node.payload)
+        case .integer: Double(Int64(bitPattern: node.payload))
+        case .unsigned: Double(node.payload)
+        case .number: Double(string(of: node))
+        default: nil
+        }
+    }
+
+    // MARK: Values of any type
+
+    @inline(__always)  // PERF: JSONTyped; once a value of a type that is none of the common scalars.
+    func decode<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
+        try decode(type, kind(of: type), at: index)
+    }
+
+    /// Decodes a value of a type of a kind.
+    @inline(__always)  // PERF: see above.
+    func decode<Value: Decodable>(_ type: Value.Type, _ kind: CodedKind, at index: Int) throws -> Value {
+        if kind == .other { return try Value(from: ValueDecoder(context: self, index: index)) }
+        return try decodeKnown(type, kind, at: index)
+    }
+
+    /// Decodes a type that is treated on its own.
+    @inline(never)
+    private func decodeKnown<Value: Decodable>(_ type: Value.Type, _ kind: CodedKind, at index: Int) throws -> Value {
+        if kind == .dictionary {
+            return try Value(from: ValueDecoder(context: self, index: index, hasExactKeys: true))
+        }
+        // SAFETY: a value of the type is stored unless an error is thrown, and moves out before another one is stored.
+        try store(type, kind, at: index)
+        return unsafe scratch.assumingMemoryBound(to: Value.self).move()
+    }
+
+    // PERF: JSONTyped/catalogue; one function for all types, of which each case knows its own.
+    /// Stores a value of a type that is treated on its own; the kind stands for the type.
+    private func store(_ type: Any.Type, _ kind: CodedKind, at index: Int) throws {
+        func put<Known>(_ value: consuming Known) {
+            precondition(
+                type == Known.self && MemoryLayout<Known>.size <= Self.scratchSize, "a kind stands for one type")
+            // SAFETY: the types are the same, as the line above checks, and the memory has room for one value.
+            unsafe scratch.initializeMemory(as: Known.self, to: value)
+        }
+        switch kind {
+        case .other, .dictionary: throw corrupted("there is no way to decode \(type)", at: index)
+        case .array:
+            guard let arrays = arrayType(for: type) else { throw corrupted("there are no such arrays", at: index) }
+            put(try arrays.decode(self, at: index))
+        case .bool: put(try decode(Bool.self, at: index))
+        case .string: put(try decode(String.self, at: index))
+        case .double: put(try decode(Double.self, at: index))
+        case .int: put(try decode(Int.self, at: index))
+        case .date: put(try date(at: index))
+        case .data: put(try data(at: index))
+        case .url:
+            guard let url = URL(string: try decode(String.self, at: index)) else {
+                throw corrupted("an invalid URL", at: index)
+            }
+            put(url)
+        case .decimal:
+            put(try decimal(at: index))
+        case .ints: put(try elements(at: index) { (context, index) throws in try context.decode(Int.self, at: index) })
+        case .doubles:
+            put(try elements(at: index) { (context, index) throws in try context.decode(Double.self, at: index) })
+        case .strings:
+            put(try elements(at: index) { (context, index) throws in try context.decode(String.self, at: index) })
+        }
+    }
+
+    /// Decodes the elements of an array.
+    @inline(__always)  // PERF: see above; specialises the closure.
+    func elements<Element>(at index: Int, _ decode: (DecodingContext, Int) throws -> Element) throws -> [Element] {
+        let node = node(index)
+        guard node.tag == .array else { throw mismatch([Any].self, "an array", at: index) }
+        let count = node.count
+        guard count > 0 else { return [] }
+        var next = index &+ 1
+        return try unsafe [Element](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+            for offset in 0..<count {
+                // SAFETY: the offset is below the capacity, and the elements before it are initialized.
+                unsafe (buffer.baseAddress.unsafelyUnwrapped + offset).initialize(to: try decode(self, next))
+                initializedCount = offset &+ 1
+                next = after(next)
+            }
+        }
+    }
+
+    private func date(at index: Int) throws -> Date {
+        let node = node(index)
+        if node.tag == .date { return Date(timeIntervalSinceReferenceDate: Double(bitPattern: node.payload)) }
+        switch options.dates {
+        case .deferredToDate: return Date(timeIntervalSinceReferenceDate: try decode(Double.self, at: index))
+        case .secondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self, at: index))
+        case .millisecondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self, at: index) / 1_000)
+        case .iso8601:
+            let text = try decode(String.self, at: index)
+            guard let date = try? Date(text, strategy: .iso8601) else {
+                throw corrupted("expected a date in the format of ISO 8601", at: index)
+            }
+            return date
+        case .custom(let decode): return try decode(ValueDecoder(context: self, index: index))
+        }
+    }
+
+    private func data(at index: Int) throws -> Data {
+        let node = node(index)
+        if node.tag == .data { return unsafe withBytes(of: node) { unsafe Data($0) } }
+        switch options.bytes {
+        case .deferredToData: return try Data(from: ValueDecoder(context: self, index: index))
+        case .base64:
+            guard let data = Data(base64Encoded: try decode(String.self, at: index)) else {
+                throw corrupted("expected data in base 64", at: index)
+            }
+            return data
+        case .custom(let decode): return try decode(ValueDecoder(context: self, index: index))
+        }
+    }
+
+    private func decimal(at index: Int) throws -> Decimal {
+        let node = node(index)
+        let decimal: Decimal? =
+            switch node.tag {
+            case .integer: Decimal(Int64(bitPattern: node.payload))
+            case .unsigned: Decimal(node.payload)
+            case .real: Decimal(string: "\(Double(bitPattern: node.payload))")
+            case .number: Decimal(string: string(of: node))
+            default: throw mismatch(Decimal.self, "a number", at: index)
+            }
+        guard let decimal else {
+            throw corrupted("the number \(shownNumber(node)) does not fit in Decimal", at: index)
+        }
+        return decimal
+    }
+
+    /// The value as a list of its own.
+    func list(at index: Int) throws -> PropertyList {
+        let null = PropertyList(.empty, PropertyListNode(.null, 0, key: 0))
+        guard index >= 0 else { return null }
+        var builder = PropertyListBuilder(depthLimit: .max)
+        try DecodingTape.send(index, of: self, to: &builder)
+        return builder.takeResult() ?? null
+    }
+
+    // MARK: Errors
+
+    @inline(never)
+    func mismatch(_ type: Any.Type, _ expected: String, at index: Int) -> any Error {
+        let tag = node(index).tag
+        let found = PropertyList(.empty, PropertyListNode(tag, 0, key: 0)).kind
+        let context = DecodingError.Context(
+            codingPath: path(of: index), debugDescription: "expected \(expected), found \(found)")
+        return tag == .null ? DecodingError.valueNotFound(type, context) : DecodingError.typeMismatch(type, context)
+    }
+
+    @inline(never)
+    func corrupted(_ description: String, at index: Int) -> any Error {
+        DecodingError.dataCorrupted(DecodingError.Context(codingPath: path(of: index), debugDescription: description))
+    }
+
+    /// A number as it is shown in errors.
+    private func shownNumber(_ node: TapeNode) -> String {
+        switch node.tag {
+        case .integer: return "\(Int64(bitPattern: node.payload))"
+        case .unsigned: return "\(node.payload)"
+        case .number:
+            let text = string(of: node)
+            return text.count > 64 ? "\(text.prefix(64))…" : text
+        default:
+            let value = realValue(of: node) ?? 0
+            return Int64(exactly: value).map { "\($0)" } ?? "\(value)"
+        }
+    }
+}
+
+/// An array of whatever elements that can be decoded.
+protocol DecodableArray {
+    static func decode(_ context: DecodingContext, at index: Int) throws -> Self
+}
+
+extension Array: DecodableArray where Element: Decodable {
+    static func decode(_ context: DecodingContext, at index: Int) throws -> [Element] {
+        let node = context.node(index)
+        guard node.tag == .array else { throw context.mismatch([Any].self, "an array", at: index) }
+        let count = node.count
+        guard count > 0 else { return [] }
+        let kind = context.kind(of: Element.self)
+        var next = index &+ 1
+        return try unsafe [Element](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+            let elements = unsafe buffer.baseAddress.unsafelyUnwrapped
+            while initializedCount < count {
+                // SAFETY: the count of elements is below the capacity.
+                unsafe (elements + initializedCount).initialize(to: try context.decode(Element.self, kind, at: next))
+                initializedCount &+= 1
+                next = context.after(next)
+            }
+        }
+    }
+}

@@ -1,0 +1,297 @@
+// What a decoder of Codable reads: the values of a stream in their order, each container before what is in it. Nothing is
+// moved when a container closes, and text stays in the input where that is whole.
+
+import PlistStreaming
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// One value: a tag, the number of its key in a dictionary, and eight bytes of value.
+struct TapeNode: BitwiseCopyable {
+    typealias Tag = PropertyListNode.Tag
+
+    /// The value; for text where it is; for containers the index behind the last value in it, and the count.
+    var payload: UInt64
+    /// The number of the key, for members of dictionaries.
+    let key: UInt32
+    /// The tag in the low byte, the length of text above it.
+    private let info: UInt32
+
+    /// The length that says that the true one precedes the text.
+    static let longLength = 0xFF_FFFF
+    /// The bit of where text is that says that it is not in the input.
+    static let elsewhere: UInt64 = 1 << 63
+
+    @inline(__always)  // PERF: JSONTyped; once a value.
+    init(_ tag: Tag, _ payload: UInt64, key: UInt32, length: Int = 0) {
+        self.payload = payload
+        self.key = key
+        info = UInt32(tag.rawValue) | UInt32(truncatingIfNeeded: length) &<< 8
+    }
+
+    var tag: Tag { Tag(rawValue: UInt8(truncatingIfNeeded: info)) ?? .null }
+    var length: Int { Int(info >> 8) }
+    var count: Int { Int(payload & 0xFFFF_FFFF) }
+    var end: Int { Int(payload >> 32) }
+    var isContainer: Bool { UInt8(truncatingIfNeeded: info) >= Tag.array.rawValue }
+
+    /// The node where it moves with what is in it.
+    func moved(by distance: Int) -> TapeNode {
+        isContainer
+            ? TapeNode(tag, payload &+ UInt64(bitPattern: Int64(distance)) &<< 32, key: key) : self
+    }
+}
+
+/// A sink that keeps the values of a stream for decoding them.
+@safe
+package struct DecodingTape: PlistSink, ~Copyable {
+    // PERF: JSONTyped; memory that grows is written by the tape itself, with one comparison a value.
+    // SAFETY: as many nodes are initialized as the count says; it is not more than the capacity.
+    private var memory = unsafe UnsafeMutablePointer<TapeNode>(bitPattern: MemoryLayout<TapeNode>.alignment)
+        .unsafelyUnwrapped
+    private var count = 0
+    private var capacity = 0
+    /// Text that is not in the input.
+    private(set) var bytes = unsafe GrowingMemory<UInt8>()
+    // SAFETY: the creator promises that the memory stays until the decoding ends, when it is copied if anyone needs it.
+    let input: UnsafeRawBufferPointer
+    private(set) var keys = TapeKeys()
+    // PERF: JSONTyped/catalogue; a stack of which the top changes in place, since copies of what was just written stall.
+    private var open = UnsafeMutablePointer<OpenContainer>.allocate(capacity: 16)
+    private var openCapacity = 16
+    private var depth = 0
+    /// The container that is being filled, or what is around the root.
+    private var top: UnsafeMutablePointer<OpenContainer>
+    /// The number of the key of the value to come.
+    private var key: UInt32 = 0
+
+    /// The container that is being filled.
+    private struct OpenContainer: BitwiseCopyable {
+        var node: UInt32 = 0
+        var count: UInt32 = 0
+        /// The state of the key before, or at the start of the key of the container.
+        var lastKey: UInt32 = 0
+        var isDictionary = false
+        var isAtStart = true
+        /// Whether two keys may be the same: not 0.
+        var repeats: UInt64 = 0
+        /// Bits of the keys of the dictionary so far, in one of two words.
+        var seen: (UInt64, UInt64) = (0, 0)
+    }
+
+    /// Makes a tape for text that lies somewhere else and is copied.
+    init() { unsafe self.init(input: UnsafeRawBufferPointer(start: nil, count: 0)) }
+
+    /// Makes a tape for the text in the bytes, which stay where they are until the decoding ends.
+    @unsafe
+    package init(input: UnsafeRawBufferPointer) {
+        unsafe self.input = input
+        unsafe open.initialize(to: OpenContainer())
+        unsafe top = open
+        // Memory that is not used is not touched either.
+        reserve(max(64, min(input.count / 12, Self.largestCount)))
+    }
+
+    deinit {
+        unsafe free(memory)
+        unsafe bytes.deallocate()
+        unsafe open.deallocate()
+    }
+
+    /// The nodes; valid until the next change.
+    var nodes: UnsafeBufferPointer<TapeNode> { unsafe UnsafeBufferPointer(start: memory, count: count) }
+
+    private static let largestCount = Int(UInt32.max) - 1
+
+    // MARK: Containers
+
+    package mutating func beginArray() throws(StreamError) { try begin(.array) }
+
+    package mutating func beginDictionary() throws(StreamError) { try begin(.dictionary) }
+
+    package mutating func endArray() throws(StreamError) {
+        guard unsafe depth > 0 && !top.pointee.isDictionary else { throw Self.unexpectedEnd() }
+        end()
+    }
+
+    package mutating func endDictionary() throws(StreamError) {
+        guard unsafe depth > 0 && top.pointee.isDictionary else { throw Self.unexpectedEnd() }
+        if unsafe top.pointee.repeats != 0 { removeRepeatedKeys() }
+        end()
+    }
+
+    package mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        let top = unsafe self.top
+        let (last, isFirst) = unsafe (top.pointee.lastKey, top.pointee.isAtStart)
+        var state = keys.expected(utf8, after: last, isFirst: isFirst)
+        if state == 0 { state = keys.state(of: utf8, after: last, isFirst: isFirst) }
+        let number = keys.key(of: state)
+        unsafe top.pointee.isAtStart = false
+        unsafe top.pointee.lastKey = state
+        key = number
+        // PERF: JSONTyped; a bit of two words finds nearly every dictionary in which no key comes twice.
+        let shift = UInt64(number & 63)
+        let isLow = number & 64 == 0
+        let seen = unsafe isLow ? top.pointee.seen.0 : top.pointee.seen.1
+        unsafe top.pointee.repeats |= seen &>> shift & 1
+        if isLow {
+            unsafe top.pointee.seen.0 = seen | 1 &<< shift
+        } else {
+            unsafe top.pointee.seen.1 = seen | 1 &<< shift
+        }
+    }
+
+    @inline(__always)  // PERF: see above.
+    private mutating func begin(_ tag: TapeNode.Tag) throws(StreamError) {
+        let index = count
+        try append(tag, 0)
+        let lastKey = unsafe top.pointee.lastKey
+        depth &+= 1
+        if depth == openCapacity { growStack() }
+        // The first key is expected to be one that came first in another container at the same place.
+        unsafe top = unsafe open + depth
+        unsafe top.initialize(
+            to: OpenContainer(
+                node: UInt32(truncatingIfNeeded: index), lastKey: lastKey, isDictionary: tag == .dictionary))
+    }
+
+    @inline(never)
+    private mutating func growStack() {
+        let larger = UnsafeMutablePointer<OpenContainer>.allocate(capacity: 2 * openCapacity)
+        unsafe larger.moveInitialize(from: open, count: openCapacity)
+        unsafe open.deallocate()
+        unsafe open = unsafe larger
+        openCapacity *= 2
+    }
+
+    @inline(__always)  // PERF: see above.
+    private mutating func end() {
+        let payload = unsafe UInt64(count) &<< 32 | UInt64(top.pointee.count)
+        // SAFETY: the node was appended at the beginning of the container.
+        unsafe memory[Int(top.pointee.node)].payload = payload
+        depth &-= 1
+        unsafe top = unsafe open + depth
+    }
+
+    /// Leaves the last value of each key that came twice, at the place of the first.
+    @inline(never)
+    private mutating func removeRepeatedKeys() {
+        let first = unsafe Int(top.pointee.node) + 1
+        keys.beginDictionary()
+        var member = first
+        var hasRepeatedKeys = false
+        while member < count, !hasRepeatedKeys {
+            let node = unsafe memory[member]
+            hasRepeatedKeys = !keys.isFirstInDictionary(node.key)
+            member = node.isContainer ? node.end : member + 1
+        }
+        guard hasRepeatedKeys else { return }
+        var places: [UInt32: Int] = [:]
+        var members: [Range<Int>] = []
+        var index = first
+        while index < count {
+            let node = unsafe memory[index]
+            let member = index..<(node.isContainer ? node.end : index + 1)
+            if let place = places[node.key] {
+                members[place] = member
+            } else {
+                places[node.key] = members.count
+                members.append(member)
+            }
+            index = member.upperBound
+        }
+        var kept: [TapeNode] = []
+        for member in members {
+            let distance = first + kept.count - member.lowerBound
+            for index in member { kept.append(unsafe memory[index].moved(by: distance)) }
+        }
+        // SAFETY: fewer nodes than there were.
+        for (offset, node) in kept.enumerated() { unsafe memory[first + offset] = node }
+        count = first + kept.count
+        unsafe top.pointee.count = UInt32(truncatingIfNeeded: members.count)
+    }
+
+    // MARK: Scalars
+
+    package mutating func writeNull() throws(StreamError) { try append(.null, 0) }
+    package mutating func writeBool(_ value: Bool) throws(StreamError) { try append(value ? .yes : .no, 0) }
+    package mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        try append(.integer, UInt64(bitPattern: value))
+    }
+    package mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        try append(value > UInt64(Int64.max) ? .unsigned : .integer, value)
+    }
+    package mutating func writeReal(_ value: Double) throws(StreamError) { try append(.real, value.bitPattern) }
+    package mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        try append(.date, seconds.bitPattern)
+    }
+    package mutating func writeNumber(text: RawSpan) throws(StreamError) { try append(.number, text) }
+    package mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try append(.string, utf8) }
+    package mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try append(.data, bytes) }
+
+    @inline(__always)  // PERF: JSONTyped; once a value.
+    private mutating func append(_ tag: TapeNode.Tag, _ payload: UInt64, length: Int = 0) throws(StreamError) {
+        if depth == 0, count > 0 { throw Self.secondValue() }
+        if count == capacity { try grow() }
+        // SAFETY: there is room beyond the count.
+        unsafe (memory + count).initialize(to: TapeNode(tag, payload, key: key, length: length))
+        count &+= 1
+        unsafe top.pointee.count &+= 1
+    }
+
+    @inline(never)
+    private mutating func grow() throws(StreamError) {
+        guard capacity < Self.largestCount else { throw Self.tooMany() }
+        reserve(min(max(2 * capacity, 64), Self.largestCount))
+    }
+
+    /// Makes room for so many values; `realloc` moves large areas without copying them.
+    private mutating func reserve(_ number: Int) {
+        let larger = unsafe realloc(capacity == 0 ? nil : memory, number * MemoryLayout<TapeNode>.stride)
+        guard let larger = unsafe larger else { preconditionFailure("out of memory") }
+        unsafe memory = larger.bindMemory(to: TapeNode.self, capacity: number)
+        capacity = number
+    }
+
+    @inline(__always)  // PERF: see above.
+    private mutating func append(_ tag: TapeNode.Tag, _ text: RawSpan) throws(StreamError) {
+        try append(tag, place(of: text), length: min(text.byteCount, TapeNode.longLength))
+    }
+
+    /// Where a text is: its offset in the input, or in the bytes to which it is copied.
+    @inline(__always)  // PERF: see above.
+    private mutating func place(of text: RawSpan) -> UInt64 {
+        // SAFETY: addresses are compared as numbers.
+        let (start, count) = unsafe text.withUnsafeBytes { (UInt(bitPattern: $0.baseAddress), $0.count) }
+        let offset = unsafe start &- UInt(bitPattern: input.baseAddress)
+        if unsafe offset < UInt(input.count), count < TapeNode.longLength { return UInt64(offset) }
+        return copy(text)
+    }
+
+    @inline(never)
+    private mutating func copy(_ text: RawSpan) -> UInt64 {
+        let place = unsafe UInt64(bytes.count)
+        // SAFETY: the pointers do not leave the closures.
+        if text.byteCount >= TapeNode.longLength {
+            unsafe withUnsafeBytes(of: UInt64(text.byteCount).littleEndian) {
+                unsafe bytes.append(contentsOf: $0.bindMemory(to: UInt8.self))
+            }
+        }
+        unsafe text.withUnsafeBytes { unsafe bytes.append(contentsOf: $0.bindMemory(to: UInt8.self)) }
+        return place | TapeNode.elsewhere
+    }
+
+    @inline(never)
+    private static func unexpectedEnd() -> StreamError { StreamError(.misuse, "got the end of no open container") }
+
+    @inline(never)
+    private static func secondValue() -> StreamError { StreamError(.misuse, "expected one value, found another") }
+
+    @inline(never)
+    private static func tooMany() -> StreamError { StreamError(.limitExceeded, "more than 4,294,967,294 values") }
+}

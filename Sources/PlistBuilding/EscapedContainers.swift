@@ -1,0 +1,63 @@
+// Keyed containers that types keep beyond the coding of a value, with what they refer to.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The containers that somebody kept, with their places and the objects the places refer to, until nobody keeps them.
+enum EscapedContainers {
+    /// One container: its bits, the object that holds it, its place, and the object that the place refers to.
+    @safe
+    struct Entry {
+        var container: UInt
+        let vendor: AnyObject
+        let place: UnsafeMutableRawPointer
+        let owner: AnyObject
+
+        /// Whether nobody but the vendor holds the container.
+        mutating func isFree() -> Bool {
+            // SAFETY: the bits are those of a reference to an object that the vendor keeps alive.
+            unsafe withUnsafeMutablePointer(to: &container) { address in
+                let address = unsafe UnsafeMutableRawPointer(address).assumingMemoryBound(to: AnyObject?.self)
+                return unsafe isKnownUniquelyReferenced(&address.pointee)
+            }
+        }
+    }
+
+    // SAFETY: used under the lock only.
+    private nonisolated(unsafe) static var entries: [Entry] = []
+    private nonisolated(unsafe) static var limit = 16
+    private nonisolated(unsafe) static let lock: UnsafeMutablePointer<pthread_mutex_t> = {
+        let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        unsafe lock.initialize(to: pthread_mutex_t())
+        unsafe pthread_mutex_init(lock, nil)
+        return unsafe lock
+    }()
+
+    /// Keeps a container as long as somebody else does.
+    static func keep(_ entry: Entry) {
+        unsafe pthread_mutex_lock(lock)
+        unsafe entries.append(entry)
+        let isFull = unsafe entries.count > limit
+        unsafe pthread_mutex_unlock(lock)
+        if isFull { sweep() }
+    }
+
+    /// Frees the containers that nobody keeps any more.
+    static func sweep() {
+        var freed: [Entry] = []
+        unsafe pthread_mutex_lock(lock)
+        for index in unsafe entries.indices.reversed() where unsafe entries[index].isFree() {
+            unsafe entries.swapAt(index, entries.count - 1)
+            unsafe freed.append(entries.removeLast())
+        }
+        unsafe limit = max(16, 2 * entries.count)
+        unsafe pthread_mutex_unlock(lock)
+        // Outside the lock: what is freed may free values of any type.
+        for entry in freed { unsafe entry.place.deallocate() }
+    }
+}

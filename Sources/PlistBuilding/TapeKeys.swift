@@ -1,0 +1,364 @@
+// The keys of a `DecodingTape`: each is stored once and known by its number. The keys that came after another one before
+// are expected again, and found by comparing words; the others are found by a small table.
+
+import PlistStreaming
+import StringTables
+
+/// Keys by number, in the order in which they came first.
+@safe
+struct TapeKeys: ~Copyable {
+    /// By number.
+    private var entries = unsafe GrowingMemory<Entry>()
+    private var text = unsafe GrowingMemory<UInt8>()
+    /// The ways through dictionaries that were seen. The first state is the start of all, and none where states are named.
+    private var states = unsafe GrowingMemory<State>()
+    /// By hash: a number plus 1, or 0.
+    private var places: [UInt32] = Array(repeating: 0, count: 64)
+    /// All keys, from when too many met in one place.
+    private var set: KeySet?
+    private var generation: UInt32 = 0
+    private static let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+    private static let longestProbe = 24
+    private static let stateLimit = 4_096
+    private static let longestChoice = 4
+
+    private struct Entry: BitwiseCopyable {
+        var digest = Digest()
+        var start: UInt64 = 0
+        /// The state of the key where no other one stands for it.
+        var state: UInt32 = 0
+        var generation: UInt32 = 0
+    }
+
+    /// A key at one place among others.
+    private struct State: BitwiseCopyable {
+        var key: UInt32 = 0
+        /// The key that came next, and the first one in the value of this one.
+        var follower: UInt32 = 0
+        var inner: UInt32 = 0
+        /// Another key that came at the same place.
+        var alternative: UInt32 = 0
+    }
+
+    /// What is compared of a key: the length, and all bytes up to 16, or the first and the last eight.
+    private struct Digest: BitwiseCopyable {
+        var first: UInt64 = 0
+        var last: UInt64 = 0
+        var length: UInt = .max
+
+        init() {}
+
+        @inline(__always)  // PERF: JSONTyped; once a member.
+        init(_ bytes: UnsafeRawBufferPointer) {
+            let count = bytes.count
+            // SAFETY: each branch loads only below the count it has just checked.
+            if count >= 8 {
+                first = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
+                last = unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+            } else if count >= 4 {
+                first = unsafe UInt64(bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self))
+                last = unsafe UInt64(bytes.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
+            } else if count > 0 {
+                first = unsafe UInt64(bytes[0]) | UInt64(bytes[count &>> 1]) &<< 8
+                last = unsafe UInt64(bytes[count &- 1])
+            }
+            length = UInt(count)
+        }
+
+        @inline(__always)  // PERF: see above.
+        static func == (left: Digest, right: Digest) -> Bool {
+            left.first == right.first && left.last == right.last && left.length == right.length
+        }
+
+        var hash: UInt64 {
+            var one = (first ^ TapeKeys.seed.0) &* 0x9E37_79B9_7F4A_7C15
+            var other = (last ^ TapeKeys.seed.1) &* 0xBF58_476D_1CE4_E5B9
+            one ^= one &>> 32
+            other ^= other &>> 29
+            return (one &+ other &+ UInt64(length)) &* 0x94D0_49BB_1331_11EB
+        }
+    }
+
+    init() {
+        unsafe entries.reserve(64)
+        unsafe states.append(State())
+    }
+
+    deinit {
+        unsafe entries.deallocate()
+        unsafe text.deallocate()
+        unsafe states.deallocate()
+    }
+
+    /// The number of keys.
+    var count: Int { unsafe entries.count }
+
+    /// Calls a closure with the bytes of a key.
+    func withUTF8<Result>(of number: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let entry = unsafe entries[number]
+        let start = Int(entry.start)
+        // SAFETY: slicing checks the range; the pointer is used within the closure only.
+        return unsafe body(
+            UnsafeRawBufferPointer(
+                rebasing: UnsafeRawBufferPointer(text.values)[start..<start + Int(entry.digest.length)]))
+    }
+
+    /// The text of a key.
+    func name(_ number: Int) -> String {
+        unsafe withUTF8(of: number) { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
+    // MARK: Finding
+
+    /// The number of the key of a state.
+    @inline(__always)  // PERF: JSONTyped; once a member.
+    func key(of state: UInt32) -> UInt32 { unsafe states[Int(state)].key }
+
+    /// The state of a key that came before in a dictionary after the key of another state, or first in its value; else 0.
+    @inline(__always)  // PERF: see above.
+    func expected(_ key: RawSpan, after last: UInt32, isFirst: Bool) -> UInt32 {
+        // SAFETY: there is memory for both; it does not change meanwhile.
+        unsafe Self.expected(
+            key, after: last, isFirst: isFirst, states: states.start.unsafelyUnwrapped,
+            entries: entries.start.unsafelyUnwrapped, text: text.start)
+    }
+
+    // PERF: JSONTyped; with pointers instead of the keys themselves, which would be copied for the call.
+    @unsafe @inline(__always)
+    private static func expected(
+        _ key: RawSpan, after last: UInt32, isFirst: Bool, states: UnsafePointer<State>,
+        entries: UnsafePointer<Entry>, text: UnsafePointer<UInt8>?
+    ) -> UInt32 {
+        // SAFETY: states name each other and keys that there are; the bytes are those of the span, used while it is.
+        let bytes = unsafe key.withUnsafeBytes { unsafe $0 }
+        let digest = unsafe Digest(bytes)
+        let before = unsafe states + Int(last)
+        var state = unsafe isFirst ? before.pointee.inner : before.pointee.follower
+        while state != 0 {
+            let entry = unsafe entries + Int(states[Int(state)].key)
+            if unsafe digest == entry.pointee.digest {
+                guard digest.length > 16 else { return state }
+                let known = unsafe UnsafeRawPointer(text.unsafelyUnwrapped) + Int(entry.pointee.start)
+                if unsafe isMiddle(of: bytes, equalTo: known) { return state }
+            }
+            state = unsafe states[Int(state)].alternative
+        }
+        return 0
+    }
+
+    /// The state of a key, which is added when it is new, and expected from now on.
+    @inline(never)
+    mutating func state(of key: RawSpan, after last: UInt32, isFirst: Bool) -> UInt32 {
+        // SAFETY: the pointer does not leave the closure.
+        let number = unsafe key.withUnsafeBytes { bytes in unsafe find(bytes) ?? insert(bytes) }
+        let known = unsafe entries[Int(number)].state
+        let before = unsafe states[Int(last)]
+        let others = isFirst ? before.inner : before.follower
+        var (choice, length) = (others, 0)
+        while choice != 0 {
+            choice = unsafe states[Int(choice)].alternative
+            length += 1
+        }
+        // A place where any key may come is not worth learning.
+        guard length < Self.longestChoice, unsafe states.count < Self.stateLimit else { return known }
+        // What came after the key at another place is expected here as well.
+        var state = unsafe states[Int(known)]
+        state.alternative = others
+        let new = unsafe UInt32(truncatingIfNeeded: states.count)
+        unsafe states.append(state)
+        learn(new, after: last, isFirst: isFirst)
+        if last != 0 {
+            let base = unsafe entries[Int(before.key)].state
+            let isKnown = unsafe (isFirst ? states[Int(base)].inner : states[Int(base)].follower) != 0
+            if !isKnown { learn(new, after: base, isFirst: isFirst) }
+        }
+        return new
+    }
+
+    private mutating func learn(_ state: UInt32, after last: UInt32, isFirst: Bool) {
+        if isFirst {
+            unsafe states[Int(last)].inner = state
+        } else {
+            unsafe states[Int(last)].follower = state
+        }
+    }
+
+    /// The number of a key, or nil.
+    func index(of key: String) -> Int? {
+        var key = key
+        // SAFETY: the pointer does not leave the closure.
+        return key.withUTF8 { bytes in unsafe find(UnsafeRawBufferPointer(bytes)).map { Int($0) } }
+    }
+
+    private func find(_ bytes: UnsafeRawBufferPointer) -> UInt32? {
+        if let set { return unsafe set.index(of: bytes).map { UInt32(truncatingIfNeeded: $0) } }
+        let digest = unsafe Digest(bytes)
+        let mask = places.count - 1
+        var place = Int(truncatingIfNeeded: digest.hash &>> 40) & mask
+        while places[place] != 0 {
+            let number = places[place] - 1
+            let entry = unsafe entries[Int(number)]
+            if digest == entry.digest {
+                if digest.length <= 16 { return number }
+                // SAFETY: the text of a key is that long.
+                let known = unsafe UnsafeRawPointer(text.start.unsafelyUnwrapped) + Int(entry.start)
+                if unsafe Self.isMiddle(of: bytes, equalTo: known) { return number }
+            }
+            place = (place + 1) & mask
+        }
+        return nil
+    }
+
+    /// Compares what the digest does not hold of a key of more than 16 bytes, with another one of the same length.
+    @unsafe @inline(never)
+    private static func isMiddle(of bytes: UnsafeRawBufferPointer, equalTo known: UnsafeRawPointer) -> Bool {
+        var offset = 8
+        // SAFETY: the lengths are equal; each word begins eight or more bytes before the end of both.
+        while offset < bytes.count - 8 {
+            let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            if unsafe word != known.loadUnaligned(fromByteOffset: offset, as: UInt64.self) { return false }
+            offset += 8
+        }
+        return true
+    }
+
+    private mutating func insert(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+        let number = UInt32(truncatingIfNeeded: count)
+        var entry = Entry()
+        entry.digest = unsafe Digest(bytes)
+        entry.start = unsafe UInt64(text.count)
+        entry.state = unsafe UInt32(truncatingIfNeeded: states.count)
+        unsafe states.append(State(key: number))
+        unsafe text.append(contentsOf: bytes.bindMemory(to: UInt8.self))
+        unsafe entries.append(entry)
+        if set != nil {
+            unsafe set?.insert(bytes.bytes)
+        } else {
+            if count * 2 > places.count {
+                places = Array(repeating: 0, count: places.count * 4)
+                for number in 0..<number where set == nil { put(number) }
+            }
+            if set == nil { put(number) }
+        }
+        return number
+    }
+
+    /// Puts a number into a free place near the one its hash names; keys chosen to meet in one place go into a set.
+    private mutating func put(_ number: UInt32) {
+        let mask = places.count - 1
+        let first = unsafe Int(truncatingIfNeeded: entries[Int(number)].digest.hash &>> 40)
+        for probe in 0..<Self.longestProbe {
+            let place = (first + probe) & mask
+            if places[place] == 0 {
+                places[place] = number + 1
+                return
+            }
+        }
+        var all = KeySet(comparing: .exact, minimumCapacity: count)
+        for number in 0..<count { unsafe withUTF8(of: number) { _ = unsafe all.insert($0.bytes) } }
+        set = all
+    }
+
+    // MARK: Keys that come twice
+
+    mutating func beginDictionary() { generation &+= 1 }
+
+    /// Whether a key is met in the dictionary for the first time.
+    mutating func isFirstInDictionary(_ number: UInt32) -> Bool {
+        let isFirst = unsafe entries[Int(number)].generation != generation
+        unsafe entries[Int(number)].generation = generation
+        return isFirst
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum TapeKeysTests {}
+
+extension TapeKeysTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testNumbersKeysInTheirOrder": testNumbersKeysInTheirOrder,
+            "testExpectsTheKeyThatFollowed": testExpectsTheKeyThatFollowed,
+            "testTellsNearKeysApart": testTellsNearKeysApart,
+            "testFindsKeysThatMeetInOnePlace": testFindsKeysThatMeetInOnePlace,
+        ]
+    }
+
+    private static func number(of key: [UInt8], in keys: inout TapeKeys) -> UInt32 {
+        let state = unsafe key.withUnsafeBytes { unsafe keys.state(of: $0.bytes, after: 0, isFirst: false) }
+        return keys.key(of: state)
+    }
+
+    private static func testNumbersKeysInTheirOrder() {
+        var keys = TapeKeys()
+        for round in 0..<2 {
+            for count in 0..<3_000 {
+                let name = String(repeating: "k", count: count % 40) + "\(count)"
+                expectTrue(number(of: Array(name.utf8), in: &keys) == UInt32(count), "\(name) in round \(round)")
+            }
+        }
+        expectEqual(keys.count, 3_000, "keys")
+        expectEqual(keys.name(45), "kkkkk45", "a name")
+        expectEqual(keys.index(of: "kkkkk45"), 45, "its index")
+        expectNil(keys.index(of: "none"), "the index of none")
+    }
+
+    private static func testExpectsTheKeyThatFollowed() {
+        var keys = TapeKeys()
+        func expected(_ name: String, after last: UInt32, isFirst: Bool) -> UInt32 {
+            unsafe Array(name.utf8).withUnsafeBytes { unsafe keys.expected($0.bytes, after: last, isFirst: isFirst) }
+        }
+        func learn(_ name: String, after last: UInt32, isFirst: Bool) -> UInt32 {
+            unsafe Array(name.utf8).withUnsafeBytes { unsafe keys.state(of: $0.bytes, after: last, isFirst: isFirst) }
+        }
+        let long = "a key of more than sixteen bytes"
+        var states: [UInt32] = [0]
+        for name in ["a", long, "b"] {
+            let last = states[states.count - 1]
+            expectEqual(expected(name, after: last, isFirst: false), 0, "\(name) at first")
+            states.append(learn(name, after: last, isFirst: false))
+            expectEqual(expected(name, after: last, isFirst: false), states[states.count - 1], "\(name) afterwards")
+            expectEqual(expected(name, after: last, isFirst: true), 0, "\(name) elsewhere")
+        }
+        expectEqual(expected("a key of more thaX sixteen bytes", after: states[1], isFirst: false), 0, "another middle")
+        let inner = learn("a", after: states[1], isFirst: true)
+        expectFalse(inner == states[1], "the same key at another place is another state")
+        expectEqual(keys.key(of: inner), 0, "but the same key")
+        expectEqual(expected(long, after: inner, isFirst: false), states[2], "what came after it elsewhere")
+        for number in 0..<10 { _ = learn("k\(number)", after: states[3], isFirst: false) }
+        expectFalse(expected("k3", after: states[3], isFirst: false) == 0, "one of few keys at one place")
+        expectEqual(expected("k4", after: states[3], isFirst: false), 0, "one of many keys at one place")
+        expectEqual(keys.key(of: learn("k9", after: states[3], isFirst: false)), 12, "its number")
+    }
+
+    private static func testTellsNearKeysApart() {
+        for length in [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 18, 23, 24, 25, 31, 32, 33, 40] {
+            var keys = TapeKeys()
+            let base = [UInt8](repeating: 0x61, count: length)
+            expectEqual(number(of: base, in: &keys), 0, "the key of \(length) bytes")
+            for place in 0..<length {
+                var key = base
+                key[place] = 0x62
+                expectEqual(number(of: key, in: &keys), UInt32(place + 1), "\(length) bytes, another at \(place)")
+            }
+            expectEqual(number(of: base, in: &keys), 0, "\(length) bytes again")
+        }
+    }
+
+    private static func testFindsKeysThatMeetInOnePlace() {
+        // The same first and last bytes and lengths: the same hash under every seed.
+        var keys = TapeKeys()
+        for round in 0..<2 {
+            for index in 0..<500 {
+                let name = "12345678 \(1_000 + index) 12345678"
+                expectEqual(number(of: Array(name.utf8), in: &keys), UInt32(index), "\(name) in round \(round)")
+            }
+        }
+        expectEqual(keys.index(of: "12345678 1499 12345678"), 499, "the last one")
+    }
+}
+#endif

@@ -257,7 +257,8 @@ extension RecordScan {
         case .string:
             guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
             let end = StringRuns.closingQuote(in: bytes, from: start &+ 1)
-            guard end >= 0, unsafe end &- start &- 1 <= state.pointee.limit else { break }
+            // What follows the string must be there to be looked at.
+            guard end >= 0, unsafe end &- start &- 1 <= state.pointee.limit, end &+ 1 < bytes.byteCount else { break }
             unsafe SmallText.store(bytes.extracting(start &+ 1..<end), to: address, isInitialized: false)
             return end &+ 1
         case .bool:
@@ -294,13 +295,14 @@ extension RecordScan {
             let limit = unsafe state.pointee.limit
             let quote = StringRuns.closingQuote(in: bytes, from: start &+ 1)
             if quote >= 0, quote &- start &- 1 <= limit {
+                guard quote &+ 1 < bytes.byteCount else { return -1 }
                 // SAFETY: the pointer does not leave the closure.
                 return unsafe bytes.extracting(start &+ 1..<quote).withUnsafeBytes { text in
                     unsafe shape.pointee.read(.string(text), to: address) ? quote &+ 1 : -1
                 }
             }
             let end = unsafe StringEscapes.unescape(bytes, from: start &+ 1, into: &state.pointee.text, limit: limit)
-            guard end >= 0 else { return -1 }
+            guard end >= 0, end < bytes.byteCount else { return -1 }
             return unsafe state.pointee.text.withUnsafeBytes { text in
                 unsafe shape.pointee.read(.string(text), to: address) ? end : -1
             }

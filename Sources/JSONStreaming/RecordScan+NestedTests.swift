@@ -178,6 +178,7 @@ extension NestedRecordTests: SelfTesting {
             "testBuildsWhatMessagesBuild": testBuildsWhatMessagesBuild,
             "testKeepsEveryPolicy": testKeepsEveryPolicy,
             "testKeepsDepthLimits": testKeepsDepthLimits,
+            "testStopsWhereTheTextEnds": testStopsWhereTheTextEnds,
             "testBuildsLongAndDeepValues": testBuildsLongAndDeepValues,
             "testHandsOverWhatMessagesHandOver": testHandsOverWhatMessagesHandOver,
             "testAgreesOnMutatedTexts": testAgreesOnMutatedTexts,
@@ -213,6 +214,17 @@ extension NestedRecordTests: SelfTesting {
             "{\"\($0)\":\"\(long)\",\"leaf\":{\"\($0)\":\"\(long)\"}}"
         }
         for limit in [64, 65, 66] { compare(strings, limits: StreamLimits(stringByteCount: limit)) }
+    }
+
+    private static func testStopsWhereTheTextEnds() {
+        let long = String(repeating: "long ", count: 12)
+        for value in ["a\\n\(long)", "\(long)é", "\\u0041\(long)"] {
+            for name in ["text", "color", "unknown", "leaf"] {
+                let text =
+                    "{\"id\":1,\"\(name)\":\"\(value)\",\"leaf\":{\"name\":\"\(value)\"},\"names\":[\"\(value)\"]}"
+                compare((80..<text.count).map { String(text.prefix($0)) })
+            }
+        }
     }
 
     private static func testBuildsLongAndDeepValues() throws {

@@ -159,6 +159,23 @@ extension ColumnsBuilder {
         }
     }
 
+    static func testStaysAlignedAfterMisuse() throws {
+        // A row that is closed as if it were an array.
+        var builder = ColumnsBuilder(["id": .integer, "name": .string])
+        try builder.beginArray()
+        for isMisused in [false, true] {
+            try builder.beginDictionary()
+            try "id".withUTF8Span { try builder.writeKey($0) }
+            try builder.writeInteger(7)
+            if isMisused { try builder.endArray() } else { try builder.endDictionary() }
+        }
+        try builder.endArray()
+        let columns = try builder.takeResult()
+        expectEqual(columns.rowCount, 1, "rows")
+        expectEqual(columns.columns.map(\.count), [1, 1], "values of each column")
+        expectEqual(columns["id"]?.integer(0), 7, "the complete row")
+    }
+
     static func testBeginsAnewAfterAReset() throws {
         var builder = ColumnsBuilder(["i": .integer, "a.s": .string])
         expectThrows(StreamError.self, "an error") {

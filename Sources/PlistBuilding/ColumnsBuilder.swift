@@ -100,6 +100,9 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         guard depth == 0 else { throw StreamError(.unexpectedEnd, "the rows are not complete") }
         var result: [Column] = []
         for index in unsafe columns.indices {
+            // A row that messages outside the grammar left open is none.
+            while unsafe columns[index].count > row { unsafe columns[index].removeLast() }
+            while unsafe columns[index].count < row { unsafe columns[index].appendNull() }
             let buffer = unsafe columns[index]
             unsafe result.append(Column(ColumnMemory(buffer), name: names.paths[index]))
             unsafe columns[index] = ColumnBuffer(
@@ -339,6 +342,7 @@ extension ColumnsBuilder: SelfTesting {
             "testFillsColumnsOfInnerDictionaries": testFillsColumnsOfInnerDictionaries,
             "testRejectsWhatIsNoInnerDictionary": testRejectsWhatIsNoInnerDictionary,
             "testBeginsAnewAfterAReset": testBeginsAnewAfterAReset,
+            "testStaysAlignedAfterMisuse": testStaysAlignedAfterMisuse,
         ]
     }
 }

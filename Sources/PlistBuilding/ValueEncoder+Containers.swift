@@ -1,0 +1,198 @@
+// The containers of `ValueEncoder`: members by key, elements one behind the other, and single values.
+
+import PlistStreaming
+
+/// The node that a container with keys adds members to.
+@safe
+struct EncodingPlace: BitwiseCopyable {
+    // SAFETY: whoever has a container holds the tree, or `EscapedContainers` does.
+    let tree: Unmanaged<EncodedTree>
+    let node: UInt32
+    let depth: UInt32
+    let hasExactKeys: Bool
+
+    init(_ encoder: ValueEncoder) {
+        unsafe tree = Unmanaged.passUnretained(encoder.tree)
+        (node, depth, hasExactKeys) = (encoder.node, encoder.depth, encoder.hasExactKeys)
+    }
+}
+
+/// The place of a container that is not used again, with what it refers to.
+@safe
+final class EncodingPlaceOwner {
+    private let tree: EncodedTree
+    // SAFETY: allocated and freed with the owner.
+    let place = UnsafeMutablePointer<EncodingPlace>.allocate(capacity: 1)
+
+    init(_ tree: EncodedTree, _ place: EncodingPlace) {
+        self.tree = tree
+        unsafe self.place.initialize(to: place)
+    }
+
+    deinit { unsafe place.deallocate() }
+}
+
+extension ValueEncoder {
+    /// A container that is used again, and refers to its place without holding it.
+    @safe
+    struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+        // SAFETY: see `EncodingPlace` and `ContainerCache`.
+        let place: UnsafeMutablePointer<EncodingPlace>
+
+        var codingPath: [any CodingKey] {
+            unsafe place.pointee.tree._withUnsafeGuaranteedRef { unsafe $0.path(of: place.pointee.node) }
+        }
+
+        @inline(__always)  // PERF: JSONRecords/writing; without counting the references to the tree.
+        private func add(_ key: Key, _ value: EncodedScalar) {
+            let place = unsafe place.pointee
+            unsafe place.tree._withUnsafeGuaranteedRef {
+                _ = $0.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, value)
+            }
+        }
+
+        private func child(_ key: String) -> ValueEncoder {
+            let place = unsafe place.pointee
+            let tree = unsafe place.tree.takeUnretainedValue()
+            let node = tree.append(to: place.node, key: key, isExact: place.hasExactKeys, .nothing)
+            return ValueEncoder(tree: tree, node: node, depth: place.depth)
+        }
+
+        func encodeNil(forKey key: Key) { add(key, .null) }
+        func encode(_ value: Bool, forKey key: Key) { add(key, EncodedScalar(value)) }
+        func encode(_ value: Double, forKey key: Key) { add(key, EncodedScalar(value)) }
+        func encode(_ value: Float, forKey key: Key) { add(key, EncodedScalar(Double(digitsOf: value))) }
+        @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
+        func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) throws {
+            if let scalar = EncodedScalar(integer: value) {
+                add(key, scalar)
+            } else {
+                child(key.stringValue).encode(wide: value)
+            }
+        }
+        func encode(_ value: String, forKey key: Key) {
+            let place = unsafe place.pointee
+            unsafe place.tree._withUnsafeGuaranteedRef {
+                $0.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, .string, value)
+            }
+        }
+        func encode(_ value: some Encodable, forKey key: Key) throws { try child(key.stringValue).encode(value) }
+
+        func nestedContainer<NestedKey: CodingKey>(
+            keyedBy keyType: NestedKey.Type, forKey key: Key
+        ) -> KeyedEncodingContainer<NestedKey> {
+            child(key.stringValue).container(keyedBy: keyType)
+        }
+
+        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+            child(key.stringValue).unkeyedContainer()
+        }
+
+        func superEncoder() -> any Encoder { child(NameKey.super.stringValue) }
+        func superEncoder(forKey key: Key) -> any Encoder { child(key.stringValue) }
+    }
+
+    /// A container that holds its place, and is not used again.
+    struct OwningContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+        let owner: EncodingPlaceOwner
+
+        // SAFETY: the owner holds the place and the tree for as long as it is used here.
+        private var container: KeyedContainer<Key> { unsafe KeyedContainer(place: owner.place) }
+        var codingPath: [any CodingKey] { container.codingPath }
+
+        func encodeNil(forKey key: Key) { container.encodeNil(forKey: key) }
+        func encode(_ value: Bool, forKey key: Key) { container.encode(value, forKey: key) }
+        func encode(_ value: Double, forKey key: Key) { container.encode(value, forKey: key) }
+        func encode(_ value: Float, forKey key: Key) { container.encode(value, forKey: key) }
+        func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) throws {
+            try container.encode(value, forKey: key)
+        }
+        func encode(_ value: String, forKey key: Key) { container.encode(value, forKey: key) }
+        func encode(_ value: some Encodable, forKey key: Key) throws { try container.encode(value, forKey: key) }
+        func nestedContainer<NestedKey: CodingKey>(
+            keyedBy keyType: NestedKey.Type, forKey key: Key
+        ) -> KeyedEncodingContainer<NestedKey> {
+            container.nestedContainer(keyedBy: keyType, forKey: key)
+        }
+        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+            container.nestedUnkeyedContainer(forKey: key)
+        }
+        func superEncoder() -> any Encoder { container.superEncoder() }
+        func superEncoder(forKey key: Key) -> any Encoder { container.superEncoder(forKey: key) }
+    }
+}
+
+extension ValueEncoder {
+    struct UnkeyedContainer: UnkeyedEncodingContainer {
+        let encoder: ValueEncoder
+        var codingPath: [any CodingKey] { encoder.codingPath }
+        var count: Int { encoder.tree.childCount(of: encoder.node) }
+
+        private func add(_ value: EncodedScalar) { encoder.tree.append(to: encoder.node, value) }
+        private func child() -> ValueEncoder { encoder.child(encoder.tree.append(to: encoder.node, .nothing)) }
+
+        func encodeNil() { add(.null) }
+        func encode(_ value: Bool) { add(EncodedScalar(value)) }
+        func encode(_ value: Double) { add(EncodedScalar(value)) }
+        func encode(_ value: Float) { add(EncodedScalar(Double(digitsOf: value))) }
+        @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
+        func encode(_ value: some FixedWidthInteger & Encodable) throws {
+            if let scalar = EncodedScalar(integer: value) { add(scalar) } else { child().encode(wide: value) }
+        }
+        func encode(_ value: String) { encoder.tree.append(to: encoder.node, .string, value) }
+        func encode(_ value: some Encodable) throws { try child().encode(value) }
+
+        func nestedContainer<NestedKey: CodingKey>(
+            keyedBy keyType: NestedKey.Type
+        ) -> KeyedEncodingContainer<NestedKey> {
+            child().container(keyedBy: keyType)
+        }
+
+        func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { child().unkeyedContainer() }
+        func superEncoder() -> any Encoder { child() }
+    }
+
+    struct SingleContainer: SingleValueEncodingContainer {
+        let encoder: ValueEncoder
+        var codingPath: [any CodingKey] { encoder.codingPath }
+
+        private func set(_ value: EncodedScalar) { encoder.tree.set(encoder.node, value) }
+
+        func encodeNil() { set(.null) }
+        func encode(_ value: Bool) { set(EncodedScalar(value)) }
+        func encode(_ value: Double) { set(EncodedScalar(value)) }
+        func encode(_ value: Float) { set(EncodedScalar(Double(digitsOf: value))) }
+        @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
+        func encode(_ value: some FixedWidthInteger & Encodable) throws {
+            if let scalar = EncodedScalar(integer: value) { set(scalar) } else { encoder.encode(wide: value) }
+        }
+        func encode(_ value: String) { encoder.tree.set(encoder.node, .string, value) }
+        func encode(_ value: some Encodable) throws { try encoder.encode(value) }
+    }
+}
+
+// By their names: the compiler would take the standard library's functions for them, which refuse, and not the generic ones.
+
+@available(macOS 15, *)
+extension ValueEncoder.KeyedContainer {
+    func encode(_ value: Int128, forKey key: Key) { child(key.stringValue).encode(wide: value) }
+    func encode(_ value: UInt128, forKey key: Key) { child(key.stringValue).encode(wide: value) }
+}
+
+@available(macOS 15, *)
+extension ValueEncoder.OwningContainer {
+    func encode(_ value: Int128, forKey key: Key) { container.encode(value, forKey: key) }
+    func encode(_ value: UInt128, forKey key: Key) { container.encode(value, forKey: key) }
+}
+
+@available(macOS 15, *)
+extension ValueEncoder.UnkeyedContainer {
+    func encode(_ value: Int128) { child().encode(wide: value) }
+    func encode(_ value: UInt128) { child().encode(wide: value) }
+}
+
+@available(macOS 15, *)
+extension ValueEncoder.SingleContainer {
+    func encode(_ value: Int128) { encoder.encode(wide: value) }
+    func encode(_ value: UInt128) { encoder.encode(wide: value) }
+}

@@ -26,7 +26,7 @@ private func tableRows(
         let ratio = median / measurement.median
         return (
             "\(fixed(ratio, 2)) × \(name)",
-            goal.ratio.map { "≥ \($0) \(ratio >= $0 ? "met" : "MISSED")" } ?? ""
+            goal.ratio.map { "≥ \(shortest($0)) \(ratio >= $0 ? "met" : "MISSED")" } ?? ""
         )
     }
     let count = Double(group.work.count)
@@ -65,6 +65,12 @@ private func aligned(_ rows: [[String]]) -> String {
                 return column == 0 ? cell + padding : padding + cell
             }.joined(separator: "  ")
     }.map { row in String(row.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n") + "\n"
+}
+
+/// Writes a goal with as many decimals as it has, two at the most.
+private func shortest(_ goal: Double) -> String {
+    let text = fixed(goal, 2)
+    return text.hasSuffix("0") ? String(text.dropLast()) : text
 }
 
 /// Writes a number with a fixed number of decimals.

@@ -38,7 +38,7 @@ extension PropertyListBuilder {
 
     static func testHoldsTextOfEveryLength() throws {
         for length in [0, 1, 7, 8, 9, 15, 16, 255, 256, 65_536, 0xFF_FFFE, 0xFF_FFFF] {
-            let text = String(repeating: "x", count: length)
+            let text = String(decoding: [UInt8](repeating: 0x78, count: length), as: UTF8.self)
             var builder = PropertyListBuilder()
             try text.withUTF8Span { (span) throws(StreamError) in try builder.writeString(span) }
             expectTrue(builder.takeResult()?.stringValue == text, "text of \(length) bytes")

@@ -6,8 +6,14 @@ import PlistStreaming
 
 extension JSONScanner {
     /// The trace of a reading and its error, as one line; `!` precedes the error.
-    static func outcome(_ chunks: [[UInt8]], options: JSONReaderOptions = JSONReaderOptions()) -> String {
+    ///
+    /// The fast loop learns members from an offset on, which tests of `MemberHints` set to the beginning.
+    static func outcome(
+        _ chunks: [[UInt8]], options: JSONReaderOptions = JSONReaderOptions(),
+        learningFrom start: Int = MemberHints.firstOffset
+    ) -> String {
         var scanner = JSONScanner(options: options)
+        scanner.hints.learningStart = start
         var trace = EventTrace()
         do throws(StreamError) {
             for chunk in chunks {

@@ -33,36 +33,45 @@ extension JSONScanner {
         from start: Int,
         into sink: inout Sink
     ) throws(StreamError) -> Int {
+        let (completion, offset) = complete(bytes, from: start)
+        do throws(StreamError) {
+            switch completion {
+            case .nothing: return offset
+            case .beginArray: try sink.beginArray()
+            case .endArray: try sink.endArray()
+            case .beginDictionary: try sink.beginDictionary()
+            case .endDictionary: try sink.endDictionary()
+            case .null: try sink.writeNull()
+            case .yes: try sink.writeBool(true)
+            case .no: try sink.writeBool(false)
+            case .key, .string: try sendText(isKey: isKeyCompletion(completion), to: &sink)
+            case .number:
+                try sendNumber(to: &sink)
+                return offset
+            case .failure: break
+            }
+        } catch {
+            throw fail(error, in: bytes)
+        }
+        if case .failure(let error) = completion { throw error }
+        return offset + 1
+    }
+
+    // PERF: JSONReader in chunks; a call for a token instead of one for each byte, which needs no sink.
+    /// Takes bytes up to one that completes something, and returns that byte's offset, or the end of the chunk.
+    @usableFromInline
+    mutating func complete(_ bytes: RawSpan, from start: Int) -> (completion: Completion, offset: Int) {
         var offset = start
         while offset < bytes.byteCount {
+            if state == .string {
+                offset = appendRun(bytes, from: offset)
+                guard offset < bytes.byteCount else { break }
+            }
             let completion = step(bytes.uncheckedByte(offset), in: bytes, at: offset)
-            if case .nothing = completion {
-                offset += 1
-                continue
-            }
-            do throws(StreamError) {
-                switch completion {
-                case .nothing: break
-                case .beginArray: try sink.beginArray()
-                case .endArray: try sink.endArray()
-                case .beginDictionary: try sink.beginDictionary()
-                case .endDictionary: try sink.endDictionary()
-                case .null: try sink.writeNull()
-                case .yes: try sink.writeBool(true)
-                case .no: try sink.writeBool(false)
-                case .key, .string: try sendText(isKey: isKeyCompletion(completion), to: &sink)
-                case .number:
-                    try sendNumber(to: &sink)
-                    return offset
-                case .failure: break
-                }
-            } catch {
-                throw fail(error, in: bytes)
-            }
-            if case .failure(let error) = completion { throw error }
-            return offset + 1
+            guard case .nothing = completion else { return (completion, offset) }
+            offset += 1
         }
-        return offset
+        return (.nothing, offset)
     }
 
     @inlinable
@@ -137,8 +146,7 @@ extension JSONScanner {
     }
 
     /// Takes one byte: the whole grammar of RFC 8259 in one switch.
-    @usableFromInline
-    mutating func step(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
+    private mutating func step(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
         switch state {
         case .string: return stepInString(byte, in: bytes, at: offset)
         case .multibyte, .escape, .unicodeEscape, .lowSurrogateBackslash, .lowSurrogateU:

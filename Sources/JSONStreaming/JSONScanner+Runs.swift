@@ -139,6 +139,7 @@ extension JSONScanner {
                             byte = bytes.uncheckedByte(offset)
                         }
                         if connector >= learningStart {
+                            let wasLost = hints.isLost
                             member = hints.learn(
                                 bytes, from: connector, name: token &+ 1..<nameEnd, to: offset,
                                 after: isFirst ? -1 : member, in: context, expected: expected, chunkOffset: chunkOffset)
@@ -146,6 +147,7 @@ extension JSONScanner {
                                 context = 0
                                 learningStart = max(0, hints.learningStart &- chunkOffset)
                             }
+                            if wasLost { context = Int(hints.hint(member).parent) }
                             expected = Int(hints.hint(member).next)
                         } else if connector < 0 {
                             expected = Int(hints.hint(member).next)
@@ -385,54 +387,3 @@ extension JSONScanner {
         }
     }
 }
-
-// MARK: - In-class tests
-
-#if DEBUG || IN_CLASS_TESTS
-import InClassTesting
-
-enum JSONScannerRunsTests {}
-
-extension JSONScannerRunsTests: SelfTesting {
-    static var testSelectors: TestSelectors {
-        [
-            "testScansTokensOfEveryKind": testScansTokensOfEveryKind,
-            "testLeavesErrorsToThePlainMachine": testLeavesErrorsToThePlainMachine,
-            "testAgreesAtEveryAlignment": testAgreesAtEveryAlignment,
-        ]
-    }
-
-    private static func testScansTokensOfEveryKind() {
-        let text = #" {"a" : [1,-2 , 3.5,true,false,null,"x",[],{}, [ ] ,{ }],"b":{"c":"d"} } "#
-        JSONScanner.expectOutcome(
-            Array(text.utf8),
-            #"{ key "a" [ integer 1 integer -2 real 3.5 true false null string "x" [ ] { } [ ] { } ] key "b" "#
-                + #"{ key "c" string "d" } }"#, "all tokens")
-    }
-
-    private static func testLeavesErrorsToThePlainMachine() {
-        let rows = [
-            "[1 2]", "[1,]", "[,1]", "{\"a\" 1}", "{\"a\":}", "{\"a\":1,}", "{\"a\":\u{1} 1}", "{\"a\":\u{1}1}",
-            "{\"a\": \u{1}1}", "[\u{1}1]", "[1\u{1}]", "{,}", "{a:1}", "[}", "{]", "[1}",
-            "{\"a\":1]",
-            "[tru]", "[nul ]", "[falsy]", "[truex]", "[01]", "[-]", "[1.]", "[.5]", "[1e]", "[1e+]", "[+1]", "[-01]",
-            "[\"\u{1}\"]", "[\"\\x\"]", "[\"\\u12g4\"]", "[\"\\ud800\"]", "[\"\\udc00\"]", "[\"\\ud800\\u0041\"]", "]",
-            "}",
-            "[1]]", "{}1", "[\"a]", "{\"a", "[1,", "{\"a\":", "1.5.5", "[1.5x]", "\u{FEFF}[]", "['a']", "[\"a\"\"b\"]",
-            ":",
-        ]
-        for row in rows { JSONScanner.expectOutcome(Array(row.utf8), nil, row) }
-        for row in rows { expectTrue(JSONScanner.outcome([Array(row.utf8)]).contains("!"), "an error for \(row)") }
-    }
-
-    private static func testAgreesAtEveryAlignment() {
-        for count in 0..<40 {
-            let spaces = String(repeating: " ", count: count)
-            let letters = String(repeating: "ab", count: count)
-            let text =
-                "\(spaces)[\"\(letters)é\",\(spaces)\"\(letters)\\n\",\(spaces)123456789012345678,0.\(count)1e-\(count)]"
-            JSONScanner.expectOutcome(Array(text.utf8), nil, "alignment \(count)")
-        }
-    }
-}
-#endif

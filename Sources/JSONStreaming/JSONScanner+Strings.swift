@@ -3,6 +3,28 @@
 import PlistStreaming
 
 extension JSONScanner {
+    // PERF: JSONReader in chunks; a string that a chunk's end cut is copied by words.
+    /// Appends the plain bytes of a string from an offset on, as many as the limit allows, and returns the offset after
+    /// them.
+    mutating func appendRun(_ bytes: RawSpan, from start: Int) -> Int {
+        let end = start + min(bytes.byteCount - start, options.limits.stringByteCount - scratch.count)
+        var offset = start
+        while offset <= end &- 8 {
+            let special = StringRuns.specialBytes(in: bytes.uncheckedWord(offset))
+            guard special == 0 else {
+                offset &+= special.trailingZeroBitCount &>> 3
+                break
+            }
+            offset &+= 8
+        }
+        guard offset > start else { return start }
+        unsafe bytes.extracting(start..<offset).withUnsafeBytes { run in
+            // SAFETY: the pointer does not leave the closure.
+            unsafe scratch.append(contentsOf: run)
+        }
+        return offset
+    }
+
     mutating func stepInString(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
         switch byte {
         case UInt8(ascii: "\""):

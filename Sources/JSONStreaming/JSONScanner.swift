@@ -154,6 +154,7 @@ public struct JSONScanner: Sendable {
     @usableFromInline
     mutating func finishChunk(_ bytes: RawSpan) {
         countLines(in: bytes, to: bytes.byteCount)
+        hints.endChunk()
         chunkOffset += bytes.byteCount
     }
 

@@ -1,0 +1,83 @@
+// The tests of the builder of trees: what it sends back, duplicates, misuse, limits and use again.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+
+extension PropertyListBuilder {
+    static func list(_ script: String) throws -> PropertyList {
+        var builder = PropertyListBuilder()
+        try EventScript.send(script, to: &builder)
+        return try requireNotNil(builder.takeResult(), "result")
+    }
+
+    static func testSendsBackWhatItWasSent() throws {
+        let scripts = [
+            "null", "true", "integer -1", "string \"\"", "[ ]", "{ }",
+            "[ null true false integer 0 integer -9223372036854775808 unsigned 18446744073709551615 real 0.1 ]",
+            "[ number 1e400 string \"a\" string \"a longer string\" data 00ff date 12.5 ]",
+            "{ key \"\" integer 1 key \"b\" { key \"c\" [ [ ] [ integer 1 ] ] } key \"a\" null }",
+            "[ { key \"a\" integer 1 } { key \"a\" integer 2 key \"b\" real -0.0 } ]",
+        ]
+        for script in scripts {
+            var trace = EventTrace()
+            try list(script).send(to: &trace)
+            expectEqual(trace.text, script, "messages")
+        }
+    }
+
+    static func testKeepsTheLastOfDuplicateKeys() throws {
+        let list = try list("{ key \"a\" integer 1 key \"b\" null key \"a\" [ integer 2 ] }")
+        var trace = EventTrace()
+        try list.send(to: &trace)
+        expectEqual(trace.text, "{ key \"a\" [ integer 2 ] key \"b\" null }", "messages")
+        expectEqual(list.count, 2, "members")
+        let nested = try Self.list("[ { key \"a\" integer 1 } { key \"a\" integer 2 } ]")
+        expectEqual(nested[1]?["a"]?.integerValue, 2, "the same key in another dictionary")
+    }
+
+    static func testHoldsTextOfEveryLength() throws {
+        for length in [0, 1, 7, 8, 9, 15, 16, 255, 256, 65_536, 0xFF_FFFE, 0xFF_FFFF] {
+            let text = String(decoding: [UInt8](repeating: 0x78, count: length), as: UTF8.self)
+            var builder = PropertyListBuilder()
+            try text.withUTF8Span { (span) throws(StreamError) in try builder.writeString(span) }
+            expectTrue(builder.takeResult()?.stringValue == text, "text of \(length) bytes")
+        }
+    }
+
+    static func testRefusesMisuse() {
+        for script in ["{ integer 1", "]", "}", "[ }", "{ ]", "key \"a\"", "{ key \"a\" }", "null null", "[ key \"a\""]
+        {
+            var builder = PropertyListBuilder()
+            let error = expectThrows(StreamError.self, script) { try EventScript.send(script, to: &builder) }
+            expectEqual(error?.kind, .misuse, script)
+        }
+    }
+
+    static func testRefusesDeepNesting() {
+        var builder = PropertyListBuilder(depthLimit: 3)
+        expectNoThrow("three levels") { try EventScript.send("[ [ [ ] ]", to: &builder) }
+        let error = expectThrows(StreamError.self, "four levels") { try EventScript.send("[ [ [", to: &builder) }
+        expectEqual(error?.kind, .limitExceeded, "kind")
+    }
+
+    static func testGivesNoPartialResult() throws {
+        var builder = PropertyListBuilder()
+        expectNil(builder.takeResult(), "result of nothing")
+        try EventScript.send("[ integer 1", to: &builder)
+        expectNil(builder.takeResult(), "result of a part")
+        try EventScript.send("]", to: &builder)
+        expectEqual(builder.takeResult()?.count, 1, "elements")
+    }
+
+    static func testIsUsedAgain() throws {
+        var builder = PropertyListBuilder()
+        try EventScript.send("{ key \"a\" integer 1 }", to: &builder)
+        let first = builder.takeResult()
+        try EventScript.send("[ integer 2 ]", to: &builder)
+        let second = builder.takeResult()
+        expectEqual(first?["a"]?.integerValue, 1, "first value")
+        expectEqual(second?[0]?.integerValue, 2, "second value")
+    }
+}
+#endif

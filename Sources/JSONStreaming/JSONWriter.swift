@@ -73,7 +73,19 @@ public struct JSONWriter: PlistSink, ~Copyable {
     }
 
     /// The text in memory so far.
-    public var text: String { withBytes { bytes in String(validating: bytes) ?? "" } }
+    public var text: String {
+        withBytes { bytes in
+            let count = bytes.byteCount
+            guard count >= LargePages.byteCount else { return String(validating: bytes) ?? "" }
+            // PERF: JSONRecords/writing; the new pages of a large text cost as much as its copy.
+            // SAFETY: the buffer has room for the bytes, and is filled with them.
+            return unsafe String(unsafeUninitializedCapacity: count) { buffer in
+                unsafe LargePages.use(buffer.baseAddress, count)
+                unsafe bytes.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
+                return count
+            }
+        }
+    }
 
     /// A copy of the bytes in memory so far.
     public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
@@ -266,6 +278,7 @@ extension JSONWriterTests: SelfTesting {
             "testLaysOutPrettily": testLaysOutPrettily,
             "testSortsMembers": testSortsMembers,
             "testWritesLines": testWritesLines,
+            "testWritesLargeTexts": testWritesLargeTexts,
             "testRefusesMisuse": testRefusesMisuse,
             "testRefusesTooDeepNesting": testRefusesTooDeepNesting,
         ]
@@ -341,6 +354,28 @@ extension JSONWriterTests: SelfTesting {
         expectEqual(
             try rewritten("{\"a\":1} [2]\n3", JSONWriterOptions(isSequence: true)), "{\"a\":1}\n[2]\n3\n", "lines")
         expectEqual(try rewritten("", JSONWriterOptions(isSequence: true)), "", "no line")
+    }
+
+    private static func testWritesLargeTexts() throws {
+        // Beyond large pages, and with a character that has several bytes at each boundary.
+        var writer = JSONWriter()
+        try writer.beginArray()
+        for number in 0..<700_000 {
+            try writer.writeInteger(Int64(number))
+            if number % 1_000 == 0 { try "é🙂".withUTF8Span { try writer.writeString($0) } }
+        }
+        try writer.endArray()
+        try writer.finish()
+        let text = writer.text
+        expectGreater(text.utf8.count, 2 * LargePages.byteCount, "bytes")
+        expectTrue(Array(text.utf8) == writer.bytes, "text and bytes are the same")
+        var expected = "["
+        for number in 0..<700_000 {
+            if number > 0 { expected += "," }
+            expected += "\(number)"
+            if number % 1_000 == 0 { expected += ",\"é🙂\"" }
+        }
+        expectTrue(text == expected + "]", "the text is what was written")
     }
 
     private static func testRefusesMisuse() {

@@ -279,6 +279,7 @@ extension JSONWriterTests: SelfTesting {
             "testSortsMembers": testSortsMembers,
             "testWritesLines": testWritesLines,
             "testWritesLargeTexts": testWritesLargeTexts,
+            "testWritesLiteralKeys": testWritesLiteralKeys,
             "testRefusesMisuse": testRefusesMisuse,
             "testRefusesTooDeepNesting": testRefusesTooDeepNesting,
         ]
@@ -376,6 +377,38 @@ extension JSONWriterTests: SelfTesting {
             if number % 1_000 == 0 { expected += ",\"é🙂\"" }
         }
         expectTrue(text == expected + "]", "the text is what was written")
+    }
+
+    /// A literal of one character, which has no address.
+    private struct Character: ExpressibleByUnicodeScalarLiteral {
+        let literal: StaticString
+        init(unicodeScalarLiteral literal: StaticString) { self.literal = literal }
+    }
+
+    private static func testWritesLiteralKeys() throws {
+        let scalar = ("🙂" as Character).literal
+        expectFalse(scalar.hasPointerRepresentation, "an address of a character")
+        for options in [JSONWriterOptions(), .pretty, JSONWriterOptions(sortsKeys: true)] {
+            var writer = JSONWriter(options: options)
+            var expected = JSONWriter(options: options)
+            try writer.beginDictionary()
+            try expected.beginDictionary()
+            let keys: [StaticString] = [
+                "", "a", "hi", "comment", "größer", "\"\\\n", "a key beyond sixteen bytes", scalar,
+            ]
+            for key in keys {
+                try writer.writeKey(key)
+                try writer.writeNull()
+                try key.description.withUTF8Span { try expected.writeKey($0) }
+                try expected.writeNull()
+            }
+            try writer.endDictionary()
+            try expected.endDictionary()
+            expectEqual(writer.text, expected.text, "keys of literals")
+        }
+        var writer = JSONWriter()
+        let error = expectThrows(StreamError.self, "a key at the root") { try writer.writeKey("a") }
+        expectEqual(error?.kind, .misuse, "kind")
     }
 
     private static func testRefusesMisuse() {

@@ -41,6 +41,21 @@ enum JSONText {
     static func storePlain(_ utf8: RawSpan, at start: UnsafeMutableRawPointer) -> Int {
         let count = utf8.byteCount
         if count < 8 { return unsafe storeWord(utf8, at: start) }
+        if count > 16 { return unsafe storeWords(utf8, at: start) }
+        // SAFETY: both words are within the string, and there is room for it.
+        let (word, last) = (utf8.uncheckedWord(0), utf8.uncheckedWord(count &- 8))
+        unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+        unsafe start.storeBytes(of: word.littleEndian, toByteOffset: 1, as: UInt64.self)
+        unsafe start.storeBytes(of: last.littleEndian, toByteOffset: count &- 7, as: UInt64.self)
+        unsafe start.storeBytes(of: UInt8(ascii: "\""), toByteOffset: count &+ 1, as: UInt8.self)
+        return StringRuns.specialBytes(in: word) | StringRuns.specialBytes(in: last) == 0 ? count &+ 2 : 0
+    }
+
+    // PERF: JSONWriter/records; on its own, so that what stores short strings needs few registers.
+    /// Stores a string of more than 16 bytes as `storePlain` does.
+    @inline(never)
+    private static func storeWords(_ utf8: RawSpan, at start: UnsafeMutableRawPointer) -> Int {
+        let count = utf8.byteCount
         // SAFETY: words end with the string at the latest, and there is room for it.
         let first = unsafe start + 1
         var special: UInt64 = 0

@@ -73,7 +73,19 @@ public struct JSONWriter: PlistSink, ~Copyable {
     }
 
     /// The text in memory so far.
-    public var text: String { withBytes { bytes in String(validating: bytes) ?? "" } }
+    public var text: String {
+        withBytes { bytes in
+            let count = bytes.byteCount
+            guard count >= LargePages.byteCount else { return String(validating: bytes) ?? "" }
+            // PERF: JSONRecords/writing; the new pages of a large text cost as much as its copy.
+            // SAFETY: the buffer has room for the bytes, and is filled with them.
+            return unsafe String(unsafeUninitializedCapacity: count) { buffer in
+                unsafe LargePages.use(buffer.baseAddress, count)
+                unsafe bytes.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
+                return count
+            }
+        }
+    }
 
     /// A copy of the bytes in memory so far.
     public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
@@ -266,6 +278,8 @@ extension JSONWriterTests: SelfTesting {
             "testLaysOutPrettily": testLaysOutPrettily,
             "testSortsMembers": testSortsMembers,
             "testWritesLines": testWritesLines,
+            "testWritesLargeTexts": testWritesLargeTexts,
+            "testWritesLiteralKeys": testWritesLiteralKeys,
             "testRefusesMisuse": testRefusesMisuse,
             "testRefusesTooDeepNesting": testRefusesTooDeepNesting,
         ]
@@ -341,6 +355,56 @@ extension JSONWriterTests: SelfTesting {
         expectEqual(
             try rewritten("{\"a\":1} [2]\n3", JSONWriterOptions(isSequence: true)), "{\"a\":1}\n[2]\n3\n", "lines")
         expectEqual(try rewritten("", JSONWriterOptions(isSequence: true)), "", "no line")
+    }
+
+    private static func testWritesLargeTexts() throws {
+        // Beyond large pages, with characters of several bytes.
+        let part = String(repeating: "0123456789", count: 6_400) + "é🙂"
+        var writer = JSONWriter()
+        try writer.beginArray()
+        for number in 0..<70 {
+            try writer.writeInteger(Int64(number))
+            try part.withUTF8Span { try writer.writeString($0) }
+        }
+        try writer.endArray()
+        try writer.finish()
+        let text = writer.text
+        expectGreater(text.utf8.count, 2 * LargePages.byteCount, "bytes")
+        expectTrue(Array(text.utf8) == writer.bytes, "text and bytes are the same")
+        let expected = (0..<70).map { "\($0),\"\(part)\"" }.joined(separator: ",")
+        expectTrue(text == "[\(expected)]", "the text is what was written")
+    }
+
+    /// A literal of one character, which has no address.
+    private struct Character: ExpressibleByUnicodeScalarLiteral {
+        let literal: StaticString
+        init(unicodeScalarLiteral literal: StaticString) { self.literal = literal }
+    }
+
+    private static func testWritesLiteralKeys() throws {
+        let scalar = ("🙂" as Character).literal
+        expectFalse(scalar.hasPointerRepresentation, "an address of a character")
+        for options in [JSONWriterOptions(), .pretty, JSONWriterOptions(sortsKeys: true)] {
+            var writer = JSONWriter(options: options)
+            var expected = JSONWriter(options: options)
+            try writer.beginDictionary()
+            try expected.beginDictionary()
+            let keys: [StaticString] = [
+                "", "a", "hi", "comment", "größer", "\"\\\n", "a key beyond sixteen bytes", scalar,
+            ]
+            for key in keys {
+                try writer.writeKey(key)
+                try writer.writeNull()
+                try key.description.withUTF8Span { try expected.writeKey($0) }
+                try expected.writeNull()
+            }
+            try writer.endDictionary()
+            try expected.endDictionary()
+            expectEqual(writer.text, expected.text, "keys of literals")
+        }
+        var writer = JSONWriter()
+        let error = expectThrows(StreamError.self, "a key at the root") { try writer.writeKey("a") }
+        expectEqual(error?.kind, .misuse, "kind")
     }
 
     private static func testRefusesMisuse() {

@@ -1,12 +1,6 @@
 // How arrays grow whose final count can be guessed: in few steps, and where the system has them, into large pages.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import PlistStreaming
 
 /// The growth of arrays and columns.
 @usableFromInline
@@ -37,21 +31,12 @@ enum ArrayGrowth {
         }
     }
 
-    /// The size of large pages on the machines where this is known to help.
-    @usableFromInline static let largePage = 2 << 20
+    @usableFromInline static let largePage = LargePages.byteCount
 
-    // PERF: JSONRecords/structures; a page of 4 KiB costs 2 µs on its first touch, 16 of 50 ms for 32 MB.
     /// Asks the system for large pages in memory that will be filled; a wish, which changes no value.
     @usableFromInline
     static func useLargePages(_ start: UnsafeMutableRawPointer?, _ byteCount: Int) {
-        #if os(Linux)
-        guard let start = unsafe start, byteCount >= largePage else { return }
-        let first = (Int(bitPattern: start) + 4095) & ~4095
-        let end = (Int(bitPattern: start) + byteCount) & ~4095
-        guard end > first, let address = unsafe UnsafeMutableRawPointer(bitPattern: first) else { return }
-        // SAFETY: whole pages within memory of the caller; the call changes no content.
-        _ = unsafe madvise(address, end - first, 14 /* MADV_HUGEPAGE */)
-        #endif
+        unsafe LargePages.use(start, byteCount)
     }
 }
 

@@ -121,11 +121,20 @@ public struct ByteOutput: ~Copyable {
         if descriptor != nil && !isHolding { try flush() }
         guard capacity - count < byteCount else { return }
         // `realloc` moves large blocks by their pages, without copying them and without new pages to clear.
-        let larger = max(capacity * 2, count + byteCount)
+        let larger = Self.capacity(from: capacity, needed: count + byteCount)
         // SAFETY: the block came from `malloc`, and is this type's alone; its first `count` bytes are kept.
         guard let memory = unsafe realloc(start, larger) else { preconditionFailure("out of memory") }
         unsafe start = memory
         capacity = larger
+        // PERF: JSONRecords/writing; only pages that bytes reach are ever taken, so much is asked for at a time.
+        unsafe LargePages.use(start, capacity)
+    }
+
+    /// The capacity after growing: twice what there is, and several large pages, without a rest, for what is large.
+    private static func capacity(from capacity: Int, needed: Int) -> Int {
+        let larger = max(capacity * 2, needed)
+        guard larger >= LargePages.byteCount / 2 else { return larger }
+        return LargePages.capacity(for: max(larger, 3 * LargePages.byteCount))
     }
 
     private static func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {

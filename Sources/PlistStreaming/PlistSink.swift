@@ -94,3 +94,19 @@ public protocol PlistSink: ~Copyable {
     /// Writes a value of a bound type from where it lies in memory, where a sink can; false when it wants messages.
     mutating func writeValue(_ port: ValuePort) throws(StreamError) -> Bool
 }
+
+extension PlistSink where Self: ~Copyable {
+    // PERF: JSONWriter/records; a literal is passed where it lies, while the bytes of a `String` are a copy and a closure.
+    /// Names the value that follows in the innermost dictionary by a literal, as in `sink.writeKey("name")`.
+    ///
+    /// - Throws: What ``writeKey(_:)-(RawSpan)`` throws.
+    @inlinable @inline(__always)
+    public mutating func writeKey(_ key: StaticString) throws(StreamError) {
+        if key.hasPointerRepresentation {
+            // SAFETY: the bytes of a literal live as long as the program.
+            try writeKey(unsafe UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount).bytes)
+        } else {
+            try String(key.unicodeScalar).withUTF8Span { (span) throws(StreamError) in try writeKey(span) }
+        }
+    }
+}

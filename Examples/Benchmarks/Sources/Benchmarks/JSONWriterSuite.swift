@@ -29,11 +29,11 @@ private func recordsGroup(_ count: Int) -> Group {
                     try json.beginArray()
                     for record in records {
                         try json.beginDictionary()
-                        try "hi".withUTF8Span { key throws(StreamError) in try json.writeKey(key) }
+                        try json.writeKey("hi")
                         try json.writeInteger(Int64(record.hi))
-                        try "there".withUTF8Span { key throws(StreamError) in try json.writeKey(key) }
+                        try json.writeKey("there")
                         try json.writeInteger(Int64(record.there))
-                        try "comment".withUTF8Span { key throws(StreamError) in try json.writeKey(key) }
+                        try json.writeKey("comment")
                         try record.comment.withUTF8Span { text throws(StreamError) in try json.writeString(text) }
                         try json.endDictionary()
                     }

@@ -240,6 +240,13 @@ extension ObjectBuilderTests: SelfTesting {
             _ = try ObjectBuilder<Sample>.build("{ key \"u\" [ [ ] ] }", BuilderOptions(depthLimit: 2))
         }
         expectEqual(deep?.kind, .limitExceeded, "kind")
+        // The name of an ignored member is not kept, and no other one is told instead.
+        let behind = expectThrows(StreamError.self, "a value too deep in another object") {
+            _ = try ObjectBuilder<[String: [String: Point]]>.build(
+                "{ key \"a\" { key \"b\" { key \"x\" integer 1 } } key \"c\" { key \"d\" { key \"u\" [ [ ] ] } } }",
+                BuilderOptions(depthLimit: 4))
+        }
+        expectEqual(behind?.path?.description, "$.c.d", "its path")
     }
 
     private struct Named: StreamObject {

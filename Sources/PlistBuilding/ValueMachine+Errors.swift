@@ -23,7 +23,8 @@ extension ValueMachine {
                 let index = unsafe frame.pointee.member
                 if index >= 0, let name = unsafe frame.pointee.layout?.takeUnretainedValue().keys[index] {
                     steps.append(.key(name))
-                } else if index == -2 {
+                } else if index == -2, options.unknownMembers != .ignore {
+                    // The names of members that are ignored are not kept; an error within one names what it is in.
                     steps.append(.key(unsafe frame.pointee.key))
                 }
             case .array:

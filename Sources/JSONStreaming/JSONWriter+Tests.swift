@@ -1,0 +1,202 @@
+// Tests of `JSONWriter` by messages; those of bound values are in `JSONWriter+BoundTests`.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+
+enum JSONWriterTests {}
+
+extension JSONWriterTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testWritesWhatItReads": testWritesWhatItReads,
+            "testLaysOutPrettily": testLaysOutPrettily,
+            "testSortsMembers": testSortsMembers,
+            "testWritesLines": testWritesLines,
+            "testWritesLargeTexts": testWritesLargeTexts,
+            "testWritesLiteralKeys": testWritesLiteralKeys,
+            "testRefusesMisuse": testRefusesMisuse,
+            "testRefusesTooDeepNesting": testRefusesTooDeepNesting,
+        ]
+    }
+
+    static func rewritten(_ text: String, _ options: JSONWriterOptions = JSONWriterOptions()) throws -> String {
+        var writer = JSONWriter(options: options)
+        try writer.readJSON(text, options: JSONReaderOptions(isSequence: options.isSequence))
+        try writer.finish()
+        return writer.text
+    }
+
+    private static let sample = #"{"b":[1,-2.5,"é\n\"",null,true,false,[],{}],"a":{"d":[[1],[2]],"c":{"z":0,"y":1}}}"#
+
+    private static func testWritesWhatItReads() throws {
+        for text in [sample, "1", "\"\"", "[]", "{}", "null", "[18446744073709551615,1e400,-0.0,-9223372036854775808]"]
+        {
+            expectEqual(try rewritten(text), text, "compact")
+            var expected = EventTrace()
+            try expected.readJSON(text)
+            for options in [JSONWriterOptions.pretty, JSONWriterOptions(layout: .pretty(indent: 0))] {
+                var trace = EventTrace()
+                try trace.readJSON(try rewritten(text, options))
+                expectEqual(trace.text, expected.text, "after \(options)")
+            }
+        }
+    }
+
+    private static func testLaysOutPrettily() throws {
+        expectEqual(
+            try rewritten(#"{"a":[1,[],{}],"b":{"c":null}}"#, .pretty),
+            """
+            {
+              "a": [
+                1,
+                [],
+                {}
+              ],
+              "b": {
+                "c": null
+              }
+            }
+
+            """, "pretty")
+    }
+
+    private static func testSortsMembers() throws {
+        expectEqual(
+            try rewritten(sample, JSONWriterOptions(sortsKeys: true)),
+            #"{"a":{"c":{"y":1,"z":0},"d":[[1],[2]]},"b":[1,-2.5,"é\n\"",null,true,false,[],{}]}"#, "compact")
+        expectEqual(
+            try rewritten(
+                #"[{"b":1,"":2,"a":{"d":1,"c":2},"é":3,"b":4}]"#,
+                JSONWriterOptions(layout: .pretty(indent: 1), sortsKeys: true)),
+            """
+            [
+             {
+              "": 2,
+              "a": {
+               "c": 2,
+               "d": 1
+              },
+              "b": 1,
+              "b": 4,
+              "é": 3
+             }
+            ]
+
+            """, "pretty")
+    }
+
+    private static func testWritesLines() throws {
+        expectEqual(
+            try rewritten("{\"a\":1} [2]\n3", JSONWriterOptions(isSequence: true)), "{\"a\":1}\n[2]\n3\n", "lines")
+        expectEqual(try rewritten("", JSONWriterOptions(isSequence: true)), "", "no line")
+    }
+
+    private static func testWritesLargeTexts() throws {
+        // Beyond large pages, with characters of several bytes.
+        let part = String(repeating: "0123456789", count: 6_400) + "é🙂"
+        var writer = JSONWriter()
+        try writer.beginArray()
+        for number in 0..<70 {
+            try writer.writeInteger(Int64(number))
+            try part.withUTF8Span { try writer.writeString($0) }
+        }
+        try writer.endArray()
+        try writer.finish()
+        let text = writer.text
+        expectGreater(text.utf8.count, 2 * LargePages.byteCount, "bytes")
+        expectTrue(Array(text.utf8) == writer.bytes, "text and bytes are the same")
+        let expected = (0..<70).map { "\($0),\"\(part)\"" }.joined(separator: ",")
+        expectTrue(text == "[\(expected)]", "the text is what was written")
+    }
+
+    /// A literal of one character, which has no address.
+    private struct Character: ExpressibleByUnicodeScalarLiteral {
+        let literal: StaticString
+        init(unicodeScalarLiteral literal: StaticString) { self.literal = literal }
+    }
+
+    private static func testWritesLiteralKeys() throws {
+        let scalar = ("🙂" as Character).literal
+        expectFalse(scalar.hasPointerRepresentation, "an address of a character")
+        for options in [JSONWriterOptions(), .pretty, JSONWriterOptions(sortsKeys: true)] {
+            var writer = JSONWriter(options: options)
+            var expected = JSONWriter(options: options)
+            try writer.beginDictionary()
+            try expected.beginDictionary()
+            let keys: [StaticString] = [
+                "", "a", "hi", "comment", "größer", "\"\\\n", "a key beyond sixteen bytes", scalar,
+            ]
+            for key in keys {
+                try writer.writeKey(key)
+                try writer.writeNull()
+                try key.description.withUTF8Span { try expected.writeKey($0) }
+                try expected.writeNull()
+            }
+            try writer.endDictionary()
+            try expected.endDictionary()
+            expectEqual(writer.text, expected.text, "keys of literals")
+        }
+        var writer = JSONWriter()
+        let error = expectThrows(StreamError.self, "a key at the root") { try writer.writeKey("a") }
+        expectEqual(error?.kind, .misuse, "kind")
+    }
+
+    private static func testRefusesMisuse() {
+        func expectMisuse(_ message: String, _ body: (inout JSONWriter) throws -> Void) {
+            var writer = JSONWriter()
+            let error = expectThrows(StreamError.self, message) { try body(&writer) }
+            expectEqual(error?.kind, .misuse, "kind of \(message)")
+        }
+        expectMisuse("no value") { try $0.finish() }
+        expectMisuse("an open array") {
+            try $0.beginArray(); try $0.finish()
+        }
+        expectMisuse("two roots") {
+            try $0.writeNull(); try $0.writeNull()
+        }
+        expectMisuse("a value without a key") {
+            try $0.beginDictionary(); try $0.writeNull()
+        }
+        expectMisuse("a container without a key") {
+            try $0.beginDictionary(); try $0.beginArray()
+        }
+        expectMisuse("endArray in a dictionary") {
+            try $0.beginDictionary(); try $0.endArray()
+        }
+        expectMisuse("endDictionary in an array") {
+            try $0.beginArray(); try $0.endDictionary()
+        }
+        expectMisuse("endArray at the root") { try $0.endArray() }
+        expectMisuse("a key in an array") { writer in
+            try writer.beginArray(); try "a".withUTF8Span { try writer.writeKey($0) }
+        }
+        expectMisuse("two keys") { writer in
+            try writer.beginDictionary()
+            try "a".withUTF8Span {
+                try writer.writeKey($0); try writer.writeKey($0)
+            }
+        }
+        expectMisuse("a key without a value") { writer in
+            try writer.beginDictionary()
+            try "a".withUTF8Span { try writer.writeKey($0) }
+            try writer.endDictionary()
+        }
+        expectMisuse("a number that is none") { writer in try "1.".withUTF8Span { try writer.writeNumber(text: $0) } }
+    }
+
+    private static func testRefusesTooDeepNesting() throws {
+        var writer = JSONWriter(options: JSONWriterOptions(depthLimit: 2))
+        try writer.beginArray()
+        try writer.beginDictionary()
+        try "a".withUTF8Span { try writer.writeKey($0) }
+        let error = expectThrows(StreamError.self, "a third level") { try writer.beginArray() }
+        expectEqual(error?.kind, .limitExceeded, "kind")
+        try writer.writeNull()
+        try writer.endDictionary()
+        try writer.endArray()
+        try writer.finish()
+        expectEqual(writer.text, #"[{"a":null}]"#, "what was written without it")
+    }
+}
+#endif

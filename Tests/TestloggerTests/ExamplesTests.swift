@@ -9,8 +9,7 @@ extension TestloggerTests {
     struct ExamplesTests {
         @Test func benchmarksAgreeWithTheirPeers() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/Benchmarks")
-            let build = try RunningPrograms.run(
-                ["swift", "build", "-c", "release"], in: folder, timeLimit: .seconds(1800))
+            let build = try RunningPrograms.swift(["build", "-c", "release"], in: folder)
             try #require(build.status == 0, "\(build)")
             let result = try RunningPrograms.run([".build/release/Benchmarks", "--smoke"], in: folder)
             #expect(result.status == 0, "\(result)")
@@ -19,9 +18,8 @@ extension TestloggerTests {
         #if os(Linux)
         @Test func fuzzersFindNothingAtOnce() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/Fuzzing")
-            let words = ["swift", "build", "-c", "release", "-Xswiftc", "-sanitize=fuzzer,address"]
-            let build = try RunningPrograms.run(
-                words + ["-Xswiftc", "-use-ld=lld"], in: folder, timeLimit: .seconds(1800))
+            let words = ["build", "-c", "release", "-Xswiftc", "-sanitize=fuzzer,address"]
+            let build = try RunningPrograms.swift(words + ["-Xswiftc", "-use-ld=lld"], in: folder)
             try #require(build.status == 0, "\(build)")
             for target in ["FuzzJSONReader", "FuzzJSONRoundTrip", "FuzzObjects", "FuzzColumns", "FuzzTrees"] {
                 let options = ["-runs=5000", "-max_len=400", "-seed=1", "-verbosity=0"]

@@ -104,14 +104,14 @@ struct FixturePackage {
 
     /// Runs `swift` with these words in the package.
     func swift(_ words: String..., environment: [String: String] = [:]) throws -> ProgramResult {
-        try RunningPrograms.run(["swift"] + words, in: folder, environment: environment)
+        try RunningPrograms.swift(words, in: folder, environment: environment)
     }
 
     /// Builds the package.
     func build(_ system: BuildSystem = .native, _ words: String..., environment: [String: String] = [:]) throws
         -> ProgramResult
     {
-        try RunningPrograms.run(["swift", "build"] + system.options + words, in: folder, environment: environment)
+        try RunningPrograms.swift(["build"] + system.options + words, in: folder, environment: environment)
     }
 
     /// Runs this build's testlogger in the package.

@@ -52,6 +52,23 @@ enum RunningPrograms {
         try start(words, in: folder, environment: environment).result(within: timeLimit)
     }
 
+    /// Runs `swift` with these words, and again when SwiftPM itself has crashed, which is said.
+    ///
+    /// On Linux `swift-package` and `swift-build` die in libdispatch's event loop now and then, most of all with Swift
+    /// Build (swiftlang/swift#87033). Nothing of ours runs in those processes: a test, a tester or a plugin that crashes
+    /// is a status of SwiftPM, never a signal that ends it.
+    static func swift(_ words: [String], in folder: URL, environment: [String: String] = [:]) throws -> ProgramResult {
+        let attempts = 3
+        for attempt in 1..<attempts {
+            let result = try run(["swift"] + words, in: folder, environment: environment, timeLimit: .seconds(1800))
+            guard crashSignals.contains(-result.status) else { return result }
+            print("note: SwiftPM crashed by signal \(-result.status), attempt \(attempt) of \(attempts): \(words)")
+        }
+        return try run(["swift"] + words, in: folder, environment: environment, timeLimit: .seconds(1800))
+    }
+
+    private static let crashSignals: Set<Int32> = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT]
+
     /// Starts a program that goes on beside its test; the input is empty unless there is a text for it.
     static func start(
         _ words: [String], in folder: URL, environment: [String: String] = [:], input: String? = nil

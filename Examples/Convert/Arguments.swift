@@ -24,7 +24,7 @@ struct Arguments: Equatable {
 
           --from FORMAT   the format of IN
           --to FORMAT     the format of OUT
-          --table NAME    the table that is read or made (sqlite)
+          --table NAME    the only table that is read of a sqlite database; the one that is made of other formats
           --pretty        one line for each element and member, indented (json)
           --sort-keys     members in the order of their names; holds one outermost dictionary in memory
           -h, --help      print this
@@ -36,7 +36,8 @@ struct Arguments: Equatable {
         The elements of a json array become the lines of jsonl, and the lines the elements.
         A database of one table is the array of its rows; one of several is a dictionary of such arrays by table, and the
         same becomes a database: the table of an array is called rows, unless --table says otherwise. Keys become
-        columns, of a type that changes no value; arrays and dictionaries within a row are stored as their json text.
+        columns, of a type that changes no value; arrays and dictionaries within a row are stored as their json text. An
+        array without rows makes no table; constraints and indexes of a database are not converted.
         OUT appears when it is complete; after an error there is none, and an earlier one stays as it was.
 
         exit status: 0 converted, 1 the input is bad or cannot be read, or the output cannot be written,

@@ -80,18 +80,23 @@ struct Conversion {
             let connection = try SQLiteConnection(path: arguments.input, options: SQLiteOptions(access: .readOnly))
             // One transaction, so that all tables are of the same moment.
             try connection.begin(.deferred)
-            let names = try connection.tableNames()
-            if arguments.from == .sqlite, arguments.to != .sqlite, let table = arguments.table {
+            var names = try connection.tableNames()
+            if let table = arguments.table {
                 guard try connection.hasTable(table) else { throw SQLiteError(.error, "no such table: \(table)") }
-                return try send(table, of: connection, to: &sink)
+                names = [table]
             }
-            if names.count == 1 { return try send(names[0], of: connection, to: &sink) }
+            // A table of another database keeps its name, also when it is the only one.
+            if names.count == 1, arguments.to != .sqlite { return try send(names[0], of: connection, to: &sink) }
             try stream { () throws(StreamError) in try sink.beginDictionary() }
             for name in names {
                 try stream { () throws(StreamError) in
                     try name.withUTF8Span { (span) throws(StreamError) in try sink.writeKey(span) }
                 }
-                try send(name, of: connection, to: &sink)
+                do throws(SQLiteError) {
+                    try send(name, of: connection, to: &sink)
+                } catch {
+                    throw arguments.to == .sqlite ? error : Self.error(error, within: name)
+                }
             }
             try stream { () throws(StreamError) in try sink.endDictionary() }
         } catch {
@@ -105,6 +110,14 @@ struct Conversion {
         try stream { () throws(StreamError) in
             try connection.query("SELECT * FROM \(SQLText.quoted(table))", into: &sink)
         }
+    }
+
+    /// The error about a row with the name of its table in front of the path.
+    private static func error(_ error: SQLiteError, within table: String) -> SQLiteError {
+        let refusal = error.streamError(.cannotRead)
+        guard refusal.sqliteError == nil, let path = refusal.path else { return error }
+        let outer = StreamPath([.key(table)] + path.steps)
+        return SQLiteError(StreamError(refusal.kind, refusal.message, position: refusal.position, path: outer))
     }
 
     private func stream(_ body: () throws(StreamError) -> Void) throws(SQLiteError) {
@@ -146,3 +159,25 @@ struct Conversion {
         }
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension Conversion: SelfTesting {
+    static var testSelectors: TestSelectors { ["testNamesTheTableOfABadRow": testNamesTheTableOfABadRow] }
+
+    private static func testNamesTheTableOfABadRow() throws {
+        let directory = try temporaryDirectory()
+        let input = "\(directory)/in.db"
+        let connection = try SQLiteConnection(path: input, options: SQLiteOptions(access: .create))
+        try connection.execute("CREATE TABLE a (x); CREATE TABLE b (y); INSERT INTO b VALUES (1), (1e999)")
+        for (words, path) in [([], "$.b[1].y"), (["--table", "b"], "$[1].y")] {
+            let arguments = try Arguments([input, "\(directory)/out.json"] + words)
+            let error = expectThrows(StreamError.self, "infinity") { try Conversion(arguments).run() }
+            expectEqual(error?.description, "\(path): JSON has no number for Infinity", "with \(words)")
+        }
+    }
+}
+#endif

@@ -23,6 +23,8 @@ enum Convert {
     }
 
     static func main() {
+        // A file that may grow no more is an error of writing, which is reported, and not the end.
+        signal(SIGXFSZ, SIG_IGN)
         exit(run(Array(CommandLine.arguments.dropFirst())))
     }
 

@@ -49,6 +49,8 @@ struct OutputFile: ~Copyable {
             self.init(descriptor: descriptor, path: path, place: .direct)
             return
         }
+        // A directory lets one replace a file that is protected from writing; what is protected stays.
+        guard !exists || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 else { throw Self.error("replace") }
         // A link stays a link: what it leads to is replaced.
         let target = exists ? Self.resolved(path) : path
         let unnamed = isNamed ? -1 : Self.openUnnamed(besides: target)
@@ -146,12 +148,15 @@ struct OutputFile: ~Copyable {
 enum Interruption {
     // A signal handler reads it; it is set while the handlers are not installed.
     nonisolated(unsafe) private static var path: UnsafeMutablePointer<CChar>?
-    private static let signals = [SIGINT, SIGTERM, SIGHUP]
+    /// The signals that a handler was installed for.
+    nonisolated(unsafe) private static var caught: [Int32] = []
+    private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU]
 
-    /// Has a file removed when a signal ends the process.
+    /// Has a file removed when a signal ends the process; one that is ignored, as under `nohup`, stays ignored.
     static func remove(_ file: String) {
         path = strdup(file)
-        for number in signals {
+        caught = signals.filter { !isIgnored($0) }
+        for number in caught {
             _ = signal(number) { number in
                 if let path = Interruption.path { unlink(path) }
                 signal(number, SIG_DFL)
@@ -161,9 +166,21 @@ enum Interruption {
     }
 
     static func removeNothing() {
-        for number in signals { signal(number, SIG_DFL) }
+        for number in caught { signal(number, SIG_DFL) }
+        caught = []
         free(path)
         path = nil
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        sigaction(number, nil, &action)
+        #if canImport(Darwin)
+        let handler = unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self)
+        #else
+        let handler = unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+        #endif
+        return handler == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 }
 
@@ -181,7 +198,9 @@ extension OutputFileTests: SelfTesting {
             "testAppearsWhenItIsComplete": testAppearsWhenItIsComplete,
             "testLeavesNothingUncommitted": testLeavesNothingUncommitted,
             "testLeavesNothingAfterASignal": testLeavesNothingAfterASignal,
+            "testIgnoresWhatWasIgnored": testIgnoresWhatWasIgnored,
             "testKeepsLinksAndPermissions": testKeepsLinksAndPermissions,
+            "testKeepsAFileThatIsProtected": testKeepsAFileThatIsProtected,
             "testReportsADirectoryThatIsNotThere": testReportsADirectoryThatIsNotThere,
             "testRefusesToReplaceAnOpenDatabase": testRefusesToReplaceAnOpenDatabase,
         ]
@@ -254,6 +273,39 @@ extension OutputFileTests: SelfTesting {
                     }
                     expectEqual(files(directory), [], "files, with a temporary name: \(isNamed)")
                 }
+            }
+        }
+    }
+
+    private static func testIgnoresWhatWasIgnored() throws {
+        try withDirectory { directory in
+            expectExit(.exit(7), "a process that was started by nohup") {
+                _ = signal(SIGHUP, SIG_IGN)
+                guard let file = try? OutputFile(path: "\(directory)/out", isNamed: true) else { return }
+                raise(SIGHUP)
+                try? file.commit()
+                raise(SIGHUP)
+                exit(7)
+            }
+            expectEqual(files(directory), ["out"], "files")
+        }
+    }
+
+    private static func testKeepsAFileThatIsProtected() throws {
+        for isNamed in [false, true] {
+            try withDirectory { directory in
+                close(open("\(directory)/out", O_CREAT | O_WRONLY, 0o444))
+                chmod(directory, 0o777)
+                expectExit(.exit(7), "a file that may not be written to") {
+                    // Root may write to any file.
+                    if geteuid() == 0 { setuid(65_534) }
+                    do throws(StreamError) {
+                        try OutputFile(path: "\(directory)/out", isNamed: isNamed).commit()
+                    } catch {
+                        exit(error.message == "cannot replace: Permission denied" ? 7 : 8)
+                    }
+                }
+                expectEqual(files(directory), ["out"], "files")
             }
         }
     }

@@ -21,10 +21,18 @@ import Testing
         #endif
     }()
 
-    private func run(_ arguments: [String], input: String = "", in directory: URL) throws -> Outcome {
+    private func run(
+        _ arguments: [String], input: String = "", in directory: URL, fileSizeLimit: Int? = nil
+    ) throws -> Outcome {
         let process = Process()
         process.executableURL = Self.command
         process.arguments = arguments
+        if let fileSizeLimit {
+            // The unit is 512 bytes.
+            process.executableURL = URL(filePath: "/bin/sh")
+            process.arguments =
+                ["-c", "ulimit -f \(fileSizeLimit) && exec \"$0\" \"$@\"", Self.command.path] + arguments
+        }
         process.currentDirectoryURL = directory
         let files = ["in", "out", "err"].map { directory.appending(path: ".std\($0)") }
         try Data(input.utf8).write(to: files[0])
@@ -158,6 +166,21 @@ import Testing
         }
     }
 
+    @Test func keepsTheNamesOfTables() throws {
+        try withDirectory { directory in
+            let tables = #"{"a":[{"x":1}],"b":[{"y":1.5},{"y":2.5}]}"#
+            try Data(tables.utf8).write(to: directory.appending(path: "two.json"))
+            #expect(try run(["two.json", "two.db"], in: directory).errors == "")
+            #expect(try run(["two.db", "copy.db"], in: directory).errors == "")
+            #expect(try run(["copy.db", "-"], in: directory).output == tables)
+            // One table of several, and the only one: it is still called `b`.
+            #expect(try run(["two.db", "one.db", "--table", "b"], in: directory).errors == "")
+            #expect(try run(["one.db", "one.db"], in: directory).errors == "")
+            #expect(try run(["one.db", "-", "--table", "b"], in: directory).output == #"[{"y":1.5},{"y":2.5}]"#)
+            #expect(try run(["one.db", "-", "--table", "rows"], in: directory).errors.contains("no such table: rows"))
+        }
+    }
+
     @Test func leavesNoPartOfADatabase() throws {
         try withDirectory { directory in
             var outcome = try run(["-", "out.db"], input: #"[{"a":1},{"a":"#, in: directory)
@@ -188,6 +211,19 @@ import Testing
             #expect(outcome.status == 1)
             #expect(outcome.errors == "none/out.json: error: cannot create: No such file or directory\n")
             #expect(try files(in: directory) == [])
+        }
+    }
+
+    @Test func reportsAFileThatMayGrowNoMore() throws {
+        try withDirectory { directory in
+            let row = #"{"a":"some text that is more than the limit, if it comes a thousand times"}"#
+            let text = "[" + Array(repeating: row, count: 1_000).joined(separator: ",") + "]"
+            for output in ["out.json", "out.db"] {
+                let outcome = try run(["-", output], input: text, in: directory, fileSizeLimit: 32)
+                #expect(outcome.status == 1)
+                #expect(outcome.errors.hasPrefix("\(output): error: "))
+                #expect(try files(in: directory) == [])
+            }
         }
     }
 

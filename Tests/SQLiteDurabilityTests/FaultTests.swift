@@ -200,7 +200,7 @@ struct BulkRow: StreamObject {
         try open(path).execute("CREATE TABLE t (a)")
         let impatient = try open(path, timeout: .milliseconds(200))
         var importer = try Importer(KillTests.people, into: impatient, options: options(batchSize: 1_000))
-        let locker = try WorkerProcess(["lock", path, "1500"])
+        let locker = try WorkerProcess(["lock", path, "5000"])
         try locker.waitUntilReady()
         let start = ContinuousClock.now
         do throws(StreamError) {

@@ -56,9 +56,9 @@ final class WorkerProcess {
     /// Runs a worker to its end.
     static func run(_ words: String...) throws -> Outcome { try WorkerProcess(words).outcome() }
 
-    /// Waits for the line that says that the worker is ready.
-    func waitUntilReady() throws {
-        while !buffered.contains(0x0A) {
+    /// Waits for the line that says that the worker is ready, or for more lines.
+    func waitUntilReady(lineCount: Int = 1) throws {
+        while buffered.count(where: { $0 == 0x0A }) < lineCount {
             let data = output.fileHandleForReading.availableData
             guard !data.isEmpty else { return }
             buffered.append(data)

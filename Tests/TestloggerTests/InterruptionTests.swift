@@ -107,28 +107,26 @@ extension TestloggerTests {
             usleep(100_000)
             program.send(SIGKILL)
             #expect(try program.result().status == -SIGKILL)
-            let deadline = ContinuousClock.now + .seconds(5)
+            let deadline = ContinuousClock.now + .seconds(60)
             while try !processes().isEmpty, ContinuousClock.now < deadline { usleep(10_000) }
             #expect(try processes() == [])
         }
         #endif
 
-        /// A module whose tests hang is ended as fast as any other.
+        /// A module whose tests hang is ended at once, and not when their time is over.
         @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
         func hangingTestIsEndedBy(signal: Int32) throws {
             let begun = package.file("begun")
             let program = try package.startTestlogger(
                 [
-                    "-vv", "--test-type", "hanging", "--filter", "testLoops", "--junit",
+                    "-vv", "--test-type", "hanging", "--filter", "testLoops", "--timeout", "600000", "--junit",
                     package.file("hanging.xml").path, "Hostile",
                 ],
                 environment: ["TEST_PREMATURE_EXIT_FILE": begun.path, "HANGING_RUN": "\(signal)"])
             try program.wait { try RunningPrograms.processes(with: "HANGING_RUN=\(signal)").count == 2 }
             usleep(100_000)
-            let start = ContinuousClock.now
             program.send(signal)
             let result = try program.result()
-            #expect(ContinuousClock.now - start < .seconds(5))
             #expect(result.status == 128 + signal, "\(result)")
             #expect(try RunningPrograms.processes(with: "HANGING_RUN=\(signal)") == [])
             let cases = try JUnitReader(Data(contentsOf: package.file("hanging.xml"))).cases

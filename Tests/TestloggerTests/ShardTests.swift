@@ -134,9 +134,9 @@ extension TestloggerTests {
             let xml = package.file("limit.xml")
             let start = ContinuousClock.now
             let result = try package.testlogger(
-                ["--test-type", "hanging", "--timeout", "60000", "Hostile"],
-                environment: ["TEST_TIMEOUT": "1", "XML_OUTPUT_FILE": xml.path, "BAZEL_RUN": "limit"])
-            #expect(ContinuousClock.now - start < .seconds(20))
+                ["--test-type", "hanging", "--timeout", "600000", "Hostile"],
+                environment: ["TEST_TIMEOUT": "5", "XML_OUTPUT_FILE": xml.path, "BAZEL_RUN": "limit"])
+            #expect(ContinuousClock.now - start < .seconds(300))
             #expect(result.status != 0, "\(result)")
             #expect(try RunningPrograms.processes(with: "BAZEL_RUN=limit") == [])
             let cases = try JUnitReader(Data(contentsOf: xml)).cases

@@ -170,7 +170,7 @@ extension TestloggerTests {
             usleep(300_000)
             #expect(try runs("1 test, ") == 3, "a save is one run")
             program.send(SIGINT)
-            let result = try program.result(within: .seconds(10))
+            let result = try program.result()
             #expect(result.status == 128 + SIGINT, "\(result)")
             #expect(result.errors == "", "\(result)")
             #expect(try RunningPrograms.processes(with: "WATCHING_RUN=\(marker)") == [])

@@ -20,7 +20,7 @@ public import Foundation
 /// Differences from `JSONDecoder`: of members with one name, the last counts; the text must be strict RFC 8259 in UTF-8;
 /// the keys of coding paths are names and indexes, not of the types' own types of keys; fractions are doubles first, so that a
 /// `Decimal` has 17 digits of one, and no more.
-public struct JSONStreamDecoder {
+public struct JSONStreamDecoder: Sendable {
     /// The strategies.
     public var options: DecodingOptions
     /// The limits of the text and what is accepted as JSON.

@@ -9,7 +9,7 @@ public import PlistBuilding
 /// Values that encode values without end are an error, `limitExceeded`; see `EncodingOptions.depthLimit`. Differences from
 /// `JSONEncoder`: the result is a `String`; a type that encodes nothing is an empty dictionary at the root as well; errors are
 /// `StreamError`s, and numbers that are none are refused when the text is written, not by `encode` of a container.
-public struct JSONStreamEncoder {
+public struct JSONStreamEncoder: Sendable {
     /// How dates, data and keys are written.
     public var options: EncodingOptions
     /// The layout of the text, and what is written for numbers that are none.

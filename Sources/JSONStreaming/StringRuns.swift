@@ -68,13 +68,6 @@ enum StringRuns {
         return notFound
     }
 
-    // PERF: inlinable for the scanner's loop.
-    /// Whether a byte is whitespace in JSON.
-    @inlinable @inline(__always)
-    static func isWhitespace(_ byte: UInt8) -> Bool {
-        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
-    }
-
     // PERF: always inlined; files for people spend half their bytes here, eight spaces at a time.
     /// The offset of the first byte that is not whitespace, or one less than eight bytes before the end.
     @inlinable @inline(__always)

@@ -1,7 +1,7 @@
 // The choices of everyone who builds values: names, unknown and missing members, nulls, depth.
 
 /// What a builder does with members its type does not have, with missing ones and with nulls, and how names are mapped.
-public struct BuilderOptions {
+public struct BuilderOptions: Sendable {
     /// What to do with a member that the type does not have.
     public enum UnknownMembers: Sendable {
         /// Skip it, whatever it contains.

@@ -7,9 +7,9 @@ import Foundation
 #endif
 
 /// How a decoder finds dates, data, numbers and keys that a stream writes in other ways, as `JSONDecoder` does.
-public struct DecodingOptions {
+public struct DecodingOptions: Sendable {
     /// How coding keys are found.
-    public enum Keys {
+    public enum Keys: Sendable {
         /// Names in the stream are coding keys.
         case useDefaultKeys
         /// Names in the stream are turned from `snake_case` to `camelCase` before they are compared.
@@ -17,7 +17,7 @@ public struct DecodingOptions {
     }
 
     /// How dates are read. A date of the stream is always one.
-    public enum Dates {
+    public enum Dates: Sendable {
         /// From numbers of seconds since 2001, as `Date` decodes itself.
         case deferredToDate
         /// From numbers of seconds or milliseconds since 1970.
@@ -25,21 +25,21 @@ public struct DecodingOptions {
         /// From strings such as `2001-01-01T00:00:00Z`.
         case iso8601
         /// By a function.
-        case custom((any Decoder) throws -> Date)
+        case custom(@Sendable (any Decoder) throws -> Date)
     }
 
     /// How data are read. Data of the stream always are.
-    public enum Bytes {
+    public enum Bytes: Sendable {
         /// From arrays of bytes, as `Data` decodes itself.
         case deferredToData
         /// From strings in base 64.
         case base64
         /// By a function.
-        case custom((any Decoder) throws -> Data)
+        case custom(@Sendable (any Decoder) throws -> Data)
     }
 
     /// How numbers that are none are read.
-    public enum NonConformingFloats {
+    public enum NonConformingFloats: Sendable {
         /// Not at all.
         case `throw`
         /// From these strings.
@@ -55,12 +55,12 @@ public struct DecodingOptions {
     /// How infinities and NaN are read.
     public var nonConformingFloats: NonConformingFloats
     /// What types can ask for while they are decoded.
-    public var userInfo: [CodingUserInfoKey: Any]
+    public var userInfo: [CodingUserInfoKey: any Sendable]
 
     /// Makes options; the same are the first as in `JSONDecoder`.
     public init(
         keys: Keys = .useDefaultKeys, dates: Dates = .deferredToDate, bytes: Bytes = .base64,
-        nonConformingFloats: NonConformingFloats = .throw, userInfo: [CodingUserInfoKey: Any] = [:]
+        nonConformingFloats: NonConformingFloats = .throw, userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) {
         self.keys = keys
         self.dates = dates

@@ -10,9 +10,9 @@ public import Foundation
 #endif
 
 /// How an encoder writes what a stream has no type for, as `JSONEncoder` does.
-public struct EncodingOptions {
+public struct EncodingOptions: Sendable {
     /// How dates are written.
-    public enum Dates {
+    public enum Dates: Sendable {
         /// As dates, for sinks that have them; a JSON writer decides.
         case native
         /// As numbers of seconds since 2001 or since 1970.
@@ -20,17 +20,17 @@ public struct EncodingOptions {
         /// As strings such as `2001-01-01T00:00:00Z`.
         case iso8601
         /// By a function, which encodes one value.
-        case custom((Date, any Encoder) throws -> Void)
+        case custom(@Sendable (Date, any Encoder) throws -> Void)
     }
 
     /// How data are written.
-    public enum Bytes {
+    public enum Bytes: Sendable {
         /// As data, for sinks that have them.
         case native
         /// As strings in base 64.
         case base64
         /// By a function, which encodes one value.
-        case custom((Data, any Encoder) throws -> Void)
+        case custom(@Sendable (Data, any Encoder) throws -> Void)
     }
 
     /// How coding keys become names in the stream; those of dictionaries with string keys are names already.
@@ -40,14 +40,14 @@ public struct EncodingOptions {
     /// How data are written.
     public var bytes: Bytes
     /// What types can ask for while they are encoded.
-    public var userInfo: [CodingUserInfoKey: Any]
+    public var userInfo: [CodingUserInfoKey: any Sendable]
     /// How deep values may encode values, beyond which `limitExceeded` is thrown.
     public var depthLimit: Int
 
     /// Makes options.
     public init(
         keyMapping: KeyMapping = .exact, dates: Dates = .native, bytes: Bytes = .native,
-        userInfo: [CodingUserInfoKey: Any] = [:], depthLimit: Int = 512
+        userInfo: [CodingUserInfoKey: any Sendable] = [:], depthLimit: Int = 512
     ) {
         self.keyMapping = keyMapping
         self.dates = dates

@@ -15,7 +15,7 @@ public protocol StreamWritable {
 }
 
 /// What is sent for nil members, how names are mapped, and how deep values may be nested.
-public struct WritingOptions {
+public struct WritingOptions: Sendable {
     /// What is sent for a member that is nil.
     public enum NilMembers: Sendable {
         /// Neither key nor value.

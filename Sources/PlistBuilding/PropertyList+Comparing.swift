@@ -1,0 +1,142 @@
+// Comparing trees, without recursion.
+
+extension PropertyList: Equatable {
+    /// Compares values and types; the order of members does not count, that of elements does.
+    ///
+    /// An integer does not equal a real, and two reals are equal as `==` says, so NaN equals nothing.
+    public static func == (left: PropertyList, right: PropertyList) -> Bool {
+        // Containers wait here for their turn, so that no tree is too deep.
+        var pending: [(left: PropertyListNode, right: PropertyListNode)] = []
+        guard isEqual(left, left.node, right, right.node, &pending) else { return false }
+        while let next = pending.popLast() {
+            let isEqual =
+                next.left.tag == .array
+                ? hasEqualElements(left, next.left, right, next.right, &pending)
+                : hasEqualMembers(left, next.left, right, next.right, &pending)
+            guard isEqual else { return false }
+        }
+        return true
+    }
+
+    /// Compares two nodes; of containers only the type and the size, what is in them is added to a list.
+    private static func isEqual(
+        _ left: PropertyList, _ node: PropertyListNode, _ right: PropertyList, _ other: PropertyListNode,
+        _ pending: inout [(left: PropertyListNode, right: PropertyListNode)]
+    ) -> Bool {
+        guard node.tag == other.tag else { return false }
+        switch node.tag {
+        case .null, .no, .yes: return true
+        case .integer, .unsigned: return node.payload == other.payload
+        case .real, .date: return Double(bitPattern: node.payload) == Double(bitPattern: other.payload)
+        case .number, .string, .data:
+            return unsafe left.storage.withBytes(of: node) { bytes in
+                unsafe right.storage.withBytes(of: other) { unsafe bytes.elementsEqual($0) }
+            }
+        case .array, .dictionary:
+            guard node.count == other.count else { return false }
+            if node.count > 0 { pending.append((node, other)) }
+            return true
+        }
+    }
+
+    private static func hasEqualElements(
+        _ left: PropertyList, _ node: PropertyListNode, _ right: PropertyList, _ other: PropertyListNode,
+        _ pending: inout [(left: PropertyListNode, right: PropertyListNode)]
+    ) -> Bool {
+        for (index, otherIndex) in zip(node.children, other.children) {
+            let (child, otherChild) = (left.storage.node(index), right.storage.node(otherIndex))
+            guard isEqual(left, child, right, otherChild, &pending) else { return false }
+        }
+        return true
+    }
+
+    /// Compares the members of two dictionaries of one size, each found by its key once.
+    private static func hasEqualMembers(
+        _ left: PropertyList, _ dictionary: PropertyListNode, _ right: PropertyList, _ other: PropertyListNode,
+        _ pending: inout [(left: PropertyListNode, right: PropertyListNode)]
+    ) -> Bool {
+        let (storage, others) = (left.storage, right.storage)
+        // Of most pairs the order is the same; where it is not, numbers of keys lead to the nodes.
+        var places: [UInt32: Int] = [:]
+        for (index, otherIndex) in zip(dictionary.children, other.children) {
+            let node = storage.node(index)
+            guard let key = others.keys.index(of: storage.keys[Int(node.key)]) else { return false }
+            var place = otherIndex
+            if others.node(place).key != UInt32(truncatingIfNeeded: key) {
+                if places.isEmpty { for index in other.children { places[others.node(index).key] = index } }
+                guard let found = places[UInt32(truncatingIfNeeded: key)] else { return false }
+                place = found
+            }
+            guard isEqual(left, node, right, others.node(place), &pending) else { return false }
+        }
+        return true
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum PropertyListComparisonTests {}
+
+extension PropertyListComparisonTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testComparesWithoutOrderOfMembers": testComparesWithoutOrderOfMembers,
+            "testComparesManyMembers": testComparesManyMembers,
+            "testComparesDeepTrees": testComparesDeepTrees,
+        ]
+    }
+
+    private static func list(_ script: String) throws -> PropertyList { try PropertyListBuilder.list(script) }
+
+    private static func testComparesWithoutOrderOfMembers() throws {
+        let one = try list("{ key \"a\" integer 1 key \"b\" [ string \"a longer string\" ] }")
+        let other = try list("{ key \"b\" [ string \"a longer string\" ] key \"a\" integer 1 }")
+        expectEqual(one, other, "another order of members")
+        for script in [
+            "{ key \"a\" integer 1 }", "{ key \"a\" real 1.0 key \"b\" [ string \"a longer string\" ] }", "[ ]",
+        ] {
+            expectFalse(one == (try list(script)), script)
+        }
+        expectFalse(try list("[ integer 1 integer 2 ]") == list("[ integer 2 integer 1 ]"), "another order of elements")
+    }
+
+    private static func testComparesManyMembers() throws {
+        // So many that looking at all of them for each would take seconds.
+        func list(_ keys: some Sequence<Int>, _ value: (Int) -> Int) throws -> PropertyList {
+            try self.list("{ \(keys.map { "key \"k\($0)\" integer \(value($0))" }.joined(separator: " ")) }")
+        }
+        let (count, other) = (10_000, 9_998)
+        let one = try list(0..<count) { $0 }
+        expectTrue(try one == list((0..<count).reversed()) { $0 }, "the other way round")
+        expectFalse(try one == list((0..<count).reversed()) { $0 == other ? 0 : $0 }, "another value")
+        expectFalse(try one == list((1...count).reversed()) { $0 }, "another key")
+    }
+
+    private static func testComparesDeepTrees() throws {
+        // Deeper than a stack, for one call each, would be.
+        func list(_ value: Int64) throws -> PropertyList {
+            let depth = 40_000
+            var builder = PropertyListBuilder(depthLimit: depth)
+            for level in 0..<depth {
+                if level % 2 == 0 {
+                    try builder.beginArray()
+                } else {
+                    try builder.beginDictionary()
+                    try builder.writeKey("k")
+                }
+            }
+            try builder.writeInteger(value)
+            for level in (0..<depth).reversed() {
+                if level % 2 == 0 { try builder.endArray() } else { try builder.endDictionary() }
+            }
+            return try requireNotNil(builder.takeResult(), "tree")
+        }
+        let one = try list(1)
+        expectTrue(try one == list(1), "the same value")
+        expectFalse(try one == list(2), "another value")
+    }
+}
+#endif

@@ -1,0 +1,85 @@
+// The text of a tree for people, without recursion: JSON with a blank after each comma and colon, except for data and dates.
+
+import PlistStreaming
+
+extension PropertyList: CustomStringConvertible {
+    /// The value in words, such as `{"id": 7, "tags": ["a", null]}`.
+    public var description: String {
+        var sink = DescribingSink()
+        // The sink refuses nothing.
+        do throws(StreamError) { try send(to: &sink) } catch { sink.text += error.description }
+        return sink.text
+    }
+}
+
+/// A sink that writes values for people.
+private struct DescribingSink: PlistSink {
+    var text = ""
+    /// What stands before the next value or key.
+    private var separator = ""
+
+    private mutating func append(_ value: String) {
+        text += separator
+        text += value
+        separator = ", "
+    }
+
+    private mutating func open(_ bracket: String) {
+        append(bracket)
+        separator = ""
+    }
+
+    private mutating func close(_ bracket: String) {
+        separator = ""
+        append(bracket)
+    }
+
+    private static func string(_ utf8: RawSpan) -> String { String(validating: utf8) ?? "" }
+
+    mutating func beginArray() throws(StreamError) { open("[") }
+    mutating func endArray() throws(StreamError) { close("]") }
+    mutating func beginDictionary() throws(StreamError) { open("{") }
+    mutating func endDictionary() throws(StreamError) { close("}") }
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        append(Self.string(utf8).debugDescription)
+        separator = ": "
+    }
+    mutating func writeNull() throws(StreamError) { append("null") }
+    mutating func writeBool(_ value: Bool) throws(StreamError) { append(value ? "true" : "false") }
+    mutating func writeInteger(_ value: Int64) throws(StreamError) { append("\(value)") }
+    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { append("\(value)") }
+    mutating func writeReal(_ value: Double) throws(StreamError) { append("\(value)") }
+    mutating func writeNumber(text: RawSpan) throws(StreamError) { append(Self.string(text)) }
+    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { append(Self.string(utf8).debugDescription) }
+    mutating func writeData(_ bytes: RawSpan) throws(StreamError) { append("data(\(bytes.byteCount) bytes)") }
+    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) { append("date(\(seconds))") }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum PropertyListDescriptionTests {}
+
+extension PropertyListDescriptionTests: SelfTesting {
+    static var testSelectors: TestSelectors { ["testDescribesEveryKindOfValue": testDescribesEveryKindOfValue] }
+
+    private static func testDescribesEveryKindOfValue() throws {
+        let rows = [
+            ("integer 7", "7"), ("[ ]", "[]"), ("{ }", "{}"), ("string \"é\"", #""é""#),
+            (
+                "[ null true real 1.5 unsigned 18446744073709551615 number 1e999 ]",
+                "[null, true, 1.5, 18446744073709551615, 1e999]"
+            ),
+            (
+                "{ key \"a\" [ [ ] { } integer 1 ] key \"b\" data 0708 key \"c\" date 7.0 }",
+                #"{"a": [[], {}, 1], "b": data(2 bytes), "c": date(7.0)}"#
+            ),
+        ]
+        for (script, expected) in rows {
+            expectEqual("\(try PropertyListBuilder.list(script))", expected, script)
+        }
+    }
+}
+#endif

@@ -1,4 +1,5 @@
-// The README shows files of the repository; they are the same, word for word.
+// The README shows files of the repository; they are the same, word for word. Other examples, its own and those of the
+// modules' articles, compile.
 
 import Foundation
 import Testing
@@ -32,5 +33,46 @@ extension TestloggerTests {
                 #expect(readme.contains(option), "\(option) is not in the README")
             }
         }
+
+        #if os(Linux)
+        /// The modules that were built, which examples import.
+        private static let modules = Fixtures.testlogger.deletingLastPathComponent().appending(path: "Modules")
+
+        @Test(.enabled(if: FileManager.default.fileExists(atPath: modules.path), "the modules lie elsewhere"))
+        func examplesCompile() throws {
+            let sources = Fixtures.checkout.appending(path: "Sources")
+            var examples: [String: String] = [:]
+            for module in try FileManager.default.contentsOfDirectory(atPath: sources.path)
+            where module.hasSuffix("Streaming") || module == "PlistBuilding" || module == "StringTables" {
+                let article = sources.appending(path: "\(module)/\(module).docc/\(module).md")
+                // What comes later in an article may use what came before.
+                examples[module] = try Self.blocks(of: article).joined(separator: "\n")
+            }
+            #expect(examples.count == 5 && examples.values.allSatisfy { $0.contains("import ") }, "\(examples.keys)")
+            let last = try #require(Self.blocks(of: Fixtures.checkout.appending(path: "README.md")).last)
+            let imports = ["JSONStreaming", "PlistBuilding", "SQLiteStreaming"].map { "import \($0)\n" }.joined()
+            examples["README"] = imports + last
+
+            let folder = FileManager.default.temporaryDirectory.appending(path: "examples-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            for (name, text) in examples {
+                // The name makes it a file whose statements are those of a program.
+                let file = folder.appending(path: "main.swift")
+                try Data(text.utf8).write(to: file)
+                let result = try RunningPrograms.run(
+                    [
+                        "swiftc", "-typecheck", "-swift-version", "6", "-warnings-as-errors", "-I", Self.modules.path,
+                        "-Xcc", "-fmodule-map-file=\(sources.path)/CSystemSQLite/module.modulemap", file.path,
+                    ], in: folder)
+                #expect(result.status == 0, "\(name): \(result)")
+            }
+        }
+
+        private static func blocks(of article: URL) throws -> [String] {
+            try String(contentsOf: article, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst()
+                .map { $0.components(separatedBy: "```")[0] }
+        }
+        #endif
     }
 }

@@ -306,7 +306,12 @@ extension ObjectBuilderTests: SelfTesting {
             }
         }
 
-        var streamForm: PropertyList { unsafe PropertyList(.null) }
+        var streamForm: PropertyList {
+            switch self {
+            case .circle(let radius): ["kind": "circle", "radius": PropertyList(radius)]
+            case .square(let side): ["kind": "square", "side": PropertyList(Int(side))]
+            }
+        }
     }
 
     private struct Drawing: StreamObject {
@@ -336,6 +341,10 @@ extension ObjectBuilderTests: SelfTesting {
         var trace = EventTrace()
         try trace.write(drawing.price)
         expectEqual(trace.text, "string \"250\"", "messages")
+        var tree = PropertyListBuilder()
+        try tree.write(drawing.shapes)
+        let expected: PropertyList = [["kind": "circle", "radius": 1.5], ["kind": "square", "side": 2]]
+        expectEqual(tree.takeResult(), expected, "shapes, written")
     }
 
     /// Counts its instances, to see that none is left.

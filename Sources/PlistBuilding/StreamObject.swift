@@ -58,6 +58,7 @@ public struct StreamMembers: ExpressibleByArrayLiteral {
     public init(_ members: [StreamMember]) { declared = members }
 }
 
+// SAFETY: nothing of a member changes, and its functions hold no more than key paths that are Sendable, and types.
 extension StreamMembers: @unchecked Sendable {}
 
 /// One declared member: a name in the stream and a property.
@@ -78,14 +79,14 @@ public struct StreamMember {
 
     /// Declares a member that keeps its value when it does not come.
     public static func member<Root, Value: StreamValue>(
-        _ name: String, _ property: WritableKeyPath<Root, Value>
+        _ name: String, _ property: WritableKeyPath<Root, Value> & Sendable
     ) -> StreamMember {
         StreamMember(name, property, isRequired: false)
     }
 
     /// Declares a member that must come.
     public static func required<Root, Value: StreamValue>(
-        _ name: String, _ property: WritableKeyPath<Root, Value>
+        _ name: String, _ property: WritableKeyPath<Root, Value> & Sendable
     ) -> StreamMember {
         StreamMember(name, property, isRequired: true)
     }

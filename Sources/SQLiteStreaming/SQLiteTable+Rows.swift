@@ -12,6 +12,7 @@ extension SQLiteTable {
     /// ```swift
     /// let adults = try people.select(where: \.age > 17 && \.name != nil, orderedBy: .ascending(\.name), limit: 10)
     /// ```
+    /// - Precondition: `limit` and `offset` are not negative.
     /// - Throws: What SQLite throws; for a row that is no value of the type, its error as `streamError`.
     @inlinable
     public func select(
@@ -49,6 +50,9 @@ extension SQLiteTable {
 
     // PERF: SQLite/reading; inlinable, so that the loop specialises for sinks of other modules.
     /// Sends the rows for which a condition holds to a sink, as an array of dictionaries.
+    ///
+    /// - Precondition: `limit` and `offset` are not negative.
+    /// - Throws: What SQLite and the sink throw.
     @inlinable
     public func send<Sink: PlistSink & ~Copyable>(
         where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>..., limit: Int? = nil,

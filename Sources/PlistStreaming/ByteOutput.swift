@@ -144,6 +144,7 @@ public struct ByteOutput: ~Copyable {
 
     /// Writes what is in memory to the descriptor; without one, and while holding, does nothing.
     ///
+    /// After an error the bytes that were not written are still in memory, so that it can be tried again.
     /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public mutating func flush() throws(StreamError) {
         guard let descriptor, !isHolding else { return }
@@ -152,8 +153,12 @@ public struct ByteOutput: ~Copyable {
             // SAFETY: the bytes from `written` to `count` are initialized.
             let result = unsafe write(descriptor, start + written, count - written)
             if result < 0 {
-                if errno == EINTR { continue }
-                throw StreamError(.cannotWrite, "cannot write: \(Self.systemMessage(errno))")
+                let number = errno
+                if number == EINTR { continue }
+                // SAFETY: the bytes from `written` to `count` are initialized, and moved within the memory.
+                unsafe start.copyMemory(from: start + written, byteCount: count - written)
+                used -= written
+                throw StreamError(.cannotWrite, "cannot write: \(Self.systemMessage(number))")
             }
             written += result
         }
@@ -207,6 +212,7 @@ extension ByteOutputTests: SelfTesting {
             "testWritesOutWhenFull": testWritesOutWhenFull,
             "testHoldsWhenTold": testHoldsWhenTold,
             "testReportsARefusingDescriptor": testReportsARefusingDescriptor,
+            "testWritesEachByteOnceInSpiteOfErrors": testWritesEachByteOnceInSpiteOfErrors,
         ]
     }
 
@@ -247,6 +253,28 @@ extension ByteOutputTests: SelfTesting {
         try output.append(0x61)
         let error = expectThrows(StreamError.self, "flush") { try output.flush() }
         expectEqual(error?.kind, .cannotWrite, "kind")
+    }
+
+    private static func testWritesEachByteOnceInSpiteOfErrors() throws {
+        try withPipe { reading, writing in
+            // Such a pipe takes a part, and refuses the rest until somebody has read.
+            expectEqual(fcntl(writing, F_SETFL, O_NONBLOCK), 0, "fcntl")
+            let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: ($0 &* 31) >> 3) }
+            var output = ByteOutput(descriptor: writing, bufferByteCount: 1 << 20)
+            try unsafe bytes.withUnsafeBytes { try output.append(unsafe $0.bytes) }
+            var received: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 1 << 20)
+            var errorCount = 0
+            while received.count < bytes.count, errorCount < 1_000 {
+                do { try output.flush() } catch { errorCount += 1 }
+                // SAFETY: the count is the buffer's.
+                let count = unsafe read(reading, &buffer, buffer.count)
+                received += buffer[..<max(0, count)]
+            }
+            expectGreater(errorCount, 0, "refusals")
+            expectTrue(received == bytes, "all bytes, each once, in order")
+            expectEqual(output.count, 0, "bytes in memory")
+        }
     }
 
     private static func withPipe(_ body: (_ read: Int32, _ write: Int32) throws -> Void) throws {

@@ -1,5 +1,5 @@
-// From values to a database whose tables and columns are not known before: rows are staged without types, then each column
-// gets the type that changes no value of it.
+// From values to a database whose tables and columns are not known before: which values are rows, and of which table.
+// The tables themselves are in `StagedTable`.
 
 import JSONStreaming
 import PlistStreaming
@@ -13,6 +13,9 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     /// Whether dictionaries at the root are rows.
     private let isSequence: Bool
     private var tables: [StagedTable] = []
+    private var names = KeySet()
+    /// The most members of a row, so that looking for one that comes again stays short.
+    private let columnLimit: Int
     /// The number of open containers, and how many of them are around a row.
     private var depth = 0
     private var rowDepth = 0
@@ -28,6 +31,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         self.connection = connection
         defaultTable = table
         self.isSequence = isSequence
+        columnLimit = connection.limit(.columnCount)
     }
 
     /// Gives all tables their types.
@@ -52,18 +56,28 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         if let index = row.firstIndex(where: { $0.key.utf8.elementsEqual(key.utf8) }) {
             row[index] = (key, value, isBool)
         } else {
+            guard row.count < columnLimit else {
+                throw StreamError(.limitExceeded, "more than \(columnLimit) columns in a row", path: rowPath)
+            }
             row.append((key, value, isBool))
         }
     }
 
+    private var name: String { isInTables ? tableName : defaultTable }
+
+    /// The way to the row that is read.
+    private var rowPath: StreamPath {
+        let index = tables.last.map { $0.isNamed(name) ? $0.rowCount : 0 } ?? 0
+        return StreamPath((isInTables ? [.key(name)] : []) + [.index(index)])
+    }
+
     private mutating func endRow() throws(StreamError) {
-        let name = isInTables ? tableName : defaultTable
         do throws(SQLiteError) {
             if let table = tables.last, table.isNamed(name) {
                 try table.insert(row)
             } else {
-                guard !tables.contains(where: { $0.isNamed(name) }) else {
-                    throw SQLiteError(.error, "the table \(name) comes twice")
+                guard names.insert(name).inserted else {
+                    throw SQLiteError(.mismatch, "the table \(name) comes twice")
                 }
                 let table = StagedTable(connection, name: name, number: tables.count)
                 tables.append(table)
@@ -72,8 +86,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         } catch {
             // What SQLite cannot hold is a fault of the input.
             guard error.code == .mismatch || error.code == .tooBig else { throw error.streamError(.cannotWrite) }
-            let place = StreamPath((isInTables ? [.key(name)] : []) + [.index(tables.last?.rowCount ?? 0)])
-            throw StreamError(.unrepresentable, error.message, path: place)
+            throw StreamError(.unrepresentable, error.message, path: rowPath)
         }
         row.removeAll(keepingCapacity: true)
     }
@@ -175,109 +188,6 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     }
 }
 
-/// A table without types, in the temporary database, until all of its rows are known.
-final class StagedTable {
-    /// What the values of a column are.
-    private struct Kinds: OptionSet {
-        let rawValue: UInt8
-        static let bool = Kinds(rawValue: 1)
-        static let integer = Kinds(rawValue: 2)
-        static let real = Kinds(rawValue: 4)
-        static let text = Kinds(rawValue: 8)
-        static let blob = Kinds(rawValue: 16)
-    }
-
-    let name: String
-    private let connection: SQLiteConnection
-    private let stage: String
-    private var columns = KeySet()
-    private var kinds: [Kinds] = []
-    private var insertion: SQLiteStatement?
-    private(set) var rowCount = 0
-
-    init(_ connection: SQLiteConnection, name: String, number: Int) {
-        self.connection = connection
-        self.name = name
-        stage = "temp.stage\(number)"
-    }
-
-    func isNamed(_ name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
-
-    func insert(_ row: [(key: String, value: SQLiteValue, isBool: Bool)]) throws(SQLiteError) {
-        for (key, _, _) in row where !columns.contains(key) { try add(key) }
-        if columns.isEmpty { throw SQLiteError(.error, "expected a dictionary with members, found an empty one first") }
-        if insertion == nil {
-            let marks = kinds.map { _ in "?" }.joined(separator: ", ")
-            insertion = try connection.prepare("INSERT INTO \(stage) VALUES (\(marks))")
-        }
-        guard let insertion else { return }
-        insertion.clearBindings()
-        for (key, value, isBool) in row {
-            guard let index = columns.index(of: key) else { continue }
-            switch value {
-            case .null: break
-            case .integer: kinds[index].insert(isBool ? .bool : .integer)
-            case .real: kinds[index].insert(.real)
-            case .text: kinds[index].insert(.text)
-            case .blob: kinds[index].insert(.blob)
-            }
-            try insertion.bind(value, at: index + 1)
-        }
-        try insertion.runBound()
-        rowCount += 1
-    }
-
-    private func add(_ key: String) throws(SQLiteError) {
-        insertion = nil
-        let column = SQLText.quoted(key)
-        if columns.isEmpty {
-            try connection.execute("CREATE TABLE \(stage) (\(column))")
-        } else {
-            try connection.execute("ALTER TABLE \(stage) ADD COLUMN \(column)")
-        }
-        columns.insert(key)
-        kinds.append([])
-    }
-
-    /// Makes the table and moves the rows to it.
-    func finish() throws(SQLiteError) {
-        insertion = nil
-        let declarations = kinds.enumerated().map { index, kinds in
-            let type =
-                switch kinds {
-                case .bool: " BOOLEAN"
-                case .integer: " INTEGER"
-                case .real: " REAL"
-                case .text: " TEXT"
-                case .blob: " BLOB"
-                // Without a type, a column changes no value: 1 stays an integer beside 2.5.
-                default: ""
-                }
-            return SQLText.quoted(columns[index]) + type
-        }
-        // A table is read in the order of its rows; a name for that, such as `rowid`, may be that of a column.
-        try connection.execute(
-            """
-            CREATE TABLE main.\(SQLText.quoted(name)) (\(declarations.joined(separator: ", ")));
-            INSERT INTO main.\(SQLText.quoted(name)) SELECT * FROM \(stage); DROP TABLE \(stage)
-            """)
-    }
-}
-
-/// Text of SQL.
-enum SQLText {
-    /// A name in double quotes, those inside doubled: all of them, also where a combining mark makes one character of two.
-    static func quoted(_ name: String) -> String {
-        var text = "\""
-        for scalar in name.unicodeScalars {
-            if scalar == "\"" { text.unicodeScalars.append(scalar) }
-            text.unicodeScalars.append(scalar)
-        }
-        text.unicodeScalars.append("\"")
-        return text
-    }
-}
-
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
@@ -296,8 +206,11 @@ extension DatabaseWriterTests: SelfTesting {
         ]
     }
 
-    private static func database(_ json: String, isSequence: Bool = false) throws -> SQLiteConnection {
+    private static func database(
+        _ json: String, isSequence: Bool = false, columnLimit: Int = 2_000
+    ) throws -> SQLiteConnection {
         let connection = try SQLiteConnection.inMemory()
+        connection.setLimit(.columnCount, to: columnLimit)
         var writer = DatabaseWriter(connection, table: "rows", isSequence: isSequence)
         try writer.readJSON(json, options: JSONReaderOptions(isSequence: isSequence))
         try writer.finish()
@@ -362,11 +275,27 @@ extension DatabaseWriterTests: SelfTesting {
     }
 
     private static func testRefusesWhatIsNoTable() {
-        let texts = [
-            "1", "[1]", "[[{}]]", #"{"a":1}"#, #"{"a":{"b":1}}"#, "[]", "[{}]", #"[{"a":18446744073709551615}]"#,
-            #"[{"a":1e999}]"#, #"[{"a":1,"A":2}]"#, #"[{"a":"x\u0000"}]"#,
+        let limit = 30
+        let members = (0...limit).map { "\"k\($0)\":1" }
+        let rows = [
+            ("1", "found a value outside any row"), ("[1]", "found a value outside any row"),
+            ("[[{}]]", "found an array in an array"), (#"{"a":1}"#, "found a value outside any row"),
+            (#"{"a":{"b":1}}"#, "found a dictionary in a dictionary"), ("[]", "expected at least one row"),
+            ("[{}]", "expected a dictionary with members"), (#"[{"a":18446744073709551615}]"#, "an integer below 2^63"),
+            (#"[{"a":1e999}]"#, "a number that 64 bits hold"),
+            (#"[{"a":1},{"a":1,"A":2}]"#, "$[1]: duplicate column name: A"),
+            (#"[{"a":"x\u0000"}]"#, "$[0]: found a NUL character"),
+            (#"{"t":[{"a":1}],"u":[{"a":1}],"t":[{"a":1}]}"#, "$.t[0]: the table t comes twice"),
+            ("[{\(members.joined(separator: ","))}]", "$[0]: more than \(limit) columns in a row"),
+            ("[{\(members.joined(separator: "},{"))}]", "$[\(limit)]: more than \(limit) columns in a table"),
         ]
-        for text in texts { expectThrows((any Error).self, text) { _ = try database(text) } }
+        for (text, message) in rows {
+            let error = expectThrows((any Error).self, String(text.prefix(50))) {
+                _ = try database(text, columnLimit: limit)
+            }
+            expectTrue(
+                "\(error.map { "\($0)" } ?? "")".contains(message), "\(message) in \(error.map { "\($0)" } ?? "")")
+        }
     }
 }
 #endif

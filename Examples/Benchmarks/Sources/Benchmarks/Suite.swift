@@ -33,6 +33,13 @@ struct Group {
     /// What one run of a case gets through.
     let work: Work
     let cases: [Case]
+
+    /// Returns the group with the cases whose names begin with one of these; with all of them where there are none.
+    func selecting(_ beginnings: [String]) -> Group {
+        guard !beginnings.isEmpty else { return self }
+        return Group(
+            name: name, work: work, cases: cases.filter { one in beginnings.contains(where: one.name.hasPrefix) })
+    }
 }
 
 /// The amount of work of one run.

@@ -21,7 +21,8 @@ enum JSONText {
     static let shortByteCount = 256
 
     // PERF: one pass that checks and copies words, the last one overlapping; most keys and strings end here.
-    /// Stores a short string in quotes if it is ASCII without need of escapes, and returns the number of bytes.
+    /// Stores a short string in quotes if it is ASCII, or of more than 16 bytes, without need of escapes, and returns the
+    /// number of bytes.
     ///
     /// There must be room for the string and 18 more bytes. 0 stands for any other string.
     @unsafe @inline(__always)
@@ -60,7 +61,16 @@ enum JSONText {
         unsafe first.storeBytes(of: word.littleEndian, toByteOffset: last, as: UInt64.self)
         unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
         unsafe first.storeBytes(of: UInt8(ascii: "\""), toByteOffset: count, as: UInt8.self)
-        return special == 0 ? count &+ 2 : 0
+        return special == 0 || isPlain(utf8) ? count &+ 2 : 0
+    }
+
+    // PERF: SQLite/read-non-ASCII; what is plain was stored already.
+    /// Whether a string of 16 bytes or more, with characters beyond ASCII, is UTF-8 without need of escapes.
+    @inline(never)
+    private static func isPlain(_ utf8: RawSpan) -> Bool {
+        // SAFETY: the bytes do not leave the closure.
+        guard endOfPlainRun(in: utf8, from: 0) == utf8.byteCount else { return false }
+        return unsafe utf8.withUnsafeBytes { unsafe UTF8Check.isValid($0) }
     }
 
     /// Stores a string of up to seven bytes as `storePlain` does, the text and its closing quote as one word.
@@ -211,6 +221,17 @@ extension JSONText: SelfTesting {
             guard count > 0 else { return nil }
             output.advance(by: count)
             return output.withBytes { String(validating: $0) }
+        }
+        for count in 14..<50 {
+            for character in ["é", "€", "🙂"] {
+                for place in 0...count {
+                    let text =
+                        String(repeating: "a", count: place) + character + String(repeating: "b", count: count - place)
+                    let found = try stored(Array(text.utf8))
+                    if found != "\"\(text)\"", found != nil || text.utf8.count > 16 { fail("\(text): \(found ?? "-")") }
+                    if let found = try stored(Array("\(text)\"".utf8)) { fail("\(text) with a quote: \(found)") }
+                }
+            }
         }
         for count in 0..<34 {
             let plain = (0..<count).map { 0x61 + UInt8($0 % 26) }

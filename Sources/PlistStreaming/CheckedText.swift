@@ -13,7 +13,25 @@ package enum CheckedText {
         guard isLayoutKnown, let start = utf8.baseAddress else {
             return unsafe String(decoding: utf8, as: UTF8.self)
         }
+        if utf8.count >= LargePages.byteCount { return unsafe longString(utf8, pieceByteCount: 1 << 18) }
         return unsafe described(start, utf8.count)
+    }
+
+    // PERF: SQLite/read-non-ASCII; the new pages of a large text cost as much as its copy.
+    /// Returns a long string, made in large pages and of pieces that end with a character.
+    private static func longString(_ utf8: UnsafeRawBufferPointer, pieceByteCount: Int) -> String {
+        var string = ""
+        string.reserveCapacity(utf8.count)
+        string.withUTF8 { unsafe LargePages.use(UnsafeMutableRawPointer(mutating: $0.baseAddress), utf8.count) }
+        var start = 0
+        while start < utf8.count {
+            var end = min(start + pieceByteCount, utf8.count)
+            while unsafe end < utf8.count && utf8[end] & 0xC0 == 0x80 { end -= 1 }
+            let piece = unsafe UnsafeRawBufferPointer(rebasing: utf8[start..<end])
+            if let address = piece.baseAddress { string += unsafe described(address, piece.count) }
+            start = end
+        }
+        return string
     }
 
     // SPEC: swift/stdlib/public/core/StaticString.swift. A frozen structure of an address, a count and a byte of flags, of
@@ -77,7 +95,15 @@ extension CheckedText: SelfTesting {
                 expectEqual(made, text, "\(count) times \(character.debugDescription)")
             }
         }
-        var grown = Array("größer".utf8).withUnsafeBytes { unsafe string($0) }
+        for piece in 4...9 {
+            for text in ["größer", "€€€", "🙂🙂 x 🙂", "abcdefghij"] {
+                let made = unsafe Array(text.utf8).withUnsafeBytes { unsafe longString($0, pieceByteCount: piece) }
+                expectEqual(made, text, "pieces of \(piece) bytes")
+            }
+        }
+        let long = String(repeating: "größer €", count: 300_000)
+        expectTrue(unsafe Array(long.utf8).withUnsafeBytes { unsafe string($0) } == long, "a long string")
+        var grown = unsafe Array("größer".utf8).withUnsafeBytes { unsafe string($0) }
         grown += " und länger als zuvor"
         expectEqual(grown, "größer und länger als zuvor", "a string that grows")
     }

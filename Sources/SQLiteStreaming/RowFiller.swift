@@ -5,14 +5,6 @@ import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// Initializes structures with the cells of rows, member by member.
 @usableFromInline @safe
 final class RowFiller {

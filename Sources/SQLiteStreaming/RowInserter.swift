@@ -174,6 +174,11 @@ final class RowInserter {
             rowID = (columns.firstIndex { $0.lowercased() == name?.lowercased() }, versions)
         }
         guard let column = rowID?.column else { return RowIDSequence() }
+        return try rowIDs(from: column)
+    }
+
+    /// The sequence that SQLite follows now, of the column with the row id.
+    private func rowIDs(from column: Int) throws(SQLiteError) -> RowIDSequence {
         let statement = try connection.cachedStatement(
             "SELECT max(\(SQLiteName.quoted(columns[column]))) FROM main.\(SQLiteName.quoted(table))")
         guard try statement.step() else { return RowIDSequence() }
@@ -279,7 +284,11 @@ final class RowInserter {
             try run(select(part.kind, index, module))
             unsafe source.pointee.row = part.end
             unsafe source.pointee.rowCount = end
-            if part.kind != .mixed { unsafe source.pointee.rowIDs = part.rowIDs }
+            if let rowIDs = part.rowIDs {
+                if part.kind != .mixed { unsafe source.pointee.rowIDs = rowIDs }
+            } else {
+                unsafe source.pointee.rowIDs = try rowIDs(from: index)
+            }
         }
     }
 

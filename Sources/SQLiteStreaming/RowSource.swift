@@ -71,6 +71,12 @@ struct RowSource {
 }
 
 extension RowSource {
+    /// Whether a column can have nothing but integers.
+    func hasOnlyIntegers(_ column: Int) -> Bool {
+        guard let columns = unsafe columns, column >= 0 else { return false }
+        return unsafe columns[column].storage == .integer
+    }
+
     /// The value of a column as an id.
     @inline(__always)  // PERF: SQLite/insert; once a row.
     func id(_ column: Int, _ row: Int) -> RowID {

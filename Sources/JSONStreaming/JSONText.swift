@@ -8,21 +8,8 @@ enum JSONText {
     ///
     /// - Throws: `invalidText` for everything else.
     static func check(_ utf8: RawSpan) throws(StreamError) {
-        var offset = 0
-        let end = utf8.byteCount
-        while offset < end {
-            while offset &+ 8 <= end, utf8.uncheckedWord(offset) & 0x8080_8080_8080_8080 == 0 { offset &+= 8 }
-            while offset < end, utf8.uncheckedByte(offset) < 0x80 { offset &+= 1 }
-            guard offset < end else { return }
-            let next = StringRuns.endOfMultibyteRun(in: utf8, from: offset)
-            if next >= 0 {
-                offset = next
-                continue
-            }
-            // The run reaches the last three bytes, or is invalid; the standard library decides.
-            guard String(validating: utf8.extracting(offset..<end)) != nil else { throw invalidText() }
-            return
-        }
+        // SAFETY: the bytes do not leave the closure.
+        guard unsafe utf8.withUnsafeBytes({ unsafe UTF8Check.isValid($0) }) else { throw invalidText() }
     }
 
     @inline(never)
@@ -34,7 +21,8 @@ enum JSONText {
     static let shortByteCount = 256
 
     // PERF: one pass that checks and copies words, the last one overlapping; most keys and strings end here.
-    /// Stores a short string in quotes if it is ASCII without need of escapes, and returns the number of bytes.
+    /// Stores a short string in quotes if it is ASCII, or of more than 16 bytes, without need of escapes, and returns the
+    /// number of bytes.
     ///
     /// There must be room for the string and 18 more bytes. 0 stands for any other string.
     @unsafe @inline(__always)
@@ -73,7 +61,16 @@ enum JSONText {
         unsafe first.storeBytes(of: word.littleEndian, toByteOffset: last, as: UInt64.self)
         unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
         unsafe first.storeBytes(of: UInt8(ascii: "\""), toByteOffset: count, as: UInt8.self)
-        return special == 0 ? count &+ 2 : 0
+        return special == 0 || isPlain(utf8) ? count &+ 2 : 0
+    }
+
+    // PERF: SQLite/read-non-ASCII; what is plain was stored already.
+    /// Whether a string of 16 bytes or more, with characters beyond ASCII, is UTF-8 without need of escapes.
+    @inline(never)
+    private static func isPlain(_ utf8: RawSpan) -> Bool {
+        // SAFETY: the bytes do not leave the closure.
+        guard endOfPlainRun(in: utf8, from: 0) == utf8.byteCount else { return false }
+        return unsafe utf8.withUnsafeBytes { unsafe UTF8Check.isValid($0) }
     }
 
     /// Stores a string of up to seven bytes as `storePlain` does, the text and its closing quote as one word.
@@ -118,27 +115,38 @@ enum JSONText {
         try output.append(UInt8(ascii: "\""))
     }
 
+    // PERF: SQLite/read-non-ASCII, JSONWriter; ten instructions for sixteen bytes of any text.
     /// The offset of the first byte that needs an escape, or the end.
     private static func endOfPlainRun(in utf8: RawSpan, from start: Int) -> Int {
         var offset = start
         let end = utf8.byteCount
-        while offset &+ 8 <= end {
-            let word = utf8.uncheckedWord(offset)
-            // Bytes beyond ASCII are plain here, but disturb the test; the byte loop takes them one word at a time.
-            if word & 0x8080_8080_8080_8080 == 0 {
-                let special = StringRuns.specialBytes(in: word)
-                if special != 0 { return offset &+ special.trailingZeroBitCount &>> 3 }
-                offset &+= 8
-                continue
-            }
-            let wordEnd = offset &+ 8
-            while offset < wordEnd {
-                if needsEscape(utf8.uncheckedByte(offset)) { return offset }
-                offset &+= 1
-            }
+        while offset &+ 16 <= end {
+            let found = escapes(in: utf8, at: offset)
+            let (low, high) = (found[0].littleEndian, found[1].littleEndian)
+            if low != 0 { return offset &+ low.trailingZeroBitCount &>> 3 }
+            if high != 0 { return offset &+ 8 &+ high.trailingZeroBitCount &>> 3 }
+            offset &+= 16
+        }
+        // The last bytes, of which some were passed already.
+        if offset < end, start &+ 16 <= end {
+            let found = escapes(in: utf8, at: end &- 16)
+            if found[0] | found[1] == 0 { return end }
         }
         while offset < end, !needsEscape(utf8.uncheckedByte(offset)) { offset &+= 1 }
         return offset
+    }
+
+    /// Ones in the places of the bytes that need an escape, of sixteen that the caller has checked to be there.
+    @inline(__always)
+    private static func escapes(in utf8: RawSpan, at offset: Int) -> SIMD2<UInt64> {
+        // SAFETY: the callers compare the offset with the count less sixteen.
+        let block = unsafe utf8.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: SIMD16<UInt8>.self)
+        // PERF: the types are written out: the general operators of vectors, a loop each, would be chosen otherwise.
+        let (quote, backslash) = (SIMD16<UInt8>(repeating: 0x22), SIMD16<UInt8>(repeating: 0x5C))
+        let space = SIMD16<UInt8>(repeating: 0x20)
+        let found: SIMDMask<SIMD16<Int8>> = (block .== quote) .| (block .== backslash) .| (block .< space)
+        // SAFETY: vectors of the same size, of which the lanes are all ones or all zeros.
+        return unsafe unsafeBitCast(found, to: SIMD2<UInt64>.self)
     }
 
     private static func needsEscape(_ byte: UInt8) -> Bool {
@@ -213,6 +221,17 @@ extension JSONText: SelfTesting {
             guard count > 0 else { return nil }
             output.advance(by: count)
             return output.withBytes { String(validating: $0) }
+        }
+        for count in 14..<50 {
+            for character in ["é", "€", "🙂"] {
+                for place in 0...count {
+                    let text =
+                        String(repeating: "a", count: place) + character + String(repeating: "b", count: count - place)
+                    let found = try stored(Array(text.utf8))
+                    if found != "\"\(text)\"", found != nil || text.utf8.count > 16 { fail("\(text): \(found ?? "-")") }
+                    if let found = try stored(Array("\(text)\"".utf8)) { fail("\(text) with a quote: \(found)") }
+                }
+            }
         }
         for count in 0..<34 {
             let plain = (0..<count).map { 0x61 + UInt8($0 % 26) }

@@ -74,17 +74,8 @@ public struct JSONWriter: PlistSink, ~Copyable {
 
     /// The text in memory so far.
     public var text: String {
-        withBytes { bytes in
-            let count = bytes.byteCount
-            guard count >= LargePages.byteCount else { return String(validating: bytes) ?? "" }
-            // PERF: JSONRecords/writing; the new pages of a large text cost as much as its copy.
-            // SAFETY: the buffer has room for the bytes, and is filled with them.
-            return unsafe String(unsafeUninitializedCapacity: count) { buffer in
-                unsafe LargePages.use(buffer.baseAddress, count)
-                unsafe bytes.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
-                return count
-            }
-        }
+        // SAFETY: the bytes do not leave the closure. They are UTF-8, as all that the writer appends is ASCII or was checked.
+        withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe CheckedText.string($0) } }
     }
 
     /// A copy of the bytes in memory so far.

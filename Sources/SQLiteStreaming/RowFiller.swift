@@ -5,14 +5,6 @@ import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// Initializes structures with the cells of rows, member by member.
 @usableFromInline @safe
 final class RowFiller {
@@ -192,16 +184,8 @@ final class RowFiller {
             }
             return true
         }
-        // PERF: SQLite/reading; the standard library's initializer that refuses takes twice the time of the one that repairs:
-        // what that made of bytes which are no UTF-8 differs from them.
-        let string = unsafe String(decoding: bytes, as: UTF8.self)
-        if unsafe !TextCheck.isASCII(raw) {
-            let isSame = unsafe string.utf8.withContiguousStorageIfAvailable { made in
-                guard let first = made.baseAddress, made.count == bytes.count else { return false }
-                return unsafe memcmp(first, address, made.count) == 0
-            }
-            guard isSame ?? false else { return false }
-        }
+        guard unsafe TextCheck.isUTF8(raw) else { return false }
+        let string = unsafe CheckedText.string(raw)
         if isOptional {
             unsafe place.initializeMemory(as: String?.self, to: string)
         } else {

@@ -38,6 +38,8 @@ final class RowInserter {
     let columns: [String]
     /// The cell in the rows of a source for each column.
     private let cells: [Int]
+    /// What each statement begins with.
+    private let target: String
     private let head: String
     private let emptyHead: String
     private let tail: String
@@ -48,7 +50,8 @@ final class RowInserter {
     private var single: SQLiteStatement?
     /// The statement for many rows, and their number.
     private var multiple: (statement: SQLiteStatement, rowCount: Int)?
-    private var select: SQLiteStatement?
+    /// The statements that read the virtual table, by what is to be said of ids.
+    private var selects: [RowIDPart.Kind: SQLiteStatement] = [:]
     /// The column of which ids may be left to SQLite, and the versions of the schemas that say so.
     private var rowID: (column: Int?, versions: [Int64])?
     /// The way that was taken last.
@@ -65,13 +68,13 @@ final class RowInserter {
         self.dateFormat = dateFormat
         self.cells = cells ?? Array(columns.indices)
         insertsAll = conflict == .abort
-        let verb =
+        let words =
             switch conflict {
             case .ignore: "INSERT OR IGNORE"
             case .replace: "INSERT OR REPLACE"
             case .abort, .update: "INSERT"
             }
-        let target = try "\(verb) INTO \(SQLiteName.quoted(table))"
+        target = try "\(words) INTO \(SQLiteName.quoted(table))"
         head = try "\(target) (\(SQLiteName.list(columns)))"
         emptyHead = "\(target) DEFAULT VALUES"
         if case .update(let keys) = conflict {
@@ -171,6 +174,11 @@ final class RowInserter {
             rowID = (columns.firstIndex { $0.lowercased() == name?.lowercased() }, versions)
         }
         guard let column = rowID?.column else { return RowIDSequence() }
+        return try rowIDs(from: column)
+    }
+
+    /// The sequence that SQLite follows now, of the column with the row id.
+    private func rowIDs(from column: Int) throws(SQLiteError) -> RowIDSequence {
         let statement = try connection.cachedStatement(
             "SELECT max(\(SQLiteName.quoted(columns[column]))) FROM main.\(SQLiteName.quoted(table))")
         guard try statement.step() else { return RowIDSequence() }
@@ -264,14 +272,47 @@ final class RowInserter {
     /// Inserts the rows by the virtual table.
     private func selectRows(_ reader: RowReader, _ module: RowModule) throws(SQLiteError) {
         path = .virtualTable
-        if select == nil {
-            let name = try module.table(columnCount: columns.count, of: connection)
-            let names = columns.indices.map { "c\($0)" }.joined(separator: ", ")
-            // An upsert after a SELECT needs a WHERE, or ON would be taken for that of a join.
-            select = try connection.cachedStatement(
-                "\(head) SELECT \(names) FROM \(name)\(tail.isEmpty ? "" : " WHERE true")\(tail)")
+        let source = unsafe reader.source
+        let (end, column) = unsafe (source.pointee.rowCount, source.pointee.rowIDs.column)
+        let index = cells.firstIndex(of: column)
+        unsafe source.pointee.firstRow = source.pointee.row
+        guard let index else { return try run(select(.mixed, index, module)) }
+        while unsafe source.pointee.row < end {
+            let part = unsafe RowIDPart(source)
+            unsafe source.pointee.firstRow = source.pointee.row
+            unsafe source.pointee.rowCount = part.end
+            try run(select(part.kind, index, module))
+            unsafe source.pointee.row = part.end
+            unsafe source.pointee.rowCount = end
+            if let rowIDs = part.rowIDs {
+                if part.kind != .mixed { unsafe source.pointee.rowIDs = rowIDs }
+            } else {
+                unsafe source.pointee.rowIDs = try rowIDs(from: index)
+            }
         }
-        guard let select else { return }
+    }
+
+    private func run(_ select: SQLiteStatement) throws(SQLiteError) {
         while try select.step() {}
+    }
+
+    /// The statement that reads rows of a kind.
+    ///
+    /// - Parameter rowID: The index of the column with the row id, where it is known.
+    private func select(
+        _ kind: RowIDPart.Kind, _ rowID: Int?, _ module: RowModule
+    ) throws(SQLiteError) -> SQLiteStatement {
+        // A row of nothing but its id has no form without it.
+        let kind = columns.count == 1 ? .mixed : kind
+        if let made = selects[kind] { return made }
+        let table = try module.table(columnCount: columns.count, of: connection)
+        let read = columns.indices.filter { kind != .chosen || $0 != rowID }
+        let names = read.map { kind == .told && $0 == rowID ? "rowid" : "c\($0)" }.joined(separator: ", ")
+        // An upsert after a SELECT needs a WHERE, or ON would be taken for that of a join.
+        let made = try connection.cachedStatement(
+            "\(target) (\(SQLiteName.list(read.map { columns[$0] }))) SELECT \(names) FROM \(table)"
+                + (tail.isEmpty ? "" : " WHERE true") + tail)
+        selects[kind] = made
+        return made
     }
 }

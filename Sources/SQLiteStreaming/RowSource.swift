@@ -30,6 +30,8 @@ struct RowSource {
     var rowCount = 0
     /// The row that is being read.
     var row = 0
+    /// The first row that the virtual table gives.
+    var firstRow = 0
     /// The number of cells of a buffered row.
     var columnCount = 0
     /// Which ids are left to SQLite.
@@ -65,6 +67,41 @@ struct RowSource {
         unsafe self.values = unsafe values
         unsafe stride = members.stride
         unsafe self.columns = unsafe columns
+    }
+}
+
+extension RowSource {
+    /// Whether a column can have nothing but integers.
+    func hasOnlyIntegers(_ column: Int) -> Bool {
+        guard let columns = unsafe columns, column >= 0 else { return false }
+        return unsafe columns[column].storage == .integer
+    }
+
+    /// The value of a column as an id.
+    @inline(__always)  // PERF: SQLite/insert; once a row.
+    func id(_ column: Int, _ row: Int) -> RowID {
+        // SAFETY: the callers ask for columns and rows that there are.
+        switch unsafe kind {
+        case .buffer:
+            guard let cells = unsafe cells else { return .other }
+            let cell = unsafe cells + (row &* columnCount &+ column)
+            switch unsafe cell.pointee.kind {
+            case .integer: return unsafe .integer(Int64(truncatingIfNeeded: cell.pointee.payload))
+            case .null: return .null
+            case .real, .text, .blob: return .other
+            }
+        case .values, .objects:
+            guard let values = unsafe values, let columns = unsafe columns else { return .other }
+            let value = unsafe values + row &* stride
+            let members = unsafe kind == .objects ? value.load(as: UnsafeRawPointer.self) : value
+            let place = unsafe members + columns[column].offset
+            switch unsafe columns[column].storage {
+            case .integer: return unsafe .integer(place.load(as: Int64.self))
+            case .optionalInteger: return unsafe place.load(as: Int64?.self).map { .integer($0) } ?? .null
+            default: return .other
+            }
+        case .none: return .other
+        }
     }
 }
 

@@ -39,17 +39,17 @@ enum TextCheck {
         // twice in part.
         while offset &+ 8 <= count {
             if unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 {
-                return unsafe isUTF8(bytes, from: offset)
+                return unsafe UTF8Check.isValid(bytes)
             }
             offset &+= 8
         }
         if count >= 8 {
             let end = unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
-            return unsafe end & 0x8080_8080_8080_8080 == 0 ? true : isUTF8(bytes, from: offset)
+            return unsafe end & 0x8080_8080_8080_8080 == 0 ? true : UTF8Check.isValid(bytes)
         }
         while offset < count {
             if unsafe bytes.load(fromByteOffset: offset, as: UInt8.self) & 0x80 != 0 {
-                return unsafe isUTF8(bytes, from: offset)
+                return unsafe UTF8Check.isValid(bytes)
             }
             offset &+= 1
         }
@@ -76,43 +76,6 @@ enum TextCheck {
             }
         }
         return bits & 0x8080_8080_8080_8080 == 0
-    }
-
-    // SPEC: The Unicode Standard, table 3-7, well-formed UTF-8 byte sequences.
-    /// The check of any text, from an offset at which a character begins.
-    @inline(never)
-    private static func isUTF8(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Bool {
-        let count = bytes.count
-        var offset = start
-        // SAFETY: each byte is loaded below the count, which is compared with the length of the character first.
-        func load(_ offset: Int) -> UInt32 { unsafe UInt32(bytes.load(fromByteOffset: offset, as: UInt8.self)) }
-        while offset < count {
-            let lead = load(offset)
-            if lead < 0x80 {
-                offset &+= 1
-            } else if lead < 0xE0 {
-                guard lead >= 0xC2, offset &+ 1 < count, load(offset &+ 1) & 0xC0 == 0x80 else { return false }
-                offset &+= 2
-            } else if lead < 0xF0 {
-                guard offset &+ 2 < count else { return false }
-                let (second, third) = (load(offset &+ 1), load(offset &+ 2))
-                let scalar = (lead & 0x0F) << 12 | (second & 0x3F) << 6 | third & 0x3F
-                // Neither overlong nor a surrogate.
-                guard second & 0xC0 == 0x80, third & 0xC0 == 0x80, scalar >= 0x800, scalar & 0xF800 != 0xD800 else {
-                    return false
-                }
-                offset &+= 3
-            } else {
-                guard lead < 0xF5, offset &+ 3 < count else { return false }
-                let (second, third, fourth) = (load(offset &+ 1), load(offset &+ 2), load(offset &+ 3))
-                let scalar = (lead & 0x07) << 18 | (second & 0x3F) << 12 | (third & 0x3F) << 6 | fourth & 0x3F
-                guard second & 0xC0 == 0x80, third & 0xC0 == 0x80, fourth & 0xC0 == 0x80, scalar >= 0x10000,
-                    scalar <= 0x10FFFF
-                else { return false }
-                offset &+= 4
-            }
-        }
-        return true
     }
 }
 

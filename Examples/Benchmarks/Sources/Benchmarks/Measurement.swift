@@ -66,10 +66,12 @@ private func median(_ sorted: [Duration]) -> Duration {
 
 private func timedRun(_ one: Case, expecting expected: UInt64, in group: Group) throws -> Duration {
     if let runElsewhere = one.runElsewhere { return try runElsewhere(false).elapsed }
+    try one.prepare?()
     let clock = ContinuousClock()
     let start = clock.now
-    let checksum = try one.run()
+    let returned = try one.run()
     let elapsed = clock.now - start
+    let checksum = try one.verify?() ?? returned
     guard checksum == expected else {
         throw DifferentResults(description: "\(group.name): \(one.name) gives another checksum each time")
     }
@@ -94,15 +96,18 @@ private func countedRun(_ one: Case) throws -> Count {
             checksum: run.checksum ?? 0, ownChecksum: run.checksum ?? 0, allocations: nil, peakGrowth: run.peakGrowth)
     }
     let checksum = try one.check?()
+    try one.prepare?()
     _ = try one.run()
+    try one.prepare?()
     // Free memory of the heap goes back to the system, so that a run that needs some is seen to need it.
     callocations_trim()
     let isPeakReset = resetPeakMemory()
     let resident = memory("VmRSS:")
     let before = callocations_count()
-    let ownChecksum = try one.run()
+    let returned = try one.run()
     let after = callocations_count()
     let peak = isPeakReset ? memory("VmHWM:") : nil
+    let ownChecksum = try one.verify?() ?? returned
     return Count(
         checksum: checksum ?? ownChecksum, ownChecksum: ownChecksum,
         allocations: callocations_is_counting() ? after - before : nil,

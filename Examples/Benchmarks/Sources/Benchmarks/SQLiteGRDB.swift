@@ -43,24 +43,24 @@ private let creation = "CREATE TABLE tasks (id INTEGER PRIMARY KEY, title TEXT N
 func grdbInsertCases(_ data: SQLiteRows, isRelaxed: Bool) -> [Case] {
     let (statements, records) = (SQLiteFile(), SQLiteFile())
     return [
-        Case(name: "GRDB, cached statement") {
-            statements.remove()
+        Case(
+            name: "GRDB, cached statement", prepare: { statements.remove() }, verify: { try statements.verified() }
+        ) {
             try open(statements, isRelaxed: isRelaxed).write { database in
                 try database.execute(sql: creation)
                 let statement = try database.cachedStatement(sql: "INSERT INTO tasks VALUES (?, ?, ?)")
                 for row in data.rows { try statement.execute(arguments: [row.id, row.title, row.done]) }
             }
-            return try statements.verified()
+            return 0
         },
-        Case(name: "GRDB, records") {
-            records.remove()
+        Case(name: "GRDB, records", prepare: { records.remove() }, verify: { try records.verified() }) {
             try open(records, isRelaxed: isRelaxed).write { database in
                 try database.execute(sql: creation)
                 for row in data.rows {
                     try Record(id: Int64(row.id), title: row.title, done: row.done).insert(database)
                 }
             }
-            return try records.verified()
+            return 0
         },
     ]
 }

@@ -43,11 +43,10 @@ func pythonInsertCases(_ data: SQLiteRows, isRelaxed: Bool, isASCII: Bool) -> [C
     guard hasPython else { return [] }
     let file = SQLiteFile()
     return [
-        Case(name: "Python, executemany") {
-            file.remove()
+        Case(name: "Python, executemany", prepare: { file.remove() }, verify: { try file.verified() }) {
             _ = try python(
                 insertScript, file.path, "\(data.count)", isRelaxed ? "1" : "0", isASCII ? "1" : "0")
-            return try file.verified()
+            return 0
         }
     ]
 }

@@ -33,6 +33,13 @@ struct Group {
     /// What one run of a case gets through.
     let work: Work
     let cases: [Case]
+
+    /// Returns the group with the cases whose names begin with one of these; with all of them where there are none.
+    func selecting(_ beginnings: [String]) -> Group {
+        guard !beginnings.isEmpty else { return self }
+        return Group(
+            name: name, work: work, cases: cases.filter { one in beginnings.contains(where: one.name.hasPrefix) })
+    }
 }
 
 /// The amount of work of one run.
@@ -56,16 +63,22 @@ struct Case {
     var check: (() throws -> UInt64)?
     /// Measures the time from the start to the first object or event, where that is not the whole time.
     var first: (() throws -> Duration)?
+    /// Clears what a run before has left; not timed.
+    var prepare: (() throws -> Void)?
     /// Does the work once and returns a checksum of the result.
     let run: () throws -> UInt64
+    /// Reads the result of a run and returns its checksum, not timed, in the place of what the run returned.
+    var verify: (() throws -> UInt64)?
     /// Does the work in another process, which takes the time; in the place of `run`.
     var runElsewhere: ((_ isChecked: Bool) throws -> RemoteRun)?
 
     init(
         name: String, peer: String? = nil, goal: Double? = nil, also: [Goal] = [], check: (() throws -> UInt64)? = nil,
-        first: (() throws -> Duration)? = nil, run: @escaping () throws -> UInt64
+        first: (() throws -> Duration)? = nil, prepare: (() throws -> Void)? = nil,
+        verify: (() throws -> UInt64)? = nil, run: @escaping () throws -> UInt64
     ) {
         goals = (peer.map { [Goal(peer: $0, ratio: goal)] } ?? []) + also
+        (self.prepare, self.verify) = (prepare, verify)
         (self.name, self.check, self.first, self.run) = (name, check, first, run)
     }
 

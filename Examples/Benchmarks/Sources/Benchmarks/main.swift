@@ -22,6 +22,7 @@ let suites = [
 let checks = [jsonStreamMemory, jsonHostileMemory]
 
 var filter = ""
+var caseFilters: [String] = []
 var rounds = 11
 var scale = Scale.full
 
@@ -35,6 +36,12 @@ while let argument = arguments.popFirst() {
     switch argument {
     case "--filter":
         filter = arguments.popFirst() ?? ""
+    case "--cases":
+        caseFilters = (arguments.popFirst() ?? "").split(separator: ";").map(String.init)
+        guard !caseFilters.isEmpty else {
+            printError("--cases needs the beginnings of names")
+            exit(2)
+        }
     case "--rounds":
         guard let text = arguments.popFirst(), let number = Int(text), number > 0 else {
             printError("--rounds needs a positive number")
@@ -52,10 +59,12 @@ while let argument = arguments.popFirst() {
     case "--help":
         print(
             """
-            usage: Benchmarks [--filter TEXT] [--rounds N] [--rows N] [--smoke]
+            usage: Benchmarks [--filter TEXT] [--cases NAMES] [--rounds N] [--rows N] [--smoke]
 
             --filter TEXT  runs the suites and groups whose name contains TEXT, such as StringTable/hit, and the check
                            whose name it is: \(checks.map(\.name).joined(separator: ", "))
+            --cases NAMES  runs only the cases whose names begin with one of these, separated by semicolons, such as
+                           "SQLiteTable, automatic;C, bind and step"; ratios are to the peers among them
             --rounds N     the number of timed runs of each case; 11 at first
             --rows N       the number of rows of SQLite/insert and SQLite/read; 2,000,000 at first
             --smoke        runs everything once on small input, which checks results and measures nothing
@@ -102,8 +111,10 @@ do {
         checkCount += 1
     }
     for suite in suites where filter.isEmpty || suite.name.hasPrefix(filter.prefix(suite.name.count)) {
-        for group in try suite.makeGroups(scale)
-        where filter.isEmpty || "\(suite.name)/\(group.name)".contains(filter) {
+        for whole in try suite.makeGroups(scale)
+        where filter.isEmpty || "\(suite.name)/\(whole.name)".contains(filter) {
+            let group = whole.selecting(caseFilters)
+            guard !group.cases.isEmpty else { continue }
             let measurements = try measure(group, rounds: rounds, isSmoke: scale == .smoke)
             groupCount += 1
             if scale == .full {

@@ -118,7 +118,7 @@ final class DecodingContext {
         while container != index {
             var (child, position) = (container + 1, 0)
             while after(child) <= index { (child, position) = (after(child), position + 1) }
-            let isArray = node(container).tag == .array
+            let isArray = node(container).has(.array)
             path.append(isArray ? IndexKey(position) : NameKey(name(of: Int(node(child).key), isExact: false)))
             container = child
         }

@@ -35,6 +35,9 @@ struct TapeNode: BitwiseCopyable {
     }
 
     var tag: Tag { Tag(rawValue: UInt8(truncatingIfNeeded: info)) ?? .null }
+    /// Whether the node has a tag; a comparison of bytes.
+    @inline(__always)  // PERF: JSONTyped; once or twice a value.
+    func has(_ tag: Tag) -> Bool { UInt8(truncatingIfNeeded: info) == tag.rawValue }
     var length: Int { Int(info >> 8) }
     var count: Int { Int(payload & 0xFFFF_FFFF) }
     var end: Int { Int(payload >> 32) }
@@ -48,6 +51,8 @@ struct TapeNode: BitwiseCopyable {
 }
 
 /// A sink that keeps the values of a stream for decoding them.
+///
+/// PERF: JSONTyped; messages are inlined into the witnesses that a reader calls, which saves a call each.
 @safe
 package struct DecodingTape: PlistSink, ~Copyable {
     // PERF: JSONTyped; memory that grows is written by the tape itself, with one comparison a value.
@@ -110,21 +115,26 @@ package struct DecodingTape: PlistSink, ~Copyable {
 
     // MARK: Containers
 
+    @inline(__always)  // PERF: see the type.
     package mutating func beginArray() throws(StreamError) { try begin(.array) }
 
+    @inline(__always)  // PERF: see the type.
     package mutating func beginDictionary() throws(StreamError) { try begin(.dictionary) }
 
+    @inline(__always)  // PERF: see the type.
     package mutating func endArray() throws(StreamError) {
         guard unsafe depth > 0 && !top.pointee.isDictionary else { throw Self.unexpectedEnd() }
         end()
     }
 
+    @inline(__always)  // PERF: see the type.
     package mutating func endDictionary() throws(StreamError) {
         guard unsafe depth > 0 && top.pointee.isDictionary else { throw Self.unexpectedEnd() }
         if unsafe top.pointee.repeats != 0 { removeRepeatedKeys() }
         end()
     }
 
+    @inline(__always)  // PERF: see the type.
     package mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         let top = unsafe self.top
         let (last, isFirst) = unsafe (top.pointee.lastKey, top.pointee.isAtStart)
@@ -218,19 +228,25 @@ package struct DecodingTape: PlistSink, ~Copyable {
 
     // MARK: Scalars
 
+    @inline(__always)  // PERF: see the type.
     package mutating func writeNull() throws(StreamError) { try append(.null, 0) }
+    @inline(__always)  // PERF: see the type.
     package mutating func writeBool(_ value: Bool) throws(StreamError) { try append(value ? .yes : .no, 0) }
+    @inline(__always)  // PERF: see the type.
     package mutating func writeInteger(_ value: Int64) throws(StreamError) {
         try append(.integer, UInt64(bitPattern: value))
     }
+    @inline(__always)  // PERF: see the type.
     package mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         try append(value > UInt64(Int64.max) ? .unsigned : .integer, value)
     }
+    @inline(__always)  // PERF: see the type.
     package mutating func writeReal(_ value: Double) throws(StreamError) { try append(.real, value.bitPattern) }
     package mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         try append(.date, seconds.bitPattern)
     }
     package mutating func writeNumber(text: RawSpan) throws(StreamError) { try append(.number, text) }
+    @inline(__always)  // PERF: see the type.
     package mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try append(.string, utf8) }
     package mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try append(.data, bytes) }
 

@@ -61,10 +61,15 @@ extension DecodingContext {
     }
 
     @inline(never)
-    private func real<Value: BinaryFloatingPoint>(_ type: Value.Type, at index: Int) throws -> Value {
+    private func real<Value: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ type: Value.Type, at index: Int
+    ) throws -> Value {
         let node = node(index)
         if let value = realValue(of: node) {
-            let converted = Value(value)
+            var converted = Value(value)
+            if node.has(.real), Self.isInTheMiddle(value, converted), let text = numberText(at: index) {
+                converted = Value(text) ?? converted
+            }
             guard converted.isFinite || !value.isFinite, !node.has(.number) || value.isFinite else {
                 throw corrupted("the number \(shownNumber(node)) does not fit in \(type)", at: index)
             }
@@ -81,6 +86,15 @@ extension DecodingContext {
             }
         }
         throw mismatch(type, "a number", at: index)
+    }
+
+    /// Whether a double is as near to another value of a type as to the one it was rounded to, so that the rounding of its
+    /// text to a double may have decided.
+    private static func isInTheMiddle<Value: BinaryFloatingPoint>(_ value: Double, _ rounded: Value) -> Bool {
+        let nearest = Double(rounded)
+        guard nearest != value, value.isFinite else { return false }
+        guard rounded.isFinite else { return true }
+        return Double(value > nearest ? rounded.nextUp : rounded.nextDown) - value == value - nearest
     }
 
     private func realValue(of node: TapeNode) -> Double? {
@@ -209,7 +223,7 @@ extension DecodingContext {
             switch node.tag {
             case .integer: Decimal(Int64(bitPattern: node.payload))
             case .unsigned: Decimal(node.payload)
-            case .real: Decimal(string: "\(Double(bitPattern: node.payload))")
+            case .real: Decimal(string: numberText(at: index) ?? "\(Double(bitPattern: node.payload))")
             case .number: Decimal(string: string(of: node))
             default: throw mismatch(Decimal.self, "a number", at: index)
             }

@@ -43,6 +43,24 @@ struct TapeNode: BitwiseCopyable {
     var end: Int { Int(payload >> 32) }
     var isContainer: Bool { UInt8(truncatingIfNeeded: info) >= Tag.array.rawValue }
 
+    /// Calls a closure with the text or data of the node.
+    @unsafe @inline(__always)  // PERF: JSONTyped; once a string.
+    func withBytes<Result>(
+        input: UnsafeRawBufferPointer, elsewhere bytes: UnsafeRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        let isElsewhere = payload & TapeNode.elsewhere != 0
+        let text = unsafe isElsewhere ? bytes : input
+        var start = Int(payload & ~TapeNode.elsewhere)
+        var length = self.length
+        if length == TapeNode.longLength {
+            length = unsafe Int(UInt64(littleEndian: text.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
+            start += 8
+        }
+        // SAFETY: slicing checks the range; the pointer is used within the closure only.
+        return try unsafe body(UnsafeRawBufferPointer(rebasing: text[start..<start + length]))
+    }
+
     /// The node where it moves with what is in it.
     func moved(by distance: Int) -> TapeNode {
         isContainer

@@ -30,9 +30,14 @@ public struct PropertyListValueDecoder {
 
 extension DecodingTape {
     /// Decodes the value that was sent.
+    ///
+    /// - Parameter readNumbers: Reads the same input once more, for those types that hold more digits than a double.
     /// - Throws: `DecodingError`, or what the type throws.
-    package consuming func decode<Value: Decodable>(_ type: Value.Type, options: DecodingOptions) throws -> Value {
-        var context = DecodingContext(options: options, self)
+    package consuming func decode<Value: Decodable>(
+        _ type: Value.Type, options: DecodingOptions,
+        readingNumbers readNumbers: NumberReader? = nil
+    ) throws -> Value {
+        var context = DecodingContext(options: options, self, readingNumbers: readNumbers)
         defer { DecodingContext.finish(&context) }
         return try context.decode(type, at: DecodingContext.root)
     }

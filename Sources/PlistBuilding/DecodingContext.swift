@@ -312,6 +312,38 @@ struct DecodingPlace: BitwiseCopyable {
         return node.isContainer ? node.end : index &+ 1
     }
 
+    // MARK: Values
+
+    // PERF: JSONTyped/catalogue; here, and not in containers, since closures in functions that are generic over the keys
+    // are calls. None of them counts the references to the context.
+
+    @inline(__always)
+    func decode(_ type: Bool.Type, at index: Int) throws -> Bool {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(__always)
+    func decode(_ type: String.Type, at index: Int) throws -> String {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(__always)
+    func decode(_ type: Double.Type, at index: Int) throws -> Double {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(__always)
+    func decode(_ type: Float.Type, at index: Int) throws -> Float {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(__always)
+    func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(never)
+    func decode<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+
+    // MARK: Members
+
     /// The indexes of the members.
     var members: [Int] {
         var members: [Int] = []

@@ -219,29 +219,23 @@ package struct DecodingTape: PlistSink, ~Copyable {
             member = node.isContainer ? node.end : member + 1
         }
         guard hasRepeatedKeys else { return }
-        var places: [UInt32: Int] = [:]
-        var members: [Range<Int>] = []
+        var members = KeptMembers<Range<Int>>()
         var index = first
         while index < count {
             let node = unsafe memory[index]
             let member = index..<(node.isContainer ? node.end : index + 1)
-            if let place = places[node.key] {
-                members[place] = member
-            } else {
-                places[node.key] = members.count
-                members.append(member)
-            }
+            members.add(member, key: node.key)
             index = member.upperBound
         }
         var kept: [TapeNode] = []
-        for member in members {
+        for member in members.members {
             let distance = first + kept.count - member.lowerBound
             for index in member { kept.append(unsafe memory[index].moved(by: distance)) }
         }
         // SAFETY: fewer nodes than there were.
         for (offset, node) in kept.enumerated() { unsafe memory[first + offset] = node }
         count = first + kept.count
-        unsafe top.pointee.count = UInt32(truncatingIfNeeded: members.count)
+        unsafe top.pointee.count = UInt32(truncatingIfNeeded: members.members.count)
     }
 
     // MARK: Scalars

@@ -228,19 +228,14 @@ struct EncodedNodes: ~Copyable {
 
     @inline(never)
     private mutating func removeDuplicates(from index: UInt32) {
-        var places: [UInt32: Int] = [:]
-        var children: [UInt32] = []
+        var kept = KeptMembers<UInt32>()
         var child = unsafe nodes[Int(index)].firstChild
         while child != 0 {
             let node = unsafe nodes[Int(child)]
-            if let place = places[node.key] {
-                children[place] = child
-            } else {
-                places[node.key] = children.count
-                children.append(child)
-            }
+            kept.add(child, key: node.key)
             child = node.next
         }
+        let children = kept.members
         for (child, next) in zip(children, children.dropFirst() + [0]) { unsafe nodes[Int(child)].next = next }
         unsafe nodes[Int(index)].value.payload = UInt64(children.first ?? 0) << 32 | UInt64(children.last ?? 0)
     }

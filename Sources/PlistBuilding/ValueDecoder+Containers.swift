@@ -40,47 +40,51 @@ extension ValueDecoder {
 
         // PERF: JSONRecords/foundation; the common scalars need no decoder of their own.
         func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-            try decode(at: find(key)) { try $0.decode(type, at: $1) }
+            try unsafe place.pointee.decode(type, at: find(key))
         }
         func decode(_ type: String.Type, forKey key: Key) throws -> String {
-            try decode(at: find(key)) { try $0.decode(type, at: $1) }
+            try unsafe place.pointee.decode(type, at: find(key))
         }
         func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-            try decode(at: find(key)) { try $0.decode(type, at: $1) }
+            try unsafe place.pointee.decode(type, at: find(key))
         }
         func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
-            try decode(at: find(key)) { try $0.decode(type, at: $1) }
+            try unsafe place.pointee.decode(type, at: find(key))
         }
         @inline(__always)  // PERF: JSONRecords/foundation; specialises each type of integer.
         func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-            try decode(at: find(key)) { try $0.decode(type, at: $1) }
+            try unsafe place.pointee.decode(type, at: find(key))
         }
         func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-            let index = try find(key)
-            return try unsafe place.pointee.context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+            try unsafe place.pointee.decode(type, at: find(key))
         }
 
         // PERF: JSONTyped/posts; one look-up instead of the three of the standard library.
         func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+            guard let index = findPresent(key) else { return nil }
+            return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+            guard let index = findPresent(key) else { return nil }
+            return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+            guard let index = findPresent(key) else { return nil }
+            return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+            guard let index = findPresent(key) else { return nil }
+            return try unsafe place.pointee.decode(type, at: index)
         }
         @inline(__always)  // PERF: see above.
         func decodeIfPresent<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value?
         {
-            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+            guard let index = findPresent(key) else { return nil }
+            return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
             guard let index = findPresent(key) else { return nil }
-            return try decode(at: index) { try $0.decode(type, at: $1) }
+            return try unsafe place.pointee.decode(type, at: index)
         }
 
         func nestedContainer<NestedKey: CodingKey>(

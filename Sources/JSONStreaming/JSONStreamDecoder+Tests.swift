@@ -87,6 +87,7 @@ extension JSONStreamDecoderTests: SelfTesting {
             "testServesWhatIsKept": testServesWhatIsKept,
             "testFindsOptionalMembers": testFindsOptionalMembers,
             "testDecodesListsOfAnyShape": testDecodesListsOfAnyShape,
+            "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
         ]
     }
 
@@ -96,7 +97,7 @@ extension JSONStreamDecoderTests: SelfTesting {
     }
 
     private static func testFoundationDecodesWhatItEncodes() throws {
-        let text = try JSONStreamEncoder().encode([sample, sample])
+        let text: String = try JSONStreamEncoder().encode([sample, sample])
         expectEqual(try JSONDecoder().decode([Sample].self, from: Data(text.utf8)), [sample, sample], "samples")
         expectEqual(try JSONStreamDecoder().decode([Sample].self, from: text), [sample, sample], "by our decoder")
     }
@@ -192,7 +193,7 @@ extension JSONStreamDecoderTests: SelfTesting {
                 var container = encoder.container(keyedBy: StampKey.self)
                 try container.encode(data.count, forKey: .byteCount)
             })
-        let text = try JSONStreamEncoder(options: options).encode([Stamp()])
+        let text: String = try JSONStreamEncoder(options: options).encode([Stamp()])
         expectEqual(text, #"[{"when":"at 1.5","raw":{"byteCount":2}}]"#, "text")
         let failing = EncodingOptions(
             dates: .custom { date, encoder in
@@ -334,10 +335,36 @@ extension JSONStreamDecoderTests: SelfTesting {
         }
     }
 
+    private static func testReadsThroughEveryDoor() throws {
+        let value = sample
+        let text: String = try JSONStreamEncoder().encode([value])
+        let bytes = Array(text.utf8)
+        let decoder = JSONStreamDecoder()
+        expectEqual(try decoder.decode([Sample].self, from: text), [value], "text")
+        expectEqual(try decoder.decode([Sample].self, from: Data(bytes)), [value], "data")
+        expectEqual(try decoder.decode([Sample].self, from: bytes), [value], "bytes")
+        for size in [1, 2, 3, 7, 64, bytes.count] {
+            let chunks = stride(from: 0, to: bytes.count, by: size).map {
+                Array(bytes[$0..<min($0 + size, bytes.count)])
+            }
+            expectEqual(try decoder.decode([Sample].self, fromChunks: chunks), [value], "chunks of \(size)")
+        }
+        expectThrows(DecodingError.self, "no chunks") { _ = try decoder.decode(Int.self, fromChunks: [Data]()) }
+        let name = "JSONStreamDecoder-\(UUID().uuidString).json"
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(name)
+        try Data(bytes).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        expectEqual(try decoder.decode([Sample].self, contentsOf: file), [value], "file")
+        expectEqual(try decoder.decode([Sample].self, contentsOfFile: file.path), [value], "path of a file")
+        expectThrows((any Error).self, "no such file") {
+            _ = try decoder.decode(Int.self, contentsOfFile: file.path + "/none")
+        }
+    }
+
     private static func testCodesSuperclasses() throws {
         let object = Derived(b: 3)
         object.a = 4
-        let text = try JSONStreamEncoder().encode(object)
+        let text: String = try JSONStreamEncoder().encode(object)
         let again = try JSONStreamDecoder().decode(Derived.self, from: text)
         expectEqual(again.a, 4, "a")
         expectEqual(again.b, 3, "b")

@@ -18,8 +18,7 @@ public import Foundation
 ///
 /// Text that is not JSON is a `DecodingError.dataCorrupted` whose underlying error is the `StreamError` with the position.
 /// Differences from `JSONDecoder`: of members with one name, the last counts; the text must be strict RFC 8259 in UTF-8;
-/// the keys of coding paths are names and indexes, not of the types' own types of keys; fractions are doubles first, so that a
-/// `Decimal` has 17 digits of one, and no more.
+/// the keys of coding paths are names and indexes, not of the types' own types of keys.
 public struct JSONStreamDecoder: Sendable {
     /// The strategies.
     public var options: DecodingOptions
@@ -47,7 +46,9 @@ public struct JSONStreamDecoder: Sendable {
         } catch {
             throw Self.corrupted(error)
         }
-        return try tape.decode(type, options: options)
+        let readerOptions = readerOptions
+        let numbers = unsafe NumberReader { unsafe JSONNumberTexts.tape(of: $0, options: readerOptions) }
+        return try tape.decode(type, options: options, readingNumbers: numbers)
     }
 
     /// Makes a list, which needs no decoding.
@@ -76,6 +77,38 @@ public struct JSONStreamDecoder: Sendable {
         return try text.withUTF8 { bytes in
             try unsafe decode(type, from: UnsafeRawBufferPointer(bytes).bytes)
         }
+    }
+
+    /// Decodes a value from the text in an array of bytes.
+    /// - Throws: `DecodingError`, or what the type throws.
+    public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+        // SAFETY: the span does not leave the closure.
+        try unsafe bytes.withUnsafeBytes { bytes in try unsafe decode(type, from: bytes.bytes) }
+    }
+
+    /// Decodes a value from text that comes in pieces, such as the parts of a download; each may end anywhere.
+    ///
+    /// - Throws: `DecodingError`, or what the type throws.
+    /// - Complexity: O(*n*) in the bytes, all of which are held until the value is decoded.
+    public func decode<Value: Decodable, Chunks: Sequence>(
+        _ type: Value.Type, fromChunks chunks: Chunks
+    ) throws -> Value where Chunks.Element: ContiguousBytes {
+        var text: [UInt8] = []
+        // SAFETY: the bytes are copied within the closure.
+        for chunk in chunks { unsafe chunk.withUnsafeBytes { unsafe text.append(contentsOf: $0) } }
+        return try decode(type, from: text)
+    }
+
+    /// Decodes a value from the text in a file.
+    /// - Throws: `DecodingError`, what the type throws, or the system's error for a file that cannot be read.
+    public func decode<Value: Decodable>(_ type: Value.Type, contentsOf url: URL) throws -> Value {
+        try decode(type, from: Data(contentsOf: url, options: .mappedIfSafe))
+    }
+
+    /// Decodes a value from the text in the file at a path.
+    /// - Throws: `DecodingError`, what the type throws, or the system's error for a file that cannot be read.
+    public func decode<Value: Decodable>(_ type: Value.Type, contentsOfFile path: String) throws -> Value {
+        try decode(type, contentsOf: URL(fileURLWithPath: path))
     }
 
     private static func corrupted(_ error: StreamError) -> any Error {

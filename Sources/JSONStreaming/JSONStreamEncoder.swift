@@ -1,18 +1,28 @@
 // JSON text from Codable types: the name and strategies of Foundation's encoder over our writer.
 
-import PlistStreaming
-
 public import PlistBuilding
+public import PlistStreaming
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
 
 /// Encodes `Encodable` types to JSON text, in the place of `JSONEncoder`.
 ///
+/// ```swift
+/// let data = try JSONStreamEncoder().encode(tasks)
+/// let text: String = try JSONStreamEncoder().encode(tasks)
+/// ```
+///
 /// Values that encode values without end are an error, `limitExceeded`; see `EncodingOptions.depthLimit`. Differences from
-/// `JSONEncoder`: the result is a `String`; a type that encodes nothing is an empty dictionary at the root as well; errors are
-/// `StreamError`s, and numbers that are none are refused when the text is written, not by `encode` of a container.
+/// `JSONEncoder`: a type that encodes nothing is an empty dictionary at the root as well; errors are `StreamError`s, those of
+/// values with the path to them, such as `$[3].price`; members come in the order in which they are encoded.
 public struct JSONStreamEncoder: Sendable {
-    /// How dates, data and keys are written.
+    /// How dates, data, keys and numbers that are none are written.
     public var options: EncodingOptions
-    /// The layout of the text, and what is written for numbers that are none.
+    /// The layout of the text, and what is written for numbers that are none where `options` leave that to the writer.
     public var writerOptions: JSONWriterOptions
 
     /// Makes an encoder; data become strings in base 64, as in `JSONEncoder`.
@@ -24,12 +34,41 @@ public struct JSONStreamEncoder: Sendable {
         self.writerOptions = writerOptions
     }
 
-    /// Encodes a value to text.
+    /// Encodes a value to text in UTF-8.
     /// - Throws: `StreamError`, with the path to a value that cannot be encoded.
-    public func encode(_ value: any Encodable) throws(StreamError) -> String {
+    public func encode(_ value: any Encodable) throws(StreamError) -> Data {
         var writer = JSONWriter(options: writerOptions)
-        try writer.write(encodable: value, options: options)
+        try encode(value, to: &writer)
+        try writer.finish()
+        // SAFETY: the bytes are copied within the closure.
+        return writer.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Data($0) } }
+    }
+
+    /// Encodes a value to text; chosen where a `String` is asked for.
+    /// - Throws: `StreamError`, with the path to a value that cannot be encoded.
+    public func encode<Value: Encodable>(_ value: Value) throws(StreamError) -> String {
+        var writer = JSONWriter(options: writerOptions)
+        try encode(value, to: &writer)
         try writer.finish()
         return writer.text
+    }
+
+    /// Encodes a value into a sink: a writer to a file, or one of another format.
+    ///
+    /// ```swift
+    /// var writer = JSONWriter(descriptor: 1)
+    /// try JSONStreamEncoder().encode(tasks, to: &writer)
+    /// try writer.finish()
+    /// ```
+    /// - Throws: `StreamError`, with the path to a value that cannot be encoded; nothing is sent then.
+    public func encode<Sink: PlistSink & ~Copyable>(
+        _ value: any Encodable, to sink: inout Sink
+    ) throws(StreamError) {
+        var options = options
+        // The writer would refuse the number as well, but does not know where it is.
+        if case .native = options.nonConformingFloats, writerOptions.nonFinite == .reject {
+            options.nonConformingFloats = .throw
+        }
+        try sink.write(encodable: value, options: options)
     }
 }

@@ -73,13 +73,17 @@ enum CodedKind: UInt8 {
             Int(truncatingIfNeeded: (UInt64(UInt(bitPattern: type)) &* 0x9E37_79B9_7F4A_7C15) &>> 58)
         }
 
+        /// Finds a type that is not at its place: beside it, since two types may have one place, or for the first time.
         @inline(never)
         private func find(_ type: Any.Type, _ place: Int) -> Entry {
+            let identifier = ObjectIdentifier(type)
+            // SAFETY: see above; a place and its neighbour differ in the lowest bit.
+            let (first, second) = unsafe (entries[place], entries[place ^ 1])
+            if second.type == identifier { return second }
             let kind = CodedKind(type)
             let array = kind == .array ? type as? any DecodableArray.Type : nil
-            let entry = Entry(type: ObjectIdentifier(type), kind: kind, array: array)
-            // SAFETY: see above.
-            unsafe entries[place] = entry
+            let entry = Entry(type: identifier, kind: kind, array: array)
+            unsafe entries[first.type == nil || second.type != nil ? place : place ^ 1] = entry
             return entry
         }
     }

@@ -23,14 +23,14 @@ extension DecodingContext {
     @inline(__always)  // PERF: JSONRecords/foundation; once a string.
     func decode(_ type: String.Type, at index: Int) throws -> String {
         let node = node(index)
-        guard node.tag == .string else { throw mismatch(type, "a string", at: index) }
+        guard node.has(.string) else { throw mismatch(type, "a string", at: index) }
         return string(of: node)
     }
 
     @inline(__always)  // PERF: JSONTyped/coordinates; once a number.
     func decode(_ type: Double.Type, at index: Int) throws -> Double {
         let node = node(index)
-        return node.tag == .real ? Double(bitPattern: node.payload) : try real(type, at: index)
+        return node.has(.real) ? Double(bitPattern: node.payload) : try real(type, at: index)
     }
 
     func decode(_ type: Float.Type, at index: Int) throws -> Float { try real(type, at: index) }
@@ -38,7 +38,7 @@ extension DecodingContext {
     @inline(__always)  // PERF: JSONRecords/foundation; specialises each type of integer.
     func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
         let node = node(index)
-        if node.tag == .integer, let value = Value(exactly: Int64(bitPattern: node.payload)) { return value }
+        if node.has(.integer), let value = Value(exactly: Int64(bitPattern: node.payload)) { return value }
         return try integer(type, at: index)
     }
 
@@ -61,17 +61,22 @@ extension DecodingContext {
     }
 
     @inline(never)
-    private func real<Value: BinaryFloatingPoint>(_ type: Value.Type, at index: Int) throws -> Value {
+    private func real<Value: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ type: Value.Type, at index: Int
+    ) throws -> Value {
         let node = node(index)
         if let value = realValue(of: node) {
-            let converted = Value(value)
-            guard converted.isFinite || !value.isFinite, node.tag != .number || value.isFinite else {
+            var converted = Value(value)
+            if node.has(.real), Self.isInTheMiddle(value, converted), let text = numberText(at: index) {
+                converted = Value(text) ?? converted
+            }
+            guard converted.isFinite || !value.isFinite, !node.has(.number) || value.isFinite else {
                 throw corrupted("the number \(shownNumber(node)) does not fit in \(type)", at: index)
             }
             return converted
         }
         if case .convertFromString(let positive, let negative, let nan) = options.nonConformingFloats,
-            node.tag == .string
+            node.has(.string)
         {
             switch string(of: node) {
             case positive: return .infinity
@@ -81,6 +86,15 @@ extension DecodingContext {
             }
         }
         throw mismatch(type, "a number", at: index)
+    }
+
+    /// Whether a double is as near to another value of a type as to the one it was rounded to, so that the rounding of its
+    /// text to a double may have decided.
+    private static func isInTheMiddle<Value: BinaryFloatingPoint>(_ value: Double, _ rounded: Value) -> Bool {
+        let nearest = Double(rounded)
+        guard nearest != value, value.isFinite else { return false }
+        guard rounded.isFinite else { return true }
+        return Double(value > nearest ? rounded.nextUp : rounded.nextDown) - value == value - nearest
     }
 
     private func realValue(of node: TapeNode) -> Double? {
@@ -131,7 +145,8 @@ extension DecodingContext {
         case .other, .dictionary: throw corrupted("there is no way to decode \(type)", at: index)
         case .array:
             guard let arrays = arrayType(for: type) else { throw corrupted("there are no such arrays", at: index) }
-            put(try arrays.decode(self, at: index))
+            // SAFETY: arrays of all types have the size of one reference; this is the one that was asked for.
+            try unsafe arrays.decode(self, at: index, to: scratch)
         case .bool: put(try decode(Bool.self, at: index))
         case .string: put(try decode(String.self, at: index))
         case .double: put(try decode(Double.self, at: index))
@@ -157,7 +172,7 @@ extension DecodingContext {
     @inline(__always)  // PERF: see above; specialises the closure.
     func elements<Element>(at index: Int, _ decode: (DecodingContext, Int) throws -> Element) throws -> [Element] {
         let node = node(index)
-        guard node.tag == .array else { throw mismatch([Any].self, "an array", at: index) }
+        guard node.has(.array) else { throw mismatch([Any].self, "an array", at: index) }
         let count = node.count
         guard count > 0 else { return [] }
         var next = index &+ 1
@@ -173,7 +188,7 @@ extension DecodingContext {
 
     private func date(at index: Int) throws -> Date {
         let node = node(index)
-        if node.tag == .date { return Date(timeIntervalSinceReferenceDate: Double(bitPattern: node.payload)) }
+        if node.has(.date) { return Date(timeIntervalSinceReferenceDate: Double(bitPattern: node.payload)) }
         switch options.dates {
         case .deferredToDate: return Date(timeIntervalSinceReferenceDate: try decode(Double.self, at: index))
         case .secondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self, at: index))
@@ -190,7 +205,7 @@ extension DecodingContext {
 
     private func data(at index: Int) throws -> Data {
         let node = node(index)
-        if node.tag == .data { return unsafe withBytes(of: node) { unsafe Data($0) } }
+        if node.has(.data) { return unsafe withBytes(of: node) { unsafe Data($0) } }
         switch options.bytes {
         case .deferredToData: return try Data(from: ValueDecoder(context: self, index: index))
         case .base64:
@@ -208,7 +223,7 @@ extension DecodingContext {
             switch node.tag {
             case .integer: Decimal(Int64(bitPattern: node.payload))
             case .unsigned: Decimal(node.payload)
-            case .real: Decimal(string: "\(Double(bitPattern: node.payload))")
+            case .real: Decimal(string: numberText(at: index) ?? "\(Double(bitPattern: node.payload))")
             case .number: Decimal(string: string(of: node))
             default: throw mismatch(Decimal.self, "a number", at: index)
             }
@@ -260,25 +275,46 @@ extension DecodingContext {
 
 /// An array of whatever elements that can be decoded.
 protocol DecodableArray {
-    static func decode(_ context: DecodingContext, at index: Int) throws -> Self
+    /// Decodes an array and stores it in uninitialized memory for one.
+    @unsafe
+    static func decode(_ context: DecodingContext, at index: Int, to address: UnsafeMutableRawPointer) throws
 }
 
 extension Array: DecodableArray where Element: Decodable {
-    static func decode(_ context: DecodingContext, at index: Int) throws -> [Element] {
+    @unsafe
+    static func decode(_ context: DecodingContext, at index: Int, to address: UnsafeMutableRawPointer) throws {
         let node = context.node(index)
-        guard node.tag == .array else { throw context.mismatch([Any].self, "an array", at: index) }
-        let count = node.count
-        guard count > 0 else { return [] }
+        guard node.has(.array) else { throw context.mismatch([Any].self, "an array", at: index) }
         let kind = context.kind(of: Element.self)
         var next = index &+ 1
-        return try unsafe [Element](unsafeUninitializedCapacity: count) { buffer, initializedCount in
-            let elements = unsafe buffer.baseAddress.unsafelyUnwrapped
-            while initializedCount < count {
-                // SAFETY: the count of elements is below the capacity.
-                unsafe (elements + initializedCount).initialize(to: try context.decode(Element.self, kind, at: next))
-                initializedCount &+= 1
-                next = context.after(next)
+        let array: [Element]
+        // PERF: JSONTyped/catalogue; a literal needs one look-up of a type of storage, any other array several.
+        switch node.count {
+        case 0: array = []
+        case 1: array = [try element(context, kind, &next)]
+        case 2: array = [try element(context, kind, &next), try element(context, kind, &next)]
+        case 3:
+            array = [
+                try element(context, kind, &next), try element(context, kind, &next), try element(context, kind, &next),
+            ]
+        default:
+            array = try unsafe [Element](unsafeUninitializedCapacity: node.count) { buffer, initializedCount in
+                let elements = unsafe buffer.baseAddress.unsafelyUnwrapped
+                while initializedCount < node.count {
+                    // SAFETY: the count of elements is below the capacity.
+                    unsafe (elements + initializedCount).initialize(to: try element(context, kind, &next))
+                    initializedCount &+= 1
+                }
             }
         }
+        // SAFETY: the caller has memory for an array.
+        unsafe address.initializeMemory(as: [Element].self, to: array)
+    }
+
+    @inline(__always)  // PERF: see above; once an element.
+    private static func element(_ context: DecodingContext, _ kind: CodedKind, _ next: inout Int) throws -> Element {
+        let index = next
+        next = context.after(index)
+        return try context.decode(Element.self, kind, at: index)
     }
 }

@@ -18,8 +18,13 @@ final class DecodingContext {
     /// The number of the root.
     static let root = 0
 
+    private let readNumbers: NumberReader?
+    private var numberTape: NumberTape?
+
     private let smallText = SmallText.checked
     private let isMapped: Bool
+    /// By number of a key: the coding key that it is; empty where keys are coding keys.
+    private var codingKeys: [String] = []
     /// By coding key: the number of the key in the tape.
     private var mapped: [String: Int] = [:]
     /// By number of the key that is found for a coding key: the others in the tape that become the same one.
@@ -44,20 +49,25 @@ final class DecodingContext {
         var isOver = false
     }
 
-    init(options: DecodingOptions, _ tape: consuming DecodingTape) {
+    init(
+        options: DecodingOptions, _ tape: consuming DecodingTape, readingNumbers readNumbers: NumberReader? = nil
+    ) {
         self.options = options
+        self.readNumbers = readNumbers
         unsafe nodes = unsafe tape.nodes
         unsafe input = unsafe tape.input
         unsafe bytes = unsafe UnsafeRawBufferPointer(tape.bytes.values)
         let keyCount = tape.keys.count
         exactKeys = KnownKeys(count: keyCount)
-        if case .convertFromSnakeCase = options.keys { isMapped = true } else { isMapped = false }
+        let map = options.codingKeys
+        isMapped = map != nil
         mappedKeys = isMapped ? KnownKeys(count: keyCount) : exactKeys
         self.tape = tape
         unsafe caches.initialize(to: Caches())
-        guard isMapped else { return }
+        guard let map else { return }
         for number in 0..<keyCount {
-            let name = DecodingOptions.camelCased(self.tape.keys.name(number))
+            let name = map(self.tape.keys.name(number))
+            codingKeys.append(name)
             // Dictionaries of one stream may spell a key differently, so each of them is looked through for every spelling.
             if let first = mapped[name] {
                 equivalents[first, default: []].append(UInt32(truncatingIfNeeded: number))
@@ -93,21 +103,30 @@ final class DecodingContext {
     /// The number of the `super` that a dictionary has not.
     static func missingSuper(in index: Int) -> Int { -1 - index }
 
+    /// The text of a number that the tape has as a double, in the words of the input; nil where there is no such text.
+    ///
+    /// The input is read again for the first one, since nobody asks for the text of most numbers.
+    @inline(never)
+    func numberText(at index: Int) -> String? {
+        if numberTape == nil {
+            guard let readNumbers, let tape = unsafe readNumbers.read(input) else { return nil }
+            numberTape = NumberTape(tape)
+        }
+        guard let numbers = numberTape, unsafe numbers.tape.nodes.count == nodes.count else { return nil }
+        // SAFETY: both tapes have as many nodes; the text of the other one lies in this input or in its own bytes.
+        let node = unsafe numbers.tape.nodes[index]
+        guard node.has(.number) else { return nil }
+        return unsafe node.withBytes(input: input, elsewhere: UnsafeRawBufferPointer(numbers.tape.bytes.values)) {
+            unsafe String(decoding: $0, as: UTF8.self)
+        }
+    }
+
     func string(of node: TapeNode) -> String { unsafe withBytes(of: node) { smallText.string(unsafe $0.bytes) } }
 
     /// Calls a closure with the text or data of a node.
     @inline(__always)  // PERF: JSONTyped; once a string.
     func withBytes<Result>(of node: TapeNode, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        let isElsewhere = node.payload & TapeNode.elsewhere != 0
-        let text = unsafe isElsewhere ? bytes : input
-        var start = Int(node.payload & ~TapeNode.elsewhere)
-        var length = node.length
-        if length == TapeNode.longLength {
-            length = unsafe Int(UInt64(littleEndian: text.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
-            start += 8
-        }
-        // SAFETY: slicing checks the range; the pointer is used within the closure only.
-        return try unsafe body(UnsafeRawBufferPointer(rebasing: text[start..<start + length]))
+        try unsafe node.withBytes(input: input, elsewhere: bytes, body)
     }
 
     /// The coding keys on the way from the root to a node.
@@ -118,7 +137,7 @@ final class DecodingContext {
         while container != index {
             var (child, position) = (container + 1, 0)
             while after(child) <= index { (child, position) = (after(child), position + 1) }
-            let isArray = node(container).tag == .array
+            let isArray = node(container).has(.array)
             path.append(isArray ? IndexKey(position) : NameKey(name(of: Int(node(child).key), isExact: false)))
             container = child
         }
@@ -152,8 +171,7 @@ final class DecodingContext {
 
     /// The coding key that a name in the stream is.
     func name(of number: Int, isExact: Bool) -> String {
-        let name = tape.keys.name(number)
-        return isMapped && !isExact ? DecodingOptions.camelCased(name) : name
+        isMapped && !isExact ? codingKeys[number] : tape.keys.name(number)
     }
 
     // MARK: Types and containers
@@ -200,6 +218,23 @@ final class DecodingContext {
         unsafe ownInput = copy.baseAddress
         unsafe input = UnsafeRawBufferPointer(copy)
     }
+}
+
+/// Reads the input of a tape once more, into one that has fractions as text.
+@safe
+package struct NumberReader {
+    let read: (UnsafeRawBufferPointer) -> DecodingTape?
+
+    /// Makes a reader of a function, whose tape may refer to the input only as long as that is used.
+    @unsafe
+    package init(_ read: @escaping (UnsafeRawBufferPointer) -> DecodingTape?) { unsafe self.read = unsafe read }
+}
+
+/// A tape of the same values, on which fractions are text.
+private final class NumberTape {
+    let tape: DecodingTape
+
+    init(_ tape: consuming DecodingTape) { self.tape = tape }
 }
 
 /// The coding keys that were found, by their bits in memory; see `RecentStrings`.
@@ -276,6 +311,38 @@ struct DecodingPlace: BitwiseCopyable {
         let node = node(index)
         return node.isContainer ? node.end : index &+ 1
     }
+
+    // MARK: Values
+
+    // PERF: JSONTyped/catalogue; here, and not in containers, since closures in functions that are generic over the keys
+    // are calls. None of them counts the references to the context.
+
+    @inline(__always)
+    func decode(_ type: Bool.Type, at index: Int) throws -> Bool {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(__always)
+    func decode(_ type: String.Type, at index: Int) throws -> String {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(__always)
+    func decode(_ type: Double.Type, at index: Int) throws -> Double {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(__always)
+    func decode(_ type: Float.Type, at index: Int) throws -> Float {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(__always)
+    func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(never)
+    func decode<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+
+    // MARK: Members
 
     /// The indexes of the members.
     var members: [Int] {

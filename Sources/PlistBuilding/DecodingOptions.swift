@@ -14,6 +14,8 @@ public struct DecodingOptions: Sendable {
         case useDefaultKeys
         /// Names in the stream are turned from `snake_case` to `camelCase` before they are compared.
         case convertFromSnakeCase
+        /// Names in the stream are turned to coding keys by a function, which is called once a name.
+        case custom((String) -> String)
     }
 
     /// How dates are read. A date of the stream is always one.
@@ -67,6 +69,15 @@ public struct DecodingOptions: Sendable {
         self.bytes = bytes
         self.nonConformingFloats = nonConformingFloats
         self.userInfo = userInfo
+    }
+
+    /// How names become coding keys, or nil where they are the same.
+    var codingKeys: ((String) -> String)? {
+        switch keys {
+        case .useDefaultKeys: nil
+        case .convertFromSnakeCase: Self.camelCased
+        case .custom(let map): map
+        }
     }
 
     /// Turns `snake_case` to `camelCase`; underscores at both ends stay.

@@ -22,42 +22,11 @@ extension DecodingTape {
                     try sink.writeKey(name)
                 }
             }
-            switch node.tag {
-            case .null: try sink.writeNull()
-            case .no: try sink.writeBool(false)
-            case .yes: try sink.writeBool(true)
-            case .integer: try sink.writeInteger(Int64(bitPattern: node.payload))
-            case .unsigned: try sink.writeUnsigned(node.payload)
-            case .real: try sink.writeReal(Double(bitPattern: node.payload))
-            case .date: try sink.writeDate(secondsSince2001: Double(bitPattern: node.payload))
-            case .number, .string, .data: try sendText(node, of: context, to: &sink)
-            case .array:
-                try sink.beginArray()
-                open.append(index)
-            case .dictionary:
-                try sink.beginDictionary()
-                open.append(index)
-            }
+            // SAFETY: the bytes are used within the call only.
+            try unsafe sink.send(node.tag, node.payload) { body in unsafe context.withBytes(of: node, body) }
+            if node.isContainer { open.append(index) }
             index += 1
         }
-    }
-
-    private static func sendText<Sink: PlistSink & ~Copyable>(
-        _ node: TapeNode, of context: DecodingContext, to sink: inout Sink
-    ) throws(StreamError) {
-        var thrown: StreamError?
-        unsafe context.withBytes(of: node) { bytes in
-            do throws(StreamError) {
-                switch node.tag {
-                case .number: try unsafe sink.writeNumber(text: bytes.bytes)
-                case .string: try unsafe sink.writeString(bytes.bytes)
-                default: try unsafe sink.writeData(bytes.bytes)
-                }
-            } catch {
-                thrown = error
-            }
-        }
-        if let thrown { throw thrown }
     }
 }
 

@@ -35,10 +35,31 @@ struct TapeNode: BitwiseCopyable {
     }
 
     var tag: Tag { Tag(rawValue: UInt8(truncatingIfNeeded: info)) ?? .null }
+    /// Whether the node has a tag; a comparison of bytes.
+    @inline(__always)  // PERF: JSONTyped; once or twice a value.
+    func has(_ tag: Tag) -> Bool { UInt8(truncatingIfNeeded: info) == tag.rawValue }
     var length: Int { Int(info >> 8) }
     var count: Int { Int(payload & 0xFFFF_FFFF) }
     var end: Int { Int(payload >> 32) }
     var isContainer: Bool { UInt8(truncatingIfNeeded: info) >= Tag.array.rawValue }
+
+    /// Calls a closure with the text or data of the node.
+    @unsafe @inline(__always)  // PERF: JSONTyped; once a string.
+    func withBytes<Result>(
+        input: UnsafeRawBufferPointer, elsewhere bytes: UnsafeRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        let isElsewhere = payload & TapeNode.elsewhere != 0
+        let text = unsafe isElsewhere ? bytes : input
+        var start = Int(payload & ~TapeNode.elsewhere)
+        var length = self.length
+        if length == TapeNode.longLength {
+            length = unsafe Int(UInt64(littleEndian: text.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
+            start += 8
+        }
+        // SAFETY: slicing checks the range; the pointer is used within the closure only.
+        return try unsafe body(UnsafeRawBufferPointer(rebasing: text[start..<start + length]))
+    }
 
     /// The node where it moves with what is in it.
     func moved(by distance: Int) -> TapeNode {
@@ -48,6 +69,8 @@ struct TapeNode: BitwiseCopyable {
 }
 
 /// A sink that keeps the values of a stream for decoding them.
+///
+/// PERF: JSONTyped; messages are inlined into the witnesses that a reader calls, which saves a call each.
 @safe
 package struct DecodingTape: PlistSink, ~Copyable {
     // PERF: JSONTyped; memory that grows is written by the tape itself, with one comparison a value.
@@ -110,21 +133,26 @@ package struct DecodingTape: PlistSink, ~Copyable {
 
     // MARK: Containers
 
+    @inline(__always)  // PERF: see the type.
     package mutating func beginArray() throws(StreamError) { try begin(.array) }
 
+    @inline(__always)  // PERF: see the type.
     package mutating func beginDictionary() throws(StreamError) { try begin(.dictionary) }
 
+    @inline(__always)  // PERF: see the type.
     package mutating func endArray() throws(StreamError) {
         guard unsafe depth > 0 && !top.pointee.isDictionary else { throw Self.unexpectedEnd() }
         end()
     }
 
+    @inline(__always)  // PERF: see the type.
     package mutating func endDictionary() throws(StreamError) {
         guard unsafe depth > 0 && top.pointee.isDictionary else { throw Self.unexpectedEnd() }
         if unsafe top.pointee.repeats != 0 { removeRepeatedKeys() }
         end()
     }
 
+    @inline(__always)  // PERF: see the type.
     package mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         let top = unsafe self.top
         let (last, isFirst) = unsafe (top.pointee.lastKey, top.pointee.isAtStart)
@@ -191,46 +219,46 @@ package struct DecodingTape: PlistSink, ~Copyable {
             member = node.isContainer ? node.end : member + 1
         }
         guard hasRepeatedKeys else { return }
-        var places: [UInt32: Int] = [:]
-        var members: [Range<Int>] = []
+        var members = KeptMembers<Range<Int>>()
         var index = first
         while index < count {
             let node = unsafe memory[index]
             let member = index..<(node.isContainer ? node.end : index + 1)
-            if let place = places[node.key] {
-                members[place] = member
-            } else {
-                places[node.key] = members.count
-                members.append(member)
-            }
+            members.add(member, key: node.key)
             index = member.upperBound
         }
         var kept: [TapeNode] = []
-        for member in members {
+        for member in members.members {
             let distance = first + kept.count - member.lowerBound
             for index in member { kept.append(unsafe memory[index].moved(by: distance)) }
         }
         // SAFETY: fewer nodes than there were.
         for (offset, node) in kept.enumerated() { unsafe memory[first + offset] = node }
         count = first + kept.count
-        unsafe top.pointee.count = UInt32(truncatingIfNeeded: members.count)
+        unsafe top.pointee.count = UInt32(truncatingIfNeeded: members.members.count)
     }
 
     // MARK: Scalars
 
+    @inline(__always)  // PERF: see the type.
     package mutating func writeNull() throws(StreamError) { try append(.null, 0) }
+    @inline(__always)  // PERF: see the type.
     package mutating func writeBool(_ value: Bool) throws(StreamError) { try append(value ? .yes : .no, 0) }
+    @inline(__always)  // PERF: see the type.
     package mutating func writeInteger(_ value: Int64) throws(StreamError) {
         try append(.integer, UInt64(bitPattern: value))
     }
+    @inline(__always)  // PERF: see the type.
     package mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         try append(value > UInt64(Int64.max) ? .unsigned : .integer, value)
     }
+    @inline(__always)  // PERF: see the type.
     package mutating func writeReal(_ value: Double) throws(StreamError) { try append(.real, value.bitPattern) }
     package mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         try append(.date, seconds.bitPattern)
     }
     package mutating func writeNumber(text: RawSpan) throws(StreamError) { try append(.number, text) }
+    @inline(__always)  // PERF: see the type.
     package mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try append(.string, utf8) }
     package mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try append(.data, bytes) }
 

@@ -116,6 +116,31 @@ struct EncodedNodes: ~Copyable {
 
     mutating func set(_ index: UInt32, _ value: EncodedScalar) { unsafe nodes[Int(index)].value = value }
 
+    /// The value of a node.
+    func value(of index: UInt32) -> EncodedScalar { unsafe nodes[Int(index)].value }
+
+    /// The last child of a container, 0 for none.
+    @inline(__always)  // PERF: JSONRecords/writing; once a value that encodes itself.
+    func lastChild(of parent: UInt32) -> UInt32 {
+        let container = unsafe nodes[Int(parent)]
+        return container.isContainer ? container.lastChild : 0
+    }
+
+    /// Takes a child out of its container, with all that is in it; its memory is not used again, since an encoder or a
+    /// container may have been kept that refers to it.
+    ///
+    /// - Parameter before: The child before it, 0 for none.
+    mutating func remove(_ index: UInt32, after before: UInt32) {
+        let node = unsafe nodes[Int(index)]
+        let container = unsafe nodes[Int(node.parent)]
+        guard container.isContainer, unsafe (before == 0 ? container.firstChild : nodes[Int(before)].next) == index
+        else { return }  // The container was replaced; what it had is never sent.
+        if before != 0 { unsafe nodes[Int(before)].next = node.next }
+        let first = before == 0 ? node.next : container.firstChild
+        let last = container.lastChild == index ? before : container.lastChild
+        unsafe nodes[Int(node.parent)].value.payload = UInt64(first) << 32 | UInt64(last)
+    }
+
     /// Stores a text and returns the scalar that stands for it.
     mutating func scalar(_ tag: EncodedNode.Tag, _ text: String) -> EncodedScalar {
         var text = text
@@ -203,19 +228,14 @@ struct EncodedNodes: ~Copyable {
 
     @inline(never)
     private mutating func removeDuplicates(from index: UInt32) {
-        var places: [UInt32: Int] = [:]
-        var children: [UInt32] = []
+        var kept = KeptMembers<UInt32>()
         var child = unsafe nodes[Int(index)].firstChild
         while child != 0 {
             let node = unsafe nodes[Int(child)]
-            if let place = places[node.key] {
-                children[place] = child
-            } else {
-                places[node.key] = children.count
-                children.append(child)
-            }
+            kept.add(child, key: node.key)
             child = node.next
         }
+        let children = kept.members
         for (child, next) in zip(children, children.dropFirst() + [0]) { unsafe nodes[Int(child)].next = next }
         unsafe nodes[Int(index)].value.payload = UInt64(children.first ?? 0) << 32 | UInt64(children.last ?? 0)
     }
@@ -235,6 +255,7 @@ extension EncodedNodesTests: SelfTesting {
             "testKeepsTheLastOfEachKey": testKeepsTheLastOfEachKey,
             "testHoldsTextOfEveryLength": testHoldsTextOfEveryLength,
             "testKnowsPaths": testKnowsPaths,
+            "testRemovesChildren": testRemovesChildren,
         ]
     }
 
@@ -277,6 +298,28 @@ extension EncodedNodesTests: SelfTesting {
             let text = String(repeating: "x", count: length)
             nodes.set(0, nodes.scalar(.string, text))
             expectTrue(try sent(&nodes) == "string \"\(text)\"", "text of \(length) bytes")
+        }
+    }
+
+    private static func testRemovesChildren() throws {
+        for removed in 0..<16 {
+            // The children whose bits are set are removed, from the first on and from the last on.
+            for isReversed in [false, true] {
+                var nodes = EncodedNodes(keyMapping: .exact)
+                nodes.open(0, .array)
+                var children: [UInt32] = []
+                for value in 0..<4 { children.append(nodes.append(to: 0, key: 0, EncodedScalar(Int64(value)))) }
+                var kept = children
+                let order = isReversed ? [3, 2, 1, 0] : [0, 1, 2, 3]
+                for child in order where removed >> child & 1 == 1 {
+                    let place = kept.firstIndex(of: children[child]) ?? 0
+                    nodes.remove(children[child], after: place == 0 ? 0 : kept[place - 1])
+                    kept.remove(at: place)
+                }
+                nodes.append(to: 0, key: 0, .null)
+                let values = (0..<4).filter { removed >> $0 & 1 == 0 }.map { "integer \($0) " }.joined()
+                expectEqual(try sent(&nodes), "[ \(values)null ]", "without \(removed), reversed: \(isReversed)")
+            }
         }
     }
 

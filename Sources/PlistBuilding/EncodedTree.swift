@@ -89,6 +89,34 @@ final class EncodedTree {
         unsafe nodes.pointee.set(node, value)
     }
 
+    /// The value of a node.
+    func value(of node: UInt32) -> EncodedScalar { unsafe nodes.pointee.value(of: node) }
+
+    /// The last child of a container, 0 for none.
+    @inline(__always)  // PERF: JSONRecords/writing; once a value that encodes itself.
+    func lastChild(of parent: UInt32) -> UInt32 { unsafe nodes.pointee.lastChild(of: parent) }
+
+    /// Takes a child out of its container, which comes after another one or, for 0, first.
+    @inline(never)
+    func remove(_ node: UInt32, after before: UInt32) { unsafe nodes.pointee.remove(node, after: before) }
+
+    /// The scalar that stands for a number that is none.
+    /// - Throws: `EncodingError` where the options say so, with the path to the node and a key.
+    @inline(never)
+    func scalar(nonFinite value: Double, at node: UInt32, key: (any CodingKey)? = nil) throws -> EncodedScalar {
+        switch options.nonConformingFloats {
+        case .native: return EncodedScalar(value)
+        case .convertToString(let positive, let negative, let nan):
+            return unsafe nodes.pointee.scalar(.string, value.isNaN ? nan : value > 0 ? positive : negative)
+        case .throw:
+            throw EncodingError.invalidValue(
+                value,
+                EncodingError.Context(
+                    codingPath: path(of: node) + (key.map { [$0] } ?? []),
+                    debugDescription: "expected a finite number, found \(value)"))
+        }
+    }
+
     /// The number of children of a container.
     /// - Complexity: O(*n*) in the number.
     func childCount(of node: UInt32) -> Int { unsafe nodes.pointee.childCount(of: node) }

@@ -29,8 +29,20 @@ public struct EncodingOptions: Sendable {
         case native
         /// As strings in base 64.
         case base64
+        /// As arrays of bytes, as `Data` encodes itself.
+        case deferredToData
         /// By a function, which encodes one value.
         case custom(@Sendable (Data, any Encoder) throws -> Void)
+    }
+
+    /// How numbers that are none are written.
+    public enum NonConformingFloats: Sendable {
+        /// As they are, for sinks that have them; a JSON writer decides.
+        case native
+        /// Not at all: they are an error with the path to the number.
+        case `throw`
+        /// As these strings.
+        case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
     }
 
     /// How coding keys become names in the stream; those of dictionaries with string keys are names already.
@@ -39,6 +51,8 @@ public struct EncodingOptions: Sendable {
     public var dates: Dates
     /// How data are written.
     public var bytes: Bytes
+    /// How infinities and NaN are written.
+    public var nonConformingFloats: NonConformingFloats
     /// What types can ask for while they are encoded.
     public var userInfo: [CodingUserInfoKey: any Sendable]
     /// How deep values may encode values, beyond which `limitExceeded` is thrown.
@@ -47,11 +61,13 @@ public struct EncodingOptions: Sendable {
     /// Makes options.
     public init(
         keyMapping: KeyMapping = .exact, dates: Dates = .native, bytes: Bytes = .native,
-        userInfo: [CodingUserInfoKey: any Sendable] = [:], depthLimit: Int = 512
+        nonConformingFloats: NonConformingFloats = .native, userInfo: [CodingUserInfoKey: any Sendable] = [:],
+        depthLimit: Int = 512
     ) {
         self.keyMapping = keyMapping
         self.dates = dates
         self.bytes = bytes
+        self.nonConformingFloats = nonConformingFloats
         self.userInfo = userInfo
         self.depthLimit = depthLimit
     }

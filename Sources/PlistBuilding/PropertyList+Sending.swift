@@ -35,34 +35,8 @@ extension PropertyList {
     private func send<Sink: PlistSink & ~Copyable>(
         _ node: PropertyListNode, to sink: inout Sink, _ open: inout [(children: Range<Int>, isDictionary: Bool)]
     ) throws(StreamError) {
-        switch node.tag {
-        case .null: try sink.writeNull()
-        case .no: try sink.writeBool(false)
-        case .yes: try sink.writeBool(true)
-        case .integer: try sink.writeInteger(Int64(bitPattern: node.payload))
-        case .unsigned: try sink.writeUnsigned(node.payload)
-        case .real: try sink.writeReal(Double(bitPattern: node.payload))
-        case .date: try sink.writeDate(secondsSince2001: Double(bitPattern: node.payload))
-        case .number, .string, .data:
-            var thrown: StreamError?
-            unsafe storage.withBytes(of: node) { bytes in
-                do throws(StreamError) {
-                    switch node.tag {
-                    case .number: try unsafe sink.writeNumber(text: bytes.bytes)
-                    case .string: try unsafe sink.writeString(bytes.bytes)
-                    default: try unsafe sink.writeData(bytes.bytes)
-                    }
-                } catch {
-                    thrown = error
-                }
-            }
-            if let thrown { throw thrown }
-        case .array:
-            try sink.beginArray()
-            open.append((node.children, false))
-        case .dictionary:
-            try sink.beginDictionary()
-            open.append((node.children, true))
-        }
+        // SAFETY: the bytes are used within the call only.
+        try unsafe sink.send(node.tag, node.payload) { body in unsafe storage.withBytes(of: node, body) }
+        if node.isContainer { open.append((node.children, node.tag == .dictionary)) }
     }
 }

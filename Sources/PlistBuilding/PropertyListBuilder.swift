@@ -201,19 +201,10 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
             unsafe keyStates[place].dictionary = dictionaryCount
         }
         guard hasDuplicate else { return }
-        var places: [UInt32: Int] = [:]
-        var end = first
-        for index in unsafe first..<pending.count {
-            let node = unsafe pending[index]
-            if let place = places[node.key] {
-                unsafe pending[place] = node
-            } else {
-                places[node.key] = end
-                unsafe pending[end] = node
-                end += 1
-            }
-        }
-        unsafe pending.removeLast(pending.count - end)
+        var kept = KeptMembers<PropertyListNode>()
+        for index in unsafe first..<pending.count { unsafe kept.add(pending[index], key: pending[index].key) }
+        for (offset, node) in kept.members.enumerated() { unsafe pending[first + offset] = node }
+        unsafe pending.removeLast(pending.count - first - kept.members.count)
     }
 
     // MARK: Scalars

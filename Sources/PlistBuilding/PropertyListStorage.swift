@@ -31,6 +31,7 @@ struct PropertyListNode {
     var count: Int { Int(payload & 0xFFFF_FFFF) }
     var firstChild: Int { Int(payload >> 32) }
     var children: Range<Int> { firstChild..<firstChild + count }
+    var isContainer: Bool { UInt8(truncatingIfNeeded: info) >= Tag.array.rawValue }
 }
 
 /// A complete tree, which does not change.

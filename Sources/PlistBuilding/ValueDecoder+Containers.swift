@@ -5,7 +5,7 @@ extension DecodingContext {
         keyedBy type: Key.Type, at index: Int, _ hasExactKeys: Bool
     ) throws -> KeyedDecodingContainer<Key> {
         let node = node(index)
-        guard node.tag == .dictionary else { throw mismatch([String: Any].self, "a dictionary", at: index) }
+        guard node.has(.dictionary) else { throw mismatch([String: Any].self, "a dictionary", at: index) }
         if let (vendor, place) = unsafe freeContainer(for: type) {
             unsafe place.pointee.move(to: index, node, hasExactKeys, self)
             return unsafe ContainerVendor<KeyedDecodingContainer<Key>>.vend(vendor)
@@ -36,51 +36,55 @@ extension ValueDecoder {
 
         func contains(_ key: Key) -> Bool { unsafe place.pointee.find(key.stringValue) >= 0 }
 
-        func decodeNil(forKey key: Key) throws -> Bool { unsafe place.pointee.node(try find(key)).tag == .null }
+        func decodeNil(forKey key: Key) throws -> Bool { unsafe place.pointee.node(try find(key)).has(.null) }
 
         // PERF: JSONRecords/foundation; the common scalars need no decoder of their own.
         func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-            try decode(at: find(key)) { try $0.decode(type, at: $1) }
+            try unsafe place.pointee.decode(type, at: find(key))
         }
         func decode(_ type: String.Type, forKey key: Key) throws -> String {
-            try decode(at: find(key)) { try $0.decode(type, at: $1) }
+            try unsafe place.pointee.decode(type, at: find(key))
         }
         func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-            try decode(at: find(key)) { try $0.decode(type, at: $1) }
+            try unsafe place.pointee.decode(type, at: find(key))
         }
         func decode(_ type: Float.Type, forKey key: Key) throws -> Float {
-            try decode(at: find(key)) { try $0.decode(type, at: $1) }
+            try unsafe place.pointee.decode(type, at: find(key))
         }
         @inline(__always)  // PERF: JSONRecords/foundation; specialises each type of integer.
         func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-            try decode(at: find(key)) { try $0.decode(type, at: $1) }
+            try unsafe place.pointee.decode(type, at: find(key))
         }
         func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-            let index = try find(key)
-            return try unsafe place.pointee.context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+            try unsafe place.pointee.decode(type, at: find(key))
         }
 
         // PERF: JSONTyped/posts; one look-up instead of the three of the standard library.
         func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+            guard let index = findPresent(key) else { return nil }
+            return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+            guard let index = findPresent(key) else { return nil }
+            return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+            guard let index = findPresent(key) else { return nil }
+            return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
-            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+            guard let index = findPresent(key) else { return nil }
+            return try unsafe place.pointee.decode(type, at: index)
         }
         @inline(__always)  // PERF: see above.
         func decodeIfPresent<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value?
         {
-            try findPresent(key).map { try decode(at: $0) { try $0.decode(type, at: $1) } }
+            guard let index = findPresent(key) else { return nil }
+            return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
             guard let index = findPresent(key) else { return nil }
-            return try decode(at: index) { try $0.decode(type, at: $1) }
+            return try unsafe place.pointee.decode(type, at: index)
         }
 
         func nestedContainer<NestedKey: CodingKey>(
@@ -120,7 +124,7 @@ extension ValueDecoder {
         @inline(__always)  // PERF: see above.
         func findPresent(_ key: Key) -> Int? {
             let index = unsafe place.pointee.find(key.stringValue)
-            return unsafe index >= 0 && place.pointee.node(index).tag != .null ? index : nil
+            return unsafe index >= 0 && !place.pointee.node(index).has(.null) ? index : nil
         }
 
         @inline(never)
@@ -179,7 +183,7 @@ extension ValueDecoder {
 
         init(context: DecodingContext, array: Int) throws {
             let node = context.node(array)
-            guard node.tag == .array else { throw context.mismatch([Any].self, "an array", at: array) }
+            guard node.has(.array) else { throw context.mismatch([Any].self, "an array", at: array) }
             self.context = context
             self.array = UInt32(truncatingIfNeeded: array)
             elementCount = UInt32(truncatingIfNeeded: node.count)
@@ -192,7 +196,7 @@ extension ValueDecoder {
         var currentIndex: Int { Int(nextIndex) }
 
         mutating func decodeNil() throws -> Bool {
-            guard context.node(try find(Any?.self)).tag == .null else { return false }
+            guard context.node(try find(Any?.self)).has(.null) else { return false }
             advance()
             return true
         }

@@ -30,9 +30,14 @@ public struct PropertyListValueDecoder {
 
 extension DecodingTape {
     /// Decodes the value that was sent.
+    ///
+    /// - Parameter readNumbers: Reads the same input once more, for those types that hold more digits than a double.
     /// - Throws: `DecodingError`, or what the type throws.
-    package consuming func decode<Value: Decodable>(_ type: Value.Type, options: DecodingOptions) throws -> Value {
-        var context = DecodingContext(options: options, self)
+    package consuming func decode<Value: Decodable>(
+        _ type: Value.Type, options: DecodingOptions,
+        readingNumbers readNumbers: NumberReader? = nil
+    ) throws -> Value {
+        var context = DecodingContext(options: options, self, readingNumbers: readNumbers)
         defer { DecodingContext.finish(&context) }
         return try context.decode(type, at: DecodingContext.root)
     }
@@ -62,7 +67,7 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
 
-    func decodeNil() -> Bool { context.node(index).tag == .null }
+    func decodeNil() -> Bool { context.node(index).has(.null) }
     func decode(_ type: Bool.Type) throws -> Bool { try context.decode(type, at: index) }
     func decode(_ type: String.Type) throws -> String { try context.decode(type, at: index) }
     func decode(_ type: Double.Type) throws -> Double { try context.decode(type, at: index) }

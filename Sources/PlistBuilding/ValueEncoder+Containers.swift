@@ -51,6 +51,15 @@ extension ValueEncoder {
             }
         }
 
+        @inline(never)
+        private func add(_ key: Key, nonFinite value: Double) throws {
+            let place = unsafe place.pointee
+            try unsafe place.tree._withUnsafeGuaranteedRef {
+                let scalar = try $0.scalar(nonFinite: value, at: place.node, key: key)
+                $0.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, scalar)
+            }
+        }
+
         private func child(_ key: String) -> ValueEncoder {
             let place = unsafe place.pointee
             let tree = unsafe place.tree.takeUnretainedValue()
@@ -60,8 +69,16 @@ extension ValueEncoder {
 
         func encodeNil(forKey key: Key) { add(key, .null) }
         func encode(_ value: Bool, forKey key: Key) { add(key, EncodedScalar(value)) }
-        func encode(_ value: Double, forKey key: Key) { add(key, EncodedScalar(value)) }
-        func encode(_ value: Float, forKey key: Key) { add(key, EncodedScalar(Double(digitsOf: value))) }
+        func encode(_ value: Double, forKey key: Key) throws {
+            if value.isFinite { add(key, EncodedScalar(value)) } else { try add(key, nonFinite: value) }
+        }
+        func encode(_ value: Float, forKey key: Key) throws {
+            if value.isFinite {
+                add(key, EncodedScalar(Double(digitsOf: value)))
+            } else {
+                try add(key, nonFinite: Double(value))
+            }
+        }
         @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
         func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) throws {
             if let scalar = EncodedScalar(integer: value) {
@@ -76,7 +93,11 @@ extension ValueEncoder {
                 $0.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, .string, value)
             }
         }
-        func encode(_ value: some Encodable, forKey key: Key) throws { try child(key.stringValue).encode(value) }
+        func encode(_ value: some Encodable, forKey key: Key) throws {
+            let place = unsafe place.pointee
+            let last = unsafe place.tree._withUnsafeGuaranteedRef { $0.lastChild(of: place.node) }
+            try child(key.stringValue).encode(value, after: last)
+        }
 
         func nestedContainer<NestedKey: CodingKey>(
             keyedBy keyType: NestedKey.Type, forKey key: Key
@@ -102,8 +123,8 @@ extension ValueEncoder {
 
         func encodeNil(forKey key: Key) { container.encodeNil(forKey: key) }
         func encode(_ value: Bool, forKey key: Key) { container.encode(value, forKey: key) }
-        func encode(_ value: Double, forKey key: Key) { container.encode(value, forKey: key) }
-        func encode(_ value: Float, forKey key: Key) { container.encode(value, forKey: key) }
+        func encode(_ value: Double, forKey key: Key) throws { try container.encode(value, forKey: key) }
+        func encode(_ value: Float, forKey key: Key) throws { try container.encode(value, forKey: key) }
         func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) throws {
             try container.encode(value, forKey: key)
         }
@@ -133,14 +154,17 @@ extension ValueEncoder {
 
         func encodeNil() { add(.null) }
         func encode(_ value: Bool) { add(EncodedScalar(value)) }
-        func encode(_ value: Double) { add(EncodedScalar(value)) }
-        func encode(_ value: Float) { add(EncodedScalar(Double(digitsOf: value))) }
+        func encode(_ value: Double) throws { add(try encoder.scalar(value, IndexKey(count))) }
+        func encode(_ value: Float) throws { add(try encoder.scalar(Double(digitsOf: value), IndexKey(count))) }
         @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
         func encode(_ value: some FixedWidthInteger & Encodable) throws {
             if let scalar = EncodedScalar(integer: value) { add(scalar) } else { child().encode(wide: value) }
         }
         func encode(_ value: String) { encoder.tree.append(to: encoder.node, .string, value) }
-        func encode(_ value: some Encodable) throws { try child().encode(value) }
+        func encode(_ value: some Encodable) throws {
+            let last = encoder.tree.lastChild(of: encoder.node)
+            try child().encode(value, after: last)
+        }
 
         func nestedContainer<NestedKey: CodingKey>(
             keyedBy keyType: NestedKey.Type
@@ -160,14 +184,36 @@ extension ValueEncoder {
 
         func encodeNil() { set(.null) }
         func encode(_ value: Bool) { set(EncodedScalar(value)) }
-        func encode(_ value: Double) { set(EncodedScalar(value)) }
-        func encode(_ value: Float) { set(EncodedScalar(Double(digitsOf: value))) }
+        func encode(_ value: Double) throws { try encoder.encode(value) }
+        func encode(_ value: Float) throws { try encoder.encode(Double(digitsOf: value)) }
         @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
         func encode(_ value: some FixedWidthInteger & Encodable) throws {
             if let scalar = EncodedScalar(integer: value) { set(scalar) } else { encoder.encode(wide: value) }
         }
         func encode(_ value: String) { encoder.tree.set(encoder.node, .string, value) }
-        func encode(_ value: some Encodable) throws { try encoder.encode(value) }
+        func encode(_ value: some Encodable) throws {
+            let before = encoder.tree.value(of: encoder.node)
+            do {
+                try encoder.encode(value)
+            } catch {
+                encoder.tree.set(encoder.node, before)
+                throw error
+            }
+        }
+    }
+
+    /// Encodes a value into the node, the last child of a container, and takes the node out of it when that fails.
+    ///
+    /// Nothing is left of a value that cannot be encoded where the error is caught, as with other encoders.
+    /// - Parameter last: The last child before the node was added, 0 for none.
+    @inline(__always)  // PERF: JSONRecords/writing.
+    private func encode(_ value: some Encodable, after last: UInt32) throws {
+        do {
+            try encode(value)
+        } catch {
+            tree.remove(node, after: last)
+            throw error
+        }
     }
 }
 

@@ -60,18 +60,20 @@ struct ValueEncoder: Encoder {
         case .other, .dictionary, .array: break
         case .bool: tree.set(node, EncodedScalar(value(Bool.self)))
         case .string: tree.set(node, .string, value(String.self))
-        case .double: tree.set(node, EncodedScalar(value(Double.self)))
+        case .double: try encode(value(Double.self))
         case .int: tree.set(node, EncodedScalar(Int64(value(Int.self))))
         case .date: try encode(value(Date.self))
         case .data: try encode(value(Data.self))
         case .url: tree.set(node, .string, value(URL.self).absoluteString)
-        case .decimal: tree.set(node, .number, value(Decimal.self).description)
+        case .decimal: try encode(value(Decimal.self))
         case .ints:
             tree.open(node, .array)
             for value in value([Int].self) { tree.append(to: node, EncodedScalar(Int64(value))) }
         case .doubles:
             tree.open(node, .array)
-            for value in value([Double].self) { tree.append(to: node, EncodedScalar(value)) }
+            for (index, value) in value([Double].self).enumerated() {
+                tree.append(to: node, try scalar(value, IndexKey(index)))
+            }
         case .strings:
             tree.open(node, .array)
             for value in value([String].self) { tree.append(to: node, .string, value) }
@@ -90,12 +92,26 @@ struct ValueEncoder: Encoder {
         }
     }
 
+    /// The scalar that stands for a number.
+    @inline(__always)  // PERF: JSONRecords/writing; a comparison a number.
+    func scalar(_ value: Double, _ key: @autoclosure () -> (any CodingKey)? = nil) throws -> EncodedScalar {
+        value.isFinite ? EncodedScalar(value) : try tree.scalar(nonFinite: value, at: node, key: key())
+    }
+
+    /// Encodes a number.
+    func encode(_ value: Double) throws { tree.set(node, try scalar(value)) }
+
+    private func encode(_ decimal: Decimal) throws {
+        if decimal.isNaN { return try encode(Double.nan) }
+        tree.set(node, .number, decimal.description)
+    }
+
     private func encode(_ date: Date) throws {
         switch tree.options.dates {
         case .native: tree.set(node, EncodedScalar(date: date.timeIntervalSinceReferenceDate))
-        case .secondsSince2001: tree.set(node, EncodedScalar(date.timeIntervalSinceReferenceDate))
-        case .secondsSince1970: tree.set(node, EncodedScalar(date.timeIntervalSince1970))
-        case .millisecondsSince1970: tree.set(node, EncodedScalar(date.timeIntervalSince1970 * 1_000))
+        case .secondsSince2001: try encode(date.timeIntervalSinceReferenceDate)
+        case .secondsSince1970: try encode(date.timeIntervalSince1970)
+        case .millisecondsSince1970: try encode(date.timeIntervalSince1970 * 1_000)
         case .iso8601: tree.set(node, .string, date.formatted(.iso8601))
         case .custom(let encode): try encode(date, ValueEncoder(tree: tree, node: node, depth: depth &+ 1))
         }
@@ -106,6 +122,7 @@ struct ValueEncoder: Encoder {
         // SAFETY: the bytes are copied within the closure.
         case .native: unsafe data.withUnsafeBytes { unsafe tree.set(node, data: $0) }
         case .base64: tree.set(node, .string, data.base64EncodedString())
+        case .deferredToData: try data.encode(to: ValueEncoder(tree: tree, node: node, depth: depth &+ 1))
         case .custom(let encode): try encode(data, ValueEncoder(tree: tree, node: node, depth: depth &+ 1))
         }
     }

@@ -1,0 +1,186 @@
+// The text of numbers for the decoder of Codable: readers send a fraction as a double, some types hold more digits.
+
+import PlistBuilding
+import PlistStreaming
+
+/// A sink before a tape that sends the text of fractions instead of their doubles.
+///
+/// The text that is read was read before without an error, so that each number in it is one message, in the same order.
+@safe
+struct JSONNumberTexts: PlistSink, ~Copyable {
+    private var tape: DecodingTape
+    // SAFETY: the memory that is read; it stays as long as this sink and its tape are used.
+    private let input: UnsafeRawBufferPointer
+    /// Where the last number ended.
+    private var offset = 0
+
+    /// Reads text that is JSON into a tape on which fractions are text; nil for text that is none.
+    @unsafe
+    static func tape(of input: UnsafeRawBufferPointer, options: JSONReaderOptions) -> DecodingTape? {
+        var sink = unsafe JSONNumberTexts(input)
+        do {
+            try unsafe sink.readJSON(input.bytes, options: options)
+        } catch {
+            return nil
+        }
+        return sink.tape
+    }
+
+    private init(_ input: UnsafeRawBufferPointer) {
+        unsafe self.input = unsafe input
+        tape = unsafe DecodingTape(input: input)
+    }
+
+    /// The next number in the text, which begins outside of strings by a digit or a minus.
+    private mutating func next() -> Range<Int> {
+        while unsafe offset < input.count {
+            let byte = unsafe input[offset]
+            offset += 1
+            if byte == UInt8(ascii: "\"") {
+                skipString()
+            } else if byte == UInt8(ascii: "-") || Self.isDigit(byte) {
+                let start = offset - 1
+                while unsafe offset < input.count, unsafe Self.isInNumber(input[offset]) { offset += 1 }
+                return start..<offset
+            }
+        }
+        return offset..<offset
+    }
+
+    private mutating func skipString() {
+        while unsafe offset < input.count {
+            let byte = unsafe input[offset]
+            offset += byte == UInt8(ascii: "\\") ? 2 : 1
+            if byte == UInt8(ascii: "\"") { return }
+        }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
+
+    private static func isInNumber(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"), UInt8(ascii: "+"), UInt8(ascii: "-"): true
+        default: isDigit(byte)
+        }
+    }
+
+    // MARK: Messages
+
+    mutating func writeReal(_ value: Double) throws(StreamError) {
+        let range = next()
+        // SAFETY: slicing checks the range.
+        try tape.writeNumber(text: unsafe UnsafeRawBufferPointer(rebasing: input[range]).bytes)
+    }
+
+    mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        _ = next()
+        try tape.writeInteger(value)
+    }
+
+    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        _ = next()
+        try tape.writeUnsigned(value)
+    }
+
+    mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        _ = next()
+        try tape.writeNumber(text: text)
+    }
+
+    mutating func beginArray() throws(StreamError) { try tape.beginArray() }
+    mutating func endArray() throws(StreamError) { try tape.endArray() }
+    mutating func beginDictionary() throws(StreamError) { try tape.beginDictionary() }
+    mutating func endDictionary() throws(StreamError) { try tape.endDictionary() }
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try tape.writeKey(utf8) }
+    mutating func writeNull() throws(StreamError) { try tape.writeNull() }
+    mutating func writeBool(_ value: Bool) throws(StreamError) { try tape.writeBool(value) }
+    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try tape.writeString(utf8) }
+    mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try tape.writeData(bytes) }
+    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        try tape.writeDate(secondsSince2001: seconds)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+enum JSONNumberTextsTests {
+    private struct Amounts: Decodable {
+        let decimal: Decimal
+        let float: Float
+        let double: Double
+    }
+}
+
+extension JSONNumberTextsTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsDecimalsExactly": testReadsDecimalsExactly,
+            "testFindsTheTextAmongOtherValues": testFindsTheTextAmongOtherValues,
+            "testRoundsFloatsOnce": testRoundsFloatsOnce,
+            "testServesDecodersThatAreKept": testServesDecodersThatAreKept,
+        ]
+    }
+
+    private static func testReadsDecimalsExactly() throws {
+        let texts = [
+            "0.1", "-0.1", "0.12345678901234567890123456789012345678", "1234567890123456789.0123456789", "1e-20",
+            "-1.5E+3", "12345678901234567890.5", "3.14159265358979323846264338327950288419", "0.0", "-0.0", "100e-2",
+            "79228162514264337593543950335.5", "0.1000000000000000055511151231257827",
+        ]
+        for text in texts {
+            let value = try JSONStreamDecoder().decode(Decimal.self, from: text)
+            expectEqual(value, Decimal(string: text), text)
+            expectEqual(value, try JSONDecoder().decode(Decimal.self, from: Data(text.utf8)), "\(text) by Foundation")
+        }
+        let all = "[" + texts.joined(separator: " , ") + "]"
+        expectEqual(
+            try JSONStreamDecoder().decode([Decimal].self, from: all), texts.compactMap { Decimal(string: $0) }, "all")
+    }
+
+    private static func testFindsTheTextAmongOtherValues() throws {
+        // Strings that look like numbers, numbers of every kind, and keys that come twice with values of other sizes.
+        let text = #"""
+            {"1.5": [1, -2, 18446744073709551615, 1e400, "3.5\\", "\"4.5", true, null, {"-9.5": false}], "x": [0.5, {"y": 2.5}],
+             "decimal": 7.25, "\u0078": 1, "double": 0.5, "float": 1.25, "decimal": 0.1234567890123456789}
+            """#
+        let amounts = try JSONStreamDecoder().decode(Amounts.self, from: text)
+        expectEqual(amounts.decimal, Decimal(string: "0.1234567890123456789"), "the last of two")
+        expectEqual(amounts.double, 0.5, "a double")
+        expectEqual(amounts.float, 1.25, "a float")
+    }
+
+    private static func testRoundsFloatsOnce() throws {
+        // The first is a little above the middle of two floats, which is the nearest double; the last ones are at the limit.
+        let rows = [
+            "1.00000005960464477540", "1.0000000596046448", "1.00000017881393432617187499",
+            "1.00000017881393432617187500", "340282356779733661637539395458142568447.9", "1.4e-45", "7.1e-46",
+        ]
+        for text in rows {
+            expectEqual(try JSONStreamDecoder().decode(Float.self, from: text), Float(text), text)
+        }
+        expectThrows(DecodingError.self, "a number beyond") {
+            _ = try JSONStreamDecoder().decode(Float.self, from: "340282356779733661637539395458142568448.1")
+        }
+    }
+
+    private static func testServesDecodersThatAreKept() throws {
+        struct Kept: Decodable {
+            let container: any SingleValueDecodingContainer
+            init(from decoder: any Decoder) throws { container = try decoder.singleValueContainer() }
+        }
+        let text = "[0.12345678901234567890123, 0.5]"
+        let kept = try JSONStreamDecoder().decode([Kept].self, from: text)
+        expectEqual(
+            try kept[0].container.decode(Decimal.self), Decimal(string: "0.12345678901234567890123"), "after decoding")
+    }
+}
+#endif

@@ -1,0 +1,180 @@
+// The tests of the encoder: its doors, containers of all kinds and values that fail beside Foundation's encoder, and paths.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension JSONStreamEncoder: SelfTesting {
+    /// The in-class tests of the encoder.
+    public static var testSelectors: TestSelectors {
+        [
+            "testGivesDataAndText": testGivesDataAndText,
+            "testWritesIntoAnySink": testWritesIntoAnySink,
+            "testFillsContainersOfAllKinds": testFillsContainersOfAllKinds,
+            "testLeavesNothingOfAFailedValue": testLeavesNothingOfAFailedValue,
+            "testTellsThePathToANumberThatIsNone": testTellsThePathToANumberThatIsNone,
+        ]
+    }
+
+    private static func testGivesDataAndText() throws {
+        let data = try JSONStreamEncoder().encode(["a": [1.5, nil]])
+        expectEqual(data, Data(#"{"a":[1.5,null]}"#.utf8), "data, as JSONEncoder gives them")
+        let text: String = try JSONStreamEncoder().encode(["a": [1.5, nil]])
+        expectEqual(text, #"{"a":[1.5,null]}"#, "text")
+        let fragment: String = try JSONStreamEncoder(writerOptions: .pretty).encode("x")
+        expectEqual(fragment, "\"x\"\n", "a value alone")
+        expectEqual(try JSONStreamDecoder().decode([String: [Double?]].self, from: data), ["a": [1.5, nil]], "back")
+    }
+
+    private static func testWritesIntoAnySink() throws {
+        var trace = EventTrace()
+        try JSONStreamEncoder().encode([Date(timeIntervalSinceReferenceDate: 1.5)], to: &trace)
+        expectEqual(trace.text, "[ real 1.5 ]", "messages")
+        var writer = JSONWriter(options: JSONWriterOptions(isSequence: true))
+        for number in 1...3 { try JSONStreamEncoder().encode(["n": number], to: &writer) }
+        try writer.finish()
+        expectEqual(writer.text, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", "lines")
+        var untouched = EventTrace()
+        expectThrows(StreamError.self, "a number that is none") {
+            try JSONStreamEncoder().encode([1, .nan], to: &untouched)
+        }
+        expectEqual(untouched.text, "", "what was sent before the error")
+    }
+
+    // MARK: Beside Foundation
+
+    private static func expectSameText(_ value: any Encodable, _ message: String, line: UInt = #line) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let ours: String = try JSONStreamEncoder(writerOptions: JSONWriterOptions(sortsKeys: true)).encode(value)
+        expectEqual(ours, String(decoding: try encoder.encode(value), as: UTF8.self), message, line: line)
+    }
+
+    private enum Key: String, CodingKey { case a, b, c, nested, list, deep }
+
+    /// Uses every door of the containers.
+    private struct Containers: Encodable {
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(1, forKey: .a)
+            try "in super".encode(to: container.superEncoder())
+            try [1, 2].encode(to: container.superEncoder(forKey: .b))
+            try container.encodeIfPresent(Int?.none, forKey: .c)
+            var nested = container.nestedContainer(keyedBy: Key.self, forKey: .nested)
+            var list = nested.nestedUnkeyedContainer(forKey: .list)
+            try list.encode(contentsOf: [true, false])
+            var deep = list.nestedContainer(keyedBy: Key.self)
+            try deep.encodeNil(forKey: .deep)
+            var deeper = list.nestedUnkeyedContainer()
+            try deeper.encode(["x": 1])
+            try Int8(-1).encode(to: deeper.superEncoder())
+            _ = deeper.superEncoder()
+            try nested.encode(UInt.max, forKey: .a)
+        }
+    }
+
+    private static func testFillsContainersOfAllKinds() throws {
+        try expectSameText(Containers(), "containers")
+        try expectSameText([[Containers()], []], "containers in arrays")
+        try expectSameText(["k": Containers()], "containers in dictionaries")
+    }
+
+    private struct Refusal: Error {}
+
+    /// Encodes some of itself before it fails, unless it is empty.
+    private struct Failing: Encodable {
+        var depth = 0
+
+        func encode(to encoder: any Encoder) throws {
+            guard depth > 0 else { throw Refusal() }
+            if depth % 2 == 0 {
+                var container = encoder.container(keyedBy: Key.self)
+                try container.encode("left over", forKey: .a)
+                try container.encode(Failing(depth: depth - 1), forKey: .b)
+            } else {
+                var container = encoder.unkeyedContainer()
+                try container.encode("left over")
+                try container.encode(Failing(depth: depth - 1))
+            }
+        }
+    }
+
+    private struct Forgiving: Encodable {
+        var depth: Int
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            try? container.encode(Failing(depth: depth), forKey: .a)
+            try container.encode(1, forKey: .b)
+            try? container.encode(Failing(depth: depth), forKey: .b)
+            try container.encode(["x": 2], forKey: .c)
+            try? container.encode(Failing(depth: depth), forKey: .deep)
+            var list = container.nestedUnkeyedContainer(forKey: .list)
+            for number in 0..<4 {
+                try? list.encode(Failing(depth: depth))
+                if number % 2 == 0 { try list.encode(Single(depth: depth)) }
+                try? list.encode(Failing(depth: depth))
+            }
+            try? list.encode(Double.nan)
+            try? container.encode(Float.infinity, forKey: .nested)
+            try container.encode(list.count, forKey: .nested)
+        }
+
+        /// Encodes something else where the first try fails.
+        struct Single: Encodable {
+            var depth: Int
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.singleValueContainer()
+                do { try container.encode(Failing(depth: depth)) } catch { try container.encode("another") }
+            }
+        }
+    }
+
+    private static func testLeavesNothingOfAFailedValue() throws {
+        // Foundation's encoder traps in the next container when one was open where a value failed.
+        try expectSameText(Forgiving(depth: 0), "a value that forgives errors")
+        try expectSameText([Forgiving(depth: 0)], "the same in an array")
+        for depth in 0...4 {
+            let text: String = try JSONStreamEncoder().encode([Forgiving(depth: depth)])
+            expectEqual(text, #"[{"b":1,"c":{"x":2},"list":["another","another"],"nested":2}]"#, "at depth \(depth)")
+        }
+    }
+
+    private static func testTellsThePathToANumberThatIsNone() {
+        struct Sample: Encodable {
+            var list: [Double] = [1]
+            var part: [String: Float] = [:]
+            var many: [[Double?]] = []
+            var when: Date?
+            var decimal: Decimal?
+        }
+        func message(_ value: some Encodable, _ options: JSONWriterOptions = JSONWriterOptions()) -> String? {
+            expectThrows(StreamError.self, "\(value)") {
+                let _: Data = try JSONStreamEncoder(writerOptions: options).encode(value)
+            }?.description
+        }
+        expectEqual(message(Double.nan), "$: expected a finite number, found nan", "alone")
+        expectEqual(
+            message(Sample(list: [1, .infinity])), "$.list[1]: expected a finite number, found inf", "an array")
+        expectEqual(
+            message([Sample(part: ["k": -.infinity])]), "$[0].part.k: expected a finite number, found -inf", "a key")
+        expectEqual(
+            message(Sample(many: [[], [nil, .nan]])), "$.many[1][1]: expected a finite number, found nan", "deep")
+        expectEqual(
+            message(Sample(when: Date(timeIntervalSinceReferenceDate: .nan))),
+            "$.when: expected a finite number, found nan",
+            "a date")
+        expectEqual(message(Sample(decimal: .nan)), "$.decimal: expected a finite number, found nan", "a decimal")
+        let text: String? = try? JSONStreamEncoder(writerOptions: JSONWriterOptions(nonFinite: .null)).encode([1, .nan])
+        expectEqual(text, "[1.0,null]", "what the writer has for them")
+    }
+}
+#endif

@@ -1,0 +1,78 @@
+// What trees, tapes and encoded values share: sending one node to a sink, and keeping the last value of a repeated key.
+
+import PlistStreaming
+
+extension PlistSink where Self: ~Copyable {
+    /// Sends a scalar by its tag and payload, or opens the container that they stand for.
+    ///
+    /// - Parameter withBytes: Calls a closure with the text or data of the node.
+    @inline(__always)  // PERF: PropertyList/send; specialises the closure.
+    mutating func send(
+        _ tag: PropertyListNode.Tag, _ payload: UInt64, withBytes: ((UnsafeRawBufferPointer) -> Void) -> Void
+    ) throws(StreamError) {
+        switch tag {
+        case .null: try writeNull()
+        case .no: try writeBool(false)
+        case .yes: try writeBool(true)
+        case .integer: try writeInteger(Int64(bitPattern: payload))
+        case .unsigned: try writeUnsigned(payload)
+        case .real: try writeReal(Double(bitPattern: payload))
+        case .date: try writeDate(secondsSince2001: Double(bitPattern: payload))
+        case .array: try beginArray()
+        case .dictionary: try beginDictionary()
+        case .number, .string, .data:
+            var thrown: StreamError?
+            // SAFETY: the bytes are used within the closure only.
+            unsafe withBytes { bytes in
+                do throws(StreamError) {
+                    switch tag {
+                    case .number: try unsafe writeNumber(text: bytes.bytes)
+                    case .string: try unsafe writeString(bytes.bytes)
+                    default: try unsafe writeData(bytes.bytes)
+                    }
+                } catch {
+                    thrown = error
+                }
+            }
+            if let thrown { throw thrown }
+        }
+    }
+}
+
+/// The members of a dictionary in which keys came twice: the last of each key, at the place of the first.
+struct KeptMembers<Member> {
+    private(set) var members: [Member] = []
+    private var places: [UInt32: Int] = [:]
+
+    /// Adds the next member of the dictionary.
+    mutating func add(_ member: Member, key: UInt32) {
+        if let place = places[key] {
+            members[place] = member
+        } else {
+            places[key] = members.count
+            members.append(member)
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum KeptMembersTests {}
+
+extension KeptMembersTests: SelfTesting {
+    static var testSelectors: TestSelectors { ["testKeepsTheLastAtTheFirstPlace": testKeepsTheLastAtTheFirstPlace] }
+
+    private static func testKeepsTheLastAtTheFirstPlace() {
+        for (keys, expected) in [
+            ([], []), ([1], [0]), ([1, 2, 3], [0, 1, 2]), ([1, 1, 1], [2]), ([1, 2, 1, 3, 2], [2, 4, 3]),
+        ] as [([UInt32], [Int])] {
+            var kept = KeptMembers<Int>()
+            for (index, key) in keys.enumerated() { kept.add(index, key: key) }
+            expectEqual(kept.members, expected, "of keys \(keys)")
+        }
+    }
+}
+#endif

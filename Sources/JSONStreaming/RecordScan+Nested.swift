@@ -256,11 +256,18 @@ extension RecordScan {
             return number.end
         case .string:
             guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
-            let end = StringRuns.closingQuote(in: bytes, from: start &+ 1)
+            var end = StringRuns.closingQuote(in: bytes, from: start &+ 1)
             // What follows the string must be there to be looked at.
-            guard end >= 0, unsafe end &- start &- 1 <= state.pointee.limit, end &+ 1 < bytes.byteCount else { break }
-            unsafe SmallText.store(bytes.extracting(start &+ 1..<end), to: address, isInitialized: false)
-            return end &+ 1
+            guard end < 0 else {
+                guard unsafe end &- start &- 1 <= state.pointee.limit, end &+ 1 < bytes.byteCount else { break }
+                unsafe SmallText.store(bytes.extracting(start &+ 1..<end), to: address, isInitialized: false)
+                return end &+ 1
+            }
+            end = unsafe PlainSkip.endOfString(bytes, from: start, limit: state.pointee.limit)
+            guard end >= 0, end < bytes.byteCount else { break }
+            unsafe address.initializeMemory(
+                as: String.self, to: StringEscapes.string(of: bytes, start &+ 1..<end &- 1))
+            return end
         case .bool:
             guard half == 0x6575_7274 || half == 0x736C_6166 else { return -1 }
             let isTrue = half == 0x6575_7274

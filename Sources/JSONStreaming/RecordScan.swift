@@ -284,6 +284,37 @@ struct RecordScan {
         _ members: UnsafeMutablePointer<RecordMember>, _ expected: Int, _ seen: UInt64
     ) -> (index: Int, offset: Int) {
         var offset = start
+        if bytes.uncheckedByte(offset) <= 0x20 {
+            offset = unsafe endOfLine(bytes, from: offset, &state.pointee.gap)
+            guard offset <= last else { return (-1, offset) }
+        }
+        let member = unsafe members + expected
+        let difference = unsafe (bytes.uncheckedWord(offset) ^ member.pointee.words.0) & member.pointee.masks.0
+        let difference2 = unsafe (bytes.uncheckedWord(offset &+ 8) ^ member.pointee.words.1) & member.pointee.masks.1
+        if unsafe difference | difference2 | member.pointee.isLong == 0 { return found(expected, offset, seen) }
+        var skipped = -1
+        let found = unsafe findOther(bytes, from: offset, last, state, members, expected, seen, &skipped)
+        if skipped >= 0, found.index != -1 {
+            let endsRecord = found.index == ended
+            unsafe remember(
+                bytes, skipped..<(endsRecord ? found.offset &+ 1 : found.offset), before: member,
+                endsRecord: endsRecord, state)
+        }
+        return found
+    }
+
+    /// Finds another member than the expected one, or that one behind others.
+    ///
+    /// - Parameter skipped: Is set to the offset of the first member that was read to be skipped.
+    @inline(never)
+    private static func findOther(
+        _ bytes: RawSpan, from start: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
+        _ members: UnsafeMutablePointer<RecordMember>, _ expected: Int, _ seen: UInt64, _ skipped: inout Int
+    ) -> (index: Int, offset: Int) {
+        var offset = start
+        let place = unsafe state.pointee.repeated.place(before: members + expected)
+        var repeated = unsafe place?.pointee.text
+        var isRepeated = false
         // Behind a comma there is no end; without a member there was none.
         var mayEnd = seen == 0
         names: while true {
@@ -296,7 +327,28 @@ struct RecordScan {
             var member = unsafe members + expected
             let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
             let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
-            if unsafe difference | difference2 | member.pointee.isLong == 0 { return found(index, offset, seen) }
+            if difference | difference2 == 0 {
+                let length = unsafe member.pointee.length
+                if unsafe member.pointee.isLong == 0
+                    || length > 16 && offset &+ length <= last && isName(bytes, offset, member)
+                {
+                    return found(index, offset, seen)
+                }
+            }
+            // Others that were there before, each text of them once.
+            if let text = unsafe repeated, let place = unsafe place {
+                unsafe repeated = unsafe text.pointee.next
+                let end = unsafe skipRepeated(bytes, from: offset, last: last, text, state)
+                if end.offset > offset {
+                    unsafe place.pointee.failureCount = 0
+                    offset = end.offset
+                    (mayEnd, isRepeated) = (false, true)
+                    if unsafe end.isComplete && text.pointee.endsRecord { return (ended, offset &- 1) }
+                } else if unsafe repeated == nil && !isRepeated {
+                    unsafe place.pointee.noteFailure()
+                }
+                continue names
+            }
             // Another one, if it has the place of one and its bytes.
             let quote = PlainSkip.closingQuote(ofName: bytes, from: offset, limit: unsafe state.pointee.limit)
             guard quote >= 0, quote <= last, let table = unsafe state.pointee.table else {
@@ -316,6 +368,7 @@ struct RecordScan {
                 index = unsafe member.pointee.sibling &- 1
             }
             guard unsafe state.pointee.skipsUnknown else { return (-1, offset) }
+            if skipped < 0 { skipped = offset }
             offset = PlainSkip.endOfGap(bytes, from: quote &+ 2)
             guard offset <= last else { return (-1, offset) }
             offset = unsafe PlainSkip.endOfValue(

@@ -63,9 +63,15 @@ extension RecordScan {
         _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
         _ state: UnsafeMutablePointer<RecordState>
     ) -> Int {
-        guard let inner = unsafe state.pointee.enter(start, last: bytes.byteCount &- JSONScanner.margin),
-            let element = unsafe shape.pointee.element
-        else { return -1 }
+        guard let element = unsafe shape.pointee.element else { return -1 }
+        // PERF: JSONTyped/catalogue; what goes into no container needs no state.
+        if bytes.uncheckedByte(start &+ 1) == UInt8(ascii: "]"), unsafe state.pointee.depth > 0 {
+            unsafe element.pointee.makeArray(of: address, 0, at: address)
+            return start &+ 2
+        }
+        guard let inner = unsafe state.pointee.enter(start, last: bytes.byteCount &- JSONScanner.margin) else {
+            return -1
+        }
         let last = unsafe inner.pointee.last
         let memory = unsafe inner.pointee.elementMemory()
         let room = unsafe element.pointee.room

@@ -11,8 +11,8 @@ extension RecordScan {
     // PERF: JSONTyped/posts; 32 bytes in about 20 instructions, where reading takes five times as many.
     /// Skips members that are not wanted, from a name on, as far as they are those that are remembered.
     ///
-    /// - Returns: The offset behind all of them, whether that is at the closing brace or, behind a comma, anywhere before
-    ///   a name, and true; else the offset of the last name before which all is skipped, which may be `start`, and false.
+    /// - Returns: The offset behind all of them, and true; else the offset of the last name before which all is skipped,
+    ///   which may be `start`, and false.
     @inline(never)
     static func skipRepeated(
         _ bytes: RawSpan, from start: Int, last: Int, _ repeated: UnsafeMutablePointer<RepeatedText>,
@@ -90,20 +90,37 @@ extension RecordScan {
     }
 
     /// Remembers members that were skipped before another one, or before the end of the record.
+    ///
+    /// - Parameters:
+    ///   - start: The offset of the name of the first one.
+    ///   - found: The member behind them, or -1 at the end of the record, and the offset of its name or of the brace.
+    ///   - expected: The member that was expected, which is the place in memory.
     @inline(never)
     static func remember(
-        _ bytes: RawSpan, _ range: Range<Int>, before member: UnsafeMutablePointer<RecordMember>, endsRecord: Bool,
-        _ state: UnsafeMutablePointer<RecordState>
+        _ bytes: RawSpan, from start: Int, to found: (index: Int, offset: Int), expected: Int,
+        _ members: UnsafeMutablePointer<RecordMember>, _ state: UnsafeMutablePointer<RecordState>
     ) {
-        guard range.count <= largestText, let place = unsafe state.pointee.repeated.makePlace(before: member),
-            unsafe place.pointee.isToRemember()
+        guard found.offset &- start < largestText,
+            let place = unsafe state.pointee.repeated.makePlace(
+                before: members + expected), unsafe place.pointee.isToRemember()
         else { return }
-        let text = bytes.extracting(range)
-        let found = values(of: text)
+        var end = found.offset
+        let ending: RepeatedText.Ending
+        if found.index < 0 {
+            ending = .record
+            end &+= 1
+        } else if found.index == expected {
+            ending = .value
+            end = StringRuns.endOfWhitespace(in: bytes, from: unsafe end &+ members[expected].length)
+        } else {
+            ending = .name
+        }
+        let text = bytes.extracting(start..<end)
+        let (values, boundaries) = values(of: text)
         unsafe place.pointee.remember(
             RepeatedText(
-                text, values: found.values, boundaries: found.boundaries, endsRecord: endsRecord,
-                depth: state.pointee.depth, limit: state.pointee.limit))
+                text, values: values, boundaries: boundaries, ending: ending, depth: state.pointee.depth,
+                limit: state.pointee.limit))
     }
 
     /// The values in the valid text of members, and where members begin that are within no other.

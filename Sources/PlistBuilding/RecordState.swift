@@ -225,6 +225,7 @@ package struct RecordState {
     package internal(set) var level = 0
     var inner: UnsafeMutablePointer<RecordState>?
     var elements: UnsafeMutableRawPointer?
+    var prefixes: UnsafeMutablePointer<RepeatedPrefixes>?
     var spare = unsafe ScratchMemory()
     var wrapped = unsafe ScratchMemory()
 
@@ -255,6 +256,7 @@ package struct RecordState {
         unsafe spare.deallocate()
         unsafe wrapped.deallocate()
         unsafe repeated.deallocate()
+        unsafe deallocatePrefixes()
         guard let inner = unsafe inner else { return }
         unsafe inner.pointee.deallocate()
         unsafe inner.deinitialize(count: 1)

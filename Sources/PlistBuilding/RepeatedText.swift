@@ -35,6 +35,16 @@ package struct RepeatedText {
         }
     }
 
+    /// What is behind the text.
+    package enum Ending {
+        /// The name of some member, or whitespace before one.
+        case name
+        /// The value of the member that was expected.
+        case value
+        /// The text ends with the record.
+        case record
+    }
+
     /// What is done about text that differs.
     package enum Difference {
         /// A value of the part differs; the part now ends before it.
@@ -53,8 +63,7 @@ package struct RepeatedText {
     /// The bounds that its values were found to be within.
     package let depth: Int
     package let limit: Int
-    /// Whether it ends with the record.
-    package let endsRecord: Bool
+    package let ending: Ending
     /// Another text that is there instead of this one or of its end.
     package fileprivate(set) var next: UnsafeMutablePointer<RepeatedText>?
 
@@ -68,10 +77,10 @@ package struct RepeatedText {
 
     /// Copies a text, of which all values are expected to be the same.
     package init(
-        _ bytes: RawSpan, values: [Value], boundaries: [Int], endsRecord: Bool, depth: Int, limit: Int
+        _ bytes: RawSpan, values: [Value], boundaries: [Int], ending: Ending, depth: Int, limit: Int
     ) {
         unsafe (count, self.values, self.boundaries) = (bytes.byteCount, values, boundaries)
-        unsafe (self.endsRecord, self.depth, self.limit) = (endsRecord, depth, limit)
+        unsafe (self.ending, self.depth, self.limit) = (ending, depth, limit)
         unsafe text = .allocate(byteCount: bytes.byteCount + 3 * Self.padding, alignment: 8)
         unsafe masks = text + bytes.byteCount + Self.padding
         // One part before each value and one behind the last are the most.
@@ -272,7 +281,7 @@ extension RepeatedTextTests: SelfTesting {
         // SAFETY: the span does not leave the closure.
         return unsafe bytes.withUnsafeBytes {
             unsafe RepeatedText(
-                $0.bytes, values: values, boundaries: [0, 5, 15], endsRecord: true, depth: 1, limit: 1)
+                $0.bytes, values: values, boundaries: [0, 5, 15], ending: .record, depth: 1, limit: 1)
         }
     }
 

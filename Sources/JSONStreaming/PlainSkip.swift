@@ -137,8 +137,9 @@ enum PlainSkip {
         return endOfLongString(bytes, from: end, start, limit)
     }
 
+    /// The offset behind a string, from an offset within it on; its text begins behind the opening quote.
     @inline(never)
-    private static func endOfLongString(_ bytes: RawSpan, from start: Int, _ quote: Int, _ limit: Int) -> Int {
+    static func endOfLongString(_ bytes: RawSpan, from start: Int, _ quote: Int, _ limit: Int) -> Int {
         var offset = start
         // Bounds: an escape has twelve bytes at the most.
         let lastWord = bytes.byteCount &- 12
@@ -155,35 +156,11 @@ enum PlainSkip {
                 offset = StringRuns.endOfMultibyteRun(in: bytes, from: offset)
             } else {
                 guard byte == UInt8(ascii: "\\"), offset <= lastWord else { return StringRuns.notFound }
-                offset = endOfEscape(bytes, from: offset)
+                offset = StringEscapes.end(of: bytes, at: offset)
             }
             guard offset >= 0 else { return StringRuns.notFound }
         }
         return StringRuns.notFound
-    }
-
-    /// The offset behind an escape, or behind the two that make one character; twelve bytes are within the span.
-    private static func endOfEscape(_ bytes: RawSpan, from start: Int) -> Int {
-        let letter = bytes.uncheckedByte(start &+ 1)
-        guard letter == UInt8(ascii: "u") else {
-            return StringEscapes.meaning(of: letter) == nil ? StringRuns.notFound : start &+ 2
-        }
-        func codeUnit(_ offset: Int) -> UInt32? {
-            var value: UInt32 = 0
-            for index in offset..<offset &+ 4 {
-                guard let digit = StringEscapes.hexadecimalValue(of: bytes.uncheckedByte(index)) else { return nil }
-                value = value &<< 4 | digit
-            }
-            return value
-        }
-        guard let first = codeUnit(start &+ 2) else { return StringRuns.notFound }
-        guard first & 0xF800 == 0xD800 else { return start &+ 6 }
-        // SPEC: RFC 8259 section 7: what is beyond the basic plane is a pair of surrogates, the high one first.
-        guard first & 0xFC00 == 0xD800, bytes.uncheckedByte(start &+ 6) == UInt8(ascii: "\\"),
-            bytes.uncheckedByte(start &+ 7) == UInt8(ascii: "u"),
-            let second = codeUnit(start &+ 8), second & 0xFC00 == 0xDC00
-        else { return StringRuns.notFound }
-        return start &+ 12
     }
 
     /// The offset behind a number of at most 64 bytes that follows the grammar.

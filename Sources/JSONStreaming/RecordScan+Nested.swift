@@ -63,9 +63,15 @@ extension RecordScan {
         _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
         _ state: UnsafeMutablePointer<RecordState>
     ) -> Int {
-        guard let inner = unsafe state.pointee.enter(start, last: bytes.byteCount &- JSONScanner.margin),
-            let element = unsafe shape.pointee.element
-        else { return -1 }
+        guard let element = unsafe shape.pointee.element else { return -1 }
+        // PERF: JSONTyped/catalogue; what goes into no container needs no state.
+        if bytes.uncheckedByte(start &+ 1) == UInt8(ascii: "]"), unsafe state.pointee.depth > 0 {
+            unsafe element.pointee.makeArray(of: address, 0, at: address)
+            return start &+ 2
+        }
+        guard let inner = unsafe state.pointee.enter(start, last: bytes.byteCount &- JSONScanner.margin) else {
+            return -1
+        }
         let last = unsafe inner.pointee.last
         let memory = unsafe inner.pointee.elementMemory()
         let room = unsafe element.pointee.room
@@ -256,11 +262,18 @@ extension RecordScan {
             return number.end
         case .string:
             guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
-            let end = StringRuns.closingQuote(in: bytes, from: start &+ 1)
+            var end = StringRuns.closingQuote(in: bytes, from: start &+ 1)
             // What follows the string must be there to be looked at.
-            guard end >= 0, unsafe end &- start &- 1 <= state.pointee.limit, end &+ 1 < bytes.byteCount else { break }
-            unsafe SmallText.store(bytes.extracting(start &+ 1..<end), to: address, isInitialized: false)
-            return end &+ 1
+            guard end < 0 else {
+                guard unsafe end &- start &- 1 <= state.pointee.limit, end &+ 1 < bytes.byteCount else { break }
+                unsafe SmallText.store(bytes.extracting(start &+ 1..<end), to: address, isInitialized: false)
+                return end &+ 1
+            }
+            end = unsafe PlainSkip.endOfString(bytes, from: start, limit: state.pointee.limit)
+            guard end >= 0, end < bytes.byteCount else { break }
+            unsafe address.initializeMemory(
+                as: String.self, to: StringEscapes.string(of: bytes, start &+ 1..<end &- 1))
+            return end
         case .bool:
             guard half == 0x6575_7274 || half == 0x736C_6166 else { return -1 }
             let isTrue = half == 0x6575_7274

@@ -11,7 +11,11 @@ extension RecordScan {
         _ address: UnsafeMutableRawPointer, isInitialized: Bool, limit: Int
     ) -> Int {
         let end = StringRuns.closingQuote(in: bytes, from: start &+ 1)
-        guard end >= 0, end &- start &- 1 <= limit, end &+ 1 < bytes.byteCount else { return -1 }
+        guard end >= 0 else {
+            return unsafe storeEscaped(
+                bytes, from: start, to: member, address, isInitialized: isInitialized, limit: limit)
+        }
+        guard end &- start &- 1 <= limit, end &+ 1 < bytes.byteCount else { return -1 }
         let text = bytes.extracting(start &+ 1..<end)
         if let column = unsafe member.pointee.column {
             unsafe ColumnBuffer.append(text, to: column, endAt: address)
@@ -21,6 +25,26 @@ extension RecordScan {
             unsafe SmallText.store(text, to: address, isInitialized: isInitialized)
         }
         return end &+ 1
+    }
+
+    /// Stores a string with escapes, and returns the offset behind it, or -1.
+    private static func storeEscaped(
+        _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
+        _ address: UnsafeMutableRawPointer, isInitialized: Bool, limit: Int
+    ) -> Int {
+        guard unsafe member.pointee.column == nil else { return -1 }
+        let end = PlainSkip.endOfString(bytes, from: start, limit: limit)
+        guard end >= 0, end < bytes.byteCount else { return -1 }
+        let string = StringEscapes.string(of: bytes, start &+ 1..<end &- 1)
+        // SAFETY: the kind stands for the type at the address.
+        switch unsafe (member.pointee.kind, isInitialized) {
+        case (.string, false): unsafe address.initializeMemory(as: String.self, to: string)
+        case (.string, true): unsafe address.assumingMemoryBound(to: String.self).pointee = string
+        case (.optionalString, false): unsafe address.initializeMemory(as: String?.self, to: string)
+        case (.optionalString, true): unsafe address.assumingMemoryBound(to: String?.self).pointee = string
+        default: return -1
+        }
+        return end
     }
 
     /// Stores a value of another kind than short integers and strings, and returns the offset behind it, or -1.

@@ -80,6 +80,31 @@ struct RecordScan {
     static func scan(
         _ bytes: RawSpan, from start: Int, into state: UnsafeMutablePointer<RecordState>, isInArray: Bool
     ) -> End {
+        bytes.uncheckedByte(start &+ 1) > 0x20
+            ? unsafe scanDense(bytes, from: start, into: state, isInArray: isInArray)
+            : unsafe scanSpaced(bytes, from: start, into: state, isInArray: isInArray)
+    }
+
+    // PERF: JSONRecords and JSONTyped/catalogue; the loop for text without whitespace needs all registers.
+    @inline(never)
+    private static func scanDense(
+        _ bytes: RawSpan, from start: Int, into state: UnsafeMutablePointer<RecordState>, isInArray: Bool
+    ) -> End {
+        unsafe scan(bytes, from: start, into: state, isInArray: isInArray, isSpaced: false)
+    }
+
+    @inline(never)
+    private static func scanSpaced(
+        _ bytes: RawSpan, from start: Int, into state: UnsafeMutablePointer<RecordState>, isInArray: Bool
+    ) -> End {
+        unsafe scan(bytes, from: start, into: state, isInArray: isInArray, isSpaced: true)
+    }
+
+    @inline(__always)
+    private static func scan(
+        _ bytes: RawSpan, from start: Int, into state: UnsafeMutablePointer<RecordState>, isInArray: Bool,
+        isSpaced: Bool
+    ) -> End {
         guard let firstMember = unsafe state.pointee.members else {
             unsafe (state.pointee.doneCount, state.pointee.isOpen) = (0, true)
             unsafe (state.pointee.seen, state.pointee.next) = (0, 0)
@@ -97,50 +122,77 @@ struct RecordScan {
         let (delivers, deliver) = unsafe (state.pointee.delivers, state.pointee.deliver)
         var (base, reference) = unsafe (state.pointee.base, state.pointee.reference)
         let firstLength = unsafe state.pointee.lengths
+        // Where there is whitespace, it is compared together with the names.
+        // SAFETY: elsewhere the pointer is not looked behind.
+        let firstPrefix =
+            unsafe isSpaced
+            ? state.pointee.prefixes(of: firstMember)
+            : UnsafeMutableRawPointer(firstMember).assumingMemoryBound(to: RepeatedPrefix.self)
+        let endMember = unsafe firstMember + state.pointee.memberCount
+        let endPrefix = unsafe firstPrefix + state.pointee.memberCount + 1
+        let nextPrefix = unsafe endPrefix + 1
+        var prefix = unsafe firstPrefix
         var doneCount = 0
         var offset = start
         var resume = start &+ 1
         var member = unsafe firstMember
-        // Members come in their order until a name is not the expected one; then they are searched for and noted.
-        var isSearching: UInt64 = 0
+        // Members come in their order until a name is not the expected one; then they are searched for and noted here,
+        // the one at hand with them. One that is not stored after all is taken out behind the loop.
         var seen: UInt64 = 0
+        var unstored: UInt64 = 0
 
         records: while true {
             offset &+= 1
             resume = offset
             unsafe member = firstMember
+            unsafe prefix = unsafe firstPrefix
             var length = unsafe firstLength
-            isSearching = 0
+            seen = 0
             members: while true {
                 guard offset <= last else { break records }
-                let first = unsafe (bytes.uncheckedWord(offset) ^ member.pointee.words.0) & member.pointee.masks.0
-                let next = bytes.uncheckedWord(offset &+ 8)
-                let second = unsafe (next ^ member.pointee.words.1) & member.pointee.masks.1
-                if unsafe first | second | member.pointee.isLong | isSearching != 0 {
-                    let expected = unsafe member - firstMember
-                    if isSearching == 0 { seen = Self.bits(expected) }
-                    let found = unsafe find(bytes, from: offset, last, state, firstMember, expected, seen)
-                    if found.index < 0 {
-                        // The closing brace, behind the opening one or behind a member that was skipped.
-                        isSearching = 1
-                        guard found.index == Self.ended else { break records }
+                var byte: UInt8
+                name: do {
+                    let textStart = offset
+                    if isSpaced, seen == 0, unsafe matches(prefix, member, bytes, offset) {
+                        unsafe offset &+= prefix.pointee.count
+                        guard offset <= last else { break records }
+                        byte = bytes.uncheckedByte(offset)
+                        break name
+                    }
+                    let first = unsafe (bytes.uncheckedWord(offset) ^ member.pointee.words.0) & member.pointee.masks.0
+                    let next = bytes.uncheckedWord(offset &+ 8)
+                    let second = unsafe (next ^ member.pointee.words.1) & member.pointee.masks.1
+                    if unsafe first | second | member.pointee.isLong | seen != 0 {
+                        let expected = unsafe member - firstMember
+                        let stored = seen == 0 ? Self.bits(expected) : seen
+                        let found = unsafe find(bytes, from: offset, last, state, firstMember, expected, stored)
+                        if found.index < 0 {
+                            // The closing brace, behind the opening one or behind a member that was skipped.
+                            guard found.index == Self.ended else { break records }
+                            offset = found.offset
+                            guard unsafe stored & complete == complete || state.pointee.fillMissing(base, seen: stored)
+                            else { break records }
+                            break members
+                        }
+                        if found.index != expected || seen != 0 { seen = stored | Self.bit(found.index) }
                         offset = found.offset
-                        guard unsafe seen & complete == complete || state.pointee.fillMissing(base, seen: seen) else {
+                        unsafe member = firstMember + found.index
+                        unsafe length = firstLength + found.index
+                        unsafe prefix = unsafe firstPrefix + found.index
+                    }
+                    unsafe offset &+= member.pointee.length
+                    byte = bytes.uncheckedByte(offset)
+                    if byte <= 0x20 {
+                        offset = endOfWhitespace(in: bytes, from: offset)
+                        guard offset <= last else {
+                            unstored = unsafe Self.bit(member - firstMember)
                             break records
                         }
-                        break members
+                        byte = bytes.uncheckedByte(offset)
                     }
-                    if found.index != expected { isSearching = 1 }
-                    offset = found.offset
-                    unsafe member = firstMember + found.index
-                    unsafe length = firstLength + found.index
-                }
-                unsafe offset &+= member.pointee.length
-                var byte = bytes.uncheckedByte(offset)
-                if byte <= 0x20 {
-                    offset = endOfWhitespace(in: bytes, from: offset)
-                    guard offset <= last else { break records }
-                    byte = bytes.uncheckedByte(offset)
+                    if isSpaced, unsafe offset &- textStart <= RepeatedPrefix.capacity {
+                        unsafe note(bytes, textStart..<offset, prefix, member)
+                    }
                 }
                 let address = unsafe UnsafeMutableRawPointer(bitPattern: base &+ member.pointee.offset)
                     .unsafelyUnwrapped
@@ -157,7 +209,10 @@ struct RecordScan {
                         if UInt(bitPattern: count &- 1) < 7, byte != UInt8(ascii: "0") || count == 1 {
                             // A fraction or an exponent makes it another number, which is not counted as stored.
                             let follower = bytes.uncheckedByte(offset &+ count)
-                            if follower == UInt8(ascii: ".") || follower | 0x20 == UInt8(ascii: "e") { break records }
+                            if follower == UInt8(ascii: ".") || follower | 0x20 == UInt8(ascii: "e") {
+                                unstored = unsafe Self.bit(member - firstMember)
+                                break records
+                            }
                             unsafe address.storeBytes(of: DigitWords.integer(of: digits, count: count), as: Int64.self)
                             offset &+= count
                             break value
@@ -192,17 +247,25 @@ struct RecordScan {
                     }
                     let end = unsafe storeOther(
                         bytes, from: offset, to: member, address, row: doneCount, isInitialized: isInitialized, state)
-                    guard end >= 0 else { break records }
+                    guard end >= 0 else {
+                        unstored = unsafe Self.bit(member - firstMember)
+                        break records
+                    }
                     offset = end
                 }
 
-                if isSearching != 0 { unsafe seen |= 1 &<< UInt64(truncatingIfNeeded: member - firstMember) }
                 resume = offset
                 unsafe member += 1
                 unsafe length += 1
+                unsafe prefix += 1
                 byte = bytes.uncheckedByte(offset)
                 if byte != UInt8(ascii: ",") {
-                    if byte != UInt8(ascii: "}") {
+                    spaced: if byte != UInt8(ascii: "}") {
+                        let textStart = offset
+                        if isSpaced, offset <= last, unsafe matches(endPrefix, endMember, bytes, offset) {
+                            unsafe offset &+= endPrefix.pointee.count &- 1
+                            break spaced
+                        }
                         offset = endOfWhitespace(in: bytes, from: offset)
                         guard offset <= last else { break records }
                         byte = bytes.uncheckedByte(offset)
@@ -211,10 +274,12 @@ struct RecordScan {
                             continue members
                         }
                         guard byte == UInt8(ascii: "}") else { break records }
+                        if isSpaced { unsafe note(bytes, textStart..<offset &+ 1, endPrefix, endMember) }
                     }
-                    if isSearching == 0 { seen = unsafe Self.bits(member - firstMember) }
-                    guard unsafe seen & complete == complete || state.pointee.fillMissing(base, seen: seen) else {
-                        isSearching = 1
+                    // All members came, in their order.
+                    if unsafe seen == 0 && member == endMember { break members }
+                    let stored = seen == 0 ? unsafe Self.bits(member - firstMember) : seen
+                    guard unsafe stored & complete == complete || state.pointee.fillMissing(base, seen: stored) else {
                         break records
                     }
                     break members
@@ -228,8 +293,19 @@ struct RecordScan {
             if delivers { hasNext = deliver() && hasNext }
             if hasNext, offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: ",") {
                 let comma = offset
-                offset &+= 1
-                if bytes.uncheckedByte(offset) <= 0x20 { offset = endOfWhitespace(in: bytes, from: offset) }
+                if isSpaced {
+                    if unsafe matches(nextPrefix, endMember + 1, bytes, offset) {
+                        unsafe offset &+= nextPrefix.pointee.count &- 1
+                    } else {
+                        offset = endOfWhitespace(in: bytes, from: offset &+ 1)
+                        if offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: "{") {
+                            unsafe note(bytes, comma..<offset &+ 1, nextPrefix, endMember + 1)
+                        }
+                    }
+                } else {
+                    offset &+= 1
+                    if bytes.uncheckedByte(offset) <= 0x20 { offset = endOfWhitespace(in: bytes, from: offset) }
+                }
                 if offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: "{") {
                     unsafe base &+= state.pointee.stride
                     if makes {
@@ -246,7 +322,7 @@ struct RecordScan {
             unsafe state.pointee.isOpen = false
             return End(offset: offset, isOpen: false, isAfterValue: true)
         }
-        if isSearching == 0 { seen = unsafe Self.bits(member - firstMember) }
+        seen = seen == 0 ? unsafe Self.bits(member - firstMember) : seen & ~unstored
         unsafe state.pointee.doneCount = doneCount
         unsafe state.pointee.isOpen = true
         unsafe state.pointee.seen = seen
@@ -260,6 +336,10 @@ struct RecordScan {
         count >= 64 ? .max : (1 &<< UInt64(truncatingIfNeeded: count)) &- 1
     }
 
+    /// The bit of a member.
+    @inline(__always)  // PERF: see above.
+    private static func bit(_ index: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: index) }
+
     @inline(never)  // PERF: JSONRecords; kept out of the loop, so that the loop's registers suffice.
     private static func endOfWhitespace(in bytes: RawSpan, from start: Int) -> Int {
         // Behind a value, the margin may be less.
@@ -272,102 +352,7 @@ struct RecordScan {
     private static func mask(_ count: Int) -> UInt64 { (1 &<< UInt64(truncatingIfNeeded: count &<< 3)) &- 1 }
 
     /// What stands for the end of a record in the place of a member's index.
-    private static var ended: Int { -2 }
-
-    /// Finds the member of which the name is at the offset, behind whitespace and members that are skipped.
-    ///
-    /// The index is `ended` at the closing brace, where one may be, and -1 for all that messages have to tell: a member
-    /// that is stored already or not wanted, or anything but a name.
-    @inline(never)
-    private static func find(
-        _ bytes: RawSpan, from start: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
-        _ members: UnsafeMutablePointer<RecordMember>, _ expected: Int, _ seen: UInt64
-    ) -> (index: Int, offset: Int) {
-        var offset = start
-        // Behind a comma there is no end; without a member there was none.
-        var mayEnd = seen == 0
-        names: while true {
-            if bytes.uncheckedByte(offset) <= 0x20 {
-                offset = unsafe endOfLine(bytes, from: offset, &state.pointee.gap)
-                guard offset <= last else { return (-1, offset) }
-            }
-            let (first, second) = (bytes.uncheckedWord(offset), bytes.uncheckedWord(offset &+ 8))
-            var index = expected
-            var member = unsafe members + expected
-            let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
-            let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
-            if unsafe difference | difference2 | member.pointee.isLong == 0 { return found(index, offset, seen) }
-            // Another one, if it has the place of one and its bytes.
-            let quote = PlainSkip.closingQuote(ofName: bytes, from: offset, limit: unsafe state.pointee.limit)
-            guard quote >= 0, quote <= last, let table = unsafe state.pointee.table else {
-                return (mayEnd && UInt8(truncatingIfNeeded: first) == UInt8(ascii: "}") ? ended : -1, offset)
-            }
-            let length = quote &+ 2 &- offset
-            index = unsafe Int(table[RecordMember.place(of: first, length: length)]) &- 1
-            while index >= 0 {
-                unsafe member = members + index
-                let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
-                let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
-                if difference | difference2 == 0, unsafe member.pointee.length == length,
-                    unsafe length <= 16 || isName(bytes, offset, member)
-                {
-                    return found(index, offset, seen)
-                }
-                index = unsafe member.pointee.sibling &- 1
-            }
-            guard unsafe state.pointee.skipsUnknown else { return (-1, offset) }
-            offset = PlainSkip.endOfGap(bytes, from: quote &+ 2)
-            guard offset <= last else { return (-1, offset) }
-            offset = unsafe PlainSkip.endOfValue(
-                bytes, from: offset, depth: state.pointee.depth, limit: state.pointee.limit)
-            guard offset >= 0, offset <= last else { return (-1, offset) }
-            offset = PlainSkip.endOfGap(bytes, from: offset)
-            guard offset <= last else { return (-1, offset) }
-            mayEnd = false
-            switch bytes.uncheckedByte(offset) {
-            case UInt8(ascii: ","):
-                offset &+= 1
-                guard offset <= last else { return (-1, offset) }
-            case UInt8(ascii: "}"): return (ended, offset)
-            default: return (-1, offset)
-            }
-        }
-    }
-
-    /// The offset behind whitespace that probably is a line end and as many spaces as before the last member.
-    @inline(__always)  // PERF: JSONTyped/catalogue; the processor need not wait for the end of the spaces.
-    private static func endOfLine(_ bytes: RawSpan, from start: Int, _ gap: inout LineGap) -> Int {
-        let spaces: UInt64 = 0x2020_2020_2020_2020
-        // Bounds: 33 bytes and the one behind them are within the margin.
-        let difference = unsafe (bytes.uncheckedWord(start &+ 1) ^ spaces) & gap.masks.0
-        let difference2 = unsafe (bytes.uncheckedWord(start &+ 9) ^ spaces) & gap.masks.1
-        let difference3 = unsafe (bytes.uncheckedWord(start &+ 17) ^ spaces) & gap.masks.2
-        let difference4 = unsafe (bytes.uncheckedWord(start &+ 25) ^ spaces) & gap.masks.3
-        let end = unsafe start &+ gap.count
-        if difference | difference2 | difference3 | difference4 == 0, bytes.uncheckedByte(start) == 0x0A,
-            bytes.uncheckedByte(end) > 0x20
-        {
-            return end
-        }
-        let offset = PlainSkip.endOfGap(bytes, from: start)
-        unsafe gap.note(offset &- start)
-        return offset
-    }
-
-    /// What is found when a member has the name at an offset: that member, unless it is stored already.
-    @inline(__always)  // PERF: see find.
-    private static func found(_ index: Int, _ offset: Int, _ seen: UInt64) -> (index: Int, offset: Int) {
-        (seen & (1 &<< UInt64(truncatingIfNeeded: index)) == 0 ? index : -1, offset)
-    }
-
-    /// Whether a name of more than 16 bytes is at the offset, the first 16 of which are; all of it is within the span.
-    private static func isName(_ bytes: RawSpan, _ offset: Int, _ member: UnsafeMutablePointer<RecordMember>) -> Bool {
-        for place in unsafe 16..<member.pointee.length {
-            let byte = unsafe member.pointee.text.load(fromByteOffset: place, as: UInt8.self)
-            guard bytes.uncheckedByte(offset &+ place) == byte else { return false }
-        }
-        return true
-    }
+    static var ended: Int { -2 }
 }
 
 // MARK: - In-class tests

@@ -34,48 +34,78 @@ enum StringEscapes {
     @usableFromInline
     static func unescape(_ bytes: RawSpan, from start: Int, into text: inout [UInt8], limit: Int) -> Int {
         text.removeAll(keepingCapacity: true)
-        var runStart = start
-        var offset = start
-        let lastWord = bytes.byteCount &- 8
-        while offset <= lastWord {
-            let special = StringRuns.specialBytes(in: bytes.uncheckedWord(offset))
-            guard special != 0 else {
-                offset &+= 8
-                continue
-            }
-            offset &+= special.trailingZeroBitCount &>> 3
-            let byte = bytes.uncheckedByte(offset)
-            if byte >= 0x80 {
-                offset = StringRuns.endOfMultibyteRun(in: bytes, from: offset)
-                if offset < 0 { break }
-                continue
-            }
-            append(bytes.extracting(runStart..<offset), to: &text)
-            if byte == UInt8(ascii: "\"") {
-                guard text.count <= limit else { break }
-                return offset + 1
-            }
-            guard byte == UInt8(ascii: "\\"), offset + 12 <= bytes.byteCount else { break }
-            let letter = bytes.uncheckedByte(offset + 1)
-            if let meaning = meaning(of: letter) {
-                text.append(meaning)
-                offset += 2
-            } else if letter == UInt8(ascii: "u"), let scalar = scalar(in: bytes, at: offset) {
-                let encoded = UTF8.encode(scalar)
-                if let encoded { text.append(contentsOf: encoded) }
-                offset += scalar.value > 0xFFFF ? 12 : 6
-            } else {
-                break
-            }
-            runStart = offset
+        let end = PlainSkip.endOfLongString(bytes, from: start, start, .max)
+        guard end >= 0 else { return StringRuns.notFound }
+        text.append(contentsOf: repeatElement(0, count: end &- 1 &- start))
+        // SAFETY: there is memory for as many bytes as are unescaped, which never become more.
+        let count = unsafe text.withUnsafeMutableBytes { buffer in
+            guard let memory = buffer.baseAddress else { return 0 }
+            return unsafe unescape(bytes, start..<end &- 1, to: memory)
         }
-        text.removeAll(keepingCapacity: true)
-        return StringRuns.notFound
+        text.removeLast(text.count - count)
+        guard count <= limit else {
+            text.removeAll(keepingCapacity: true)
+            return StringRuns.notFound
+        }
+        return end
     }
 
-    private static func append(_ run: RawSpan, to text: inout [UInt8]) {
-        // SAFETY: the buffer is read only within the closure.
-        unsafe run.withUnsafeBytes { unsafe text.append(contentsOf: $0) }
+    /// Makes a string of the inside of a valid one that has escapes.
+    static func string(of bytes: RawSpan, _ range: Range<Int>) -> String {
+        // SAFETY: as above.
+        unsafe String(unsafeUninitializedCapacity: range.count) { buffer in
+            guard let memory = buffer.baseAddress else { return 0 }
+            return unsafe unescape(bytes, range, to: memory)
+        }
+    }
+
+    /// Unescapes the inside of a valid string, and returns the number of bytes.
+    private static func unescape(_ bytes: RawSpan, _ range: Range<Int>, to memory: UnsafeMutableRawPointer) -> Int {
+        // SAFETY: `place` never is ahead of `offset`, so that a word that is in the range is stored where there is memory
+        // for one; an escape has no fewer bytes than what it stands for.
+        let end = range.upperBound
+        var place = 0
+        var offset = range.lowerBound
+        while offset < end {
+            if offset &+ 8 <= end {
+                let word = bytes.uncheckedWord(offset)
+                let others = word ^ 0x5C5C_5C5C_5C5C_5C5C
+                let backslashes = (others &- 0x0101_0101_0101_0101) & ~others & 0x8080_8080_8080_8080
+                unsafe memory.storeBytes(of: word.littleEndian, toByteOffset: place, as: UInt64.self)
+                let count = backslashes.trailingZeroBitCount &>> 3
+                place &+= count
+                offset &+= count
+                if backslashes == 0 { continue }
+            } else if bytes.uncheckedByte(offset) != UInt8(ascii: "\\") {
+                unsafe memory.storeBytes(of: bytes.uncheckedByte(offset), toByteOffset: place, as: UInt8.self)
+                place &+= 1
+                offset &+= 1
+                continue
+            }
+            if let meaning = meaning(of: bytes.uncheckedByte(offset &+ 1)) {
+                unsafe memory.storeBytes(of: meaning, toByteOffset: place, as: UInt8.self)
+                place &+= 1
+                offset &+= 2
+                continue
+            }
+            guard let scalar = scalar(in: bytes, at: offset), let encoded = UTF8.encode(scalar) else { break }
+            for byte in encoded {
+                unsafe memory.storeBytes(of: byte, toByteOffset: place, as: UInt8.self)
+                place &+= 1
+            }
+            offset &+= scalar.value > 0xFFFF ? 12 : 6
+        }
+        return place
+    }
+
+    /// The offset behind an escape, or behind the two that make one character; twelve bytes are within the span.
+    static func end(of bytes: RawSpan, at start: Int) -> Int {
+        let letter = bytes.uncheckedByte(start &+ 1)
+        guard letter == UInt8(ascii: "u") else {
+            return meaning(of: letter) == nil ? StringRuns.notFound : start &+ 2
+        }
+        guard let scalar = scalar(in: bytes, at: start) else { return StringRuns.notFound }
+        return start &+ (scalar.value > 0xFFFF ? 12 : 6)
     }
 
     /// The character of `\uXXXX` or of a pair of them; twelve bytes from the offset on are within the span.
@@ -108,7 +138,28 @@ extension StringEscapes: SelfTesting {
     /// The tests of this type.
     @usableFromInline
     static var testSelectors: TestSelectors {
-        ["testUnescapesOrDeclines": testUnescapesOrDeclines]
+        [
+            "testUnescapesOrDeclines": testUnescapesOrDeclines,
+            "testUnescapesAtEveryPlace": testUnescapesAtEveryPlace,
+        ]
+    }
+
+    private static func testUnescapesAtEveryPlace() {
+        let escapes = [(#"\n"#, "\n"), (#"\u20ac"#, "€"), (#"\ud83d\ude42"#, "🙂"), (#"\""#, "\""), ("é", "é")]
+        for count in 0..<20 {
+            for (escape, meaning) in escapes {
+                for follower in [0, 1, 7, 8, 9] {
+                    let (before, after) = (
+                        String(repeating: "a", count: count), String(repeating: "é", count: follower)
+                    )
+                    let text = before + escape + after
+                    let expected = before + meaning + after + meaning
+                    // Nothing is behind the text.
+                    let string = (text + escape).withUTF8Span { Self.string(of: $0, 0..<$0.byteCount) }
+                    expectEqual(string, expected, text)
+                }
+            }
+        }
     }
 
     private static func testUnescapesOrDeclines() {
@@ -125,6 +176,9 @@ extension StringEscapes: SelfTesting {
             let end = padded.withUTF8Span { unescape($0, from: 0, into: &bytes, limit: 20) }
             expectEqual(end, expected == nil ? StringRuns.notFound : text.utf8.count, "end of \(text)")
             expectEqual(String(validating: bytes, as: UTF8.self), expected ?? "", "text of \(text)")
+            guard let expected else { continue }
+            let string = padded.withUTF8Span { Self.string(of: $0, 0..<end - 1) }
+            expectEqual(string, expected, "string of \(text)")
         }
     }
 }

@@ -217,12 +217,15 @@ package struct RecordState {
     package var last = 0
     /// The whitespace before a member.
     package var gap = unsafe LineGap()
+    /// Members that were skipped, and that probably come again.
+    package var repeated = unsafe RepeatedTexts()
     /// The unescaped text of a string.
     package var text: [UInt8] = []
     /// The number of levels around this one; 0 for records that are within no other.
     package internal(set) var level = 0
     var inner: UnsafeMutablePointer<RecordState>?
     var elements: UnsafeMutableRawPointer?
+    var prefixes: UnsafeMutablePointer<RepeatedPrefixes>?
     var spare = unsafe ScratchMemory()
     var wrapped = unsafe ScratchMemory()
 
@@ -252,6 +255,8 @@ package struct RecordState {
         unsafe elements?.deallocate()
         unsafe spare.deallocate()
         unsafe wrapped.deallocate()
+        unsafe repeated.deallocate()
+        unsafe deallocatePrefixes()
         guard let inner = unsafe inner else { return }
         unsafe inner.pointee.deallocate()
         unsafe inner.deinitialize(count: 1)

@@ -1,0 +1,227 @@
+// The names of members in records: those that probably come, compared together with the whitespace around them, and all
+// others, which are searched for behind members that no one wants.
+
+import PlistBuilding
+import PlistStreaming
+
+extension RecordScan {
+    /// Finds the member of which the name is at the offset, behind whitespace and members that are skipped.
+    ///
+    /// The index is `ended` at the closing brace, where one may be, and -1 for all that messages have to tell: a member
+    /// that is stored already or not wanted, or anything but a name.
+    @inline(never)
+    static func find(
+        _ bytes: RawSpan, from start: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
+        _ members: UnsafeMutablePointer<RecordMember>, _ expected: Int, _ seen: UInt64
+    ) -> (index: Int, offset: Int) {
+        var offset = start
+        if bytes.uncheckedByte(offset) <= 0x20 {
+            offset = unsafe endOfLine(bytes, from: offset, &state.pointee.gap)
+            guard offset <= last else { return (-1, offset) }
+        }
+        let member = unsafe members + expected
+        // Others that were there before.
+        let place = unsafe state.pointee.repeated.place(before: member)
+        if let place = unsafe place, let text = unsafe place.pointee.text {
+            let end = unsafe skipRepeated(bytes, from: offset, last: last, text, state)
+            if end.isComplete {
+                unsafe place.pointee.failureCount = 0
+                switch unsafe text.pointee.ending {
+                case .value: return found(expected, unsafe end.offset &- member.pointee.length, seen)
+                case .record: return (ended, end.offset &- 1)
+                case .name: break
+                }
+            }
+            return unsafe findOther(
+                bytes, from: offset, behind: end.offset, last, state, members, expected, seen, text.pointee.next, place)
+        }
+        let difference = unsafe (bytes.uncheckedWord(offset) ^ member.pointee.words.0) & member.pointee.masks.0
+        let difference2 = unsafe (bytes.uncheckedWord(offset &+ 8) ^ member.pointee.words.1) & member.pointee.masks.1
+        if unsafe difference | difference2 | member.pointee.isLong == 0 { return found(expected, offset, seen) }
+        return unsafe findOther(bytes, from: offset, behind: offset, last, state, members, expected, seen, nil, place)
+    }
+
+    /// Finds another member than the expected one, or that one behind others, and remembers those that are skipped.
+    ///
+    /// - Parameters:
+    ///   - start: The offset of the first name.
+    ///   - name: The offset of the one behind members that are skipped already.
+    ///   - repeated: Texts that may be there.
+    @inline(never)
+    private static func findOther(
+        _ bytes: RawSpan, from start: Int, behind name: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
+        _ members: UnsafeMutablePointer<RecordMember>, _ expected: Int, _ seen: UInt64,
+        _ repeated: UnsafeMutablePointer<RepeatedText>?, _ place: UnsafeMutablePointer<RepeatedTexts.Place>?
+    ) -> (index: Int, offset: Int) {
+        var skipped = -1
+        var isRepeated = name > start
+        let found = unsafe findOther(
+            bytes, from: name, last, state, members, expected, seen, repeated, &isRepeated, &skipped)
+        if skipped >= 0 {
+            if let place = unsafe place {
+                unsafe isRepeated ? place.pointee.failureCount = 0 : place.pointee.noteFailure()
+            }
+            if found.index != -1 {
+                unsafe remember(bytes, from: skipped, to: found, expected: expected, members, state)
+            }
+        }
+        return found
+    }
+
+    /// Finds a member as above.
+    ///
+    /// - Parameters:
+    ///   - isRepeated: Whether members were there that were remembered.
+    ///   - skipped: Is set to the offset of the first member that was read to be skipped.
+    @inline(__always)
+    private static func findOther(
+        _ bytes: RawSpan, from start: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
+        _ members: UnsafeMutablePointer<RecordMember>, _ expected: Int, _ seen: UInt64,
+        _ texts: UnsafeMutablePointer<RepeatedText>?, _ isRepeated: inout Bool, _ skipped: inout Int
+    ) -> (index: Int, offset: Int) {
+        var offset = start
+        var repeated = unsafe texts
+        // Behind a comma there is no end; without a member there was none.
+        var mayEnd = seen == 0 && !isRepeated
+        names: while true {
+            if bytes.uncheckedByte(offset) <= 0x20 {
+                offset = unsafe endOfLine(bytes, from: offset, &state.pointee.gap)
+                guard offset <= last else { return (-1, offset) }
+            }
+            let (first, second) = (bytes.uncheckedWord(offset), bytes.uncheckedWord(offset &+ 8))
+            var index = expected
+            var member = unsafe members + expected
+            let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
+            let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
+            if difference | difference2 == 0 {
+                let length = unsafe member.pointee.length
+                if unsafe member.pointee.isLong == 0
+                    || length > 16 && offset &+ length <= last && isName(bytes, offset, member)
+                {
+                    return found(index, offset, seen)
+                }
+            }
+            // Others that were there before, each text of them once.
+            if let text = unsafe repeated {
+                unsafe repeated = unsafe text.pointee.next
+                let end = unsafe skipRepeated(bytes, from: offset, last: last, text, state)
+                if end.offset > offset { (offset, mayEnd, isRepeated) = (end.offset, false, true) }
+                if end.isComplete {
+                    switch unsafe text.pointee.ending {
+                    case .value: return found(expected, unsafe offset &- member.pointee.length, seen)
+                    case .record: return (ended, offset &- 1)
+                    case .name: break
+                    }
+                }
+                continue names
+            }
+            // Another one, if it has the place of one and its bytes.
+            let quote = PlainSkip.closingQuote(ofName: bytes, from: offset, limit: unsafe state.pointee.limit)
+            guard quote >= 0, quote <= last, let table = unsafe state.pointee.table else {
+                return (mayEnd && UInt8(truncatingIfNeeded: first) == UInt8(ascii: "}") ? ended : -1, offset)
+            }
+            let length = quote &+ 2 &- offset
+            index = unsafe Int(table[RecordMember.place(of: first, length: length)]) &- 1
+            while index >= 0 {
+                unsafe member = members + index
+                let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
+                let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
+                if difference | difference2 == 0, unsafe member.pointee.length == length,
+                    unsafe length <= 16 || isName(bytes, offset, member)
+                {
+                    return found(index, offset, seen)
+                }
+                index = unsafe member.pointee.sibling &- 1
+            }
+            guard unsafe state.pointee.skipsUnknown else { return (-1, offset) }
+            if skipped < 0 { skipped = offset }
+            offset = PlainSkip.endOfGap(bytes, from: quote &+ 2)
+            guard offset <= last else { return (-1, offset) }
+            offset = unsafe PlainSkip.endOfValue(
+                bytes, from: offset, depth: state.pointee.depth, limit: state.pointee.limit)
+            guard offset >= 0, offset <= last else { return (-1, offset) }
+            offset = PlainSkip.endOfGap(bytes, from: offset)
+            guard offset <= last else { return (-1, offset) }
+            mayEnd = false
+            switch bytes.uncheckedByte(offset) {
+            case UInt8(ascii: ","):
+                offset &+= 1
+                guard offset <= last else { return (-1, offset) }
+            case UInt8(ascii: "}"): return (ended, offset)
+            default: return (-1, offset)
+            }
+        }
+    }
+
+    /// The offset behind whitespace that probably is a line end and as many spaces as before the last member.
+    @inline(__always)  // PERF: JSONTyped/catalogue; the processor need not wait for the end of the spaces.
+    private static func endOfLine(_ bytes: RawSpan, from start: Int, _ gap: inout LineGap) -> Int {
+        let spaces: UInt64 = 0x2020_2020_2020_2020
+        // Bounds: 33 bytes and the one behind them are within the margin.
+        let difference = unsafe (bytes.uncheckedWord(start &+ 1) ^ spaces) & gap.masks.0
+        let difference2 = unsafe (bytes.uncheckedWord(start &+ 9) ^ spaces) & gap.masks.1
+        let difference3 = unsafe (bytes.uncheckedWord(start &+ 17) ^ spaces) & gap.masks.2
+        let difference4 = unsafe (bytes.uncheckedWord(start &+ 25) ^ spaces) & gap.masks.3
+        let end = unsafe start &+ gap.count
+        if difference | difference2 | difference3 | difference4 == 0, bytes.uncheckedByte(start) == 0x0A,
+            bytes.uncheckedByte(end) > 0x20
+        {
+            return end
+        }
+        let offset = PlainSkip.endOfGap(bytes, from: start)
+        unsafe gap.note(offset &- start)
+        return offset
+    }
+
+    /// What is found when a member has the name at an offset: that member, unless it is stored already.
+    @inline(__always)  // PERF: see find.
+    private static func found(_ index: Int, _ offset: Int, _ seen: UInt64) -> (index: Int, offset: Int) {
+        (seen & (1 &<< UInt64(truncatingIfNeeded: index)) == 0 ? index : -1, offset)
+    }
+
+    /// Whether a name of more than 16 bytes is at the offset, the first 16 of which are; all of it is within the span.
+    private static func isName(_ bytes: RawSpan, _ offset: Int, _ member: UnsafeMutablePointer<RecordMember>) -> Bool {
+        for place in unsafe 16..<member.pointee.length {
+            let byte = unsafe member.pointee.text.load(fromByteOffset: place, as: UInt8.self)
+            guard bytes.uncheckedByte(offset &+ place) == byte else { return false }
+        }
+        return true
+    }
+
+    // MARK: Whitespace and names
+
+    /// Whether the text before a member is the one that was before it in an earlier record.
+    @inline(__always)  // PERF: JSONTyped/catalogue; once a member.
+    static func matches(
+        _ prefix: UnsafeMutablePointer<RepeatedPrefix>, _ member: UnsafeMutablePointer<RecordMember>, _ bytes: RawSpan,
+        _ offset: Int
+    ) -> Bool {
+        // SAFETY: 48 bytes from an offset up to `last` on are within the span.
+        func pair(_ place: Int) -> SIMD2<UInt64> {
+            unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: offset &+ place, as: SIMD2<UInt64>.self)
+        }
+        let first = unsafe (pair(0) ^ prefix.pointee.words.0) & prefix.pointee.masks.0
+        let second = unsafe (pair(16) ^ prefix.pointee.words.1) & prefix.pointee.masks.1
+        let third = unsafe (pair(32) ^ prefix.pointee.words.2) & prefix.pointee.masks.2
+        let difference = first | second | third
+        return unsafe prefix.pointee.member == member && difference.x | difference.y == 0
+    }
+
+    /// Notes the text before a member, if there is nothing but whitespace before its name, or that before a brace.
+    @inline(never)
+    static func note(
+        _ bytes: RawSpan, _ range: Range<Int>, _ prefix: UnsafeMutablePointer<RepeatedPrefix>,
+        _ member: UnsafeMutablePointer<RecordMember>
+    ) {
+        guard unsafe range.count <= RepeatedPrefix.capacity else { return }
+        let isComma = bytes.uncheckedByte(range.lowerBound) == UInt8(ascii: ",")
+        let start = StringRuns.endOfWhitespace(in: bytes, from: range.lowerBound &+ (isComma ? 1 : 0))
+        if bytes.uncheckedByte(start) == UInt8(ascii: "\"") {
+            let nameEnd = unsafe start &+ member.pointee.length
+            guard nameEnd <= range.upperBound,
+                StringRuns.endOfWhitespace(in: bytes, from: nameEnd) == range.upperBound
+            else { return }
+        }
+        unsafe prefix.pointee.note(bytes.extracting(range), before: member)
+    }
+}

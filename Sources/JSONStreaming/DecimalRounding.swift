@@ -2,8 +2,10 @@
 // Three ways, each right or silent: one division or multiplication, 128 bits of a power of five, whole numbers.
 
 /// Conversions of decimal numbers to doubles.
+@usableFromInline
 enum DecimalRounding {
     /// The double nearest to mantissa × 10^exponent; infinite above the largest.
+    @usableFromInline
     static func nearest(mantissa: UInt64, exponent: Int) -> Double {
         if exponent == 0 && mantissa <= 1 << 53 { return Double(mantissa) }
         // Both operands are exact, so that IEEE rounds the exact result.
@@ -17,26 +19,29 @@ enum DecimalRounding {
         return exact(digits: BigNumber(mantissa), exponent: exponent, near: estimate.value)
     }
 
-    // PERF: JSONReader/coordinates; the same as above without the cases that up to 19 decimal places do not have.
-    // SPEC: as for `estimate`, which decides in the rare cases that the first product leaves open.
-    /// The double nearest to mantissa / 10^fractionCount, for a count of up to 19.
-    @inline(__always)
-    static func nearest(mantissa: UInt64, fractionCount: Int) -> Double {
-        let table = PowersOfFive.table
+    // PERF: JSONReader/coordinates; the same as above without the cases that up to 19 decimal places do not have, and with
+    // the processor's own rounding of an integer to a double. The sign is in the last factor, which rounds nothing.
+    // SPEC: as for `estimate`, which decides in the rare cases that the first product leaves open. The product is less than
+    // one unit of its high word too small, and never exact: where the nine bits looked at below are not all ones, none
+    // above them would be others, and it is no tie.
+    /// The double nearest to mantissa / 10^fractionCount, for a count of 1 to 19, with a sign bit.
+    @inlinable @inline(__always)
+    static func nearest(mantissa: UInt64, fractionCount: Int, sign: UInt64, powers: SmallPowers) -> Double {
         if mantissa <= 1 << 53 {
-            return Double(Int64(truncatingIfNeeded: mantissa)) / table.exactPowerOfTen(fractionCount)
+            let power = Double(bitPattern: powers.powerOfTen(fractionCount) | sign)
+            return Double(Int64(truncatingIfNeeded: mantissa)) / power
         }
         let shift = mantissa.leadingZeroBitCount
-        let product = (mantissa &<< UInt64(shift)).multipliedFullWidth(by: table.power(0 &- fractionCount).high)
-        guard product.high & 0x1FF != 0x1FF, product.low > 1 else {
-            return nearest(mantissa: mantissa, exponent: 0 &- fractionCount)
+        let product = (mantissa &<< UInt64(truncatingIfNeeded: shift)).multipliedFullWidth(
+            by: powers.reciprocalOfFive(fractionCount))
+        guard product.high & 0x1FF != 0x1FF else {
+            let magnitude = nearest(mantissa: mantissa, exponent: 0 &- fractionCount)
+            return Double(bitPattern: magnitude.bitPattern | sign)
         }
-        let upperBit = Int(truncatingIfNeeded: product.high &>> 63)
-        var significand = product.high &>> UInt64(upperBit &+ 9)
-        significand = (significand &+ (significand & 1)) &>> 1
-        let binaryExponent = (-217_706 &* fractionCount) &>> 16 &+ 63 &+ upperBit &- shift &+ 1022
-        // The leading bit of the significand adds 1 to the exponent, or 2 when rounding up made it longer.
-        return Double(bitPattern: UInt64(truncatingIfNeeded: binaryExponent) &<< 52 &+ significand)
+        // floor(log2(10^-fractionCount)), as in `estimate`; the lowest bit stands for all that follow.
+        let exponent = 1025 &- shift &+ (-217_706 &* fractionCount) &>> 16
+        let scale = Double(bitPattern: UInt64(truncatingIfNeeded: exponent) &<< 52 | sign)
+        return Double(Int64(truncatingIfNeeded: product.high &>> 1 | 1)) * scale
     }
 
     /// The double nearest to the magnitude of a number whose digits are all in the mantissa.
@@ -158,6 +163,8 @@ enum DecimalRounding {
 import InClassTesting
 
 extension DecimalRounding: SelfTesting {
+    /// The tests of this type.
+    @usableFromInline
     static var testSelectors: TestSelectors {
         [
             "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
@@ -182,10 +189,13 @@ extension DecimalRounding: SelfTesting {
             let expected = Double("\(mantissa)e\(exponent)") ?? .nan
             let got = nearest(mantissa: mantissa, exponent: exponent)
             if got != expected { expectEqual(got, expected, "\(mantissa)e\(exponent)") }
-            let fractionCount = Int((word >> 32) % 20)
-            let decimal = nearest(mantissa: mantissa, fractionCount: fractionCount)
+            let fractionCount = 1 + Int((word >> 32) % 19)
+            let decimal = nearest(mantissa: mantissa, fractionCount: fractionCount, sign: 0, powers: .table)
             let general = nearest(mantissa: mantissa, exponent: -fractionCount)
             if decimal != general { expectEqual(decimal, general, "\(mantissa)e-\(fractionCount)") }
+            let negative = nearest(
+                mantissa: mantissa, fractionCount: fractionCount, sign: 1 << 63, powers: .table)
+            if negative != -general { expectEqual(negative, -general, "-\(mantissa)e-\(fractionCount)") }
         }
     }
 

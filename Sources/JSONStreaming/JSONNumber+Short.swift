@@ -21,40 +21,57 @@ extension JSONNumber {
             guard follower | 0x20 != UInt8(ascii: "e"), !isNegative || mantissa != 0 else { return .none }
             return Plain(end: offset, isReal: false, bits: isNegative ? 0 &- mantissa : mantissa)
         }
-        let (end, magnitude) = scanFraction(bytes, from: offset &+ 1, whole: mantissa, digitCount: run.count)
-        return Plain(end: end, isReal: true, bits: magnitude.bitPattern | (isNegative ? 1 << 63 : 0))
+        let real = scanReal(bytes, from: start, powers: .table)
+        guard real.end >= 0, !isExponent(bytes.uncheckedByte(real.end)) else { return .none }
+        return Plain(end: real.end, isReal: true, bits: real.value.bitPattern)
     }
 
-    // PERF: JSONReader/coordinates; not inlined, so that its registers are not taken from the scanner's loop.
-    /// Scans the digits behind the point of a short real, and returns the offset after them, or `notFound`, and its value.
-    ///
-    /// - Parameters:
-    ///   - whole: The number before the point, which has `digitCount` digits, seven at most.
-    @usableFromInline @inline(never)
-    static func scanFraction(
-        _ bytes: RawSpan, from start: Int, whole: UInt64, digitCount: Int
-    ) -> (end: Int, magnitude: Double) {
-        var mantissa = whole
-        var offset = start
-        var run = DigitRun(bytes.uncheckedWord(offset))
-        if run.count == 8 {
-            mantissa = mantissa &* 100_000_000 &+ DigitWords.value(ofDigits: run.digits)
-            offset &+= 8
-            run = DigitRun(bytes.uncheckedWord(offset))
-            if run.count == 8 {
-                mantissa = mantissa &* 100_000_000 &+ DigitWords.value(ofDigits: run.digits)
-                offset &+= 8
-                run = DigitRun(bytes.uncheckedWord(offset))
-            }
-        }
-        mantissa = mantissa &* DigitRun.powerOfTen(run.count) &+ run.value
-        offset &+= run.count
-        let fractionCount = offset &- start
-        guard run.count < 8, fractionCount > 0, digitCount &+ fractionCount <= 19,
-            bytes.uncheckedByte(offset) | 0x20 != UInt8(ascii: "e")
+    // PERF: JSONReader/coordinates; words that lie at fixed distances from the first digit, so that neither they nor the
+    // end of the number wait for the place of the point. Always inlined into the loops that scan numbers.
+    /// Scans a short real: the offset after it, or `notFound` for all else, and its value unless an exponent follows.
+    @inlinable @inline(__always)
+    static func scanReal(_ bytes: RawSpan, from start: Int, powers: SmallPowers) -> (end: Int, value: Double) {
+        let isNegative = bytes.uncheckedByte(start) == UInt8(ascii: "-")
+        let first = start &+ (isNegative ? 1 : 0)
+        let whole = DigitRun(bytes.uncheckedWord(first))
+        let wholeCount = whole.count
+        guard whole.others != 0, bytes.uncheckedByte(first &+ wholeCount) == UInt8(ascii: "."), wholeCount > 0,
+            wholeCount == 1 || !whole.startsWithZero
         else { return (StringRuns.notFound, 0) }
-        return (offset, DecimalRounding.nearest(mantissa: mantissa, fractionCount: fractionCount))
+        // The digits before the point from the first word, those behind it from the word that begins a byte later.
+        let wholeMask = (whole.others ^ (whole.others &- 1)) &>> 8
+        let next = bytes.uncheckedWord(first &+ 1) ^ 0x3030_3030_3030_3030
+        let upper = DigitRun(digits: next ^ ((whole.digits ^ next) & wholeMask))
+        var mantissa: UInt64
+        var digitCount: Int
+        if upper.areAllDigits {
+            mantissa = DigitWords.value(ofDigits: upper.digits)
+            let lower = DigitRun(bytes.uncheckedWord(first &+ 9))
+            if lower.areAllDigits {
+                mantissa = mantissa &* 100_000_000 &+ DigitWords.value(ofDigits: lower.digits)
+                let rest = DigitRun(bytes.uncheckedWord(first &+ 17))
+                // More than 19 digits do not fit.
+                guard rest.count <= 3 else { return (StringRuns.notFound, 0) }
+                mantissa = mantissa &* DigitRun.smallPowerOfTen(rest.count) &+ rest.smallValue
+                digitCount = rest.count &+ 16
+            } else {
+                mantissa = mantissa &* DigitRun.powerOfTen(lower.count) &+ lower.value
+                digitCount = lower.count &+ 8
+            }
+        } else {
+            mantissa = upper.value
+            digitCount = upper.count
+        }
+        guard digitCount > wholeCount else { return (StringRuns.notFound, 0) }
+        let value = DecimalRounding.nearest(
+            mantissa: mantissa, fractionCount: digitCount &- wholeCount, sign: isNegative ? 1 << 63 : 0,
+            powers: powers)
+        return (first &+ 1 &+ digitCount, value)
     }
+
+    /// Whether a byte that follows digits begins an exponent.
+    @inlinable @inline(__always)  // PERF: see above.
+    static func isExponent(_ byte: UInt8) -> Bool { byte | 0x20 == UInt8(ascii: "e") }
 
     /// Scans an integer that begins with a run of eight digits.
     @inline(__always)
@@ -85,16 +102,26 @@ extension JSONNumber {
 struct DigitRun {
     /// The bytes as values, of which those from 0 to 9 at the beginning are digits.
     @usableFromInline let digits: UInt64
-    /// How many are digits, up to eight.
-    @usableFromInline let count: Int
+    /// The lowest set bit marks the first byte that is no digit.
+    @usableFromInline let others: UInt64
 
     @inlinable @inline(__always)  // PERF: see above.
-    init(_ word: UInt64) {
-        digits = word ^ 0x3030_3030_3030_3030
-        // The lowest set bit marks the first byte that is none; what is added carries into a byte only behind it.
-        let others = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
-        count = others.trailingZeroBitCount &>> 3
+    init(_ word: UInt64) { self.init(digits: word ^ 0x3030_3030_3030_3030) }
+
+    @inlinable @inline(__always)  // PERF: see above.
+    init(digits: UInt64) {
+        self.digits = digits
+        // What is added carries into a byte only behind the first one that is no digit.
+        others = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
     }
+
+    /// How many are digits, up to eight.
+    @inlinable @inline(__always)
+    var count: Int { others.trailingZeroBitCount &>> 3 }
+
+    /// Whether all eight are digits.
+    @inlinable @inline(__always)
+    var areAllDigits: Bool { others == 0 }
 
     /// Whether the first byte is the digit 0.
     @inlinable @inline(__always)
@@ -107,19 +134,27 @@ struct DigitRun {
         DigitWords.value(ofDigits: (digits &<< 8) &<< UInt64(truncatingIfNeeded: 56 &- count &* 8))
     }
 
+    /// The number that up to three digits spell, 0 for none.
+    @inlinable @inline(__always)
+    var smallValue: UInt64 {
+        // As in `DigitWords`, in half a word.
+        let half = (UInt32(truncatingIfNeeded: digits) &<< 8) &<< UInt32(truncatingIfNeeded: 24 &- count &* 8)
+        let pairs = (half &* 10 &+ (half &>> 8)) & 0x00FF_00FF
+        return UInt64((pairs &* 0x0064_0001) &>> 16)
+    }
+
+    /// 10^count for a count of up to three.
+    @inlinable @inline(__always)
+    static func smallPowerOfTen(_ count: Int) -> UInt64 {
+        (0x03E8_0064_000A_0001 &>> UInt64(truncatingIfNeeded: count &<< 4)) & 0xFFFF
+    }
+
     /// 10^count for a count of up to seven.
-    @inline(__always)
+    @inlinable @inline(__always)
     static func powerOfTen(_ count: Int) -> UInt64 {
-        switch count {
-        case 0: 1
-        case 1: 10
-        case 2: 100
-        case 3: 1_000
-        case 4: 10_000
-        case 5: 100_000
-        case 6: 1_000_000
-        default: 10_000_000
-        }
+        // A table becomes a branch at times.
+        let power = smallPowerOfTen(count & 3)
+        return count & 4 == 0 ? power : power &* 10_000
     }
 }
 

@@ -35,6 +35,8 @@ extension JSONScanner {
         var (member, context) = hints.resume(nesting: nesting)
         var expected = isAfterValue && isInDictionary ? Int(hints.hint(member).next) : 0
         if !isAfterValue && nesting.depth == 0 { isFirst = false }
+        // Whether the sink had no memory for the last array, and so will take its neighbours as messages as well.
+        var sendsArrays = false
         // What the plain machine finds when the loop stops; elements and members are told apart below.
         var next = State.value
 
@@ -173,30 +175,19 @@ extension JSONScanner {
                         }
                     } else if byte &- 0x30 <= 9 || byte == UInt8(ascii: "-") {
                         // Up to seven digits at once; none are behind a minus.
-                        var run = DigitRun(bytes.uncheckedWord(offset))
-                        var follower = bytes.uncheckedByte(offset &+ run.count)
+                        let run = DigitRun(bytes.uncheckedWord(offset))
+                        let follower = bytes.uncheckedByte(offset &+ run.count)
                         // Whatever else follows, the number ends there, and what follows is looked at next.
                         let isPlain = follower != UInt8(ascii: ".") && follower | 0x20 != UInt8(ascii: "e")
                         if isPlain, run.count &- 1 < (byte == UInt8(ascii: "0") ? 1 : 7), run.count > 0 {
                             try sink.writeInteger(Int64(bitPattern: run.value))
                             offset &+= run.count
                         } else {
-                            var first = offset
-                            if byte == UInt8(ascii: "-") {
-                                first &+= 1
-                                run = DigitRun(bytes.uncheckedWord(first))
-                                follower = bytes.uncheckedByte(first &+ run.count)
-                            }
                             var end = StringRuns.notFound
-                            if follower == UInt8(ascii: "."), run.count &- 1 < (run.startsWithZero ? 1 : 7),
-                                run.count > 0
-                            {
-                                let fraction = JSONNumber.scanFraction(
-                                    bytes, from: first &+ run.count &+ 1, whole: run.value, digitCount: run.count)
-                                end = fraction.end
-                                if end >= 0 {
-                                    try sink.writeReal(first > offset ? -fraction.magnitude : fraction.magnitude)
-                                }
+                            if follower == UInt8(ascii: ".") || byte == UInt8(ascii: "-") {
+                                end = try sendReals(
+                                    bytes, from: offset, last: last, isInArray: !isInDictionary,
+                                    sendsArrays: sendsArrays, to: &sink)
                             }
                             if end < 0 {
                                 let number = JSONNumber.scanPlain(bytes, from: offset)
@@ -247,6 +238,7 @@ extension JSONScanner {
                             continue scan
                         }
                         // PERF: JSONTyped/coordinates; the same for whole arrays within an array.
+                        sendsArrays = true
                         if byte == UInt8(ascii: "["), nesting.depth > 0, let port = try sink.beginArrays() {
                             let end = RecordScan.scanArrays(
                                 bytes, from: offset, into: port, limit: options.limits.stringByteCount,
@@ -261,6 +253,7 @@ extension JSONScanner {
                                 isAfterValue = true
                                 continue scan
                             }
+                            sendsArrays = false
                         }
                         isInDictionary = byte == UInt8(ascii: "{")
                         nesting.push(isDictionary: isInDictionary)
@@ -330,6 +323,7 @@ extension JSONScanner {
                 isAfterValue = false
             }
         } catch {
+            if let failure { throw failure }
             tokenOffset = chunkOffset + token
             throw fail(error, in: bytes)
         }

@@ -92,10 +92,9 @@ extension RecordScan {
             case .integer:
                 offset = unsafe storeInteger(bytes, from: offset, element, to: place, inner)
             case .real:
-                let number = JSONNumber.scanPlain(bytes, from: offset)
-                if number.end >= 0, number.isReal {
-                    unsafe place.storeBytes(of: Double(bitPattern: number.bits), as: Double.self)
-                    offset = number.end
+                let reals = unsafe storeReals(bytes, from: offset, last, to: place, room &- count)
+                if reals.count > 0 {
+                    (storedCount, offset) = reals
                 } else {
                     offset = unsafe storeScalar(bytes, from: offset, element, to: place, inner)
                 }
@@ -128,6 +127,34 @@ extension RecordScan {
         unsafe element.pointee.deinitialize(memory, count)
         if isMade { unsafe shape.pointee.deinitialize(address) }
         return -1
+    }
+
+    /// Stores short reals that follow each other, none or more, and at most as many as there is room for.
+    @inline(never)  // PERF: JSONTyped/coordinates; a loop with registers of its own.
+    private static func storeReals(
+        _ bytes: RawSpan, from start: Int, _ last: Int, to address: UnsafeMutableRawPointer, _ room: Int
+    ) -> (count: Int, offset: Int) {
+        let powers = SmallPowers.table
+        var count = 0
+        var offset = start
+        var end = start
+        while true {
+            let number = JSONNumber.scanReal(bytes, from: offset, powers: powers)
+            guard number.end >= 0 else {
+                guard count > 0, offset == end &+ 1, bytes.uncheckedByte(offset) == 0x20 else { break }
+                offset &+= 1
+                continue
+            }
+            let follower = bytes.uncheckedByte(number.end)
+            if follower != UInt8(ascii: ","), JSONNumber.isExponent(follower) { break }
+            // SAFETY: there is room for one at least, and for each that is begun.
+            unsafe address.storeBytes(of: number.value, toByteOffset: count &<< 3, as: Double.self)
+            count &+= 1
+            end = number.end
+            guard count < room, end <= last, follower == UInt8(ascii: ",") else { break }
+            offset = end &+ 1
+        }
+        return (count, end)
     }
 
     /// Moves elements to an array, or makes it of them.

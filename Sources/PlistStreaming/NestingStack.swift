@@ -20,6 +20,12 @@ public struct NestingStack: Sendable, Equatable {
     /// Whether the innermost container is a dictionary; false when none is open.
     @inlinable public var isInDictionary: Bool { word & 1 != 0 }
 
+    /// Whether the innermost container is known to be an array in an array.
+    @inlinable package var isInArrayOfArrays: Bool {
+        // The two innermost levels, unless the word has just one of them.
+        levelCount & 63 > 1 && word & 3 == 0
+    }
+
     /// The innermost 64 levels at most, the innermost in bit 0; 1 is a dictionary.
     package var innermostLevels: UInt64 { word }
 
@@ -75,6 +81,12 @@ extension NestingStack: SelfTesting {
         for (depth, level) in levels.enumerated() {
             stack.push(isDictionary: level)
             expectEqual(stack.depth, depth + 1, "depth after push \(depth)")
+            let isArrayOfArrays = depth > 0 && !level && !levels[depth - 1]
+            if stack.isInArrayOfArrays {
+                expectTrue(isArrayOfArrays, "two arrays at depth \(depth)")
+            } else if isArrayOfArrays {
+                expectTrue(depth % 64 == 0 || depth % 64 == 63, "unknown only where a word ends, not at \(depth)")
+            }
         }
         for (depth, level) in levels.enumerated().reversed() {
             expectEqual(stack.isInDictionary, level, "level \(depth)")

@@ -1,0 +1,172 @@
+// Reals that follow each other, in one array or in arrays side by side, as in the coordinates of a map.
+// It is a part of the fast loop, with registers of its own, and like that it stops at whatever it does not expect.
+
+public import PlistStreaming
+
+extension JSONScanner {
+    // PERF: JSONReader/coordinates; inlinable to specialise for the sink, not inlined into the loop that calls it.
+    /// Sends a short real and those that follow it, and returns the offset after the last one, or `notFound` for none.
+    ///
+    /// - Parameters:
+    ///   - start: The offset of a digit or a minus, with `margin` bytes behind it.
+    ///   - last: The last offset that has `margin` bytes behind it.
+    ///   - sendsArrays: Whether arrays beside this one may be begun without asking the sink for memory.
+    @inlinable @inline(never)
+    mutating func sendReals<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, from start: Int, last: Int, isInArray: Bool, sendsArrays: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Int {
+        let entersArrays = sendsArrays && isInArray && nesting.isInArrayOfArrays
+        let powers = SmallPowers.table
+        let lastEnd = isInArray ? last : 0
+        var end = StringRuns.notFound
+        var token = start
+        var isNextArray = false
+        do throws(StreamError) {
+            // Bounds: up to four bytes are looked at besides a number, which is within the margin as well.
+            while true {
+                let number = JSONNumber.scanReal(bytes, from: token, powers: powers)
+                guard number.end >= 0 else {
+                    // A space, but just one, between a comma and a number.
+                    guard end >= 0, token == end &+ 1, bytes.uncheckedByte(token) == 0x20 else { return end }
+                    token &+= 1
+                    continue
+                }
+                let follower = bytes.uncheckedByte(number.end)
+                let isComma = follower == UInt8(ascii: ",")
+                guard isComma || follower == UInt8(ascii: "]") || !JSONNumber.isExponent(follower) else { return end }
+                if isNextArray {
+                    // The next array is begun when its first number is known, so that there is one way to stop.
+                    token = end
+                    try sink.endArray()
+                    token = end &+ 2
+                    try sink.beginArray()
+                    token = end &+ 3
+                }
+                try sink.writeReal(number.value)
+                end = number.end
+                guard end <= lastEnd else { return end }
+                isNextArray = !isComma
+                token = end &+ 1
+                if !isComma {
+                    guard entersArrays, bytes.uncheckedHalf(end) & 0xFF_FFFF == 0x5B_2C5D else { return end }
+                    token = end &+ 3
+                }
+            }
+        } catch {
+            tokenOffset = chunkOffset + token
+            throw fail(error, in: bytes)
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum JSONScannerRealsTests {}
+
+extension JSONScannerRealsTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSendsWhatThePlainMachineSends": testSendsWhatThePlainMachineSends,
+            "testStopsAtWhateverElseComes": testStopsAtWhateverElseComes,
+            "testKeepsTheDepthOfArraysSideBySide": testKeepsTheDepthOfArraysSideBySide,
+            "testReportsTheSinksErrorAtItsToken": testReportsTheSinksErrorAtItsToken,
+        ]
+    }
+
+    /// Reals of all lengths, exact and rounded ones, ties, zeros with signs, and integers and exponents among them.
+    private static func testSendsWhatThePlainMachineSends() {
+        let pi = "3141592653589793238462643"
+        for whole in [1, 2, 6, 7, 8, 9, 18, 19] {
+            for fraction in [1, 7, 8, 9, 10, 11, 12, 15, 16, 17, 18, 19, 20, 24] {
+                let real = "\(pi.prefix(whole)).\(pi.suffix(fraction))"
+                let text =
+                    "[[\(real),-\(real), 0.\(pi.suffix(fraction))],[-0.0,\(real)e5,-0.5],[1.5,2],[2,1.5],[-1.5,\(real)]]"
+                let bytes = Array((text + String(repeating: " ", count: 60)).utf8)
+                var plain = JSONReaderOptions()
+                plain.usesPlainScan = true
+                let expected = JSONScanner.outcome([bytes], options: plain)
+                let got = JSONScanner.outcome([bytes])
+                if got != expected { expectEqual(got, expected, text) }
+            }
+        }
+        let text =
+            "[[1.25,-22.5],[-333.75,0.1],[9007199254740993.0,-0.0],[12345678.5,1.5e3],[0.000000000000000001,1.0]]"
+        JSONScanner.expectOutcome(Array(text.utf8), nil, "reals at every split point")
+    }
+
+    private static func testStopsAtWhateverElseComes() {
+        let tails = [
+            "],[]", "],[[1.5]]", "], [2.5]", "],\n[2.5]", "],[ 2.5]", "],{}", "],[2]", "],[\"a\"]", "],null", "],2.5",
+            "]]",
+            "],[01.5]", "],[-.5]", "],[-]", "],[.5]", "],[2.5", "],[2.5}", "],[2.e5]", "],]", "]}", "}", ",]", ",,1.5]",
+            ", ]", ",  2.5]", ",-]", ",--1.5]", ",1.5.5]", ",1.]", ",00.5]", ",1.5,\"a\"]", ",1.5e]", ",1.5ex", ",1.5x",
+        ]
+        for tail in tails {
+            JSONScanner.expectOutcome(Array("[[[1.5],[0.5,-3.25\(tail)]".utf8), nil, tail)
+            JSONScanner.expectOutcome(
+                Array("{\"a\":[0.5],\"b\":[0.5,1.5\(tail),\"c\":2.5}".utf8), nil, "member \(tail)")
+            JSONScanner.expectOutcome(Array("[1.5\(tail)".utf8), nil, "root \(tail)")
+        }
+    }
+
+    /// Arrays side by side at each depth, where the levels fill words among others.
+    private static func testKeepsTheDepthOfArraysSideBySide() {
+        for depth in [1, 2, 3, 62, 63, 64, 65, 66, 67, 127, 128, 129, 130] {
+            for outer in ["[", "{\"a\":"] {
+                let (begin, end) = (outer, outer == "[" ? "]" : "}")
+                let inner = "[[0.5,1.5],[2.5],[3.5,4.5]]"
+                let text =
+                    String(repeating: begin, count: depth) + inner + String(repeating: end, count: depth)
+                let bytes = Array((text + String(repeating: " ", count: 60)).utf8)
+                var plain = JSONReaderOptions()
+                plain.usesPlainScan = true
+                expectEqual(
+                    JSONScanner.outcome([bytes]), JSONScanner.outcome([bytes], options: plain), "in \(depth) \(begin)")
+            }
+        }
+    }
+
+    /// Refuses one of its messages, by their count.
+    private struct Refuser: PlistSink {
+        var count: Int
+        private mutating func take() throws(StreamError) {
+            count -= 1
+            if count == 0 { throw StreamError(.typeMismatch, "refused") }
+        }
+        mutating func beginArray() throws(StreamError) { try take() }
+        mutating func endArray() throws(StreamError) { try take() }
+        mutating func beginDictionary() throws(StreamError) { try take() }
+        mutating func endDictionary() throws(StreamError) { try take() }
+        mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try take() }
+        mutating func writeNull() throws(StreamError) { try take() }
+        mutating func writeBool(_ value: Bool) throws(StreamError) { try take() }
+        mutating func writeInteger(_ value: Int64) throws(StreamError) { try take() }
+        mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try take() }
+        mutating func writeReal(_ value: Double) throws(StreamError) { try take() }
+        mutating func writeNumber(text: RawSpan) throws(StreamError) { try take() }
+        mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try take() }
+        mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try take() }
+        mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) { try take() }
+    }
+
+    private static func testReportsTheSinksErrorAtItsToken() {
+        let text = "[[1.5, -2.5],\n[3.5],[4.5,5.5],[-6.5]]"
+        let bytes = Array((text + String(repeating: " ", count: 60)).utf8)
+        for count in 1...16 {
+            let errors = [false, true].map { isPlain in
+                var options = JSONReaderOptions()
+                options.usesPlainScan = isPlain
+                var reader = JSONReader(sink: Refuser(count: count), options: options)
+                // SAFETY: the span does not leave the closure.
+                return expectThrows(StreamError.self, "message \(count)") {
+                    try unsafe bytes.withUnsafeBytes { try reader.feed(unsafe $0.bytes) }
+                }
+            }
+            expectEqual(errors[0], errors[1], "the error of message \(count)")
+        }
+    }
+}
+#endif

@@ -15,7 +15,7 @@ public struct DecodingOptions: Sendable {
         /// Names in the stream are turned from `snake_case` to `camelCase` before they are compared.
         case convertFromSnakeCase
         /// Names in the stream are turned to coding keys by a function, which is called once a name.
-        case custom((String) -> String)
+        case custom(@Sendable (String) -> String)
     }
 
     /// How dates are read. A date of the stream is always one.

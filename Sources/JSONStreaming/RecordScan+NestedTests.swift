@@ -173,6 +173,9 @@ enum NestedRecordTests {
 }
 
 extension NestedRecordTests: SelfTesting {
+    // Texts are divided at every place, which takes seconds without optimisation, and many more on a busy machine.
+    static var testTimeoutMilliseconds: Int? { 120_000 }
+
     static var testSelectors: TestSelectors {
         [
             "testBuildsWhatMessagesBuild": testBuildsWhatMessagesBuild,

@@ -118,7 +118,7 @@ extension PropertyListComparisonTests: SelfTesting {
     private static func testComparesDeepTrees() throws {
         // Deeper than a stack, for one call each, would be.
         func list(_ value: Int64) throws -> PropertyList {
-            let depth = 40_000
+            let depth = 20_000
             var builder = PropertyListBuilder(depthLimit: depth)
             for level in 0..<depth {
                 if level % 2 == 0 {

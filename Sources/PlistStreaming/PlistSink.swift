@@ -33,6 +33,10 @@
 /// - Stop the stream by throwing ``StreamError/stopRequest()``, which is an error of its own kind.
 /// - Keep nothing it is passed: the bytes of a span are valid only during the call.
 ///
+/// What a sink does with messages outside the grammar: it stays memory-safe whatever comes. Writers throw an error of the
+/// kind `misuse`; builders throw it where a message has no place, and otherwise may leave out what is incomplete, such as a
+/// key without a value. A ``MessageGrammar`` tells a sender of its own where it went wrong.
+///
 /// Readers, sinks and writers are for one thread or task at a time; each stream of its own needs a sink of its own.
 ///
 /// A conformer may be noncopyable, and may be a class: then the methods need no `mutating`.

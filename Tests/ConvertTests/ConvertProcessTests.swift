@@ -24,7 +24,7 @@ import Testing
             try convert.write(Array("[".utf8))
             // The line comes with a piece of input that is read when half a second has passed.
             var text = ""
-            let deadline = ContinuousClock.now + .seconds(30)
+            let deadline = ContinuousClock.now + .seconds(300)
             while !text.contains("MB/s"), ContinuousClock.now < deadline {
                 try convert.write(elements)
                 usleep(20_000)

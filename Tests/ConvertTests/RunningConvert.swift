@@ -113,11 +113,11 @@ final class RunningConvert {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Waits for the end, which comes by SIGKILL when nothing happens for a minute: the exit status, or minus the number
+    /// Waits for the end, which comes by SIGKILL when nothing happens for five minutes: the exit status, or minus the number
     /// of the signal that ended the process.
     func wait() -> Int32 {
         var status: Int32 = 0
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(300)
         while waitpid(process, &status, WNOHANG) == 0 {
             if ContinuousClock.now > deadline { kill(process, SIGKILL) }
             usleep(1_000)

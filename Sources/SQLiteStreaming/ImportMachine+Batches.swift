@@ -41,35 +41,12 @@ extension ImportMachine {
         for node in nodes { (node.counts, node.statementCount) = (ImportReport.Counts(), 0) }
     }
 
-    /// Runs a closure as a transaction, or as a savepoint of the caller's: whole or not at all.
-    func atomically(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
-        if connection.isInTransaction {
-            let savepoint = try connection.beginSavepoint()
-            do throws(SQLiteError) {
-                try body()
-                try savepoint.release()
-            } catch {
-                savepoint.rollBack()
-                throw error
-            }
-        } else {
-            try connection.begin()
-            do throws(SQLiteError) {
-                try body()
-                try connection.commit()
-            } catch {
-                connection.rollBackIfOpen()
-                throw error
-            }
-        }
-    }
-
     private mutating func writeWhole(_ records: Range<Int>) throws(SQLiteError) {
         let start = ContinuousClock.now
         var (begun, written) = (start, start)
         forgetCounts()
         let isWithinTransaction = connection.isInTransaction
-        try atomically { () throws(SQLiteError) in
+        try connection.atomically { () throws(SQLiteError) in
             begun = .now
             // Within a transaction of the caller it would change when the caller's own statements are checked.
             if !isWithinTransaction { try connection.run("PRAGMA defer_foreign_keys = ON") }
@@ -109,7 +86,7 @@ extension ImportMachine {
     ) throws(StreamError) -> [Int] {
         var (refused, waiting): ([(number: Int, error: SQLiteError)], [Int]) = ([], [])
         do throws(SQLiteError) {
-            try atomically { () throws(SQLiteError) in
+            try connection.atomically { () throws(SQLiteError) in
                 forgetCounts()
                 refused = try writeWhatIsAccepted(records)
                 if !isLast {
@@ -162,35 +139,30 @@ extension ImportMachine {
     ) throws(SQLiteError) -> [(number: Int, error: SQLiteError)] {
         let isCircle = refused.count > 1 && refused.allSatisfy { $0.error.extendedCode == .constraintForeignKey }
         guard isCircle else { return refused }
-        let before = nodes.map { $0.counts }
-        let savepoint = try connection.beginSavepoint()
-        do throws(SQLiteError) {
+        return try undoing { () throws(SQLiteError) in
             try connection.run("PRAGMA defer_foreign_keys = ON")
             for (number, _) in refused { try root.writeTree(number..<(number + 1)) }
             guard !connection.hasForeignKeyViolations else { throw refused[0].error }
-            try savepoint.release()
-            return []
-        } catch {
-            savepoint.rollBack()
-            guard Self.isFaultOfARecord(error) else { throw error }
-            for (node, counts) in zip(nodes, before) { node.counts = counts }
-            return refused
-        }
+        } == nil ? [] : refused
     }
 
     /// Writes some records in a savepoint; returns the error when they are refused, and leaves nothing of them.
-    private mutating func refusal(of records: Range<Int>) throws(SQLiteError) -> SQLiteError? {
-        let before = nodes.map { $0.counts }
-        let savepoint = try connection.beginSavepoint()
-        do throws(SQLiteError) {
+    private func refusal(of records: Range<Int>) throws(SQLiteError) -> SQLiteError? {
+        try undoing { () throws(SQLiteError) in
             try root.writeTree(records)
             if connection.hasForeignKeyViolations {
                 throw SQLiteError(.constraintForeignKey, "FOREIGN KEY constraint failed")
             }
-            try savepoint.release()
+        }
+    }
+
+    /// Runs a closure in a savepoint; when a record is refused, undoes it with what it counted, and returns the error.
+    private func undoing(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) -> SQLiteError? {
+        let before = nodes.map { $0.counts }
+        do throws(SQLiteError) {
+            try connection.undoably(body)
             return nil
         } catch {
-            savepoint.rollBack()
             guard Self.isFaultOfARecord(error) else { throw error }
             for (node, counts) in zip(nodes, before) { node.counts = counts }
             return error

@@ -1,5 +1,5 @@
 // Turns messages into staged records: where in the records a message is, and which slot of which row it fills.
-// Values are converted in `+Values`, batches written in `+Batches`.
+// Scalars are taken in `+Scalars`, batches written in `+Batches`.
 
 import PlistStreaming
 
@@ -33,12 +33,12 @@ struct ImportMachine {
     private var isOnPath = false
     /// Whether the array of records is open.
     private var isInRecords = false
-    private var hasFoundRecords = false
+    var hasFoundRecords = false
 
     // The record.
-    private(set) var frames: [Frame] = []
+    var frames: [Frame] = []
     /// The open containers of something that is ignored.
-    private var skippedDepth = 0
+    var skippedDepth = 0
     /// The number of the record, from 0.
     private(set) var recordIndex = 0
     /// The rows of each table and the bytes before the record began.
@@ -72,7 +72,7 @@ struct ImportMachine {
         self.nodes = nodes
         rowMarks = Array(repeating: 0, count: nodes.count)
         if options.createsTables {
-            try atomically { () throws(SQLiteError) in try ImportSchema.create(table, in: connection) }
+            try connection.atomically { () throws(SQLiteError) in try ImportSchema.create(table, in: connection) }
         }
         for node in nodes {
             try node.begin(ImportSchema.check(node))
@@ -197,7 +197,7 @@ struct ImportMachine {
     }
 
     /// Notes that a record has a to-many relationship; it may not have it twice.
-    private mutating func markGiven(_ frame: Frame, _ index: Int, opened: Int) throws(StreamError) -> Bool {
+    mutating func markGiven(_ frame: Frame, _ index: Int, opened: Int) throws(StreamError) -> Bool {
         let flag: UInt32 = 1 << UInt32(index)
         guard frame.node.rows[header: frame.row].flags & flag == 0 else {
             try fail(.duplicateKey, "the relationship is given twice", opened: opened)
@@ -210,7 +210,7 @@ struct ImportMachine {
     // MARK: The document above the records
 
     /// Whether a value now is the records.
-    private var expectsRecords: Bool {
+    var expectsRecords: Bool {
         isInRecords || (pathDepth == options.rootPath.count && (pathDepth == 0 || isOnPath))
     }
 
@@ -241,7 +241,7 @@ struct ImportMachine {
     }
 
     /// Ignores a value beside the root path; one on the way to the records is an error.
-    private mutating func skipDocumentValue(_ found: String, opened: Int) throws(StreamError) {
+    mutating func skipDocumentValue(_ found: String, opened: Int) throws(StreamError) {
         guard pathDepth > 0, !isOnPath else {
             let path = StreamPath(options.rootPath.prefix(pathDepth).map { .key($0) })
             throw broken(
@@ -268,76 +268,9 @@ struct ImportMachine {
         }
     }
 
-    // MARK: Scalars
-
-    mutating func write(_ scalar: ImportScalar) throws(StreamError) {
-        try checkIsUsable()
-        guard skippedDepth == 0 else { return }
-        guard let frame = frames.last else { return try unsafe writeDocumentScalar(scalar) }
-        if frame.isArray {
-            return try unsafe writeBareKey(scalar, frame.node.relationships[frame.member].node, frame.row)
-        }
-        guard frame.member >= 0 else { return }
-        switch frame.node.members[frame.member] {
-        case .column(let slot): _ = try unsafe write(scalar, frame.node, frame.row, slot)
-        case .relationship(let index):
-            let relationship = frame.node.relationships[index]
-            switch (unsafe scalar.isNull, relationship.isToOne) {
-            case (true, true): frame.node.rows[frame.row, relationship.link] = .null
-            case (true, false): _ = try markGiven(frame, index, opened: 0)
-            case (false, true):
-                frame.node.rows[frame.row, relationship.link] = .link(relationship.node.rows.count)
-                try unsafe writeBareKey(scalar, relationship.node, -1)
-            case (false, false): try fail(.typeMismatch, "expected an array, found \(unsafe scalar.words)", opened: 0)
-            }
-        }
-    }
-
-    private mutating func writeDocumentScalar(_ scalar: ImportScalar) throws(StreamError) {
-        guard expectsRecords else { return try unsafe skipDocumentValue(scalar.words, opened: 0) }
-        hasFoundRecords = true
-        try fail(.typeMismatch, "expected a record, found \(unsafe scalar.words)", opened: 0)
-    }
-
-    /// Stages a record of which the key is known.
-    private mutating func writeBareKey(_ scalar: ImportScalar, _ node: ImportNode, _ parent: Int) throws(StreamError) {
-        guard let slot = node.bareKeySlot else {
-            return try fail(.typeMismatch, "expected a record, found \(unsafe scalar.words)", opened: 0)
-        }
-        let row = node.rows.append(parent: parent, record: stagedRecords.count)
-        guard try unsafe write(scalar, node, row, slot) else { return }
-        if let last = frames.indices.last, frames[last].isArray { frames[last].childCount += 1 }
-    }
-
-    /// Stages the value of a column.
-    private mutating func write(
-        _ scalar: ImportScalar, _ node: ImportNode, _ row: Int, _ slot: Int
-    ) throws(StreamError) -> Bool {
-        let column = node.table.columns[slot]
-        switch unsafe scalar.converted(to: column.type, arena: arena, limit: lengthLimit) {
-        case .cell(let cell):
-            if cell.tag == .null, node.requiredMask & 1 << UInt64(slot) != 0 {
-                try fail(.typeMismatch, "expected \(column.type.words), found null", opened: 0)
-                return false
-            }
-            if !column.checks.isEmpty, cell.tag != .null {
-                let value = node.rows.value(of: cell)
-                if let check = column.checks.first(where: { !$0.isValid(value) }) {
-                    try fail(.unrepresentable, "expected \(check.expectation)", opened: 0)
-                    return false
-                }
-            }
-            node.rows.set(cell, row: row, slot: slot)
-            return true
-        case .refusal(let kind, let message):
-            try fail(kind, message, opened: 0)
-            return false
-        }
-    }
-
     // MARK: Failures
 
-    private func checkIsUsable() throws(StreamError) {
+    func checkIsUsable() throws(StreamError) {
         if isBroken { throw StreamError(.misuse, "the import ended with an error") }
         if isFinished { throw StreamError(.misuse, "the import is finished") }
     }
@@ -348,7 +281,7 @@ struct ImportMachine {
         return error
     }
 
-    private func expectation(_ frame: Frame) -> String {
+    func expectation(_ frame: Frame) -> String {
         switch frame.node.members[frame.member] {
         case .column(let slot): frame.node.table.columns[slot].type.words
         case .relationship(let index): frame.node.relationships[index].isToOne ? "a record" : "an array"
@@ -376,7 +309,7 @@ struct ImportMachine {
     ///
     /// - Parameter opened: The containers that were opened without a frame.
     @inline(never)
-    private mutating func fail(
+    mutating func fail(
         _ kind: StreamError.Kind, _ message: String, member: String? = nil, opened: Int
     ) throws(StreamError) {
         try recordFailure(recordIndex, StreamError(kind, message, path: path(member)))

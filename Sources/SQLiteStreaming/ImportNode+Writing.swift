@@ -32,7 +32,14 @@ final class ImportStatements {
         let join = "FROM \(module.name) AS s CROSS JOIN \(table) AS t ON \(match)"
         let isSame = updateSlots.map { "t.\(name($0)) IS s.c\($0) COLLATE BINARY" }.joined(separator: " AND ")
         let extra = node.readBackSlots.map { ", t.\(name($0))" }.joined()
-        lookUp = try connection.prepare("SELECT s.r, \(isSame.isEmpty ? "1" : isSame)\(extra) \(join)")
+        /// Whether a row that is there has another parent.
+        func isMoved(_ value: (Int) -> String) -> String {
+            let isLinked = node.movedSlots.map { "t.\(name($0)) IS NOT NULL" }.joined(separator: " AND ")
+            let differs = node.movedSlots.map { "t.\(name($0)) IS NOT \(value($0)) COLLATE BINARY" }
+            return node.movedSlots.isEmpty ? "0" : "\(isLinked) AND (\(differs.joined(separator: " OR ")))"
+        }
+        let isMovedRow = isMoved { "s.c\($0)" }
+        lookUp = try connection.prepare("SELECT s.r, \(isSame.isEmpty ? "1" : isSame), \(isMovedRow)\(extra) \(join)")
         // OR FAIL needs no copy of the pages that the statement changes; on an error the whole batch is undone anyway.
         let insertion =
             "INSERT OR FAIL INTO \(table) AS t (\(slots.map(name).joined(separator: ", "))) "
@@ -48,9 +55,10 @@ final class ImportStatements {
             func differs(_ slots: [Int]) -> String {
                 slots.map { "t.\(name($0)) IS NOT excluded.\(name($0)) COLLATE BINARY" }.joined(separator: " OR ")
             }
+            let moved = node.movedSlots.isEmpty ? "" : ", \(isMoved { "excluded.\(name($0))" })"
             let whole =
                 insertion + conflict + changes(updateSlots)
-                + " WHERE \(module.differsFunction)(\(differs(updateSlots)))"
+                + " WHERE \(module.differsFunction)(\(differs(updateSlots))\(moved.isEmpty ? "" : ", 0" + moved))"
             let kept = updateSlots.filter { node.traits.indexedColumns.contains(node.slotNames[$0].lowercased()) }
             let others = updateSlots.filter { !kept.contains($0) }
             if node.traits.isUniqueByKeyOnly, !kept.isEmpty, !others.isEmpty {
@@ -58,7 +66,7 @@ final class ImportStatements {
                 // looks up two rows, whether it changes or not.
                 upsert = try connection.prepare(
                     insertion + conflict + changes(others)
-                        + " WHERE \(module.differsFunction)(\(differs(others)), \(differs(kept)))")
+                        + " WHERE \(module.differsFunction)(\(differs(others)), \(differs(kept))\(moved))")
                 upsertOfKept = try connection.prepare(whole)
             } else {
                 upsert = try connection.prepare(whole)
@@ -75,7 +83,7 @@ final class ImportStatements {
             let key = node.keySlots.map { "\(name($0)) = ?" }.joined(separator: " AND ")
             update = try connection.prepare("UPDATE OR FAIL \(table) SET \(changes) WHERE \(key)")
         }
-        readBack = node.readBackSlots.isEmpty ? nil : try connection.prepare("SELECT s.r, 1\(extra) \(join)")
+        readBack = node.readBackSlots.isEmpty ? nil : try connection.prepare("SELECT s.r, 1, 0\(extra) \(join)")
     }
 }
 
@@ -98,7 +106,18 @@ extension ImportNode {
     }
 
     /// Writes rows in their order: those with one key after another, as if each were written alone.
-    func write(_ range: Range<Int>) throws(SQLiteError) {
+    ///
+    /// - Parameters:
+    ///   - holdsMoved: Whether rows that have another parent in the table are left as they are, and counted in `heldCount`.
+    ///   - isAgain: Whether the rows were written before, but for those that were held.
+    func write(_ range: Range<Int>, holdsMoved: Bool = false, isAgain: Bool = false) throws(SQLiteError) {
+        rows.holdsMoved = holdsMoved && !movedSlots.isEmpty
+        heldCount = 0
+        let unchanged = counts.unchanged
+        defer {
+            rows.holdsMoved = false
+            if isAgain { counts.unchanged = unchanged }
+        }
         keyTable.reset(for: range.count)
         hasRepeatedKeys = false
         var start = range.lowerBound
@@ -137,7 +156,8 @@ extension ImportNode {
             try upsert.runBound()
             counts.inserted += count - rows.found.all
             counts.updated += rows.found.changed
-            counts.unchanged += rows.found.all - rows.found.changed
+            counts.unchanged += rows.found.all - rows.found.changed - rows.found.held
+            heldCount += rows.found.held
             if rows.found.kept > 0, let rest = statements.upsertOfKept {
                 // The other rows are there now, and do not differ.
                 statementCount += 1
@@ -145,13 +165,15 @@ extension ImportNode {
             }
             return
         }
-        var (foundCount, changedCount) = (0, 0)
-        try read(statements.lookUp) { row, isSame in
-            rows[header: row].state = isSame ? .unchanged : .changed
+        var (foundCount, changedCount, movedCount) = (0, 0, 0)
+        try read(statements.lookUp) { row, isSame, isMoved in
+            let isHeld = isMoved && rows.holdsMoved
+            rows[header: row].state = isSame || isHeld ? .unchanged : .changed
             foundCount += 1
-            if !isSame { changedCount += 1 }
+            if isHeld { movedCount += 1 } else if !isSame { changedCount += 1 }
         }
-        counts.unchanged += foundCount - changedCount
+        counts.unchanged += foundCount - changedCount - movedCount
+        heldCount += movedCount
         if changedCount > 0, let update = statements.update {
             for row in range where rows[header: row].state == .changed && (isWhole || rows[header: row].mask == mask) {
                 try run(update, binding: rows, row: row, slots: statements.updateSlots, keySlots)
@@ -165,7 +187,7 @@ extension ImportNode {
         counts.inserted += try statements.insert.runBound()
         if let readBack = statements.readBack {
             statementCount += 1
-            try read(readBack) { _, _ in }
+            try read(readBack) { _, _, _ in }
         }
     }
 
@@ -179,17 +201,17 @@ extension ImportNode {
     }
 
     /// Steps through the rows of a look-up, and keeps the columns that are read back.
-    private func read(_ statement: SQLiteStatement, _ body: (Int, Bool) -> Void) throws(SQLiteError) {
+    private func read(_ statement: SQLiteStatement, _ body: (Int, Bool, Bool) -> Void) throws(SQLiteError) {
         // Text and blobs may move the arena, which the statement reads from: they are kept for later.
         var later: [(row: Int, slot: Int, value: SQLiteValue)] = []
         while try statement.step() {
             let row = Int(statement.integer(at: 0))
-            body(row, statement.integer(at: 1) != 0)
+            body(row, statement.integer(at: 1) != 0, statement.integer(at: 2) != 0)
             for (index, slot) in readBackSlots.enumerated() {
-                if statement.type(at: 2 + index) == .integer {
-                    rows[row, slot] = .integer(statement.integer(at: 2 + index))
+                if statement.type(at: 3 + index) == .integer {
+                    rows[row, slot] = .integer(statement.integer(at: 3 + index))
                 } else {
-                    later.append((row, slot, try statement.value(at: 2 + index)))
+                    later.append((row, slot, try statement.value(at: 3 + index)))
                 }
             }
         }

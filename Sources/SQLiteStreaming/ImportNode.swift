@@ -50,6 +50,8 @@ final class ImportNode {
     /// The slot of a bare key; nil where one scalar is not the whole key.
     let bareKeySlot: Int?
     fileprivate(set) var relationships: [Relationship] = []
+    /// The foreign key to the table above, when rows that move from one parent to another are to be told apart.
+    fileprivate(set) var movedSlots: [Int] = []
 
     private(set) var module: ImportRowsModule?
     private(set) var traits = ImportSchema.Traits()
@@ -61,6 +63,8 @@ final class ImportNode {
     var counts = ImportReport.Counts()
     /// The statements since the batch began.
     var statementCount = 0
+    /// The rows written last that were held, since they have another parent in the table.
+    var heldCount = 0
     /// The last row of each key in the range that was written last.
     var keyTable = ImportKeyTable()
     /// Whether that range had several rows with one key.
@@ -164,10 +168,14 @@ final class ImportNode {
             let (holder, target) = relationship.isToOne ? (node, child) : (child, node)
             let orphans = try relationship.orphans(in: child)
             let linkCount = node.relationships.count { $0.isToOne }
+            let foreignKey = relationship.foreignKey.compactMap { holder.slotNames.firstIndex(of: $0) }
+            // A child whose foreign key is within its unique key never moves.
+            if let orphans, orphans != .keep, !foreignKey.allSatisfy(child.keySlots.contains) {
+                child.movedSlots = foreignKey
+            }
             node.relationships.append(
                 Relationship(
-                    key: relationship.key, node: child, orphans: orphans,
-                    foreignKey: relationship.foreignKey.compactMap { holder.slotNames.firstIndex(of: $0) },
+                    key: relationship.key, node: child, orphans: orphans, foreignKey: foreignKey,
                     references: references.compactMap { target.slotNames.firstIndex(of: $0) },
                     link: linkBase + linkCount))
         }

@@ -137,11 +137,16 @@ final class ImportRows {
     /// What the upsert that runs found.
     var found = Found()
 
-    /// The rows that an upsert found in the table, those of them that differed, and those that it left to another one.
+    /// Whether statements leave alone the rows that have another parent in the table.
+    var holdsMoved = false
+
+    /// The rows that an upsert found in the table, those of them that differed, those that it left to another one, and those
+    /// that it left alone because they have another parent.
     struct Found {
         var all = 0
         var changed = 0
         var kept = 0
+        var held = 0
     }
 
     /// The rows that the virtual table gives: those in the range that are in the state, have exactly the slots of the mask,

@@ -29,7 +29,8 @@ final class ImportRowsModule {
 
     /// The name of a function that returns whether a row is to be updated, and counts what it is asked.
     ///
-    /// Its first argument says whether a row differs; a second one, whether it differs in columns that are not set.
+    /// Its first argument says whether a row differs; a second one, whether it differs in columns that are not set; a third
+    /// one, whether it has another parent.
     var differsFunction: String { name + "_differs" }
 
     /// Makes the function that counts in `rows.found`.
@@ -45,12 +46,22 @@ final class ImportRowsModule {
                     }
                     let differs = unsafe sqlite3_value_int(values[0]) != 0
                     let isKept = unsafe count > 1 && sqlite3_value_int(values[1]) != 0
+                    let isMoved = unsafe count > 2 && sqlite3_value_int(values[2]) != 0
+                    let isHeld =
+                        unsafe isMoved
+                        && Unmanaged<ImportRows>.fromOpaque(rows)._withUnsafeGuaranteedRef {
+                            $0.holdsMoved
+                        }
                     unsafe Unmanaged<ImportRows>.fromOpaque(rows)._withUnsafeGuaranteedRef { rows in
                         rows.found.all += 1
+                        if isHeld {
+                            rows.found.held += 1
+                            return
+                        }
                         if differs || isKept { rows.found.changed += 1 }
                         if isKept { rows.found.kept += 1 }
                     }
-                    unsafe sqlite3_result_int(context, differs && !isKept ? 1 : 0)
+                    unsafe sqlite3_result_int(context, differs && !isKept && !isHeld ? 1 : 0)
                 }, nil, nil,
                 { pointer in
                     if let pointer = unsafe pointer { unsafe Unmanaged<ImportRows>.fromOpaque(pointer).release() }

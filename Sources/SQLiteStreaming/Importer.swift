@@ -20,9 +20,10 @@ import PlistStreaming
 /// is updated. So importing the same records again writes nothing, and an import that was killed is run again, or goes on
 /// where it was when ``ImportOptions/progress`` names it.
 ///
-/// Records of one key within the input count as if they came one after another: the later one updates the earlier one.
-/// A child that moves from one record to another within a batch is not an orphan of the first; where the two are in different
-/// batches, it is one before it comes again. Foreign keys are checked at the end of each batch, so that within one records may come in any order. A record that refers
+/// The result is that of records written one after another, whatever the size of the batches. Of records with one key the later
+/// one updates the earlier one. A child that one record gives up and a later one takes is an orphan in between, so that
+/// ``ImportRelationship/Policy/replace`` deletes it and inserts it again; one that is taken before it is given up just moves.
+/// Foreign keys are checked at the end of each batch, so that within one records may come in any order. A record that refers
 /// to one of a later batch waits for it, and is written at the end; it fails when what it refers to does not come.
 ///
 /// Sources: the articles on importing JSON with unique constraints (batches of 256, one look-up a batch, upsert);

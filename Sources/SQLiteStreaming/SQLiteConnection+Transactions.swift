@@ -51,6 +51,31 @@ extension SQLiteConnection {
         }
     }
 
+    /// Does what ``transaction(_:_:)`` does with errors of SQLite only.
+    func atomically(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+        if isInTransaction { return try undoably(body) }
+        try begin()
+        do throws(SQLiteError) {
+            try body()
+            try commit()
+        } catch {
+            rollBackIfOpen()
+            throw error
+        }
+    }
+
+    /// Does what ``savepoint(_:)`` does with errors of SQLite only.
+    func undoably(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+        let savepoint = try beginSavepoint()
+        do throws(SQLiteError) {
+            try body()
+            try savepoint.release()
+        } catch {
+            savepoint.rollBack()
+            throw error
+        }
+    }
+
     /// Begins a transaction, which ``commit()`` or ``rollBack()`` ends.
     ///
     /// - Throws: `busy` when the locks are not to be had; `error` within a transaction.

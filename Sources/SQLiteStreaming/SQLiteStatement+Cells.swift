@@ -30,6 +30,31 @@ extension SQLiteStatement {
     /// The names of all columns, in order.
     public var columnNames: [String] { (0..<columnCount).map { columnName(at: $0) } }
 
+    /// Returns the index of the column with a name, from 0, for the functions that read cells.
+    ///
+    /// ```swift
+    /// let title = try statement.column(named: "title")
+    /// while try statement.step() { print(try statement.text(at: title) ?? "-") }
+    /// ```
+    /// - Throws: `misuse` when no column has exactly this name, with the names that there are, or when several have it.
+    /// - Complexity: O(columns); look it up once, before the rows.
+    public func column(named name: String) throws(SQLiteError) -> Int {
+        let names = columnNames
+        let found = names.indices.filter { names[$0].utf8.elementsEqual(name.utf8) }
+        if found.count == 1 { return found[0] }
+        let all = names.isEmpty ? "there are no columns" : "the columns are " + names.joined(separator: ", ")
+        throw SQLiteError(
+            .misuse,
+            found.isEmpty
+                ? "expected a column of the rows, found the name \(name); \(all)"
+                : "expected the name of one column, found \(name), which \(found.count) columns have; \(all)", sql: sql)
+    }
+
+    /// A cell in its storage class, by the name of its column.
+    ///
+    /// - Throws: What ``column(named:)`` and ``value(at:)`` throw.
+    public func value(named name: String) throws(SQLiteError) -> SQLiteValue { try value(at: column(named: name)) }
+
     /// The type that the table declares for a column; nil for expressions.
     ///
     /// - Parameter column: From 0.

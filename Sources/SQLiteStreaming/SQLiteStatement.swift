@@ -152,6 +152,7 @@ extension SQLiteStatement: SelfTesting {
             "testRefusesTextWithNUL": testRefusesTextWithNUL,
             "testRefusesInvalidText": testRefusesInvalidText,
             "testNamesColumns": testNamesColumns,
+            "testFindsColumnsByName": testFindsColumnsByName,
             "testSeesChangesOfTheSchema": testSeesChangesOfTheSchema,
             "testCountsChanges": testCountsChanges,
         ]
@@ -275,6 +276,25 @@ extension SQLiteStatement: SelfTesting {
             }
             expectEqual(error?.message, "the text in column t is not valid UTF-8", bytes)
         }
+    }
+
+    private static func testFindsColumnsByName() throws {
+        let statement = try SQLiteConnection.inMemory().prepare("SELECT 1 AS a, 'x' AS \"Größe\", 3 AS a, 4 AS b")
+        try requireTrue(try statement.step(), "a row")
+        expectEqual(try statement.column(named: "Größe"), 1, "an index")
+        expectEqual(try statement.value(named: "Größe"), "x", "a value")
+        expectEqual(try statement.value(named: "b"), 4, "another value")
+        for (name, message) in [
+            ("B", "expected a column of the rows, found the name B; the columns are a, Größe, a, b"),
+            ("a", "expected the name of one column, found a, which 2 columns have; the columns are a, Größe, a, b"),
+        ] {
+            let error = expectThrows(SQLiteError.self, name) { _ = try statement.value(named: name) }
+            expectEqual(error?.message, message, "message")
+        }
+        let none = expectThrows(SQLiteError.self, "no columns") {
+            _ = try SQLiteConnection.inMemory().prepare("CREATE TABLE t (a)").column(named: "a")
+        }
+        expectEqual(none?.message, "expected a column of the rows, found the name a; there are no columns", "message")
     }
 
     private static func testNamesColumns() throws {

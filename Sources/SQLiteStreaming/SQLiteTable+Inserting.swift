@@ -63,18 +63,25 @@ extension SQLiteTable {
     public func insert(_ rows: [Row]) throws(SQLiteError) -> SQLiteInsertReport {
         guard !rows.isEmpty else { return SQLiteInsertReport() }
         if Row.self is any StreamWritable.Type { return try insertMessages(of: rows) }
-        let inserter = try RowInserter(
-            connection, table: name, columns: columnNames, conflict: options.conflict, dateFormat: options.dateFormat)
-        let before = connection.totalChangeCount
-        try all { () throws(SQLiteError) in
+        return try insertAll(rows.count) { (inserter) throws(SQLiteError) in
             do throws(RowInserter.Failure) {
                 try insertArray(rows, inserter)
             } catch {
                 throw located(error)
             }
         }
+    }
+
+    /// Inserts so many rows by a closure, all or none.
+    private func insertAll(
+        _ rowCount: Int, _ body: (RowInserter) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) -> SQLiteInsertReport {
+        let inserter = try RowInserter(
+            connection, table: name, columns: columnNames, conflict: options.conflict, dateFormat: options.dateFormat)
+        let before = connection.totalChangeCount
+        try connection.atomically { () throws(SQLiteError) in try body(inserter) }
         var report = SQLiteInsertReport()
-        report.rowCount = rows.count
+        report.rowCount = rowCount
         report.changedRowCount = connection.totalChangeCount - before
         report.path = inserter.path
         return report
@@ -104,11 +111,8 @@ extension SQLiteTable {
         guard let rowID = Self.rowIDColumn(members, primaryKey),
             let index = columnNames.firstIndex(of: rowID), members.columns[index].isOptional
         else { return try insert(rows as [Row]) }
-        let inserter = try RowInserter(
-            connection, table: name, columns: columnNames, conflict: options.conflict, dateFormat: options.dateFormat)
-        let before = connection.totalChangeCount
         var ids: [Int64?] = []
-        try all { () throws(SQLiteError) in
+        let report = try insertAll(rows.count) { (inserter) throws(SQLiteError) in
             var buffer = makeBuffer()
             for (number, row) in rows.enumerated() {
                 do throws(StreamError) {
@@ -131,10 +135,6 @@ extension SQLiteTable {
             guard let id else { continue }
             try setInteger(id, index, of: &rows[number])
         }
-        var report = SQLiteInsertReport()
-        report.rowCount = rows.count
-        report.changedRowCount = connection.totalChangeCount - before
-        report.path = rows.isEmpty ? .automatic : .bindAndStep
         return report
     }
 
@@ -218,29 +218,6 @@ extension SQLiteTable {
         let error = failure.error
         return SQLiteError(
             error.extendedCode, "\(StreamPath(steps)): \(error.message)", sql: error.sql, byteOffset: error.byteOffset)
-    }
-
-    /// Runs a closure as one transaction or savepoint.
-    private func all(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
-        if connection.isInTransaction {
-            let savepoint = try connection.beginSavepoint()
-            do throws(SQLiteError) {
-                try body()
-                try savepoint.release()
-            } catch {
-                savepoint.rollBack()
-                throw error
-            }
-        } else {
-            try connection.begin(.immediate)
-            do throws(SQLiteError) {
-                try body()
-                try connection.commit()
-            } catch {
-                connection.rollBackIfOpen()
-                throw error
-            }
-        }
     }
 }
 

@@ -1,0 +1,118 @@
+// Rows as values of types that are `Decodable` and not bound to streams.
+
+import PlistBuilding
+import PlistStreaming
+
+extension SQLiteConnection {
+    /// Runs a statement and decodes its rows as values of a `Decodable` type, whose coding keys name the columns.
+    ///
+    /// ```swift
+    /// struct Album: Decodable { var id: Int; var title: String; var year: Int? }
+    /// let albums = try connection.query("SELECT id, title, year FROM albums", as: Album.self)
+    /// ```
+    /// Null is what `decodeIfPresent` finds no value for; Booleans and dates follow the mappings of the options. A type that is
+    /// bound to streams as well is read by its binding, which is many times faster.
+    /// - Throws: ``SQLiteError`` for what SQLite refuses; `DecodingError` with the row and the column in its path, or what the
+    ///   type throws.
+    /// - Complexity: O(cells); all cells are kept until the last value is made.
+    @_disfavoredOverload
+    public func query<Row: Decodable>(
+        _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
+        options: SQLiteReadingOptions = SQLiteReadingOptions(), decodingOptions: DecodingOptions = DecodingOptions()
+    ) throws -> [Row] {
+        // SAFETY: without input, the tape copies all text.
+        var tape = unsafe DecodingTape(input: UnsafeRawBufferPointer(start: nil, count: 0))
+        do throws(StreamError) {
+            try query(sql, parameters, options: options, into: &tape)
+        } catch {
+            throw SQLiteError(error)
+        }
+        return try tape.decode([Row].self, options: decodingOptions)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum DecodingTests {}
+
+extension DecodingTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testDecodesRows": testDecodesRows,
+            "testPrefersBindings": testPrefersBindings,
+            "testTellsWhereDecodingFails": testTellsWhereDecodingFails,
+        ]
+    }
+
+    private struct Album: Decodable, Equatable {
+        enum CodingKeys: String, CodingKey {
+            case id
+            case title
+            case released = "year"
+            case isLive = "live"
+            case cover
+        }
+        var id: Int
+        var title: String
+        var released: Int?
+        var isLive: Bool
+        var cover: Double
+    }
+
+    private static func albums() throws -> SQLiteConnection {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            """
+            CREATE TABLE albums (id INTEGER PRIMARY KEY, title TEXT, year INTEGER, live BOOLEAN, cover REAL);
+            INSERT INTO albums VALUES (1, 'größer als fünfzehn Bytes', 1973, 1, 0.5), (2, '', NULL, 0, -1)
+            """)
+        return connection
+    }
+
+    private static func testDecodesRows() throws {
+        let connection = try albums()
+        let expected = [
+            Album(id: 1, title: "größer als fünfzehn Bytes", released: 1973, isLive: true, cover: 0.5),
+            Album(id: 2, title: "", released: nil, isLive: false, cover: -1),
+        ]
+        expectEqual(try connection.query("SELECT * FROM albums", as: Album.self), expected, "by a scan")
+        expectEqual(
+            try connection.query("SELECT * FROM albums WHERE id > ? ORDER BY id", [1], as: Album.self), [expected[1]],
+            "by stepping")
+        expectEqual(try connection.query("SELECT * FROM albums WHERE 0", as: Album.self), [], "no rows")
+    }
+
+    private struct Bound: StreamObject, Decodable {
+        var id = 0
+        init() {}
+        init(from decoder: any Decoder) throws { id = -1 }
+    }
+
+    private static func testPrefersBindings() throws {
+        expectEqual(try albums().query("SELECT id FROM albums", as: Bound.self).map(\.id), [1, 2], "ids")
+    }
+
+    private static func testTellsWhereDecodingFails() throws {
+        let connection = try albums()
+        let error = expectThrows(DecodingError.self, "text for an integer") {
+            _ = try connection.query(
+                "SELECT *, title AS id FROM albums WHERE id = 1", as: Album.self, options: .keeping)
+        }
+        guard case .typeMismatch(_, let context)? = error else { return fail("another error: \(error as Any)") }
+        expectEqual(context.codingPath.map(\.stringValue).last, "id", "the column")
+        expectEqual(context.codingPath.first?.intValue, 0, "the row")
+        let syntax = expectThrows(SQLiteError.self, "no such table") {
+            _ = try connection.query("SELECT * FROM nowhere", as: Album.self)
+        }
+        expectEqual(syntax?.message, "no such table: nowhere", "message")
+    }
+}
+
+extension SQLiteReadingOptions {
+    /// Of columns with one name, the last one counts.
+    fileprivate static var keeping: SQLiteReadingOptions { SQLiteReadingOptions(duplicateNames: .keep) }
+}
+#endif

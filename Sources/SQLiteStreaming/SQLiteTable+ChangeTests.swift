@@ -1,0 +1,137 @@
+// The in-class tests of `SQLiteTable`: changes, keys, names, dictionaries, schemas that change.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+
+enum SQLiteTableChangeTests {}
+
+extension SQLiteTableChangeTests: SelfTesting {
+    private typealias Task = SQLiteTableTests.Task
+
+    static var testSelectors: TestSelectors {
+        [
+            "testUpdatesAndDeletes": testUpdatesAndDeletes,
+            "testKnowsCompositeKeys": testKnowsCompositeKeys,
+            "testMapsNames": testMapsNames,
+            "testInsertsDictionaries": testInsertsDictionaries,
+            "testRefusesNullsInTheDatabase": testRefusesNullsInTheDatabase,
+            "testSeesAColumnGone": testSeesAColumnGone,
+        ]
+    }
+
+    private static func testUpdatesAndDeletes() throws {
+        let table = try SQLiteTableTests.table()
+        try table.insert(SQLiteTableTests.samples(30))
+        expectEqual(try table.update(.set(\.done, true), .set(\.note, "x"), where: \.id < 20), 10, "updated rows")
+        expectEqual(try table.count(where: \.note == "x" && \.done == true), 10, "rows")
+        var row = try requireNotNil(try table.first(where: \.id == 3), "a row")
+        row.title = "changed"
+        row.level = .high
+        expectTrue(try table.update(row), "an update by key")
+        expectEqual(try table.first(where: \.id == 3), row, "the updated row")
+        expectFalse(try table.update(Task(id: 1_000)), "an update of no row")
+        expectTrue(try table.delete(row), "a deletion by key")
+        expectFalse(try table.delete(row), "a second one")
+        expectEqual(try table.delete(where: \.done == true), 19, "deleted rows")
+        expectEqual(try table.updateAll(.set(\.flag, nil)), 10, "all rows")
+        expectEqual(try table.count(where: \.flag == nil), 10, "rows without a flag")
+        expectEqual(try table.deleteAll(), 10, "deleted rows")
+        expectEqual(try table.count(), 0, "rows")
+    }
+
+    struct Membership: StreamObject, Equatable {
+        var group = ""
+        var person = 0
+        var role = ""
+    }
+
+    private static func testKnowsCompositeKeys() throws {
+        let connection = try SQLiteConnection.inMemory()
+        let options = SQLiteTableOptions(primaryKey: ["group", "person"])
+        let table = try SQLiteTable<Membership>(connection, "memberships", options: options)
+        try table.insert([Membership(group: "a", person: 1, role: "x"), Membership(group: "b", person: 1, role: "y")])
+        expectThrows(SQLiteError.self, "the same key") { try table.insert(Membership(group: "a", person: 1)) }
+        expectTrue(try table.update(Membership(group: "b", person: 1, role: "z")), "an update")
+        expectEqual(try table.first(where: \.group == "b")?.role, "z", "the updated row")
+        expectTrue(try table.delete(Membership(group: "a", person: 1)), "a deletion")
+        expectEqual(try table.count(), 1, "rows")
+        let other = expectThrows(SQLiteError.self, "another key") {
+            _ = try SQLiteTable<Membership>(
+                connection, "memberships", options: SQLiteTableOptions(primaryKey: ["person"]))
+        }
+        expectEqual(
+            other?.message,
+            "the table memberships does not fit Membership: the primary key is (group, person), expected (person)",
+            "message")
+        let keyless = try SQLiteTable<Membership>(connection, "keyless")
+        let error = expectThrows(SQLiteError.self, "a table without a key") { try keyless.update(Membership()) }
+        expectEqual(error?.message, "the table keyless has no primary key to find the row by", "message")
+    }
+
+    struct Named: StreamObject, Equatable {
+        var id: Int? = nil
+        var fullName = ""
+        var isNew: Bool? = nil
+    }
+
+    private static func testMapsNames() throws {
+        let table = try SQLiteTable<Named>(
+            try SQLiteConnection.inMemory(), "named", options: SQLiteTableOptions(keyMapping: .snakeCase))
+        expectEqual(table.columnNames, ["id", "full_name", "is_new"], "columns")
+        let rows = (0..<20).map { Named(id: $0, fullName: "Name \($0)", isNew: $0 % 2 == 0) }
+        try table.insert(rows)
+        expectEqual(try table.select(where: \.fullName >= "Name 18"), Array(rows[2...9] + rows[18...]), "rows")
+    }
+
+    private static func testInsertsDictionaries() throws {
+        let table = try SQLiteTableTests.table()
+        let report = try table.insert(dictionaries: [
+            ["id": 5, "title": "a", "done": true], ["title": "b", "note": nil, "score": 2], ["title": "c", "small": 9],
+        ])
+        expectEqual(report.changedRowCount, 3, "rows")
+        var expected = [
+            Task(id: 5, title: "a", done: true), Task(id: 6, title: "b", score: 2), Task(id: 7, title: "c"),
+        ]
+        expected[2].small = 9
+        expectEqual(try table.select(), expected, "rows, with the defaults of the type")
+        let rows: [([String: (any SQLiteBindable)?], String)] = [
+            (["title": 5], "$[0].title: expected a string, found integer 5"),
+            (["title": "x", "done": 1], "$[0].done: expected a Boolean, found integer 1"),
+            (["title": nil], "$[0].title: expected a string, found null"),
+            (["small": 70_000], "$[0].small: expected an integer from 0 to 65535, found integer 70000"),
+            (["level": 5], "$[0].level: expected a raw value of Level, found 5"),
+            (["nothing": 5], "$[0]: the table tasks has no column \"nothing\""),
+            (["id": UInt64.max], "$[0].id: expected an integer from -2^63 to 2^63 - 1, found another one"),
+        ]
+        for (dictionary, message) in rows {
+            let error = expectThrows(SQLiteError.self, message) { try table.insert(dictionaries: [dictionary]) }
+            expectEqual(error?.streamError?.description, message, "message")
+        }
+        expectEqual(try table.count(), 3, "rows after errors")
+    }
+
+    private static func testRefusesNullsInTheDatabase() throws {
+        let table = try SQLiteTableTests.table()
+        try table.insert(SQLiteTableTests.samples(3))
+        // A table that was made by someone else may hold anything.
+        try table.connection.execute("UPDATE tasks SET done = 2 WHERE id = 3")
+        let error = expectThrows(SQLiteError.self, "no Boolean") { _ = try table.select() }
+        expectEqual(error?.streamError?.description, "$[1].done: expected 0 or 1, found another value", "message")
+    }
+
+    private static func testSeesAColumnGone() throws {
+        let file = try TemporaryDatabase()
+        let table = try SQLiteTable<SQLiteTableTests.Person>(try file.open(), "people")
+        try table.insert(SQLiteTableTests.Person("a", 1))
+        try file.open(.readWrite).execute("ALTER TABLE people RENAME COLUMN age TO years")
+        let error = expectThrows(SQLiteError.self, "inserting") {
+            try table.insert((0..<20).map { SQLiteTableTests.Person("b", $0) })
+        }
+        expectEqual(error?.message, "$[0]: table people has no column named age", "message")
+        expectThrows(SQLiteError.self, "selecting") { _ = try table.select() }
+        expectEqual(try table.count(), 1, "rows")
+    }
+}
+#endif

@@ -54,19 +54,9 @@ extension ImportMachine {
             try writeProgress(waiting: Array(0..<waitingCount))
             written = .now
         }
-        if options.adaptsBatchSize, !isWithinTransaction { adapt(records.count, start, begun, written) }
-    }
-
-    private mutating func adapt(
-        _ count: Int, _ start: ContinuousClock.Instant, _ begun: ContinuousClock.Instant,
-        _ written: ContinuousClock.Instant
-    ) {
-        let end = ContinuousClock.now
-        let overhead = (begun - start) + (end - written)
-        if end - start > .milliseconds(500) {
-            batchSize = max(min(options.batchSize, 256), batchSize / 2)
-        } else if overhead * 10 > end - start, count >= batchSize, end - start < .milliseconds(200) {
-            batchSize = min(options.maximumBatchSize, batchSize * 2)
+        if options.adaptsBatchSize, !isWithinTransaction {
+            let overhead = (begun - start) + (.now - written)
+            batchSize.adapt(to: records.count, writing: written - begun, overhead: overhead)
         }
     }
 

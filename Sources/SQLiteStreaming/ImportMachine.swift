@@ -52,7 +52,7 @@ struct ImportMachine {
     var waitingCount = 0
     /// The bytes that those take.
     var waitingByteCount = 0
-    var batchSize: Int
+    var batchSize: ImportBatchSize
     /// The records that earlier runs imported.
     var resumedCount = 0
     var report = ImportReport()
@@ -64,7 +64,7 @@ struct ImportMachine {
         self.connection = connection
         self.options = options
         arena = ImportArena()
-        batchSize = options.batchSize
+        batchSize = ImportBatchSize(startingWith: options.batchSize, largest: options.maximumBatchSize)
         lengthLimit = connection.limit(.length)
         var nodes: [ImportNode] = []
         root = try ImportNode.makeTree(
@@ -177,7 +177,7 @@ struct ImportMachine {
         }
         stagedRecords.append(recordIndex)
         recordIndex += 1
-        if stagedRecords.count - waitingCount >= batchSize
+        if stagedRecords.count - waitingCount >= batchSize.count
             || stagedByteCount - waitingByteCount >= options.maximumBatchByteCount
         {
             try writeBatch()

@@ -20,8 +20,8 @@ public struct ImportOptions: Sendable {
 
     /// The number of records of the first batch; each batch is one transaction, or one savepoint within the caller's.
     public var batchSize: Int
-    /// Whether batches grow while committing them takes more than a tenth of the time, and shrink when one takes more
-    /// than half a second, so that others wait for the database no longer.
+    /// Whether batches grow while committing them takes more than a tenth of the time, and shrink when writing the records
+    /// of one takes more than half a second, so that others wait for the database no longer.
     public var adaptsBatchSize: Bool
     /// The largest batch that adapting makes.
     public var maximumBatchSize: Int

@@ -178,6 +178,11 @@ extension RecordScan {
     private static func endOfString(_ text: RawSpan, from start: Int) -> Int {
         var offset = start + 1
         while offset < text.byteCount {
+            if offset + 8 <= text.byteCount {
+                let special = StringRuns.specialBytes(in: text.uncheckedWord(offset) & 0x7F7F_7F7F_7F7F_7F7F)
+                offset += special.trailingZeroBitCount >> 3
+                if special == 0 { continue }
+            }
             let byte = text.uncheckedByte(offset)
             if byte == UInt8(ascii: "\"") { return offset + 1 }
             offset += byte == UInt8(ascii: "\\") ? 2 : 1

@@ -113,9 +113,26 @@ package struct RepeatedText {
         }
         guard value >= 0 else { return unsafe .members(boundary(atMost: place) - part.start) }
         unsafe values[value].isHole = true
-        unsafe setParts()
-        let start = unsafe values[value].start
+        let (start, end) = unsafe (values[value].start, values[value].end)
+        if start >= part.start && end <= part.start + part.count {
+            unsafe split(index, around: values[value])
+        } else {
+            unsafe setParts()
+        }
         return unsafe start >= part.start ? .value : .members(boundary(atMost: place) - part.start)
+    }
+
+    /// Takes a value out of a part.
+    private mutating func split(_ index: Int, around value: Value) {
+        let part = unsafe parts[index]
+        unsafe (parts + index + 2).update(from: parts + index + 1, count: partCount - index - 1)
+        let firstBoundary = unsafe max(-1, boundary(atMost: value.start) - part.start)
+        let secondBoundary = part.boundary < 0 ? -1 : max(-1, part.start + part.boundary - value.end)
+        unsafe parts[index] = Part(
+            start: part.start, count: value.start - part.start, boundary: firstBoundary, level: value.level)
+        unsafe parts[index + 1] = Part(
+            start: value.end, count: part.start + part.count - value.end, boundary: secondBoundary, level: part.level)
+        unsafe partCount += 1
     }
 
     private mutating func setParts() {

@@ -100,9 +100,9 @@ extension RecordScan {
         _ bytes: RawSpan, from start: Int, to found: (index: Int, offset: Int), expected: Int,
         _ members: UnsafeMutablePointer<RecordMember>, _ state: UnsafeMutablePointer<RecordState>
     ) {
-        guard found.offset &- start < largestText,
-            let place = unsafe state.pointee.repeated.makePlace(
-                before: members + expected), unsafe place.pointee.isToRemember()
+        guard unsafe found.offset &- start < largestText && state.pointee.repeated.hasRoom,
+            let place = unsafe state.pointee.repeated.makePlace(before: members + expected),
+            unsafe place.pointee.isToRemember()
         else { return }
         var end = found.offset
         let ending: RepeatedText.Ending
@@ -117,6 +117,7 @@ extension RecordScan {
         }
         let text = bytes.extracting(start..<end)
         let (values, boundaries) = values(of: text)
+        guard unsafe state.pointee.repeated.takeRoom(for: text.byteCount, valueCount: values.count) else { return }
         unsafe place.pointee.remember(
             RepeatedText(
                 text, values: values, boundaries: boundaries, ending: ending, depth: state.pointee.depth,

@@ -187,6 +187,8 @@ package struct RepeatedTexts {
     }
 
     package private(set) var places: UnsafeMutablePointer<Place>?
+    /// The bytes that may still be remembered.
+    private var room = 1 << 20
     private static let placeCount = 64
 
     /// Where the texts before a member are remembered, or nil if there are none.
@@ -214,6 +216,18 @@ package struct RepeatedTexts {
         let place = unsafe places + Self.index(member)
         if unsafe place.pointee.member == nil { unsafe place.pointee.member = unsafe member }
         return unsafe place.pointee.member == member ? place : nil
+    }
+
+    /// Whether more may be remembered.
+    package var hasRoom: Bool { unsafe room > 0 }
+
+    /// Takes the memory for a text with so many values; false when all that there may be is taken.
+    package mutating func takeRoom(for byteCount: Int, valueCount: Int) -> Bool {
+        let valueSize = MemoryLayout<RepeatedText.Value>.stride + MemoryLayout<RepeatedText.Part>.stride
+        let needed = byteCount + valueCount * valueSize
+        let isRoom = unsafe needed <= room
+        unsafe room = isRoom ? room - needed : 0
+        return isRoom
     }
 
     func deallocate() {
@@ -342,6 +356,8 @@ extension RepeatedTextTests: SelfTesting {
             expectTrue(unsafe place.pointee.text == nil, "forgotten in round \(round)")
         }
         expectFalse(unsafe place.pointee.isToRemember(), "forgotten too often")
+        expectTrue(unsafe texts.takeRoom(for: 1_000_000, valueCount: 100), "much memory")
+        expectFalse(unsafe texts.takeRoom(for: 1_000, valueCount: 1_000), "too much")
         expectTrue(unsafe texts.place(before: member) == place, "the place")
     }
 }

@@ -139,7 +139,7 @@ enum PlainSkip {
 
     /// The offset behind a string, from an offset within it on; its text begins behind the opening quote.
     @inline(never)
-    static func endOfLongString(_ bytes: RawSpan, from start: Int, _ quote: Int, _ limit: Int) -> Int {
+    private static func endOfLongString(_ bytes: RawSpan, from start: Int, _ quote: Int, _ limit: Int) -> Int {
         var offset = start
         // Bounds: an escape has twelve bytes at the most.
         let lastWord = bytes.byteCount &- 12

@@ -237,35 +237,38 @@ extension RecordScan {
     /// Stores an integer of up to 15 digits without a sign, and returns the offset behind it, or -1 for all else.
     @inline(__always)  // PERF: JSONTyped/catalogue; once a number.
     static func storeDigits(_ bytes: RawSpan, from start: Int, to address: UnsafeMutableRawPointer) -> Int {
-        let first = bytes.uncheckedWord(start)
-        var offset = start
-        var leading: Int64 = 0
-        if DigitWords.areDigits(first) {
-            leading = Int64(bitPattern: DigitWords.value(of: first))
-            offset &+= 8
+        let zeros: UInt64 = 0x3030_3030_3030_3030
+        let first = bytes.uncheckedWord(start) ^ zeros
+        let firstOthers = ((first &+ 0x7676_7676_7676_7676) | first) & 0x8080_8080_8080_8080
+        // 0 only alone.
+        guard first & 0xFF != 0 || firstOthers.trailingZeroBitCount == 15 else { return -1 }
+        let end: Int
+        let value: Int64
+        if firstOthers != 0 {
+            let count = firstOthers.trailingZeroBitCount &>> 3
+            guard count > 0 else { return -1 }
+            end = start &+ count
+            value = DigitWords.integer(of: first, count: count)
+        } else {
+            let second = bytes.uncheckedWord(start &+ 8) ^ zeros
+            let others = ((second &+ 0x7676_7676_7676_7676) | second) & 0x8080_8080_8080_8080
+            guard others != 0 else { return -1 }
+            // The last eight digits, and those before them.
+            let count = others.trailingZeroBitCount &>> 3
+            end = start &+ 8 &+ count
+            let high = count == 0 ? 0 : DigitWords.integer(of: first, count: count)
+            value = high &* 100_000_000 &+ Int64(bitPattern: DigitWords.value(of: bytes.uncheckedWord(end &- 8)))
         }
-        let digits = bytes.uncheckedWord(offset) ^ 0x3030_3030_3030_3030
-        let others = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
-        let count = others.trailingZeroBitCount &>> 3
-        let end = offset &+ count
         let follower = bytes.uncheckedByte(end)
-        guard others != 0, end > start, first & 0xFF != UInt64(UInt8(ascii: "0")) || end == start &+ 1,
-            follower != UInt8(ascii: "."), follower | 0x20 != UInt8(ascii: "e")
-        else { return -1 }
-        let power: Int64
-        switch count {
-        case 0: power = 1
-        case 1: power = 10
-        case 2: power = 100
-        case 3: power = 1_000
-        case 4: power = 10_000
-        case 5: power = 100_000
-        case 6: power = 1_000_000
-        default: power = 10_000_000
-        }
-        let rest = count == 0 ? 0 : DigitWords.integer(of: digits, count: count)
-        unsafe address.storeBytes(of: leading &* power &+ rest, as: Int64.self)
+        guard follower != UInt8(ascii: "."), follower | 0x20 != UInt8(ascii: "e") else { return -1 }
+        unsafe address.storeBytes(of: value, as: Int64.self)
         return end
+    }
+
+    /// Stores an integer as `storeDigits` does.
+    @inline(never)  // PERF: JSONTyped/catalogue; a function that is small enough to need no registers of its own.
+    static func storeInteger(_ bytes: RawSpan, from start: Int, to address: UnsafeMutableRawPointer) -> Int {
+        unsafe storeDigits(bytes, from: start, to: address)
     }
 
     /// Stores a scalar: quickly what its kind says, else by way of a message.

@@ -100,9 +100,9 @@ extension RecordScan {
         _ bytes: RawSpan, from start: Int, to found: (index: Int, offset: Int), expected: Int,
         _ members: UnsafeMutablePointer<RecordMember>, _ state: UnsafeMutablePointer<RecordState>
     ) {
-        guard found.offset &- start < largestText,
-            let place = unsafe state.pointee.repeated.makePlace(
-                before: members + expected), unsafe place.pointee.isToRemember()
+        guard unsafe found.offset &- start < largestText && state.pointee.repeated.hasRoom,
+            let place = unsafe state.pointee.repeated.makePlace(before: members + expected),
+            unsafe place.pointee.isToRemember()
         else { return }
         var end = found.offset
         let ending: RepeatedText.Ending
@@ -117,6 +117,7 @@ extension RecordScan {
         }
         let text = bytes.extracting(start..<end)
         let (values, boundaries) = values(of: text)
+        guard unsafe state.pointee.repeated.takeRoom(for: text.byteCount, valueCount: values.count) else { return }
         unsafe place.pointee.remember(
             RepeatedText(
                 text, values: values, boundaries: boundaries, ending: ending, depth: state.pointee.depth,
@@ -178,6 +179,11 @@ extension RecordScan {
     private static func endOfString(_ text: RawSpan, from start: Int) -> Int {
         var offset = start + 1
         while offset < text.byteCount {
+            if offset + 8 <= text.byteCount {
+                let special = StringRuns.specialBytes(in: text.uncheckedWord(offset) & 0x7F7F_7F7F_7F7F_7F7F)
+                offset += special.trailingZeroBitCount >> 3
+                if special == 0 { continue }
+            }
             let byte = text.uncheckedByte(offset)
             if byte == UInt8(ascii: "\"") { return offset + 1 }
             offset += byte == UInt8(ascii: "\\") ? 2 : 1

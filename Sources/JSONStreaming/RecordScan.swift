@@ -217,6 +217,11 @@ struct RecordScan {
                             offset &+= count
                             break value
                         }
+                        let end = unsafe storeInteger(bytes, from: offset, to: address)
+                        if end >= 0 {
+                            offset = end
+                            break value
+                        }
                     } else if unsafe member.pointee.kind.isText, byte == UInt8(ascii: "\"") {
                         let low = bytes.uncheckedWord(offset &+ 1)
                         var special = StringRuns.specialBytes(in: low)

@@ -113,9 +113,26 @@ package struct RepeatedText {
         }
         guard value >= 0 else { return unsafe .members(boundary(atMost: place) - part.start) }
         unsafe values[value].isHole = true
-        unsafe setParts()
-        let start = unsafe values[value].start
+        let (start, end) = unsafe (values[value].start, values[value].end)
+        if start >= part.start && end <= part.start + part.count {
+            unsafe split(index, around: values[value])
+        } else {
+            unsafe setParts()
+        }
         return unsafe start >= part.start ? .value : .members(boundary(atMost: place) - part.start)
+    }
+
+    /// Takes a value out of a part.
+    private mutating func split(_ index: Int, around value: Value) {
+        let part = unsafe parts[index]
+        unsafe (parts + index + 2).update(from: parts + index + 1, count: partCount - index - 1)
+        let firstBoundary = unsafe max(-1, boundary(atMost: value.start) - part.start)
+        let secondBoundary = part.boundary < 0 ? -1 : max(-1, part.start + part.boundary - value.end)
+        unsafe parts[index] = Part(
+            start: part.start, count: value.start - part.start, boundary: firstBoundary, level: value.level)
+        unsafe parts[index + 1] = Part(
+            start: value.end, count: part.start + part.count - value.end, boundary: secondBoundary, level: part.level)
+        unsafe partCount += 1
     }
 
     private mutating func setParts() {
@@ -170,6 +187,8 @@ package struct RepeatedTexts {
     }
 
     package private(set) var places: UnsafeMutablePointer<Place>?
+    /// The bytes that may still be remembered.
+    private var room = 1 << 20
     private static let placeCount = 64
 
     /// Where the texts before a member are remembered, or nil if there are none.
@@ -197,6 +216,18 @@ package struct RepeatedTexts {
         let place = unsafe places + Self.index(member)
         if unsafe place.pointee.member == nil { unsafe place.pointee.member = unsafe member }
         return unsafe place.pointee.member == member ? place : nil
+    }
+
+    /// Whether more may be remembered.
+    package var hasRoom: Bool { unsafe room > 0 }
+
+    /// Takes the memory for a text with so many values; false when all that there may be is taken.
+    package mutating func takeRoom(for byteCount: Int, valueCount: Int) -> Bool {
+        let valueSize = MemoryLayout<RepeatedText.Value>.stride + MemoryLayout<RepeatedText.Part>.stride
+        let needed = byteCount + valueCount * valueSize
+        let isRoom = unsafe needed <= room
+        unsafe room = isRoom ? room - needed : 0
+        return isRoom
     }
 
     func deallocate() {
@@ -325,6 +356,8 @@ extension RepeatedTextTests: SelfTesting {
             expectTrue(unsafe place.pointee.text == nil, "forgotten in round \(round)")
         }
         expectFalse(unsafe place.pointee.isToRemember(), "forgotten too often")
+        expectTrue(unsafe texts.takeRoom(for: 1_000_000, valueCount: 100), "much memory")
+        expectFalse(unsafe texts.takeRoom(for: 1_000, valueCount: 1_000), "too much")
         expectTrue(unsafe texts.place(before: member) == place, "the place")
     }
 }

@@ -1,6 +1,14 @@
 // Using the keyed containers of Codable again: making one costs an object and four look-ups of generic types, a third of
 // the time that a small structure takes to be coded.
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// The keyed containers that were handed out last, by the type of their keys, each with the place it stands at.
 ///
 /// A container is handed out again only when nobody else holds it; then its place is changed instead. That a container
@@ -66,9 +74,8 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
     mutating func makeContainer<Container>(
         for type: Any.Type, at place: Place, _ make: (UnsafeMutablePointer<Place>) -> Container
     ) -> Container? {
-        // The first container of most values is the only one of its type.
         missCount += 1
-        guard missCount > 1, ContainerLayout.isReference else { return nil }
+        guard ContainerLayout.isReference(after: missCount) else { return nil }
         let first = Self.index(of: type)
         for (index, isEmpty) in [(first, true), (first ^ 1, true), (first, false), (first ^ 1, false)] {
             // SAFETY: see above.
@@ -150,6 +157,28 @@ enum ContainerLayout {
         return isReference(encoding) && isReference(decoding)
     }()
 
+    // SAFETY: used under the lock only.
+    private nonisolated(unsafe) static var isFoundOut = false
+    private nonisolated(unsafe) static let lock: UnsafeMutablePointer<pthread_mutex_t> = {
+        let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        unsafe lock.initialize(to: pthread_mutex_t())
+        unsafe pthread_mutex_init(lock, nil)
+        return unsafe lock
+    }()
+
+    /// Whether containers are references, and it pays to know that when a value has made so many that none could serve.
+    ///
+    /// Finding it out takes as long as hundreds of containers, once a process: a value of a few does not begin that. The
+    /// first container of a value is often the only one of its type.
+    static func isReference(after missCount: Int) -> Bool {
+        guard missCount > 1 else { return false }
+        unsafe pthread_mutex_lock(lock)
+        unsafe isFoundOut = unsafe isFoundOut || missCount > 16
+        let isWorthwhile = unsafe isFoundOut
+        unsafe pthread_mutex_unlock(lock)
+        return isWorthwhile && isReference
+    }
+
     private static func isReference<Container>(_ container: Container) -> Bool {
         guard MemoryLayout<Container>.size == MemoryLayout<AnyObject>.size else { return false }
         let children = Mirror(reflecting: container).children
@@ -186,6 +215,9 @@ extension ContainerLayout: SelfTesting {
     private static func testNeverSharesAContainerInUse() throws {
         var cache = ContainerCache<Int>()
         let type = NameKey.self
+        expectFalse(ContainerLayout.isReference(after: 1), "whether a first container is kept")
+        expectTrue(ContainerLayout.isReference(after: 17), "whether many are kept")
+        expectTrue(ContainerLayout.isReference(after: 2), "whether a second one is, from then on")
         expectNil(unsafe cache.makeContainer(for: type, at: 0) { unsafe Box($0) }, "before it pays")
         _ = unsafe cache.makeContainer(for: type, at: 1) { unsafe Box($0) }
         do {

@@ -307,8 +307,10 @@ extension Array: DecodableArray where Element: Decodable {
                 }
             }
         }
-        // SAFETY: the caller has memory for an array.
-        unsafe address.initializeMemory(as: [Element].self, to: array)
+        // PERF: JSONTyped/catalogue; to name the type `[Element]` here is a look-up, which takes longer than the short array.
+        // SAFETY: the caller has memory for an array, which is one reference to its storage; the reference is counted.
+        let storage = unsafe unsafeBitCast(array, to: AnyObject.self)
+        unsafe address.storeBytes(of: Unmanaged.passRetained(storage), as: Unmanaged<AnyObject>.self)
     }
 
     @inline(__always)  // PERF: see above; once an element.

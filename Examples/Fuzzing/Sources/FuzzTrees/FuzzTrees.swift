@@ -117,8 +117,8 @@ private func checkDecoding(_ document: [UInt8]) {
 
 private func checkRoundTrip(_ samples: [Sample]) {
     do {
-        let others = try JSONStreamDecoder().decode(
-            [Sample].self, from: try JSONStreamEncoder().encode(samples) as Data)
+        let data: Data = try JSONStreamEncoder().encode(samples)
+        let others = try JSONStreamDecoder().decode([Sample].self, from: data)
         check(samples == others, "encoded \(samples), decoded \(others)")
     } catch {
         fatalError("\(samples): \(error)")

@@ -17,6 +17,10 @@ extension RecordScan {
         let byte = bytes.uncheckedByte(start)
         switch unsafe shape.pointee.kind {
         case .array where byte == UInt8(ascii: "["):
+            if let element = unsafe shape.pointee.element, unsafe element.pointee.fast == .real {
+                let end = unsafe storeFewReals(bytes, from: start, element, to: address, state)
+                if end >= 0 { return end }
+            }
             return unsafe storeArray(bytes, from: start, shape, to: address, state)
         case .object where byte == UInt8(ascii: "{"):
             return unsafe storeObject(bytes, from: start, shape, to: address, state)
@@ -127,6 +131,27 @@ extension RecordScan {
         unsafe element.pointee.deinitialize(memory, count)
         if isMade { unsafe shape.pointee.deinitialize(address) }
         return -1
+    }
+
+    /// Stores an array of one to four short reals, such as a point, without a level of its own, or nothing.
+    private static func storeFewReals(
+        _ bytes: RawSpan, from start: Int, _ element: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Int {
+        // Bounds: as in `RecordState.enter`, which says no where this does.
+        let end = bytes.byteCount &- JSONScanner.margin
+        let last = unsafe state.pointee.level == 0 ? end : state.pointee.last
+        guard unsafe state.pointee.depth > 0, start < last else { return -1 }
+        var values = SIMD4<Double>()
+        // SAFETY: the memory has room for four, and is left for the array.
+        return unsafe withUnsafeMutableBytes(of: &values) { buffer in
+            guard let memory = buffer.baseAddress else { return -1 }
+            let reals = unsafe storeReals(bytes, from: start &+ 1, last, to: memory, 4)
+            guard reals.count > 0, reals.offset <= last, bytes.uncheckedByte(reals.offset) == UInt8(ascii: "]")
+            else { return -1 }
+            unsafe element.pointee.makeArray(of: memory, reals.count, at: address)
+            return reals.offset &+ 1
+        }
     }
 
     /// Stores short reals that follow each other, none or more, and at most as many as there is room for.

@@ -22,6 +22,7 @@ final class DecodingContext {
     private var numberTape: NumberTape?
 
     private let smallText = SmallText.checked
+    private let isChecked: Bool
     private let isMapped: Bool
     /// By number of a key: the coding key that it is; empty where keys are coding keys.
     private var codingKeys: [String] = []
@@ -56,6 +57,7 @@ final class DecodingContext {
         self.readNumbers = readNumbers
         unsafe nodes = unsafe tape.nodes
         unsafe input = unsafe tape.input
+        isChecked = tape.isChecked
         unsafe bytes = unsafe UnsafeRawBufferPointer(tape.bytes.values)
         let keyCount = tape.keys.count
         exactKeys = KnownKeys(count: keyCount)
@@ -121,7 +123,11 @@ final class DecodingContext {
         }
     }
 
-    func string(of node: TapeNode) -> String { unsafe withBytes(of: node) { smallText.string(unsafe $0.bytes) } }
+    func string(of node: TapeNode) -> String {
+        unsafe withBytes(of: node) {
+            isChecked ? smallText.string(checked: unsafe $0.bytes) : smallText.string(unsafe $0.bytes)
+        }
+    }
 
     /// Calls a closure with the text or data of a node.
     @inline(__always)  // PERF: JSONTyped; once a string.

@@ -83,6 +83,8 @@ package struct DecodingTape: PlistSink, ~Copyable {
     private(set) var bytes = unsafe GrowingMemory<UInt8>()
     // SAFETY: the creator promises that the memory stays until the decoding ends, when it is copied if anyone needs it.
     let input: UnsafeRawBufferPointer
+    /// Whether all text comes from a reader that has found it to be UTF-8.
+    let isChecked: Bool
     private(set) var keys = TapeKeys()
     // PERF: JSONTyped/catalogue; a stack of which the top changes in place, since copies of what was just written stall.
     private var open = UnsafeMutablePointer<OpenContainer>.allocate(capacity: 16)
@@ -107,13 +109,18 @@ package struct DecodingTape: PlistSink, ~Copyable {
         var seen: (UInt64, UInt64) = (0, 0)
     }
 
-    /// Makes a tape for text that lies somewhere else and is copied.
-    init() { unsafe self.init(input: UnsafeRawBufferPointer(start: nil, count: 0)) }
+    /// Makes a tape for text of anyone, which lies somewhere else and is copied.
+    init() { unsafe self.init(input: UnsafeRawBufferPointer(start: nil, count: 0), isChecked: false) }
 
-    /// Makes a tape for the text in the bytes, which stay where they are until the decoding ends.
+    /// Makes a tape for a reader that sends nothing but UTF-8, and for the text in the bytes, which stay where they are until
+    /// the decoding ends.
     @unsafe
-    package init(input: UnsafeRawBufferPointer) {
+    package init(input: UnsafeRawBufferPointer) { unsafe self.init(input: input, isChecked: true) }
+
+    @unsafe
+    private init(input: UnsafeRawBufferPointer, isChecked: Bool) {
         unsafe self.input = input
+        self.isChecked = isChecked
         unsafe open.initialize(to: OpenContainer())
         unsafe top = open
         // Memory that is not used is not touched either.

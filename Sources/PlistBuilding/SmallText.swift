@@ -1,4 +1,4 @@
-// Making strings of bytes that a reader promises to be valid UTF-8, short ones of ASCII without a call.
+// Making strings of the bytes of messages, which should be UTF-8, and of bytes that are; short ones of ASCII without a call.
 
 import PlistStreaming
 
@@ -18,6 +18,16 @@ package struct SmallText: Sendable {
         unsafe utf8.withUnsafeBytes { bytes in
             if isLayoutKnown, bytes.count <= 15, let string = unsafe Self.smallString(bytes) { return string }
             return unsafe String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    /// Returns a string of bytes that were found to be UTF-8.
+    @inline(__always)  // PERF: JSONTyped/posts; the standard library would check them again, a tenth of the time.
+    func string(checked utf8: RawSpan) -> String {
+        // SAFETY: the pointer does not leave the closure; the caller has checked the bytes.
+        unsafe utf8.withUnsafeBytes { bytes in
+            if isLayoutKnown, bytes.count <= 15, let string = unsafe Self.smallString(bytes) { return string }
+            return unsafe CheckedText.string(bytes)
         }
     }
 
@@ -45,9 +55,9 @@ package struct SmallText: Sendable {
         unsafe address.assumingMemoryBound(to: String.self).pointee = unsafeBitCast(words, to: String.self)
     }
 
-    /// Stores a string of any bytes, in memory that holds one or none.
+    /// Stores a string of bytes that were found to be UTF-8, in memory that holds one or none.
     package static func store(_ utf8: RawSpan, to address: UnsafeMutableRawPointer, isInitialized: Bool) {
-        let string = checked.string(utf8)
+        let string = checked.string(checked: utf8)
         // SAFETY: the caller says what the memory holds.
         if isInitialized {
             unsafe address.assumingMemoryBound(to: String.self).pointee = string
@@ -56,9 +66,9 @@ package struct SmallText: Sendable {
         }
     }
 
-    /// Stores an optional string of any bytes, in memory that holds one or none.
+    /// Stores an optional string of bytes that were found to be UTF-8, in memory that holds one or none.
     package static func store(_ utf8: RawSpan, toOptional address: UnsafeMutableRawPointer, isInitialized: Bool) {
-        let string = checked.string(utf8)
+        let string = checked.string(checked: utf8)
         // SAFETY: the caller says what the memory holds.
         if isInitialized {
             unsafe address.assumingMemoryBound(to: String?.self).pointee = string
@@ -162,8 +172,11 @@ extension SmallText: SelfTesting {
                 for byte in [UInt8(0), 0x7F, 0x80, 0xC3, 0xFF] {
                     var bytes = (0..<count).map { UInt8(0x41 + $0) }
                     if count > 0 { bytes[place] = byte }
-                    expectEqual(
-                        string(bytes), String(decoding: bytes, as: UTF8.self), "\(byte) at \(place) of \(count)")
+                    let expected = String(decoding: bytes, as: UTF8.self)
+                    expectEqual(string(bytes), expected, "\(byte) at \(place) of \(count)")
+                    guard expected.utf8.elementsEqual(bytes) else { continue }
+                    let made = unsafe bytes.withUnsafeBytes { unsafe checked.string(checked: $0.bytes) }
+                    expectEqual(made, expected, "checked, \(byte) at \(place) of \(count)")
                 }
             }
         }

@@ -22,22 +22,25 @@ extension JSONNumber {
             return Plain(end: offset, isReal: false, bits: isNegative ? 0 &- mantissa : mantissa)
         }
         let real = scanReal(bytes, from: start, powers: .table)
-        guard real.end >= 0, !isExponent(bytes.uncheckedByte(real.end)) else { return .none }
+        guard real.isReal, !isExponent(bytes.uncheckedByte(real.end)) else { return .none }
         return Plain(end: real.end, isReal: true, bits: real.value.bitPattern)
     }
 
     // PERF: JSONReader/coordinates; words that lie at fixed distances from the first digit, so that neither they nor the
     // end of the number wait for the place of the point. Always inlined into the loops that scan numbers.
-    /// Scans a short real: the offset after it, or `notFound` for all else, and its value unless an exponent follows.
+    /// Scans a short real, or finds none: the offset after it, and its value unless an exponent follows.
     @inlinable @inline(__always)
-    static func scanReal(_ bytes: RawSpan, from start: Int, powers: SmallPowers) -> (end: Int, value: Double) {
+    static func scanReal(
+        _ bytes: RawSpan, from start: Int, powers: SmallPowers
+    ) -> (isReal: Bool, end: Int, value: Double) {
         let isNegative = bytes.uncheckedByte(start) == UInt8(ascii: "-")
         let first = start &+ (isNegative ? 1 : 0)
         let whole = DigitRun(bytes.uncheckedWord(first))
         let wholeCount = whole.count
         guard whole.others != 0, bytes.uncheckedByte(first &+ wholeCount) == UInt8(ascii: "."), wholeCount > 0,
             wholeCount == 1 || !whole.startsWithZero
-        else { return (StringRuns.notFound, 0) }
+        else { return (false, 0, 0) }
+        let sign: UInt64 = isNegative ? 1 << 63 : 0
         // The digits before the point from the first word, those behind it from the word that begins a byte later.
         let wholeMask = (whole.others ^ (whole.others &- 1)) &>> 8
         let next = bytes.uncheckedWord(first &+ 1) ^ 0x3030_3030_3030_3030
@@ -49,11 +52,23 @@ extension JSONNumber {
             let lower = DigitRun(bytes.uncheckedWord(first &+ 9))
             if lower.areAllDigits {
                 mantissa = mantissa &* 100_000_000 &+ DigitWords.value(ofDigits: lower.digits)
-                let rest = DigitRun(bytes.uncheckedWord(first &+ 17))
                 // More than 19 digits do not fit.
-                guard rest.count <= 3 else { return (StringRuns.notFound, 0) }
-                mantissa = mantissa &* DigitRun.smallPowerOfTen(rest.count) &+ rest.smallValue
+                let rest = DigitTriple(bytes.uncheckedHalf(first &+ 17))
+                guard rest.others != 0 else { return (false, 0, 0) }
                 digitCount = rest.count &+ 16
+                let end = first &+ 1 &+ digitCount
+                let scaled = mantissa &* rest.scaledPowerOfTen &+ rest.scaledValue
+                if !whole.startsWithZero {
+                    let fractionCount = digitCount &- wholeCount
+                    let high = DecimalRounding.product(scaled, fractionCount: fractionCount, powers: powers)
+                    if DecimalRounding.isCertain(high) {
+                        let value = DecimalRounding.nearest(
+                            toProduct: high, shift: rest.shift, fractionCount: fractionCount, sign: sign, powers: powers
+                        )
+                        return (true, end, value)
+                    }
+                }
+                mantissa = scaled &>> UInt64(truncatingIfNeeded: rest.shift)
             } else {
                 mantissa = mantissa &* DigitRun.powerOfTen(lower.count) &+ lower.value
                 digitCount = lower.count &+ 8
@@ -62,11 +77,10 @@ extension JSONNumber {
             mantissa = upper.value
             digitCount = upper.count
         }
-        guard digitCount > wholeCount else { return (StringRuns.notFound, 0) }
+        guard digitCount > wholeCount else { return (false, 0, 0) }
         let value = DecimalRounding.nearest(
-            mantissa: mantissa, fractionCount: digitCount &- wholeCount, sign: isNegative ? 1 << 63 : 0,
-            powers: powers)
-        return (first &+ 1 &+ digitCount, value)
+            mantissa: mantissa, fractionCount: digitCount &- wholeCount, sign: sign, powers: powers)
+        return (true, first &+ 1 &+ digitCount, value)
     }
 
     /// Whether a byte that follows digits begins an exponent.
@@ -132,15 +146,6 @@ struct DigitRun {
     var value: UInt64 {
         // Zeros move in before the first digit; what follows the last one moves out. A shift is below 64 bits.
         DigitWords.value(ofDigits: (digits &<< 8) &<< UInt64(truncatingIfNeeded: 56 &- count &* 8))
-    }
-
-    /// The number that up to three digits spell, 0 for none.
-    @inlinable @inline(__always)
-    var smallValue: UInt64 {
-        // As in `DigitWords`, in half a word.
-        let half = (UInt32(truncatingIfNeeded: digits) &<< 8) &<< UInt32(truncatingIfNeeded: 24 &- count &* 8)
-        let pairs = (half &* 10 &+ (half &>> 8)) & 0x00FF_00FF
-        return UInt64((pairs &* 0x0064_0001) &>> 16)
     }
 
     /// 10^count for a count of up to three.

@@ -18,40 +18,44 @@ extension JSONScanner {
         let entersArrays = sendsArrays && isInArray && nesting.isInArrayOfArrays
         let powers = SmallPowers.table
         let lastEnd = isInArray ? last : 0
-        var end = StringRuns.notFound
         var token = start
-        var isNextArray = false
+        // How far behind the last number the one at hand begins: behind a comma, a space as well, or another array's bracket.
+        var gap = 1
         do throws(StreamError) {
             // Bounds: up to four bytes are looked at besides a number, which is within the margin as well.
             while true {
                 let number = JSONNumber.scanReal(bytes, from: token, powers: powers)
-                guard number.end >= 0 else {
+                guard number.isReal else {
                     // A space, but just one, between a comma and a number.
-                    guard end >= 0, token == end &+ 1, bytes.uncheckedByte(token) == 0x20 else { return end }
+                    guard gap == 1, bytes.uncheckedByte(token) == 0x20 else { break }
+                    gap = 2
                     token &+= 1
                     continue
                 }
                 let follower = bytes.uncheckedByte(number.end)
                 let isComma = follower == UInt8(ascii: ",")
-                guard isComma || follower == UInt8(ascii: "]") || !JSONNumber.isExponent(follower) else { return end }
-                if isNextArray {
+                guard isComma || follower == UInt8(ascii: "]") || !JSONNumber.isExponent(follower) else { break }
+                if gap == 3 {
                     // The next array is begun when its first number is known, so that there is one way to stop.
-                    token = end
+                    token &-= 3
                     try sink.endArray()
-                    token = end &+ 2
+                    token &+= 2
                     try sink.beginArray()
-                    token = end &+ 3
+                    token &+= 1
                 }
                 try sink.writeReal(number.value)
-                end = number.end
-                guard end <= lastEnd else { return end }
-                isNextArray = !isComma
-                token = end &+ 1
+                guard number.end <= lastEnd else { return number.end }
+                gap = 1
                 if !isComma {
-                    guard entersArrays, bytes.uncheckedHalf(end) & 0xFF_FFFF == 0x5B_2C5D else { return end }
-                    token = end &+ 3
+                    guard entersArrays, bytes.uncheckedHalf(number.end) & 0xFF_FFFF == 0x5B_2C5D else {
+                        return number.end
+                    }
+                    gap = 3
                 }
+                token = number.end &+ gap
             }
+            let end = token &- gap
+            return end < start ? StringRuns.notFound : end
         } catch {
             tokenOffset = chunkOffset + token
             throw fail(error, in: bytes)

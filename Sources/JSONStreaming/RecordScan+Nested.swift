@@ -165,7 +165,7 @@ extension RecordScan {
         var end = start
         while true {
             let number = JSONNumber.scanReal(bytes, from: offset, powers: powers)
-            guard number.end >= 0 else {
+            guard number.isReal else {
                 guard count > 0, offset == end &+ 1, bytes.uncheckedByte(offset) == 0x20 else { break }
                 offset &+= 1
                 continue

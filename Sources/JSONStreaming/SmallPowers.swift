@@ -32,7 +32,15 @@ struct SmallPowers {
         return unsafe words[20 &+ count]
     }
 
-    /// Twenty reciprocals, and twenty doubles.
+    /// The bit pattern of the double 2^(2 + floor(log2(10^-count))).
+    @inlinable @inline(__always)
+    func scale(_ count: Int) -> UInt64 {
+        assert((0...19).contains(count))
+        // SAFETY: as above.
+        return unsafe words[40 &+ count]
+    }
+
+    /// Twenty reciprocals, twenty doubles, and twenty exponents.
     private static let constants: [UInt64] = [
         0x8000_0000_0000_0000, 0xCCCC_CCCC_CCCC_CCCC, 0xA3D7_0A3D_70A3_D70A, 0x8312_6E97_8D4F_DF3B,
         0xD1B7_1758_E219_652B, 0xA7C5_AC47_1B47_8423, 0x8637_BD05_AF6C_69B5, 0xD6BF_94D5_E57A_42BC,
@@ -44,6 +52,11 @@ struct SmallPowers {
         0x4197_D784_0000_0000, 0x41CD_CD65_0000_0000, 0x4202_A05F_2000_0000, 0x4237_4876_E800_0000,
         0x426D_1A94_A200_0000, 0x42A2_309C_E540_0000, 0x42D6_BCC4_1E90_0000, 0x430C_6BF5_2634_0000,
         0x4341_C379_37E0_8000, 0x4376_3457_85D8_A000, 0x43AB_C16D_674E_C800, 0x43E1_58E4_6091_3D00,
+        0x4010_0000_0000_0000, 0x3FD0_0000_0000_0000, 0x3FA0_0000_0000_0000, 0x3F70_0000_0000_0000,
+        0x3F30_0000_0000_0000, 0x3F00_0000_0000_0000, 0x3ED0_0000_0000_0000, 0x3E90_0000_0000_0000,
+        0x3E60_0000_0000_0000, 0x3E30_0000_0000_0000, 0x3DF0_0000_0000_0000, 0x3DC0_0000_0000_0000,
+        0x3D90_0000_0000_0000, 0x3D50_0000_0000_0000, 0x3D20_0000_0000_0000, 0x3CF0_0000_0000_0000,
+        0x3CB0_0000_0000_0000, 0x3C80_0000_0000_0000, 0x3C50_0000_0000_0000, 0x3C10_0000_0000_0000,
     ]
 }
 
@@ -61,9 +74,12 @@ extension SmallPowers: SelfTesting {
         for count in 0...19 {
             let power = PowersOfFive.table.exactPowerOfTen(count).bitPattern
             expectEqual(table.powerOfTen(count), power, "10^\(count)")
+            // The double 2^(exponent + 2) has this bias; logarithms are never so near to whole numbers as to be wrong.
+            let exponent = Int((-Double(count) * 3.321_928_094_887_362_3).rounded(.down))
+            expectEqual(table.scale(count), UInt64(1025 + exponent) << 52, "exponent of 10^-\(count)")
             expectEqual(table.reciprocalOfFive(count), PowersOfFive.table.power(-count).high, "1 / 5^\(count)")
         }
-        expectEqual(constants.count, 40, "words")
+        expectEqual(constants.count, 60, "words")
     }
 }
 #endif

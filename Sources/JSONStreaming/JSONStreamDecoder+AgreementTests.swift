@@ -12,45 +12,6 @@ import Foundation
 #endif
 
 enum CodableAgreementTests {
-    /// Any JSON, for comparing texts by what they say.
-    private enum Tree: Codable, Equatable {
-        case null
-        case bool(Bool)
-        case number(Double)
-        case string(String)
-        case array([Tree])
-        case object([String: Tree])
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if container.decodeNil() {
-                self = .null
-            } else if let value = try? container.decode(Bool.self) {
-                self = .bool(value)
-            } else if let value = try? container.decode(Double.self) {
-                self = .number(value)
-            } else if let value = try? container.decode(String.self) {
-                self = .string(value)
-            } else if let value = try? container.decode([Tree].self) {
-                self = .array(value)
-            } else {
-                self = .object(try container.decode([String: Tree].self))
-            }
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.singleValueContainer()
-            switch self {
-            case .null: try container.encodeNil()
-            case .bool(let value): try container.encode(value)
-            case .number(let value): try container.encode(value)
-            case .string(let value): try container.encode(value)
-            case .array(let value): try container.encode(value)
-            case .object(let value): try container.encode(value)
-            }
-        }
-    }
-
     /// Coders of both kinds with the same strategies.
     private struct Coders {
         var encoding = EncodingOptions(dates: .secondsSince2001, bytes: .base64)

@@ -1,0 +1,157 @@
+// Where a keyed container of a decoder is: finding its members on the tape, and decoding them. It is a value of a few words,
+// which a container copies or moves on.
+
+/// The dictionary that a container with keys looks in.
+@safe
+struct DecodingPlace: BitwiseCopyable {
+    // SAFETY: whoever has a container holds the context, or `EscapedContainers` does; the memory belongs to the context.
+    let context: Unmanaged<DecodingContext>
+    private let nodes: UnsafeBufferPointer<TapeNode>
+    private var knownKeys: UnsafeMutablePointer<(UInt64, UInt64)>
+    private(set) var index: Int
+    private var end: Int
+    private(set) var hasExactKeys: Bool
+    /// The member after the one that was found last, which is the next one to be asked for where the orders agree.
+    private var next: Int
+
+    @inline(__always)  // PERF: JSONTyped; once a dictionary.
+    init(_ context: DecodingContext, _ index: Int, _ node: TapeNode, _ hasExactKeys: Bool) {
+        unsafe self.context = Unmanaged.passUnretained(context)
+        unsafe nodes = unsafe context.nodes
+        unsafe knownKeys = unsafe (hasExactKeys ? context.exactKeys : context.mappedKeys).entries
+        self.index = index
+        end = node.end
+        self.hasExactKeys = hasExactKeys
+        next = index &+ 1
+    }
+
+    /// Moves to another dictionary of the same context.
+    @inline(__always)  // PERF: JSONTyped/catalogue; a copy of a new place would wait for its parts to be stored.
+    mutating func move(to index: Int, _ node: TapeNode, _ hasExactKeys: Bool, _ context: DecodingContext) {
+        if hasExactKeys != self.hasExactKeys {
+            unsafe knownKeys = unsafe (hasExactKeys ? context.exactKeys : context.mappedKeys).entries
+            self.hasExactKeys = hasExactKeys
+        }
+        self.index = index
+        end = node.end
+        next = index &+ 1
+    }
+
+    /// The node of a member that was found.
+    @inline(__always)  // PERF: see above.
+    func node(_ index: Int) -> TapeNode {
+        unsafe precondition(index >= 0 && index < nodes.count, "index out of range")
+        return unsafe nodes[index]
+    }
+
+    @inline(__always)  // PERF: see above.
+    private func after(_ index: Int) -> Int {
+        let node = node(index)
+        return node.isContainer ? node.end : index &+ 1
+    }
+
+    // MARK: Values
+
+    // PERF: JSONTyped/catalogue; here, and not in containers, since closures in functions that are generic over the keys
+    // are calls. None of them counts the references to the context.
+
+    @inline(__always)
+    func decode(_ type: Bool.Type, at index: Int) throws -> Bool {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(__always)
+    func decode(_ type: String.Type, at index: Int) throws -> String {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(__always)
+    func decode(_ type: Double.Type, at index: Int) throws -> Double {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(__always)
+    func decode(_ type: Float.Type, at index: Int) throws -> Float {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(__always)
+    func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+    @inline(never)
+    func decode<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
+        try unsafe context._withUnsafeGuaranteedRef { try $0.decode(type, at: index) }
+    }
+
+    // MARK: Members
+
+    /// The indexes of the members.
+    var members: [Int] {
+        var members: [Int] = []
+        var index = index + 1
+        while index < end {
+            members.append(index)
+            index = after(index)
+        }
+        return members
+    }
+
+    /// The index of a member, or -1.
+    @inline(__always)  // PERF: JSONTyped, JSONRecords/foundation; once a member.
+    mutating func find(_ key: String) -> Int {
+        var index = next
+        guard let bits = RecentStrings.bits(of: key) else { return search(key) }
+        while index < end {
+            let node = node(index)
+            let after = node.isContainer ? node.end : index &+ 1
+            // SAFETY: there is an entry for each key of the tape.
+            if unsafe knownKeys[Int(node.key)] == bits {
+                next = after
+                return index
+            }
+            index = after
+        }
+        return search(key)
+    }
+
+    @inline(never)
+    private mutating func search(_ key: String) -> Int {
+        let number = unsafe context._withUnsafeGuaranteedRef { $0.number(of: key, isExact: hasExactKeys) }
+        guard number >= 0 else { return -1 }
+        let wanted = UInt32(truncatingIfNeeded: number)
+        let found = scan(for: wanted, from: next, to: end) ?? scan(for: wanted, from: index &+ 1, to: next)
+        guard let found else { return hasExactKeys ? -1 : searchOtherSpellings(of: number) }
+        next = after(found)
+        unsafe context._withUnsafeGuaranteedRef { context in
+            (hasExactKeys ? context.exactKeys : context.mappedKeys).remember(key, number)
+        }
+        return found
+    }
+
+    private func searchOtherSpellings(of number: Int) -> Int {
+        let others = unsafe context._withUnsafeGuaranteedRef { $0.equivalents[number] } ?? []
+        return members.first { others.contains(node($0).key) } ?? -1
+    }
+
+    private func scan(for key: UInt32, from start: Int, to end: Int) -> Int? {
+        var index = start
+        while index < end {
+            let node = node(index)
+            if node.key == key { return index }
+            index = node.isContainer ? node.end : index &+ 1
+        }
+        return nil
+    }
+}
+
+/// The place of a container that is not used again, with what it refers to.
+@safe
+final class DecodingPlaceOwner {
+    private let context: DecodingContext
+    // SAFETY: allocated and freed with the owner.
+    let place = UnsafeMutablePointer<DecodingPlace>.allocate(capacity: 1)
+
+    init(_ context: DecodingContext, _ place: DecodingPlace) {
+        self.context = context
+        unsafe self.place.initialize(to: place)
+    }
+
+    deinit { unsafe place.deallocate() }
+}

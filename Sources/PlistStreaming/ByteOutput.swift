@@ -118,7 +118,7 @@ public struct ByteOutput: ~Copyable {
 
     @usableFromInline @inline(never)
     mutating func makeRoom(_ byteCount: Int) throws(StreamError) {
-        if descriptor != nil && !isHolding { try flush() }
+        try flush()
         guard capacity - count < byteCount else { return }
         // `realloc` moves large blocks by their pages, without copying them and without new pages to clear.
         let larger = Self.capacity(from: capacity, needed: count + byteCount)

@@ -141,3 +141,50 @@ package struct RecordShape {
         unsafe operations.pointee.move(value, address)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum RecordShapeTests {
+    fileprivate struct Eight<Value: StreamValue & Defaulted>: StreamObject, Defaulted {
+        var a = Value(), b = Value(), c = Value(), d = Value(), e = Value(), f = Value(), g = Value(), h = Value()
+    }
+
+    fileprivate struct Pair<First: StreamValue & Defaulted, Second: StreamValue & Defaulted>: StreamObject, Defaulted {
+        var first = First()
+        var second = Second()
+    }
+
+    /// A structure with the alignment of a vector, which is no member.
+    fileprivate struct Aligned<Vector: SIMD & SendableMetatype>: StreamObject {
+        var x = 1
+        var vector = Vector()
+        static var streamMembers: StreamMembers { [.member("x", \Aligned.x)] }
+    }
+}
+
+private protocol Defaulted { init() }
+extension Int: Defaulted {}
+extension Int8: Defaulted {}
+
+extension RecordShapeTests: SelfTesting {
+    static var testSelectors: TestSelectors { ["testKnowsHowManyValuesFit": testKnowsHowManyValuesFit] }
+
+    private static func testKnowsHowManyValuesFit() throws {
+        func room<Value: StreamValue>(_ type: Value.Type) throws -> Int {
+            let plan = try PlanBinder(keyMapping: .exact).plan(for: type)
+            // SAFETY: the plan owns its shape.
+            return withExtendedLifetime(plan) { unsafe plan.record.pointee.room }
+        }
+        typealias Page = Eight<Eight<Eight<Int>>>
+        expectEqual(try room(Int8.self), 4_096, "bytes")
+        expectEqual(try room(Eight<Int>.self), 64, "values of 64 bytes")
+        expectEqual(try room(Page.self), 1, "values that fill the memory")
+        expectEqual(try room(Pair<Page, Int8>.self), 0, "values beyond it")
+        expectEqual(try room(Aligned<SIMD2<Double>>.self), 128, "values aligned as the memory is")
+        expectEqual(try room(Aligned<SIMD4<Double>>.self), 85, "values of 48 bytes")
+    }
+}
+#endif

@@ -309,3 +309,67 @@ struct ResultTaker: CellTaker {
         return SQLITE_OK
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum RowSourceTests {
+    /// Keeps what it takes in words.
+    fileprivate final class Taken: CellTaker {
+        var words: [String] = []
+
+        private func take(_ word: String) -> Int32 {
+            words.append(word)
+            return SQLITE_OK
+        }
+
+        func takeNull() -> Int32 { take("null") }
+        func take(integer: Int64) -> Int32 { take("\(integer)") }
+        func take(real: Double) -> Int32 { take("\(real)") }
+        func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+            // SAFETY: so many bytes are there during the call.
+            take(unsafe String(decoding: UnsafeRawBufferPointer(start: text, count: Int(byteCount)), as: UTF8.self))
+        }
+        func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 { take("\(byteCount) bytes") }
+    }
+}
+
+extension RowSource {
+    /// Optional strings side by side.
+    fileprivate init(_ strings: UnsafeRawPointer?, _ column: UnsafePointer<SourceColumn>, knowsStrings: Bool) {
+        unsafe kind = .values
+        unsafe values = strings
+        unsafe stride = MemoryLayout<String?>.stride
+        unsafe columns = column
+        unsafe self.knowsStrings = knowsStrings
+    }
+}
+
+extension RowSourceTests: SelfTesting {
+    static var testSelectors: TestSelectors { ["testGivesStringsOfAnyLayout": testGivesStringsOfAnyLayout] }
+
+    private static func testGivesStringsOfAnyLayout() {
+        let strings = [nil, "", "short", nil, "a text of more than fifteen bytes", "größer als fünfzehn Bytes"]
+        // Where the layout of strings is not known, they are read as any other value.
+        for knowsStrings in [true, false] where !knowsStrings || StringBytes.isLayoutKnown {
+            let reader = RowReader()
+            let taken = Taken()
+            unsafe withUnsafePointer(to: SourceColumn(storage: .optionalString, offset: 0)) { column in
+                unsafe strings.withUnsafeBytes { bytes in
+                    // SAFETY: the source has the rows of the array and its one column, and is used in this closure only.
+                    unsafe reader.source.pointee = RowSource(bytes.baseAddress, column, knowsStrings: knowsStrings)
+                    for row in strings.indices {
+                        unsafe reader.source.pointee.row = row
+                        let code = unsafe RowSource.give(
+                            0, of: reader.source, to: taken, Unmanaged.passUnretained(reader))
+                        expectEqual(code, SQLITE_OK, "row \(row)")
+                    }
+                }
+            }
+            expectEqual(taken.words, strings.map { $0 ?? "null" }, "the layout is known: \(knowsStrings)")
+        }
+    }
+}
+#endif

@@ -105,6 +105,7 @@ extension KeySetPlacingTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testFindsEveryKeyAtEveryCount": testFindsEveryKeyAtEveryCount,
+            "testSeeksASeedForFewKeysOnly": testSeeksASeedForFewKeysOnly,
             "testStaysFastWhenKeysMeetInOnePlace": testStaysFastWhenKeysMeetInOnePlace,
         ]
     }
@@ -121,6 +122,21 @@ extension KeySetPlacingTests: SelfTesting {
             expectNil(wrong, "first key of \(count) that is not at its index")
             let ghost = (count..<count + 1_000).first { set.contains("key\($0)") }
             expectNil(ghost, "first key found that is not among \(count)")
+        }
+    }
+
+    private static func testSeeksASeedForFewKeysOnly() {
+        // Seeking places all keys up to 32 times; where many of them meet under every seed, it would be for nothing.
+        for seeksSeed in [true, false] {
+            var set = KeySet(seeksSeed: seeksSeed)
+            var changes: [Int] = []
+            for number in 0..<3_000 {
+                let seed = set.seed
+                set.insert("name \(number)")
+                if set.seed != seed { changes.append(set.count) }
+            }
+            expectEqual(changes.isEmpty, !seeksSeed, "a seed was sought")
+            expectLessOrEqual(changes.last ?? 0, 64, "keys when the last seed was sought")
         }
     }
 

@@ -291,8 +291,11 @@ extension StringTable: SelfTesting where Value == Int {
     private static func testErrorsNameTheKey() {
         let error = StringTableError(kind: .unknownKey, key: "a\"b")
         expectEqual(error.description, #"there is no key "a\"b""#, "description")
-        let long = StringTableError(kind: .duplicateKey, key: String(repeating: "x", count: 1_000))
-        expectLess(long.description.utf8.count, 120, "length of the description of a long key")
+        for (count, shown) in [(64, 64), (65, 64), (1_000, 64)] {
+            let error = StringTableError(kind: .duplicateKey, key: String(repeating: "é", count: count))
+            let key = String(repeating: "é", count: shown) + (count > shown ? "…" : "")
+            expectEqual(error.description, "the key \"\(key)\" comes twice", "description of \(count) characters")
+        }
     }
 }
 #endif

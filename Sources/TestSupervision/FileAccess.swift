@@ -178,6 +178,7 @@ extension FileAccess: SelfTesting {
             "testWritesWhole": testWritesWhole,
             "testSaysWhatFailed": testSaysWhatFailed,
             "testTakesPathsApart": testTakesPathsApart,
+            "testTellsProgramsFromOtherFiles": testTellsProgramsFromOtherFiles,
         ]
     }
 
@@ -207,6 +208,23 @@ extension FileAccess: SelfTesting {
             expectEqual(self.name(of: path), name)
             expectEqual(directory(of: path), folder)
         }
+    }
+
+    private static func testTellsProgramsFromOtherFiles() throws {
+        let folder = try temporaryDirectory()
+        let path = "\(folder)/program"
+        expectFalse(isExecutable(path), "no file")
+        try write(Array("#!/bin/sh\n".utf8), to: path)
+        expectEqual(chmod(path, 0o644), 0)
+        expectFalse(isExecutable(path), "a file")
+        expectNil(program(named: path), "the path of a file")
+        expectEqual(chmod(path, 0o755), 0)
+        expectTrue(isExecutable(path), "a program")
+        expectEqual(program(named: path), path)
+        expectEqual(symlink(path, "\(folder)/link"), 0)
+        expectTrue(isExecutable("\(folder)/link"), "a link to a program")
+        expectFalse(isExecutable("\(folder)"), "a folder, which may be searched")
+        expectFalse(isExecutable("\(path)/nothing"), "below a file")
     }
 }
 #endif

@@ -35,9 +35,12 @@ package enum Interruption {
     package static var signal: Int32? { signalNumber == 0 ? nil : signalNumber }
 
     /// Why runs are to end now, if they are.
-    package static var reason: String? {
+    package static var reason: String? { reason(at: ContinuousClock.now) }
+
+    private static func reason(at instant: @autoclosure () -> ContinuousClock.Instant) -> String? {
         if let signal { return signalName(signal) }
-        return deadline.map { ContinuousClock.now >= $0 } ?? false ? "its time limit" : nil
+        guard let deadline, instant() >= deadline else { return nil }
+        return "its time limit"
     }
 
     private static func signal(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
@@ -50,3 +53,32 @@ package enum Interruption {
         sigaction(number, &action, nil)
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension Interruption: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        ["testEndsRunsAtTheDeadline": testEndsRunsAtTheDeadline, "testPutsTheSignalFirst": testPutsTheSignalFirst]
+    }
+
+    private static func testEndsRunsAtTheDeadline() {
+        let instant = ContinuousClock.now
+        expectNil(reason(at: instant), "without a deadline")
+        endRuns(at: instant)
+        defer { deadline = nil }
+        expectNil(reason(at: instant - .nanoseconds(1)), "before it")
+        expectEqual(reason(at: instant), "its time limit", "at the deadline")
+        expectEqual(reason, "its time limit", "after it")
+    }
+
+    private static func testPutsTheSignalFirst() {
+        endRuns(at: ContinuousClock.now)
+        signalNumber = SIGTERM
+        defer { (deadline, signalNumber) = (nil, 0) }
+        expectEqual(reason, signalName(SIGTERM))
+    }
+}
+#endif

@@ -4,11 +4,11 @@ import PackageDescription
 // swift build -c release -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld --package-path Examples/Fuzzing \
 //     --product FuzzJSONReader
 // Examples/Fuzzing/.build/release/FuzzJSONReader CORPUS -max_total_time=600 -max_len=600 -len_control=0
-// The targets: FuzzJSONReader, FuzzJSONRoundTrip, FuzzObjects, FuzzColumns, FuzzTrees.
+// The targets: FuzzJSONReader, FuzzJSONRoundTrip, FuzzObjects, FuzzColumns, FuzzTrees, FuzzBinding, FuzzSQLite.
 // Without the sanitizer the targets do not link, for want of the fuzzer; therefore this package is nested.
 let package = Package(
     name: "Fuzzing",
-    platforms: [.macOS(.v14)],
+    platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "InClassTesting", path: "../..")
     ],
@@ -34,9 +34,18 @@ let package = Package(
                 .product(name: "JSONStreaming", package: "InClassTesting"),
                 .product(name: "PlistStreaming", package: "InClassTesting"),
             ]),
+        .executableTarget(
+            name: "FuzzSQLite",
+            dependencies: [
+                "FuzzInputs",
+                .product(name: "JSONStreaming", package: "InClassTesting"),
+                .product(name: "PlistBuilding", package: "InClassTesting"),
+                .product(name: "PlistStreaming", package: "InClassTesting"),
+                .product(name: "SQLiteStreaming", package: "InClassTesting"),
+            ]),
         .target(name: "CFuzzer"),
     ]
-        + ["FuzzObjects", "FuzzColumns", "FuzzTrees"].map { name in
+        + ["FuzzObjects", "FuzzColumns", "FuzzTrees", "FuzzBinding"].map { name in
             .executableTarget(
                 name: name,
                 dependencies: [

@@ -4,6 +4,8 @@
 /// The shape of the JSON that a type is read from.
 public indirect enum Shape: Sendable {
     case integer, real, text, bool
+    /// One of these texts of JSON.
+    case oneOf([String])
     case optional(Shape)
     case array(Shape)
     /// A dictionary with any names.
@@ -39,6 +41,7 @@ struct ShapedText {
         case .integer: text += choice < 0xE8 ? "\(choice >> 1)" : Self.pick(choice, Self.integers)
         case .real: text += choice < 0xE0 ? "\(choice - 99).5" : Self.pick(choice, Self.reals)
         case .text: text += Self.pick(choice, Self.strings)
+        case .oneOf(let texts): text += Self.pick(choice, texts)
         case .bool: text += choice & 1 == 0 ? "true" : "false"
         case .optional(let wrapped): if choice & 3 == 0 { text += "null" } else { write(wrapped) }
         case .array(let element): writeArray(choice & 3, element)

@@ -243,6 +243,20 @@ extension DecodingContext {
 
     // MARK: Errors
 
+    /// Checks that there is stack for another container; types decode themselves and what is in them.
+    @inline(__always)  // PERF: JSONTyped; a comparison once a container.
+    func checkStack(at index: Int) throws {
+        if StackBounds.isBeyond(stackLimit) { throw tooDeep(at: index) }
+    }
+
+    @inline(never)
+    private func tooDeep(at index: Int) -> any Error {
+        let error = StreamError(.limitExceeded, "containers are nested deeper than the stack of the thread allows")
+        return DecodingError.dataCorrupted(
+            DecodingError.Context(
+                codingPath: path(of: index), debugDescription: error.message, underlyingError: error))
+    }
+
     @inline(never)
     func mismatch(_ type: Any.Type, _ expected: String, at index: Int) -> any Error {
         let tag = node(index).tag
@@ -284,6 +298,7 @@ extension Array: DecodableArray where Element: Decodable {
     static func decode(_ context: DecodingContext, at index: Int, to address: UnsafeMutableRawPointer) throws {
         let node = context.node(index)
         guard node.has(.array) else { throw context.mismatch([Any].self, "an array", at: index) }
+        try context.checkStack(at: index)
         let kind = context.kind(of: Element.self)
         var next = index &+ 1
         let array: [Element]

@@ -14,6 +14,8 @@ final class EncodedTree {
     private let nodes = UnsafeMutablePointer<EncodedNodes>.allocate(capacity: 1)
     private let containers = UnsafeMutablePointer<ContainerCache<EncodingPlace>>.allocate(capacity: 1)
     private var isOver = false
+    /// Where recursion must end.
+    let stackLimit = StackBounds.limit
     private let kinds = UnsafeMutablePointer<CodedKind.Cache>.allocate(capacity: 1)
 
     /// Makes the tree of what a value encodes.
@@ -124,6 +126,9 @@ final class EncodedTree {
     /// The coding keys on the way from the root to a node.
     func path(of node: UInt32) -> [any CodingKey] { unsafe nodes.pointee.path(of: node) }
 
+    /// How many elements were counted for places.
+    var stepCount: Int { unsafe nodes.pointee.stepCount }
+
     /// What is to be sent; valid while the tree lives and does not change.
     @usableFromInline
     func messages() -> EncodedMessages { unsafe nodes.pointee.messages() }
@@ -157,6 +162,7 @@ final class EncodedTree {
 
     @inline(never)
     func tooDeep() -> StreamError {
-        StreamError(.limitExceeded, "values encode values to a depth of more than \(options.depthLimit)")
+        let limit = StackBounds.isBeyond(stackLimit) ? "the stack of the thread allows" : "\(options.depthLimit)"
+        return StreamError(.limitExceeded, "values encode values to a depth of more than \(limit)")
     }
 }

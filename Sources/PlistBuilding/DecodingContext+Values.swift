@@ -124,6 +124,7 @@ extension DecodingContext {
     @inline(never)
     private func decodeKnown<Value: Decodable>(_ type: Value.Type, _ kind: CodedKind, at index: Int) throws -> Value {
         if kind == .dictionary {
+            noteExactKeys(of: index)
             return try Value(from: ValueDecoder(context: self, index: index, hasExactKeys: true))
         }
         // SAFETY: a value of the type is stored unless an error is thrown, and moves out before another one is stored.
@@ -139,6 +140,11 @@ extension DecodingContext {
                 type == Known.self && MemoryLayout<Known>.size <= Self.scratchSize, "a kind stands for one type")
             // SAFETY: the types are the same, as the line above checks, and the memory has room for one value.
             unsafe scratch.initializeMemory(as: Known.self, to: value)
+        }
+        switch kind {
+        case .date, .data, .url, .decimal:
+            if node(index).has(.null) { throw mismatch(type, "a value", at: index) }
+        default: break
         }
         switch kind {
         case .other, .dictionary: throw corrupted("there is no way to decode \(type)", at: index)

@@ -31,6 +31,8 @@ final class DecodingContext {
     /// By number of a key: the first one in the tape that becomes the same coding key; empty where no two do.
     private(set) var canonicalKeys: [UInt32] = []
     private let ways = TapeWays()
+    /// The dictionaries of which the keys are names, where those are others than coding keys.
+    private var exactDictionaries: Set<Int> = []
     /// How many members were looked at in vain.
     var vainCount = 0
     /// Where recursion must end.
@@ -147,9 +149,15 @@ final class DecodingContext {
         if index < 0 { return path(of: -1 - index) + [NameKey.super] }
         return unsafe ways.path(to: index, in: nodes).map { step in
             let isArray = node(step.container).has(.array)
+            let isExact = exactDictionaries.contains(step.container)
             return isArray
-                ? IndexKey(step.position) : NameKey(name(of: Int(node(step.index).key), isExact: false))
+                ? IndexKey(step.position) : NameKey(name(of: Int(node(step.index).key), isExact: isExact))
         }
+    }
+
+    /// Notes that the keys of a dictionary are names, for paths.
+    func noteExactKeys(of index: Int) {
+        if isMapped { exactDictionaries.insert(index) }
     }
 
     /// How many nodes were looked at to find paths and members, but for the few nearby ones that are tried first.

@@ -19,7 +19,7 @@ final class EncodedTree {
     private let kinds = UnsafeMutablePointer<CodedKind.Cache>.allocate(capacity: 1)
 
     /// Makes the tree of what a value encodes.
-    /// - Throws: An error of the value's own encoding, as `unrepresentable` with its path; `limitExceeded`.
+    /// - Throws: An error of the value's own encoding, as the cause of `unrepresentable`; `limitExceeded`.
     @usableFromInline
     convenience init(of value: any Encodable, options: EncodingOptions) throws(StreamError) {
         self.init(options: options)
@@ -28,11 +28,13 @@ final class EncodedTree {
             try ValueEncoder(tree: self, node: Self.root, depth: 0).encode(value)
         } catch let error as StreamError {
             throw error
-        } catch let EncodingError.invalidValue(_, context) {
-            throw StreamError(
-                .unrepresentable, context.debugDescription, path: StreamPath(codingPath: context.codingPath))
         } catch {
-            throw StreamError(.unrepresentable, "\(error)")
+            guard case EncodingError.invalidValue(_, let context) = error else {
+                throw StreamError(.unrepresentable, "\(error)", cause: error)
+            }
+            throw StreamError(
+                .unrepresentable, context.debugDescription, path: StreamPath(codingPath: context.codingPath),
+                cause: error)
         }
     }
 

@@ -145,7 +145,8 @@ extension TapeWaysTests: SelfTesting {
 
     private static func testFindsSpellingsInAsManySteps() throws {
         for count in [400, 4_000] {
-            let snake = try stepsPerValue(Backwards.self, options: DecodingOptions(keys: .convertFromSnakeCase), table(count))
+            let snake = try stepsPerValue(
+                Backwards.self, options: DecodingOptions(keys: .convertFromSnakeCase), table(count))
             let halves = DecodingOptions(keys: .custom { $0.hasSuffix("1") ? String($0.dropLast()) : $0 })
             let custom = try stepsPerValue(Backwards.self, options: halves, table(count))
             for steps in [snake, custom] where steps > 8 { fail("\(count) members: \(steps) steps a value") }
@@ -170,7 +171,8 @@ extension TapeWaysTests: SelfTesting {
     private static func testFindsPathsByBothWays() throws {
         let tape = try tape { tape in
             try EventScript.send(
-                "{ key \"a\" [ { } { key \"b\" [ [ ] null { key \"c\" true } ] } ] key \"d\" { key \"e\" [ integer 1 ] } }", to: &tape)
+                "{ key \"a\" [ { } { key \"b\" [ [ ] null { key \"c\" true } ] } ] key \"d\" { key \"e\" [ integer 1 ] } }",
+                to: &tape)
         }
         let context = DecodingContext(options: DecodingOptions(), tape)
         func paths() -> [String] {
@@ -181,7 +183,8 @@ extension TapeWaysTests: SelfTesting {
         ]
         // The first ones by walking, the later ones by the table.
         for round in 0..<4 { expectEqual(paths(), expected, "paths in round \(round)") }
-        expectEqual(context.path(of: DecodingContext.missingSuper(in: 3)).map(\.stringValue), ["a", "1", "super"], "super")
+        expectEqual(
+            context.path(of: DecodingContext.missingSuper(in: 3)).map(\.stringValue), ["a", "1", "super"], "super")
     }
 
     private static func testEncodersFindPathsInAsManySteps() throws {

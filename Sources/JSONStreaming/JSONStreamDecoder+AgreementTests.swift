@@ -59,7 +59,7 @@ enum CodableAgreementTests {
         }
         switch error {
         case DecodingError.typeMismatch(_, let context): return "type mismatch at \(path(context))"
-        case DecodingError.valueNotFound(_, let context): return "no value at \(path(context))"
+        case DecodingError.valueNotFound(let type, let context): return "no \(type) at \(path(context))"
         case DecodingError.keyNotFound(let key, let context): return "no key \(key.stringValue) at \(path(context))"
         // Foundation leaves the path out where it reads numbers and dates.
         case DecodingError.dataCorrupted: return "corrupted"
@@ -288,6 +288,8 @@ extension CodableAgreementTests: SelfTesting {
             #"{"first_name":"a","user_id":1,"_x":2,"a_b_c":3,"address_2":4}"#,
             #"{"firstName":"a","user__id":2,"__x":2}"#,
             #"{"table":{"a_key":{"another_key":1}},"address2":1}"#, #"{"FIRST_NAME":"x","User_Id":1}"#, "{}",
+            #"{"table":{"a_key":{"another_key":"x"}}}"#, #"{"table":{"a_key":{"b":1},"an_other":{"another_key":null}}}"#,
+            #"{"table":{"a_key":1}}"#, #"{"first_name":1}"#,
         ]
         for text in texts { coders.expectAgreement(on: text, Some.self) }
         let upper: @Sendable (String) -> String = { $0.hasPrefix("X-") ? String($0.dropFirst(2)) : $0 }
@@ -367,6 +369,19 @@ extension CodableAgreementTests: SelfTesting {
             #"{"circle":{}}"#, #"{"square":{"_0":"x"}}"#, #"{"empty":{},"square":{"_0":1}}"#, "{}", #"{"none":{}}"#,
         ] {
             Coders().expectAgreement(on: text, Shape.self)
+        }
+        for text in ["[null]", "[1,null]", "[[null]]", "[{\"a\":null}]", "{\"a\":null}"] {
+            Coders().expectAgreement(on: text, [Date].self)
+            Coders().expectAgreement(on: text, [Data].self)
+            Coders().expectAgreement(on: text, [URL].self)
+            Coders().expectAgreement(on: text, [Decimal].self)
+            Coders().expectAgreement(on: text, [Int8].self)
+            Coders().expectAgreement(on: text, [Double].self)
+            Coders().expectAgreement(on: text, [String].self)
+            Coders().expectAgreement(on: text, [[Int]].self)
+            Coders().expectAgreement(on: text, [[Int16]].self)
+            Coders().expectAgreement(on: text, [String: Date].self)
+            Coders().expectAgreement(on: text, [[String: Int]].self)
         }
         for text in [#"{"1":"a"}"#, #"{"x":"a"}"#, #"["1","a"]"#] {
             Coders().expectAgreement(on: text, [Int: String].self)

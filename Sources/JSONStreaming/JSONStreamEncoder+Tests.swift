@@ -20,6 +20,8 @@ extension JSONStreamEncoder: SelfTesting {
             "testFillsContainersOfAllKinds": testFillsContainersOfAllKinds,
             "testLeavesNothingOfAFailedValue": testLeavesNothingOfAFailedValue,
             "testTellsThePathToANumberThatIsNone": testTellsThePathToANumberThatIsNone,
+            "testKeepsTheErrorOfAType": testKeepsTheErrorOfAType,
+            "testWritesWholeNumbersAsFoundationDoes": testWritesWholeNumbersAsFoundationDoes,
         ]
     }
 
@@ -46,6 +48,41 @@ extension JSONStreamEncoder: SelfTesting {
             try JSONStreamEncoder().encode([1, .nan], to: &untouched)
         }
         expectEqual(untouched.text, "", "what was sent before the error")
+    }
+
+    private static func testKeepsTheErrorOfAType() {
+        struct Own: Error, Equatable { var code: Int }
+        struct Failing: Codable {
+            var code = 7
+            func encode(to encoder: any Encoder) throws { throw Own(code: code) }
+            init() {}
+            init(from decoder: any Decoder) throws { throw Own(code: 8) }
+        }
+        for value in [Failing(), [Failing()], ["a": [Failing()]]] as [any Encodable] {
+            let error = expectThrows(StreamError.self, "encoding") { _ = try JSONStreamEncoder().encode(value) as Data }
+            expectEqual(error?.cause as? Own, Own(code: 7), "the cause")
+        }
+        let invalid = expectThrows(StreamError.self, "an error of Codable") {
+            _ = try JSONStreamEncoder().encode([Double.nan]) as Data
+        }
+        expectTrue(invalid?.cause is EncodingError, "the cause of an error of Codable")
+        let own = expectThrows(Own.self, "decoding") { _ = try JSONStreamDecoder().decode([Failing].self, from: "[1]") }
+        expectEqual(own, Own(code: 8), "the error itself")
+    }
+
+    private static func testWritesWholeNumbersAsFoundationDoes() throws {
+        let values = [0, -0.0, 1, -1, 100, 1e15, 9_007_199_254_740_992, 0.5, 123456789.25]
+        try expectSameText(values, "doubles")
+        try expectSameText(["a": [1.0, 2.5], "b": []] as [String: [Float]], "floats")
+        try expectSameText(3.0, "a double alone")
+        for value in [9_007_199_254_740_994, 1e16, 1e17, 1e300] {
+            let text: String = try JSONStreamEncoder().encode(value)
+            expectEqual(try JSONDecoder().decode(Double.self, from: Data(text.utf8)), value, text)
+            expectEqual(try JSONStreamDecoder().decode(Double.self, from: text), value, text)
+        }
+        var writer = JSONWriter()
+        try JSONStreamEncoder().encode([1.0], to: &writer)
+        expectEqual(writer.text, "[1.0]", "by a writer of one's own")
     }
 
     // MARK: Beside Foundation
@@ -174,7 +211,7 @@ extension JSONStreamEncoder: SelfTesting {
             "a date")
         expectEqual(message(Sample(decimal: .nan)), "$.decimal: expected a finite number, found nan", "a decimal")
         let text: String? = try? JSONStreamEncoder(writerOptions: JSONWriterOptions(nonFinite: .null)).encode([1, .nan])
-        expectEqual(text, "[1.0,null]", "what the writer has for them")
+        expectEqual(text, "[1,null]", "what the writer has for them")
     }
 }
 #endif

@@ -18,7 +18,9 @@ public import Foundation
 ///
 /// Values that encode values without end are an error, `limitExceeded`; see `EncodingOptions.depthLimit`. Differences from
 /// `JSONEncoder`: a type that encodes nothing is an empty dictionary at the root as well; errors are `StreamError`s, those of
-/// values with the path to them, such as `$[3].price`; members come in the order in which they are encoded.
+/// values with the path to them, such as `$[3].price`, and an error that a type throws on its own as their `cause`; members
+/// come in the order in which they are encoded. A whole number that is a `Double` is written as `1`, but by a `JSONWriter`
+/// of one's own, as always, as `1.0`.
 public struct JSONStreamEncoder: Sendable {
     /// How dates, data, keys and numbers that are none are written.
     public var options: EncodingOptions
@@ -38,6 +40,7 @@ public struct JSONStreamEncoder: Sendable {
     /// - Throws: `StreamError`, with the path to a value that cannot be encoded.
     public func encode(_ value: any Encodable) throws(StreamError) -> Data {
         var writer = JSONWriter(options: writerOptions)
+        writer.omitsPoints = true
         try encode(value, to: &writer)
         try writer.finish()
         // SAFETY: the bytes are copied within the closure.
@@ -48,6 +51,7 @@ public struct JSONStreamEncoder: Sendable {
     /// - Throws: `StreamError`, with the path to a value that cannot be encoded.
     public func encode<Value: Encodable>(_ value: Value) throws(StreamError) -> String {
         var writer = JSONWriter(options: writerOptions)
+        writer.omitsPoints = true
         try encode(value, to: &writer)
         try writer.finish()
         return writer.text
@@ -60,7 +64,8 @@ public struct JSONStreamEncoder: Sendable {
     /// try JSONStreamEncoder().encode(tasks, to: &writer)
     /// try writer.finish()
     /// ```
-    /// - Throws: `StreamError`, with the path to a value that cannot be encoded; nothing is sent then.
+    /// - Throws: `StreamError`, with the path to a value that cannot be encoded; nothing is sent then. Its `cause` is what a
+    ///   type threw.
     public func encode<Sink: PlistSink & ~Copyable>(
         _ value: any Encodable, to sink: inout Sink
     ) throws(StreamError) {

@@ -39,7 +39,9 @@ extension JSONWriter {
         _ address: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>, _ source: UnsafePointer<ValueSource>,
         depth: Int
     ) throws(StreamError) {
-        guard let element = unsafe form.pointee.element, unsafe depth < source.pointee.depthLimit else {
+        guard let element = unsafe form.pointee.element, unsafe depth < source.pointee.depthLimit,
+            depth & 7 != 7 || !StackBounds.isNearEnd
+        else {
             throw unsafe source.pointee.tooDeep()
         }
         try beginArray()
@@ -101,7 +103,9 @@ extension JSONWriter {
         of address: UnsafeRawPointer, at base: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>,
         _ source: UnsafePointer<ValueSource>, depth: Int
     ) throws(StreamError) {
-        guard let members = unsafe form.pointee.members, unsafe depth < source.pointee.depthLimit else {
+        guard let members = unsafe form.pointee.members, unsafe depth < source.pointee.depthLimit,
+            depth & 7 != 7 || !StackBounds.isNearEnd
+        else {
             throw unsafe source.pointee.tooDeep()
         }
         try beginDictionary()

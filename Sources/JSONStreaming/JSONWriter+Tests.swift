@@ -4,6 +4,17 @@
 import InClassTesting
 import PlistStreaming
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#endif
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 enum JSONWriterTests {}
 
 extension JSONWriterTests: SelfTesting {
@@ -17,6 +28,7 @@ extension JSONWriterTests: SelfTesting {
             "testWritesLiteralKeys": testWritesLiteralKeys,
             "testRefusesMisuse": testRefusesMisuse,
             "testRefusesTooDeepNesting": testRefusesTooDeepNesting,
+            "testHasWholeCharactersAfterAPartWasWritten": testHasWholeCharactersAfterAPartWasWritten,
         ]
     }
 
@@ -25,6 +37,26 @@ extension JSONWriterTests: SelfTesting {
         try writer.readJSON(text, options: JSONReaderOptions(isSequence: options.isSequence))
         try writer.finish()
         return writer.text
+    }
+
+    private static func testHasWholeCharactersAfterAPartWasWritten() throws {
+        // A pipe that takes so many bytes and no more; each offset of the text is cut somewhere within a character.
+        for shift in 0..<4 {
+            var ends: [Int32] = [-1, -1]
+            // SAFETY: the array has room for the two descriptors.
+            try requireEqual(unsafe pipe(&ends), 0, "pipe")
+            defer { for end in ends { close(end) } }
+            expectEqual(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0, "fcntl")
+            var writer = JSONWriter(descriptor: ends[1], bufferByteCount: 1 << 22)
+            let text = String(repeating: "x", count: shift) + String(repeating: "😀é日", count: 100_000)
+            try text.withUTF8Span { (span) throws(StreamError) in try writer.writeString(span) }
+            expectThrows(StreamError.self, "a full pipe") { try writer.finish() }
+            let rest = writer.text
+            expectTrue(
+                rest.unicodeScalars.allSatisfy { $0 != "\u{FFFD}" } && text.hasSuffix(rest.dropLast()), "the rest")
+            expectNotNil(String(validating: Array(rest.utf8), as: UTF8.self), "the rest as UTF-8")
+            expectGreater(rest.utf8.count, 100_000, "the rest")
+        }
     }
 
     private static let sample = #"{"b":[1,-2.5,"é\n\"",null,true,false,[],{}],"a":{"d":[[1],[2]],"c":{"z":0,"y":1}}}"#

@@ -61,6 +61,7 @@ extension JSONWriter {
             let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
             // SAFETY: room was reserved for the comma and the number.
             output.advance(by: unsafe commaCount &+ RealText.store(value, powers: powers, at: output.end + commaCount))
+            if omitsPoints { omitPoint(of: value) }
             isAfterKey = false
             hasElements = true
             return
@@ -74,7 +75,14 @@ extension JSONWriter {
         guard value.isFinite else { return try writeNonFinite(value) }
         try beginValue(reserving: RealText.room)
         try RealText.write(value, to: &output)
+        if omitsPoints { omitPoint(of: value) }
         if nesting.depth == 0 { try endRoot() }
+    }
+
+    /// Takes the point and the zero from the end of a whole number that was written with all its digits.
+    private mutating func omitPoint(of value: Double) {
+        // Beyond, the digits are not those of the exact value.
+        if value.magnitude <= 0x1p53, value.rounded(.towardZero) == value { output.truncate(to: output.count - 2) }
     }
 
     private mutating func writeNonFinite(_ value: Double) throws(StreamError) {

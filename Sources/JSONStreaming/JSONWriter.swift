@@ -29,6 +29,8 @@ public struct JSONWriter: PlistSink, ~Copyable {
     // PERF: JSONWriter/reals, 3 of 17 ns; to ask for a static property is a call each time.
     /// The powers of five, once a real was written.
     var powers: PowersOfFive?
+    /// Whether whole numbers that are doubles are written without a point, as `JSONEncoder` writes them.
+    var omitsPoints: Bool = false
     /// The dictionaries whose members are to be sorted.
     private var sorting: [MemberOrder] = []
 
@@ -72,10 +74,16 @@ public struct JSONWriter: PlistSink, ~Copyable {
         sorting = []
     }
 
-    /// The text in memory so far.
+    /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
     public var text: String {
-        // SAFETY: the bytes do not leave the closure. They are UTF-8, as all that the writer appends is ASCII or was checked.
-        withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe CheckedText.string($0) } }
+        // SAFETY: the bytes do not leave the closure. They are UTF-8, as all that the writer appends is ASCII or was checked,
+        // but a descriptor may have taken a part of a character.
+        withBytes { bytes in
+            unsafe bytes.withUnsafeBytes { bytes in
+                let rest = unsafe bytes.prefix(3).prefix { $0 & 0xC0 == 0x80 }.count
+                return unsafe CheckedText.string(UnsafeRawBufferPointer(rebasing: bytes[rest...]))
+            }
+        }
     }
 
     /// A copy of the bytes in memory so far.

@@ -51,9 +51,19 @@ extension DecodingContext {
         case .unsigned:
             if let value = Value(exactly: node.payload) { return value }
         case .real:
-            if let value = Value(exactly: Double(bitPattern: node.payload)) { return value }
+            let real = Double(bitPattern: node.payload)
+            // Up to here, readers send text instead of a double that is not the number; wider integers need it beyond.
+            if real.magnitude <= 0x1p64 {
+                if let value = Value(exactly: real) { return value }
+            } else if Value.bitWidth > 64, let text = numberText(at: index),
+                let value = text.withUTF8Span({ NumberText.integer($0, as: Value.self) })
+            {
+                return value
+            }
         case .number:
-            if Value.bitWidth > 64, let value = Value(string(of: node)) { return value }
+            if let value = unsafe withBytes(of: node, { unsafe NumberText.integer($0.bytes, as: Value.self) }) {
+                return value
+            }
         default:
             throw mismatch(type, "an integer", at: index)
         }
@@ -61,20 +71,28 @@ extension DecodingContext {
     }
 
     @inline(never)
-    private func real<Value: BinaryFloatingPoint & LosslessStringConvertible>(
-        _ type: Value.Type, at index: Int
-    ) throws -> Value {
+    private func real<Value: BinaryFloatingPoint>(_ type: Value.Type, at index: Int) throws -> Value {
         let node = node(index)
-        if let value = realValue(of: node) {
-            var converted = Value(value)
-            if node.has(.real), Self.isInTheMiddle(value, converted), let text = numberText(at: index) {
-                converted = Value(text) ?? converted
-            }
-            guard converted.isFinite || !value.isFinite, !node.has(.number) || value.isFinite else {
-                throw corrupted("the number \(shownNumber(node)) does not fit in \(type)", at: index)
-            }
-            return converted
+        let value: Value?
+        switch node.tag {
+        case .real:
+            let real = Double(bitPattern: node.payload)
+            let rounded = Value(real)
+            value = rounded.isFinite || !real.isFinite ? rounded : nil
+        case .integer: value = Value(Int64(bitPattern: node.payload))
+        case .unsigned: value = Value(node.payload)
+        case .number: value = unsafe withBytes(of: node) { unsafe NumberText.real($0.bytes, as: Value.self) }
+        default: return try nonConforming(type, at: index)
         }
+        guard let value else {
+            throw corrupted("the number \(shownNumber(node)) does not fit in \(type)", at: index)
+        }
+        return value
+    }
+
+    /// An infinity or NaN of the strings that stand for them.
+    private func nonConforming<Value: BinaryFloatingPoint>(_ type: Value.Type, at index: Int) throws -> Value {
+        let node = node(index)
         if case .convertFromString(let positive, let negative, let nan) = options.nonConformingFloats,
             node.has(.string)
         {
@@ -86,25 +104,6 @@ extension DecodingContext {
             }
         }
         throw mismatch(type, "a number", at: index)
-    }
-
-    /// Whether a double is as near to another value of a type as to the one it was rounded to, so that the rounding of its
-    /// text to a double may have decided.
-    private static func isInTheMiddle<Value: BinaryFloatingPoint>(_ value: Double, _ rounded: Value) -> Bool {
-        let nearest = Double(rounded)
-        guard nearest != value, value.isFinite else { return false }
-        guard rounded.isFinite else { return true }
-        return Double(value > nearest ? rounded.nextUp : rounded.nextDown) - value == value - nearest
-    }
-
-    private func realValue(of node: TapeNode) -> Double? {
-        switch node.tag {
-        case .real: Double(bitPattern: node.payload)
-        case .integer: Double(Int64(bitPattern: node.payload))
-        case .unsigned: Double(node.payload)
-        case .number: Double(string(of: node))
-        default: nil
-        }
     }
 
     // MARK: Values of any type
@@ -125,6 +124,7 @@ extension DecodingContext {
     @inline(never)
     private func decodeKnown<Value: Decodable>(_ type: Value.Type, _ kind: CodedKind, at index: Int) throws -> Value {
         if kind == .dictionary {
+            noteExactKeys(of: index)
             return try Value(from: ValueDecoder(context: self, index: index, hasExactKeys: true))
         }
         // SAFETY: a value of the type is stored unless an error is thrown, and moves out before another one is stored.
@@ -140,6 +140,11 @@ extension DecodingContext {
                 type == Known.self && MemoryLayout<Known>.size <= Self.scratchSize, "a kind stands for one type")
             // SAFETY: the types are the same, as the line above checks, and the memory has room for one value.
             unsafe scratch.initializeMemory(as: Known.self, to: value)
+        }
+        switch kind {
+        case .date, .data, .url, .decimal:
+            if node(index).has(.null) { throw mismatch(type, "a value", at: index) }
+        default: break
         }
         switch kind {
         case .other, .dictionary: throw corrupted("there is no way to decode \(type)", at: index)
@@ -244,6 +249,20 @@ extension DecodingContext {
 
     // MARK: Errors
 
+    /// Checks that there is stack for another container; types decode themselves and what is in them.
+    @inline(__always)  // PERF: JSONTyped; a comparison once a container.
+    func checkStack(at index: Int) throws {
+        if StackBounds.isBeyond(stackLimit) { throw tooDeep(at: index) }
+    }
+
+    @inline(never)
+    private func tooDeep(at index: Int) -> any Error {
+        let error = StreamError(.limitExceeded, "containers are nested deeper than the stack of the thread allows")
+        return DecodingError.dataCorrupted(
+            DecodingError.Context(
+                codingPath: path(of: index), debugDescription: error.message, underlyingError: error))
+    }
+
     @inline(never)
     func mismatch(_ type: Any.Type, _ expected: String, at index: Int) -> any Error {
         let tag = node(index).tag
@@ -267,7 +286,7 @@ extension DecodingContext {
             let text = string(of: node)
             return text.count > 64 ? "\(text.prefix(64))…" : text
         default:
-            let value = realValue(of: node) ?? 0
+            let value = Double(bitPattern: node.payload)
             return Int64(exactly: value).map { "\($0)" } ?? "\(value)"
         }
     }
@@ -285,6 +304,7 @@ extension Array: DecodableArray where Element: Decodable {
     static func decode(_ context: DecodingContext, at index: Int, to address: UnsafeMutableRawPointer) throws {
         let node = context.node(index)
         guard node.has(.array) else { throw context.mismatch([Any].self, "an array", at: index) }
+        try context.checkStack(at: index)
         let kind = context.kind(of: Element.self)
         var next = index &+ 1
         let array: [Element]

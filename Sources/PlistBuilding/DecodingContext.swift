@@ -28,8 +28,15 @@ final class DecodingContext {
     private var codingKeys: [String] = []
     /// By coding key: the number of the key in the tape.
     private var mapped: [String: Int] = [:]
-    /// By number of the key that is found for a coding key: the others in the tape that become the same one.
-    private(set) var equivalents: [Int: [UInt32]] = [:]
+    /// By number of a key: the first one in the tape that becomes the same coding key; empty where no two do.
+    private(set) var canonicalKeys: [UInt32] = []
+    private let ways = TapeWays()
+    /// The dictionaries of which the keys are names, where those are others than coding keys.
+    private var exactDictionaries: Set<Int> = []
+    /// How many members were looked at in vain.
+    var vainCount = 0
+    /// Where recursion must end.
+    let stackLimit = StackBounds.limit
     // PERF: JSONRecords/foundation; behind a pointer, since exclusive access to a property of an object is checked.
     // SAFETY: made and freed with the context; no function of the caches calls anything that could reach them.
     private let caches = UnsafeMutablePointer<Caches>.allocate(capacity: 1)
@@ -55,7 +62,6 @@ final class DecodingContext {
     ) {
         self.options = options
         self.readNumbers = readNumbers
-        unsafe nodes = unsafe tape.nodes
         unsafe input = unsafe tape.input
         isChecked = tape.isChecked
         unsafe bytes = unsafe UnsafeRawBufferPointer(tape.bytes.values)
@@ -63,20 +69,23 @@ final class DecodingContext {
         exactKeys = KnownKeys(count: keyCount)
         let map = options.codingKeys
         isMapped = map != nil
+        var tape = tape
+        tape.removeRepeatedKeys()
+        unsafe nodes = unsafe tape.nodes
         mappedKeys = isMapped ? KnownKeys(count: keyCount) : exactKeys
         self.tape = tape
         unsafe caches.initialize(to: Caches())
         guard let map else { return }
+        var canonicalKeys: [UInt32] = []
         for number in 0..<keyCount {
             let name = map(self.tape.keys.name(number))
             codingKeys.append(name)
             // Dictionaries of one stream may spell a key differently, so each of them is looked through for every spelling.
-            if let first = mapped[name] {
-                equivalents[first, default: []].append(UInt32(truncatingIfNeeded: number))
-            } else {
-                mapped[name] = number
-            }
+            let first = mapped[name] ?? number
+            if first == number { mapped[name] = number }
+            canonicalKeys.append(UInt32(truncatingIfNeeded: first))
         }
+        if mapped.count < keyCount { self.canonicalKeys = canonicalKeys }
     }
 
     deinit {
@@ -138,16 +147,28 @@ final class DecodingContext {
     /// The coding keys on the way from the root to a node.
     func path(of index: Int) -> [any CodingKey] {
         if index < 0 { return path(of: -1 - index) + [NameKey.super] }
-        var path: [any CodingKey] = []
-        var container = Self.root
-        while container != index {
-            var (child, position) = (container + 1, 0)
-            while after(child) <= index { (child, position) = (after(child), position + 1) }
-            let isArray = node(container).has(.array)
-            path.append(isArray ? IndexKey(position) : NameKey(name(of: Int(node(child).key), isExact: false)))
-            container = child
+        return unsafe ways.path(to: index, in: nodes).map { step in
+            let isArray = node(step.container).has(.array)
+            let isExact = exactDictionaries.contains(step.container)
+            return isArray
+                ? IndexKey(step.position) : NameKey(name(of: Int(node(step.index).key), isExact: isExact))
         }
-        return path
+    }
+
+    /// Notes that the keys of a dictionary are names, for paths.
+    func noteExactKeys(of index: Int) {
+        if isMapped { exactDictionaries.insert(index) }
+    }
+
+    /// How many nodes were looked at to find paths and members, but for the few nearby ones that are tried first.
+    var stepCount: Int { ways.stepCount + vainCount }
+
+    /// The member of a dictionary by the number of its key, where there are too many members to look at each; else -1.
+    ///
+    /// - Parameter isCanonical: Whether the number is one of `canonicalKeys`.
+    @inline(never)
+    func member(_ number: UInt32, of dictionary: Int, isCanonical: Bool) -> Int {
+        unsafe ways.member(number, of: dictionary, in: nodes, isCanonical ? canonicalKeys : [])
     }
 
     /// The number of a coding key in the tape, or -1; an exact one is the name.
@@ -240,7 +261,11 @@ package struct NumberReader {
 private final class NumberTape {
     let tape: DecodingTape
 
-    init(_ tape: consuming DecodingTape) { self.tape = tape }
+    init(_ tape: consuming DecodingTape) {
+        var tape = tape
+        tape.removeRepeatedKeys()
+        self.tape = tape
+    }
 }
 
 /// The coding keys that were found, by their bits in memory; see `RecentStrings`.

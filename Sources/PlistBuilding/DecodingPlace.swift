@@ -13,6 +13,13 @@ struct DecodingPlace: BitwiseCopyable {
     private(set) var hasExactKeys: Bool
     /// The member after the one that was found last, which is the next one to be asked for where the orders agree.
     private var next: Int
+    /// How many members were looked at in vain.
+    private var vainCount = 0
+
+    /// How many members are looked at for a key that is known by its bits, before it is looked up.
+    private static let nearbyCount = 8
+    /// How many members a dictionary has in which all are looked at for each key.
+    private static let scannedCount = 128
 
     @inline(__always)  // PERF: JSONTyped; once a dictionary.
     init(_ context: DecodingContext, _ index: Int, _ node: TapeNode, _ hasExactKeys: Bool) {
@@ -35,6 +42,7 @@ struct DecodingPlace: BitwiseCopyable {
         self.index = index
         end = node.end
         next = index &+ 1
+        vainCount = 0
     }
 
     /// The node of a member that was found.
@@ -98,7 +106,9 @@ struct DecodingPlace: BitwiseCopyable {
     mutating func find(_ key: String) -> Int {
         var index = next
         guard let bits = RecentStrings.bits(of: key) else { return search(key) }
-        while index < end {
+        var nearby = Self.nearbyCount
+        while index < end, nearby > 0 {
+            nearby &-= 1
             let node = node(index)
             let after = node.isContainer ? node.end : index &+ 1
             // SAFETY: there is an entry for each key of the tape.
@@ -116,28 +126,50 @@ struct DecodingPlace: BitwiseCopyable {
         let number = unsafe context._withUnsafeGuaranteedRef { $0.number(of: key, isExact: hasExactKeys) }
         guard number >= 0 else { return -1 }
         let wanted = UInt32(truncatingIfNeeded: number)
-        let found = scan(for: wanted, from: next, to: end) ?? scan(for: wanted, from: index &+ 1, to: next)
-        guard let found else { return hasExactKeys ? -1 : searchOtherSpellings(of: number) }
+        var found = member(wanted, isCanonical: false)
+        if found < 0, !hasExactKeys, hasCanonicalKeys { found = member(wanted, isCanonical: true) }
+        guard found >= 0 else { return -1 }
         next = after(found)
         unsafe context._withUnsafeGuaranteedRef { context in
-            (hasExactKeys ? context.exactKeys : context.mappedKeys).remember(key, number)
+            let known = hasExactKeys ? context.exactKeys : context.mappedKeys
+            if node(found).key == wanted { known.remember(key, number) }
         }
         return found
     }
 
-    private func searchOtherSpellings(of number: Int) -> Int {
-        let others = unsafe context._withUnsafeGuaranteedRef { $0.equivalents[number] } ?? []
-        return members.first { others.contains(node($0).key) } ?? -1
+    private var hasCanonicalKeys: Bool { unsafe context._withUnsafeGuaranteedRef { !$0.canonicalKeys.isEmpty } }
+
+    /// The index of the member with the number of a key, or -1.
+    ///
+    /// - Complexity: as many steps in all as there are members, and as many calls.
+    private mutating func member(_ wanted: UInt32, isCanonical: Bool) -> Int {
+        let count = node(index).count
+        if count > Self.scannedCount, vainCount > 2 * count {
+            return unsafe context._withUnsafeGuaranteedRef {
+                $0.member(wanted, of: index, isCanonical: isCanonical)
+            }
+        }
+        let before = vainCount
+        defer { unsafe context._withUnsafeGuaranteedRef { $0.vainCount += vainCount - before } }
+        let start = isCanonical ? index &+ 1 : next
+        let found = scan(for: wanted, isCanonical, from: start, to: end)
+        return found >= 0 || isCanonical ? found : scan(for: wanted, isCanonical, from: index &+ 1, to: next)
     }
 
-    private func scan(for key: UInt32, from start: Int, to end: Int) -> Int? {
+    private mutating func scan(for key: UInt32, _ isCanonical: Bool, from start: Int, to end: Int) -> Int {
         var index = start
         while index < end {
             let node = node(index)
-            if node.key == key { return index }
+            let number = isCanonical ? canonical(node.key) : node.key
+            if number == key { return index }
+            vainCount &+= 1
             index = node.isContainer ? node.end : index &+ 1
         }
-        return nil
+        return -1
+    }
+
+    private func canonical(_ key: UInt32) -> UInt32 {
+        unsafe context._withUnsafeGuaranteedRef { $0.canonicalKeys[Int(key)] }
     }
 }
 

@@ -60,12 +60,6 @@ struct TapeNode: BitwiseCopyable {
         // SAFETY: slicing checks the range; the pointer is used within the closure only.
         return try unsafe body(UnsafeRawBufferPointer(rebasing: text[start..<start + length]))
     }
-
-    /// The node where it moves with what is in it.
-    func moved(by distance: Int) -> TapeNode {
-        isContainer
-            ? TapeNode(tag, payload &+ UInt64(bitPattern: Int64(distance)) &<< 32, key: key) : self
-    }
 }
 
 /// A sink that keeps the values of a stream for decoding them.
@@ -94,6 +88,8 @@ package struct DecodingTape: PlistSink, ~Copyable {
     private var top: UnsafeMutablePointer<OpenContainer>
     /// The number of the key of the value to come.
     private var key: UInt32 = 0
+    /// The dictionaries in which a key came twice.
+    private var repeating: Set<Int> = []
 
     /// The container that is being filled.
     private struct OpenContainer: BitwiseCopyable {
@@ -155,7 +151,7 @@ package struct DecodingTape: PlistSink, ~Copyable {
     @inline(__always)  // PERF: see the type.
     package mutating func endDictionary() throws(StreamError) {
         guard unsafe depth > 0 && top.pointee.isDictionary else { throw Self.unexpectedEnd() }
-        if unsafe top.pointee.repeats != 0 { removeRepeatedKeys() }
+        if unsafe top.pointee.repeats != 0 { noteRepeatedKeys() }
         end()
     }
 
@@ -213,36 +209,70 @@ package struct DecodingTape: PlistSink, ~Copyable {
         unsafe top = unsafe open + depth
     }
 
-    /// Leaves the last value of each key that came twice, at the place of the first.
+    /// Notes a dictionary in which a key came twice.
     @inline(never)
-    private mutating func removeRepeatedKeys() {
-        let first = unsafe Int(top.pointee.node) + 1
+    private mutating func noteRepeatedKeys() {
+        let container = unsafe Int(top.pointee.node)
         keys.beginDictionary()
-        var member = first
-        var hasRepeatedKeys = false
-        while member < count, !hasRepeatedKeys {
+        var member = container + 1
+        while member < count {
             let node = unsafe memory[member]
-            hasRepeatedKeys = !keys.isFirstInDictionary(node.key)
+            guard keys.isFirstInDictionary(node.key) else {
+                repeating.insert(container)
+                return
+            }
             member = node.isContainer ? node.end : member + 1
         }
-        guard hasRepeatedKeys else { return }
-        var members = KeptMembers<Range<Int>>()
-        var index = first
-        while index < count {
+    }
+
+    /// Leaves the last value of each key that came twice in a dictionary, at the place of the first; once all have come.
+    ///
+    /// - Complexity: O(*n*) in the values, if there is such a key.
+    mutating func removeRepeatedKeys() {
+        guard !repeating.isEmpty, depth == 0 else { return }
+        var kept = unsafe GrowingMemory<TapeNode>()
+        var open: [(container: Int, members: ArraySlice<Int>?, next: Int, end: Int, count: Int)] = []
+        var index = DecodingContext.root
+        while true {
             let node = unsafe memory[index]
-            let member = index..<(node.isContainer ? node.end : index + 1)
-            members.add(member, key: node.key)
-            index = member.upperBound
+            if node.isContainer {
+                let members = repeating.contains(index) ? keptMembers(from: index + 1, to: node.end)[...] : nil
+                open.append((unsafe kept.count, members, index + 1, node.end, 0))
+            }
+            unsafe kept.append(node)
+            // What is next: the next member of the innermost container that has one.
+            while var last = open.popLast() {
+                let next = last.members == nil ? (last.next < last.end ? last.next : nil) : last.members?.popFirst()
+                guard let next else {
+                    let payload = unsafe UInt64(kept.count) << 32 | UInt64(last.count)
+                    unsafe kept[last.container].payload = payload
+                    continue
+                }
+                let node = unsafe memory[next]
+                last.next = node.isContainer ? node.end : next + 1
+                last.count += 1
+                open.append(last)
+                index = next
+                break
+            }
+            if open.isEmpty { break }
         }
-        var kept: [TapeNode] = []
-        for member in members.members {
-            let distance = first + kept.count - member.lowerBound
-            for index in member { kept.append(unsafe memory[index].moved(by: distance)) }
+        // SAFETY: not more nodes than there were.
+        for index in unsafe 0..<kept.count { unsafe memory[index] = unsafe kept[index] }
+        count = unsafe kept.count
+        unsafe kept.deallocate()
+        repeating = []
+    }
+
+    private func keptMembers(from first: Int, to end: Int) -> [Int] {
+        var members = KeptMembers<Int>()
+        var index = first
+        while index < end {
+            let node = unsafe memory[index]
+            members.add(index, key: node.key)
+            index = node.isContainer ? node.end : index + 1
         }
-        // SAFETY: fewer nodes than there were.
-        for (offset, node) in kept.enumerated() { unsafe memory[first + offset] = node }
-        count = first + kept.count
-        unsafe top.pointee.count = UInt32(truncatingIfNeeded: members.members.count)
+        return members.members
     }
 
     // MARK: Scalars

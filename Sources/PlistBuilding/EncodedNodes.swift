@@ -72,6 +72,10 @@ struct EncodedNodes: ~Copyable {
     private var nodes = unsafe GrowingMemory<EncodedNode>()
     private var bytes = unsafe GrowingMemory<UInt8>()
     private var keys: EncodedKeys
+    /// By array: the element of which the place was asked for last, and its place.
+    private var lastPlaces: [UInt32: (node: UInt32, position: Int)] = [:]
+    /// How many elements were counted for places, for tests of what paths cost.
+    private(set) var stepCount = 0
 
     init(keyMapping: KeyMapping) {
         keys = EncodedKeys(mapping: keyMapping)
@@ -139,6 +143,10 @@ struct EncodedNodes: ~Copyable {
         let first = before == 0 ? node.next : container.firstChild
         let last = container.lastChild == index ? before : container.lastChild
         unsafe nodes[Int(node.parent)].value.payload = UInt64(first) << 32 | UInt64(last)
+        guard let place = lastPlaces[node.parent], place.node >= index else { return }
+        // The numbers of elements grow with their places.
+        let isLast = place.node == index && before != 0
+        lastPlaces[node.parent] = isLast ? (before, place.position - 1) : nil
     }
 
     /// Stores a text and returns the scalar that stands for it.
@@ -168,20 +176,17 @@ struct EncodedNodes: ~Copyable {
     // MARK: Looking
 
     /// The number of children of a container.
-    /// - Complexity: O(*n*) in the number.
-    func childCount(of index: UInt32) -> Int {
+    /// - Complexity: O(*n*) in the number for the first time, then in what was added since.
+    mutating func childCount(of index: UInt32) -> Int {
         let container = unsafe nodes[Int(index)]
-        var count = 0
-        var child = container.isContainer ? container.firstChild : 0
-        while child != 0 {
-            count += 1
-            child = unsafe nodes[Int(child)].next
-        }
-        return count
+        guard container.isContainer, container.lastChild != 0 else { return 0 }
+        return position(of: container.lastChild, in: index) + 1
     }
 
     /// The coding keys on the way from the root to a node.
-    func path(of index: UInt32) -> [any CodingKey] {
+    ///
+    /// - Complexity: O(depth), but O(*n*) in the elements of an array for the first one that is asked for.
+    mutating func path(of index: UInt32) -> [any CodingKey] {
         var path: [any CodingKey] = []
         var index = index
         while index != 0 {
@@ -189,17 +194,27 @@ struct EncodedNodes: ~Copyable {
             if node.key != 0 {
                 path.append(NameKey(keys.original(node.key)))
             } else {
-                var position = 0
-                var sibling = unsafe nodes[Int(node.parent)].firstChild
-                while sibling != index, sibling != 0 {
-                    position += 1
-                    sibling = unsafe nodes[Int(sibling)].next
-                }
-                path.append(IndexKey(position))
+                path.append(IndexKey(position(of: index, in: node.parent)))
             }
             index = node.parent
         }
         return path.reversed()
+    }
+
+    /// The place of an element, counted from the one that was asked for last if that is before it.
+    private mutating func position(of index: UInt32, in parent: UInt32) -> Int {
+        var (sibling, position) = unsafe lastPlaces[parent] ?? (nodes[Int(parent)].firstChild, 0)
+        while true {
+            while sibling != index, sibling != 0 {
+                position += 1
+                stepCount += 1
+                sibling = unsafe nodes[Int(sibling)].next
+            }
+            if sibling == index || lastPlaces.removeValue(forKey: parent) == nil { break }
+            unsafe (sibling, position) = (nodes[Int(parent)].firstChild, 0)
+        }
+        lastPlaces[parent] = (index, position)
+        return position
     }
 
     // MARK: Sending

@@ -14,10 +14,12 @@ final class EncodedTree {
     private let nodes = UnsafeMutablePointer<EncodedNodes>.allocate(capacity: 1)
     private let containers = UnsafeMutablePointer<ContainerCache<EncodingPlace>>.allocate(capacity: 1)
     private var isOver = false
+    /// Where recursion must end.
+    let stackLimit = StackBounds.limit
     private let kinds = UnsafeMutablePointer<CodedKind.Cache>.allocate(capacity: 1)
 
     /// Makes the tree of what a value encodes.
-    /// - Throws: An error of the value's own encoding, as `unrepresentable` with its path; `limitExceeded`.
+    /// - Throws: An error of the value's own encoding, as the cause of `unrepresentable`; `limitExceeded`.
     @usableFromInline
     convenience init(of value: any Encodable, options: EncodingOptions) throws(StreamError) {
         self.init(options: options)
@@ -26,11 +28,13 @@ final class EncodedTree {
             try ValueEncoder(tree: self, node: Self.root, depth: 0).encode(value)
         } catch let error as StreamError {
             throw error
-        } catch let EncodingError.invalidValue(_, context) {
-            throw StreamError(
-                .unrepresentable, context.debugDescription, path: StreamPath(codingPath: context.codingPath))
         } catch {
-            throw StreamError(.unrepresentable, "\(error)")
+            guard case EncodingError.invalidValue(_, let context) = error else {
+                throw StreamError(.unrepresentable, "\(error)", cause: error)
+            }
+            throw StreamError(
+                .unrepresentable, context.debugDescription, path: StreamPath(codingPath: context.codingPath),
+                cause: error)
         }
     }
 
@@ -124,6 +128,9 @@ final class EncodedTree {
     /// The coding keys on the way from the root to a node.
     func path(of node: UInt32) -> [any CodingKey] { unsafe nodes.pointee.path(of: node) }
 
+    /// How many elements were counted for places.
+    var stepCount: Int { unsafe nodes.pointee.stepCount }
+
     /// What is to be sent; valid while the tree lives and does not change.
     @usableFromInline
     func messages() -> EncodedMessages { unsafe nodes.pointee.messages() }
@@ -157,6 +164,7 @@ final class EncodedTree {
 
     @inline(never)
     func tooDeep() -> StreamError {
-        StreamError(.limitExceeded, "values encode values to a depth of more than \(options.depthLimit)")
+        let limit = StackBounds.isBeyond(stackLimit) ? "the stack of the thread allows" : "\(options.depthLimit)"
+        return StreamError(.limitExceeded, "values encode values to a depth of more than \(limit)")
     }
 }

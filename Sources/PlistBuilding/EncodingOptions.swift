@@ -75,7 +75,7 @@ public struct EncodingOptions: Sendable {
 
 extension PlistSink where Self: ~Copyable {
     /// Sends a value of any `Encodable` type.
-    /// - Throws: What the sink throws; an error of the value's own encoding comes as `unrepresentable` with its path, and
+    /// - Throws: What the sink throws; an error of the value's own encoding comes as the cause of `unrepresentable`, and
     ///   before anything is sent; `limitExceeded` for values that encode values without end.
     /// - Complexity: O(*n*) in the value, which is held as a tree of 24 bytes a value and the text.
     @inlinable  // PERF: JSONRecords/writing; so that sending is specialised for the sink.

@@ -148,14 +148,18 @@ struct PlanWriter {
 
     @inlinable
     func checkDepth(_ depth: Int) throws(StreamError) {
-        if depth >= options.depthLimit { throw tooDeep() }
+        // PERF: JSONRecords/writing; the stack is looked at once in eight levels.
+        if depth >= options.depthLimit || depth & 7 == 7 && isStackUsedUp { throw tooDeep() }
     }
 
     @usableFromInline @inline(never)
+    var isStackUsedUp: Bool { StackBounds.isNearEnd }
+
+    @usableFromInline @inline(never)
     func tooDeep() -> StreamError {
-        StreamError(
-            .limitExceeded,
-            "values are nested deeper than \(options.depthLimit), or objects refer to each other in a circle")
+        let limit = isStackUsedUp ? "the stack of the thread allows" : "\(options.depthLimit)"
+        return StreamError(
+            .limitExceeded, "values are nested deeper than \(limit), or objects refer to each other in a circle")
     }
 
     private func writeOptional<Sink: PlistSink & ~Copyable>(

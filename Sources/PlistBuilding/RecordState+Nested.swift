@@ -21,7 +21,9 @@ extension RecordState {
     ///   - last: The last offset at which there are bytes enough to look at.
     package mutating func enter(_ offset: Int, last: Int) -> UnsafeMutablePointer<RecordState>? {
         let last = unsafe level == 0 ? min(last, offset + Self.largestByteCount) : self.last
-        guard unsafe depth > 0, unsafe level < Self.deepestLevel, offset <= last else { return nil }
+        guard unsafe depth > 0, unsafe level < Self.deepestLevel, offset <= last,
+            unsafe level & 3 != 3 || !StackBounds.isNearEnd
+        else { return nil }
         let state: UnsafeMutablePointer<RecordState>
         if let inner = unsafe inner {
             unsafe state = unsafe inner

@@ -6,6 +6,7 @@ extension DecodingContext {
     ) throws -> KeyedDecodingContainer<Key> {
         let node = node(index)
         guard node.has(.dictionary) else { throw mismatch([String: Any].self, "a dictionary", at: index) }
+        try checkStack(at: index)
         if let (vendor, place) = unsafe freeContainer(for: type) {
             unsafe place.pointee.move(to: index, node, hasExactKeys, self)
             return unsafe ContainerVendor<KeyedDecodingContainer<Key>>.vend(vendor)
@@ -29,7 +30,7 @@ extension ValueDecoder {
             let names = place.members.map { index in
                 context.name(of: Int(place.node(index).key), isExact: place.hasExactKeys)
             }
-            guard !context.equivalents.isEmpty else { return names.compactMap { Key(stringValue: $0) } }
+            guard !context.canonicalKeys.isEmpty else { return names.compactMap { Key(stringValue: $0) } }
             var seen = Set<String>()
             return names.filter { place.hasExactKeys || seen.insert($0).inserted }.compactMap { Key(stringValue: $0) }
         }
@@ -184,6 +185,7 @@ extension ValueDecoder {
         init(context: DecodingContext, array: Int) throws {
             let node = context.node(array)
             guard node.has(.array) else { throw context.mismatch([Any].self, "an array", at: array) }
+            try context.checkStack(at: array)
             self.context = context
             self.array = UInt32(truncatingIfNeeded: array)
             elementCount = UInt32(truncatingIfNeeded: node.count)

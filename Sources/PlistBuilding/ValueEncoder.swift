@@ -45,7 +45,9 @@ struct ValueEncoder: Encoder {
         let kind = tree.kind(of: Value.self)
         // PERF: JSONRecords/writing; types are compared instead of values cast, and only once a type.
         if kind == .other || kind == .dictionary || kind == .array {
-            guard depth < UInt32(clamping: tree.options.depthLimit) else { throw tree.tooDeep() }
+            guard depth < UInt32(clamping: tree.options.depthLimit), !StackBounds.isBeyond(tree.stackLimit) else {
+                throw tree.tooDeep()
+            }
             let isExact = kind == .dictionary
             return try value.encode(
                 to: ValueEncoder(tree: tree, node: node, depth: depth &+ 1, hasExactKeys: isExact))

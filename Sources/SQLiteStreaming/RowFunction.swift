@@ -16,7 +16,7 @@ final class RowFunction {
     private let taker: UnsafeMutablePointer<Taker>
 
     init(_ connection: SQLiteConnection) throws(SQLiteError) {
-        name = "stream_row_" + String(UInt64.random(in: .min ... .max), radix: 16)
+        name = SQLiteName.random("stream_row_")
         let taker = UnsafeMutablePointer<Taker>.allocate(capacity: 1)
         unsafe taker.initialize(to: nil)
         unsafe self.taker = unsafe taker

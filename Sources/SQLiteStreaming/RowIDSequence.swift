@@ -57,40 +57,6 @@ struct RowIDSequence {
     mutating func stop() { column = -1 }
 }
 
-extension SQLiteConnection {
-    /// The column that is the row id of a table, if inserting a row without it does nothing but to choose the largest id plus one.
-    ///
-    /// So it is for an ordinary table without triggers, which would see that there is no id, and without AUTOINCREMENT.
-    func plainRowIDColumn(ofTable table: String) throws(SQLiteError) -> String? {
-        // A primary key of the type INTEGER is the row id unless it has an index of its own, as with DESC or WITHOUT ROWID.
-        let statement = try cachedStatement(
-            """
-            SELECT max(name) FROM pragma_table_xinfo(?1) WHERE pk > 0 \
-            AND NOT EXISTS (SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk') \
-            AND EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE \
-            AND rootpage > 0 AND sql NOT LIKE '%AUTOINCREMENT%') \
-            AND NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE) \
-            AND NOT EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE tbl_name = ?1 COLLATE NOCASE) \
-            HAVING count(*) = 1 AND upper(max(type)) = 'INTEGER'
-            """)
-        try statement.bind([table])
-        guard try statement.step() else { return nil }
-        let name = try statement.text(at: 0)
-        statement.reset()
-        return name
-    }
-
-    /// Numbers that change with the schemas of the database and of temporary tables.
-    func schemaVersions() throws(SQLiteError) -> [Int64] {
-        var versions: [Int64] = []
-        for schema in ["main", "temp"] {
-            let statement = try cachedStatement("PRAGMA \(schema).schema_version")
-            while try statement.step() { versions.append(statement.integer(at: 0)) }
-        }
-        return versions
-    }
-}
-
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
@@ -98,11 +64,7 @@ import InClassTesting
 
 extension RowIDSequence: SelfTesting {
     static var testSelectors: TestSelectors {
-        [
-            "testPredictsWhatSQLiteChooses": testPredictsWhatSQLiteChooses,
-            "testKnowsTablesWithPlainRowIDs": testKnowsTablesWithPlainRowIDs,
-            "testSeesChangesOfTheSchema": testSeesChangesOfTheSchema,
-        ]
+        ["testPredictsWhatSQLiteChooses": testPredictsWhatSQLiteChooses]
     }
 
     private static func testPredictsWhatSQLiteChooses() throws {
@@ -139,44 +101,6 @@ extension RowIDSequence: SelfTesting {
                 }
             }
         }
-    }
-
-    private static func testKnowsTablesWithPlainRowIDs() throws {
-        let rows: [(String, String?)] = [
-            ("id INTEGER PRIMARY KEY, a", "id"), ("a, \"Größe\" integer, PRIMARY KEY (\"Größe\")", "Größe"),
-            ("id INT PRIMARY KEY, a", nil), ("id INTEGER PRIMARY KEY DESC, a", nil), ("id INTEGER, a", nil),
-            ("id INTEGER PRIMARY KEY AUTOINCREMENT, a", nil), ("id INTEGER, a, PRIMARY KEY (id, a)", nil),
-            ("a, id INTEGER PRIMARY KEY, b UNIQUE", "id"),
-        ]
-        for (columns, expected) in rows {
-            let connection = try SQLiteConnection.inMemory()
-            try connection.execute("CREATE TABLE T (\(columns))")
-            for name in ["T", "t"] {
-                expectEqual(try connection.plainRowIDColumn(ofTable: name), expected, columns)
-            }
-        }
-        let connection = try SQLiteConnection.inMemory()
-        try connection.execute(
-            """
-            CREATE TABLE w (id INTEGER PRIMARY KEY, a) WITHOUT ROWID; CREATE TABLE x (id INTEGER PRIMARY KEY, a);
-            CREATE TABLE y (id INTEGER PRIMARY KEY, a); CREATE TABLE z (id INTEGER PRIMARY KEY, a);
-            CREATE TRIGGER i BEFORE INSERT ON x BEGIN SELECT 1; END;
-            CREATE TEMP TRIGGER j BEFORE INSERT ON y BEGIN SELECT 1; END;
-            CREATE TEMP TABLE z (id INTEGER PRIMARY KEY, a); CREATE VIEW v AS SELECT * FROM w
-            """)
-        for name in ["w", "x", "X", "y", "z", "v", "nothing"] {
-            expectNil(try connection.plainRowIDColumn(ofTable: name), name)
-        }
-    }
-
-    private static func testSeesChangesOfTheSchema() throws {
-        let connection = try SQLiteConnection.inMemory()
-        var versions = [try connection.schemaVersions()]
-        for sql in ["CREATE TABLE t (a)", "CREATE TEMP TABLE u (a)", "DROP TABLE t"] {
-            try connection.execute(sql)
-            versions.append(try connection.schemaVersions())
-        }
-        expectEqual(Set(versions).count, versions.count, "versions \(versions)")
     }
 }
 #endif

@@ -37,6 +37,11 @@ extension RowInserterTests: SelfTesting {
             "testKeepsIDsBesideRowsOfOthers": testKeepsIDsBesideRowsOfOthers,
             "testWritesFirstInATransaction": testWritesFirstInATransaction,
             "testRefusesPropertiesThatInsert": testRefusesPropertiesThatInsert,
+            "testStoresWhatAPropertyReplaces": testStoresWhatAPropertyReplaces,
+            "testHoldsPropertiesThatReadItsRows": testHoldsPropertiesThatReadItsRows,
+            "testTakesNoTableForItsOwn": testTakesNoTableForItsOwn,
+            "testChecksForeignKeysRowByRow": testChecksForeignKeysRowByRow,
+            "testCountsAndNamesRowsBesideTriggers": testCountsAndNamesRowsBesideTriggers,
         ]
     }
 
@@ -121,6 +126,7 @@ extension RowInserterTests: SelfTesting {
             case 310: try connection.execute("INSERT INTO t (id) VALUES (5000)")
             case 610: try connection.execute("DELETE FROM t WHERE id = 5000")
             case 910:
+                expectEqual(writer.report.path, .virtualTable, "way without a trigger")
                 try connection.execute(
                     "CREATE TRIGGER i BEFORE INSERT ON t BEGIN INSERT INTO log VALUES (NEW.id); END")
             default: break
@@ -128,7 +134,7 @@ extension RowInserterTests: SelfTesting {
         }
         try writer.endArray()
         try writer.finish()
-        expectEqual(writer.report.path, .virtualTable, "way")
+        expectEqual(writer.report.path, .bindAndStep, "way with a trigger")
         expectEqual(
             try connection.value("SELECT count(*) || ' ' || min(id) || ' ' || max(id) || ' ' || sum(id) FROM t"),
             "1200 0 1199 719400", "ids")
@@ -173,6 +179,173 @@ extension RowInserterTests: SelfTesting {
                 "$[400].title: expected a property that changes nothing in the database, while its row is inserted",
                 "message by \(path)")
             expectEqual(try table.count(), 0, "rows by \(path)")
+        }
+    }
+
+    /// A row with a title that is replaced whenever the note behind it is read.
+    private final class Replacing: StreamObject {
+        var id: Int? = nil
+        var title = ""
+        var others: [Replacing] = []
+        var note: String {
+            get {
+                for other in others {
+                    other.title = String(repeating: "replaced ", count: other.title.utf8.count % 7 + 2)
+                }
+                return String(repeating: "note ", count: 4)
+            }
+            set {}
+        }
+        init() {}
+        static var streamMembers: StreamMembers {
+            [.member("id", \Replacing.id), .member("title", \Replacing.title), .member("note", \Replacing.note)]
+        }
+    }
+
+    private static func testStoresWhatAPropertyReplaces() throws {
+        for path in SQLiteInsertPath.allCases {
+            for count in [1, 7, 8, 300] {
+                let table = try SQLiteTable<Replacing>(
+                    try SQLiteConnection.inMemory(), "t", options: SQLiteTableOptions(insertPath: path))
+                let rows = (0..<count).map { number in
+                    let row = Replacing()
+                    (row.id, row.title) = (number, "a title of its own with the number \(number)")
+                    row.others = [row]
+                    return row
+                }
+                try table.insert(rows)
+                expectEqual(
+                    try table.connection.value(
+                        """
+                        SELECT count(*) FROM t WHERE title = 'a title of its own with the number ' || id \
+                        AND note = 'note note note note '
+                        """), .integer(Int64(count)), "rows by \(path)")
+            }
+        }
+    }
+
+    private static func testHoldsPropertiesThatReadItsRows() throws {
+        for path in SQLiteInsertPath.allCases {
+            let connection = try SQLiteConnection.inMemory()
+            let table = try SQLiteTable<Changing>(connection, "t", options: SQLiteTableOptions(insertPath: path))
+            // So the names of all modules of the connection are there.
+            try SQLiteTable<Row>(connection, "other").insert((0..<20).map { Row(id: $0) })
+            let modules = try connection.prepare("SELECT name FROM pragma_module_list WHERE name LIKE '%rows%'")
+            var names: [String] = []
+            while try modules.step() { names.append(try modules.text(at: 0) ?? "") }
+            expectEqual(names.count, 1, "modules \(names)")
+            for name in names {
+                let rows = (0..<20).map { number in
+                    let row = Changing()
+                    (row.id, row.connection, row.sql) = (number, connection, "SELECT * FROM \(name)")
+                    return row
+                }
+                try table.deleteAll()
+                try table.insert(rows)
+                expectEqual(
+                    try connection.value("SELECT count(*) || ' ' || sum(id) || ' ' || min(length(title) > 5) FROM t"),
+                    "20 190 1", "rows with the error of reading, by \(path)")
+            }
+        }
+    }
+
+    private static func testTakesNoTableForItsOwn() throws {
+        for path in SQLiteInsertPath.allCases {
+            for kind in ["TABLE", "TEMP TABLE"] {
+                let connection = try SQLiteConnection.inMemory()
+                let table = try SQLiteTable<Row>(connection, "t", options: SQLiteTableOptions(insertPath: path))
+                let names = try (1...3).map { count in
+                    let name = "stream_rows_\(count)"
+                    try connection.execute(
+                        "CREATE \(kind) \(name) (c0, c1, c2); INSERT INTO \(name) VALUES (-1, 'other', 0)")
+                    return name
+                }
+                // A temporary table comes before one of the file wherever a name has no schema.
+                try connection.execute("CREATE TEMP TABLE t (id INTEGER PRIMARY KEY, title TEXT NOT NULL)")
+                let rows = (1...20).map { (id: Int) in Row(id: id, title: "Titel \(id)") }
+                try table.insert(rows)
+                expectTrue(try table.select() == rows, "rows by \(path) beside \(kind)")
+                expectEqual(try table.count(), 20, "their number")
+                expectEqual(try connection.value("SELECT count(*) FROM temp.t"), 0, "rows of the other table")
+                for name in names { expectEqual(try connection.value("SELECT count(*) FROM \(name)"), 1, name) }
+                try table.update(.set(\.title, ""), where: \.id == 1)
+                try table.delete(where: \.id == 2)
+                expectEqual(
+                    try connection.value("SELECT count(*) || ' ' || min(title) FROM main.t"), "19 ", "changed rows")
+                // One that is bound now is the temporary one.
+                try SQLiteTable<Row>(connection, "t").insert(rows)
+                expectEqual(try connection.value("SELECT count(*) FROM temp.t"), 20, "rows of the temporary table")
+                let shadow = try connection.value("SELECT max(name) FROM pragma_module_list WHERE name LIKE '%rows%'")
+                guard let shadow = shadow?.text, [.automatic, .virtualTable].contains(path) else { continue }
+                try connection.execute("CREATE \(kind) \(shadow) (c0, c1); INSERT INTO \(shadow) VALUES (-1, 'other')")
+                let more = (101...120).map { Row(id: $0) }
+                let error = expectThrows(SQLiteError.self, "a table with the name of ours") { try table.insert(more) }
+                expectTrue(error?.message.contains(shadow) ?? false, error?.message ?? "no message")
+                expectEqual(try table.count(), 19, "rows after it")
+            }
+        }
+    }
+
+    private struct Node: StreamObject {
+        var id: Int? = nil
+        var parent: Int? = nil
+    }
+
+    private static func testChecksForeignKeysRowByRow() throws {
+        for path in SQLiteInsertPath.allCases {
+            for count in 2...20 {
+                for wrong in [1, count / 2, count - 1] {
+                    let connection = try SQLiteConnection.inMemory()
+                    try connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES t)")
+                    let table = try SQLiteTable<Node>(connection, "t", options: SQLiteTableOptions(insertPath: path))
+                    // A row whose parent comes with the next one.
+                    var rows = (1...count).map { Node(id: $0, parent: $0 > 1 ? $0 - 1 : nil) }
+                    rows[wrong - 1].parent = wrong + 1
+                    let error = expectThrows(SQLiteError.self, "\(count) rows by \(path)") { try table.insert(rows) }
+                    expectEqual(error?.message, "$[\(wrong - 1)]: FOREIGN KEY constraint failed", "message by \(path)")
+                }
+            }
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute(
+                "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE t (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES p)"
+            )
+            let table = try SQLiteTable<Node>(connection, "t", options: SQLiteTableOptions(insertPath: path))
+            var rows = (1...20_000).map { Node(id: $0) }
+            rows[15_123].parent = 1
+            let error = expectThrows(SQLiteError.self, "by \(path)") { try table.insert(rows) }
+            expectEqual(error?.message, "$[15123]: FOREIGN KEY constraint failed", "message by \(path)")
+        }
+    }
+
+    private static func testCountsAndNamesRowsBesideTriggers() throws {
+        for path in SQLiteInsertPath.allCases {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute(
+                """
+                CREATE TABLE t (id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE); CREATE TABLE log (title);
+                CREATE TRIGGER b BEFORE INSERT ON t BEGIN INSERT INTO log VALUES (NEW.title), (NEW.title); END;
+                CREATE TRIGGER a AFTER INSERT ON t WHEN NEW.title = 'wrong' BEGIN SELECT RAISE(ABORT, 'wrong title'); END
+                """)
+            func table(_ conflict: SQLiteConflict = .abort) throws -> SQLiteTable<Row> {
+                try SQLiteTable<Row>(
+                    connection, "t", options: SQLiteTableOptions(conflict: conflict, insertPath: path))
+            }
+            var rows = (1...50).map { Row(id: nil, title: "Titel \($0)") }
+            expectEqual(try table().insert(rows).changedRowCount, 50, "changed rows by \(path)")
+            rows = rows.map { Row(title: $0.title + ", anders") }
+            rows[20].title = "wrong"
+            let error = expectThrows(SQLiteError.self, "\(path)") { try table().insert(rows) }
+            expectEqual(error?.message, "$[20]: wrong title", "message by \(path)")
+            var known = [
+                Row(title: "neu"), Row(title: "Titel 7"), Row(title: "noch neuer"), Row(id: 9, title: "Titel 9"),
+            ]
+            expectEqual(try table(.ignore).insert(&known).changedRowCount, 2, "changed rows")
+            expectEqual(known.map(\.id), [51, nil, 52, 9], "ids of rows that are there, ignored")
+            for (index, title) in ["neu", "Titel 7", "neuer", "Titel 9"].enumerated() {
+                known[index] = Row(title: title)
+            }
+            expectEqual(try table(.update(matching: ["title"])).insert(&known).changedRowCount, 1, "changed rows")
+            expectEqual(known.map(\.id), [51, 7, 53, 9], "ids of rows that are there, updated")
         }
     }
 }

@@ -1,100 +1,86 @@
-// Puts rows into a table by the fastest of three ways. All ways give the same rows, the same errors and the same ids.
+// Puts rows into a table by the fastest of three ways. All ways give the same rows, the same errors and the same ids as a
+// statement of plain SQL for each row: where one statement for many rows would not, there is one for each.
 
 import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 
-/// How rows are put into a table.
-public enum SQLiteInsertPath: String, Sendable, CaseIterable {
-    /// The fastest one: `bindAndStep` for fewer than 8 rows at a time, else `virtualTable`, or `multiRowValues` where SQLite
-    /// was built without virtual tables.
-    case automatic
-    /// A statement for each row, to whose parameters the cells are bound.
-    case bindAndStep
-    /// A statement for many rows, `INSERT … VALUES (…), (…), …`, to whose parameters their cells are bound.
-    case multiRowValues
-    /// One `INSERT … SELECT` from a virtual table, which reads the cells where they are.
-    case virtualTable
-}
-
-/// What to do with a row that has the same unique values as another one.
-public enum SQLiteConflict: Sendable, Hashable {
-    /// Throw `constraint`, and undo everything.
-    case abort
-    /// Keep the row that is there.
-    case ignore
-    /// Delete the rows that are there.
-    case replace
-    /// Set the columns of the row that is there, found by the values of these unique columns, where they differ.
-    ///
-    /// A row whose columns are all equal is not written.
-    case update(matching: [String])
-}
-
 /// An INSERT for certain columns of a table.
 final class RowInserter {
-    let connection: SQLiteConnection
-    private let table: String
+    private let connection: SQLiteConnection
+    private let target: InsertTarget
     let columns: [String]
     /// The cell in the rows of a source for each column.
     private let cells: [Int]
     /// What each statement begins with.
-    private let target: String
-    private let head: String
-    private let emptyHead: String
+    private let words: String
     private let tail: String
-    private let dateFormat: SQLiteDateFormat
-    /// Whether a row that is refused ends everything, so that rows get the ids that SQLite would choose.
-    private let insertsAll: Bool
+    private let conflict: SQLiteConflict
+    /// The column whose values are read back, one by one.
+    private let idColumn: String?
     /// The statement for one row.
     private var single: SQLiteStatement?
     /// The statement for many rows, and their number.
     private var multiple: (statement: SQLiteStatement, rowCount: Int)?
     /// The statements that read the virtual table, by what is to be said of ids.
     private var selects: [RowIDPart.Kind: SQLiteStatement] = [:]
-    /// The column of which ids may be left to SQLite, and the versions of the schemas that say so.
-    private var rowID: (column: Int?, versions: [Int64])?
+    /// The statement that finds the row which another one would have become.
+    private var finding: SQLiteStatement?
+    /// Whether rows may be refused only after all rows of a statement are there.
+    private var hasForeignKeys = false
     /// The way that was taken last.
     private(set) var path = SQLiteInsertPath.automatic
+    /// The rows that were inserted or updated, without those that triggers and foreign keys changed.
+    private(set) var changedRowCount = 0
+    /// What is in the column that is read back, row by row; nil for null, and where there is no such row.
+    private(set) var ids: [Int64?] = []
 
+    /// - Parameters:
+    ///   - cells: The cell in the rows of a source for each column; the same as the column unless given.
+    ///   - idColumn: The column whose values are read back, which takes a statement for each row.
     init(
-        _ connection: SQLiteConnection, table: String, columns: [String], conflict: SQLiteConflict,
-        dateFormat: SQLiteDateFormat,
-        cells: [Int]? = nil
+        _ target: InsertTarget, columns: [String], conflict: SQLiteConflict, cells: [Int]? = nil,
+        idColumn: String? = nil
     ) throws(SQLiteError) {
-        self.connection = connection
-        self.table = table
+        connection = target.connection
+        self.target = target
         self.columns = columns
-        self.dateFormat = dateFormat
         self.cells = cells ?? Array(columns.indices)
-        insertsAll = conflict == .abort
-        let words =
+        self.conflict = conflict
+        self.idColumn = idColumn
+        let verb =
             switch conflict {
             case .ignore: "INSERT OR IGNORE"
             case .replace: "INSERT OR REPLACE"
             case .abort, .update: "INSERT"
             }
-        target = try "\(words) INTO \(SQLiteName.quoted(table))"
-        head = try "\(target) (\(SQLiteName.list(columns)))"
-        emptyHead = "\(target) DEFAULT VALUES"
+        words = "\(verb) INTO \(target.qualifiedName)"
         if case .update(let keys) = conflict {
-            tail = try Self.updateClause(keys, columns)
+            tail = try Self.updateClause(keys, columns, target)
         } else {
             tail = ""
         }
     }
 
-    private static func updateClause(_ keys: [String], _ columns: [String]) throws(SQLiteError) -> String {
+    /// What an upsert does with the row that is there: sets what differs, by one byte or in its type, and no keys.
+    private static func updateClause(
+        _ keys: [String], _ columns: [String], _ target: InsertTarget
+    ) throws(SQLiteError) -> String {
+        let primaryKey = target.columns.filter { $0.primaryKeyIndex > 0 }.map(\.name)
+        let kept = Set((keys + primaryKey).map { $0.lowercased() })
         var sets: [String] = []
         var differences: [String] = []
-        for column in columns where !keys.contains(column) {
+        for column in columns where !kept.contains(column.lowercased()) {
             let name = try SQLiteName.quoted(column)
             sets.append("\(name) = excluded.\(name)")
-            differences.append("\(name) IS NOT excluded.\(name)")
+            differences.append("\(name) COLLATE BINARY IS NOT excluded.\(name)")
+            // Elsewhere an integer and a real of the same value are stored alike.
+            let affinity = target.columns.first { $0.name.lowercased() == column.lowercased() }?.affinity
+            if affinity == .blob { differences.append("typeof(\(name)) <> typeof(excluded.\(name))") }
         }
-        let target = try SQLiteName.list(keys)
-        guard !sets.isEmpty else { return " ON CONFLICT (\(target)) DO NOTHING" }
-        return " ON CONFLICT (\(target)) DO UPDATE SET \(sets.joined(separator: ", "))"
+        let list = try SQLiteName.list(keys)
+        guard !sets.isEmpty else { return " ON CONFLICT (\(list)) DO NOTHING" }
+        return " ON CONFLICT (\(list)) DO UPDATE SET \(sets.joined(separator: ", "))"
             + " WHERE \(differences.joined(separator: " OR "))"
     }
 
@@ -118,7 +104,7 @@ final class RowInserter {
 
     /// Inserts all rows of a buffer.
     func insert(_ buffer: borrowing RowBuffer, by path: SQLiteInsertPath) throws(Failure) {
-        try unsafe insert(RowSource(buffer), of: nil, by: path)
+        try unsafe insert(RowSource(buffer), by: path)
     }
 
     /// Inserts the row under construction.
@@ -126,34 +112,25 @@ final class RowInserter {
         var source = unsafe RowSource(buffer)
         unsafe source.row = source.rowCount
         unsafe source.rowCount += 1
-        try unsafe insert(source, of: nil, by: .bindAndStep)
+        try unsafe insert(source, by: .bindAndStep)
     }
 
     /// Inserts the rows of a source from its row on.
-    ///
-    /// - Parameter members: What sends the values of which the storage is not known.
-    func insert(_ source: RowSource, of members: MemberColumns?, by path: SQLiteInsertPath) throws(Failure) {
+    func insert(_ source: RowSource, by path: SQLiteInsertPath) throws(Failure) {
         let module = connection.rowModule
-        let count = unsafe source.rowCount - source.row
-        var chosen = path
-        if path == .automatic {
-            chosen =
-                count < Self.smallestBatch ? .bindAndStep : Self.hasVirtualTables ? .virtualTable : .multiRowValues
-        }
-        // A property that is computed may insert rows itself, one by one.
-        guard !module.reader.isReading || chosen != .virtualTable else {
+        let reader = module.reader
+        guard !reader.isReading else {
             throw Failure(
                 error: SQLiteError(.misuse, "the connection is inserting rows already"), row: 0, column: nil)
         }
-        let reader = module.reader.isReading ? RowReader() : module.reader
-        unsafe reader.begin(source, of: members, dateFormat, connection)
+        unsafe reader.begin(source)
         defer { reader.end() }
         do throws(SQLiteError) {
-            unsafe reader.source.pointee.rowIDs = try rowIDs(forRows: count)
-            switch chosen {
+            let end = unsafe reader.source.pointee.rowCount
+            switch try choosePath(path, unsafe end - source.row, reader) {
             case .virtualTable: try selectRows(reader, module)
             case .multiRowValues: try insertMany(reader)
-            case .bindAndStep, .automatic: try bindRows(reader, to: unsafe reader.source.pointee.rowCount)
+            case .bindAndStep, .automatic: try bindRows(reader, to: end)
             }
         } catch {
             let row = unsafe reader.source.pointee.row
@@ -162,25 +139,35 @@ final class RowInserter {
         }
     }
 
-    /// Finds out which ids of so many rows may be left to SQLite.
-    private func rowIDs(forRows count: Int) throws(SQLiteError) -> RowIDSequence {
-        // A transaction that has only begun must write first: one that reads first is refused when others write meanwhile.
-        guard insertsAll, count >= Self.smallestSequence,
-            unsafe sqlite3_txn_state(connection.handle, "main") == SQLITE_TXN_WRITE
-        else { return RowIDSequence() }
-        let versions = try connection.schemaVersions()
-        if rowID?.versions != versions {
-            let name = try connection.plainRowIDColumn(ofTable: table)
-            rowID = (columns.firstIndex { $0.lowercased() == name?.lowercased() }, versions)
+    /// Chooses the way for so many rows, and finds out which ids of them may be left to SQLite.
+    private func choosePath(
+        _ path: SQLiteInsertPath, _ count: Int, _ reader: RowReader
+    ) throws(SQLiteError) -> SQLiteInsertPath {
+        var chosen = path
+        if path == .automatic {
+            chosen =
+                count < Self.smallestBatch ? .bindAndStep : Self.hasVirtualTables ? .virtualTable : .multiRowValues
         }
-        guard let column = rowID?.column else { return RowIDSequence() }
-        return try rowIDs(from: column)
+        if idColumn != nil { chosen = .bindAndStep }
+        // A row that is refused must end everything, so that rows get the ids that SQLite would choose.
+        let isSequence = conflict == .abort && count >= Self.smallestSequence
+        guard chosen != .bindAndStep || isSequence else { return .bindAndStep }
+        // A transaction that has only begun must write first: one that reads first is refused when others write meanwhile.
+        if !target.isBeingWritten { try bindRows(reader, to: unsafe reader.source.pointee.row + 1) }
+        let facts = try target.facts()
+        hasForeignKeys = facts.hasForeignKeys
+        if isSequence, let name = facts.rowIDColumn,
+            let column = columns.firstIndex(where: { $0.lowercased() == name.lowercased() })
+        {
+            unsafe reader.source.pointee.rowIDs = try rowIDs(from: column)
+        }
+        return facts.allowsManyRows(conflict) ? chosen : .bindAndStep
     }
 
     /// The sequence that SQLite follows now, of the column with the row id.
     private func rowIDs(from column: Int) throws(SQLiteError) -> RowIDSequence {
         let statement = try connection.cachedStatement(
-            "SELECT max(\(SQLiteName.quoted(columns[column]))) FROM main.\(SQLiteName.quoted(table))")
+            "SELECT max(\(SQLiteName.quoted(columns[column]))) FROM \(target.qualifiedName)")
         guard try statement.step() else { return RowIDSequence() }
         defer { statement.reset() }
         return RowIDSequence(column: cells[column], largest: statement.isNull(at: 0) ? nil : statement.integer(at: 0))
@@ -193,17 +180,61 @@ final class RowInserter {
         path = .bindAndStep
         if single == nil {
             // A row of defaults only has a form of its own.
-            single = try connection.cachedStatement(
-                columns.isEmpty ? emptyHead : "\(head) VALUES (\(Self.marks(columns.count)))\(tail)")
+            let values = columns.isEmpty ? " DEFAULT VALUES" : " VALUES (\(Self.marks(columns.count)))\(tail)"
+            let returning = try idColumn.map { (name) throws(SQLiteError) in " RETURNING \(try SQLiteName.quoted(name))"
+            }
+            single = try connection.cachedStatement(try "\(words)\(list(columns))\(values)\(returning ?? "")")
         }
         guard let single else { return }
         defer { single.clearBindings() }
         let source = unsafe reader.source
         while unsafe source.pointee.row < end {
             try bindRow(reader, to: single, after: 0)
-            while try single.step() {}
+            if idColumn != nil {
+                try stepToID(single, reader)
+            } else {
+                while try single.step() {}
+            }
+            changedRowCount &+= connection.changeCount
             unsafe source.pointee.row &+= 1
         }
+    }
+
+    /// The list of columns, with a space before it; nothing for none.
+    private func list(_ columns: [String]) throws(SQLiteError) -> String {
+        columns.isEmpty ? "" : " (\(try SQLiteName.list(columns)))"
+    }
+
+    /// Runs the statement for a row, and takes the id that the row has in the table.
+    private func stepToID(_ statement: SQLiteStatement, _ reader: RowReader) throws(SQLiteError) {
+        var (id, isReturned) = (Int64?.none, false)
+        while try statement.step() {
+            (id, isReturned) = (statement.isNull(at: 0) ? nil : statement.integer(at: 0), true)
+        }
+        if !isReturned, case .update(let keys) = conflict { id = try findID(keys, reader) }
+        ids.append(id)
+    }
+
+    /// The id of the row with the keys of the one that is being read, when it is equal and was not written therefore.
+    private func findID(_ keys: [String], _ reader: RowReader) throws(SQLiteError) -> Int64? {
+        let indices = keys.compactMap { key in columns.firstIndex { $0.lowercased() == key.lowercased() } }
+        guard let idColumn, indices.count == keys.count else { return nil }
+        if finding == nil {
+            let condition = try keys.map { (key) throws(SQLiteError) in "\(try SQLiteName.quoted(key)) = ?" }
+            finding = try connection.cachedStatement(
+                "SELECT \(SQLiteName.quoted(idColumn)) FROM \(target.qualifiedName) "
+                    + "WHERE \(condition.joined(separator: " AND "))")
+        }
+        guard let finding else { return nil }
+        defer {
+            finding.reset()
+            finding.clearBindings()
+        }
+        for (number, index) in indices.enumerated() {
+            try bindCell(cells[index], reader, to: finding, Int32(truncatingIfNeeded: number + 1))
+        }
+        guard try finding.step(), !finding.isNull(at: 0) else { return nil }
+        return finding.integer(at: 0)
     }
 
     private static func marks(_ count: Int) -> String {
@@ -213,15 +244,21 @@ final class RowInserter {
     /// Binds the cells of the row that is being read to the parameters after one of them.
     @inline(__always)  // PERF: SQLite/insert; once a row.
     private func bindRow(_ reader: RowReader, to statement: SQLiteStatement, after first: Int) throws(SQLiteError) {
-        let source = unsafe reader.source
-        let unmanaged = unsafe Unmanaged.passUnretained(reader)
         for column in cells.indices {
-            let index = Int32(truncatingIfNeeded: first &+ column &+ 1)
-            // SAFETY: the statement is stepped before the rows change; its bindings are cleared before they may be gone.
-            let code = unsafe RowSource.give(
-                cells[column], of: source, to: ParameterTaker(statement: statement.handle, index: index), unmanaged)
-            if code != SQLITE_OK { try statement.check(code) }
+            try bindCell(cells[column], reader, to: statement, Int32(truncatingIfNeeded: first &+ column &+ 1))
         }
+    }
+
+    @inline(__always)  // PERF: SQLite/insert; once a cell.
+    private func bindCell(
+        _ cell: Int, _ reader: RowReader, to statement: SQLiteStatement, _ index: Int32
+    ) throws(SQLiteError) {
+        // SAFETY: the statement is stepped before the rows change, and no code of a user runs before; its bindings are cleared
+        // before they may be gone.
+        let code = unsafe RowSource.give(
+            cell, of: reader.source, to: ParameterTaker(statement: statement.handle, index: index),
+            Unmanaged.passUnretained(reader))
+        if code != SQLITE_OK { try statement.check(code) }
     }
 
     // MARK: Many rows a statement
@@ -237,7 +274,9 @@ final class RowInserter {
         if multiple?.rowCount != perStatement {
             let row = "(\(Self.marks(columns.count)))"
             let rows = Array(repeating: row, count: perStatement).joined(separator: ", ")
-            multiple = (try connection.cachedStatement("\(head) VALUES \(rows)\(tail)"), perStatement)
+            multiple = (
+                try connection.cachedStatement("\(words)\(list(columns)) VALUES \(rows)\(tail)"), perStatement
+            )
         }
         guard let statement = multiple?.statement else { return }
         defer { statement.clearBindings() }
@@ -249,7 +288,10 @@ final class RowInserter {
                     try bindRow(reader, to: statement, after: number * columns.count)
                 }
                 while try statement.step() {}
+                changedRowCount &+= connection.changeCount
             } catch {
+                // Some errors end the transaction: what is inserted after them would stay.
+                guard connection.isInTransaction else { throw error }
                 // SQLite does not say which of the rows it was, and has undone all of them: one by one, it does. When it
                 // was a value, a row before it may be refused as well.
                 let (failure, row) = unsafe (reader.failure, source.pointee.row)
@@ -275,14 +317,10 @@ final class RowInserter {
         let source = unsafe reader.source
         let (end, column) = unsafe (source.pointee.rowCount, source.pointee.rowIDs.column)
         let index = cells.firstIndex(of: column)
-        unsafe source.pointee.firstRow = source.pointee.row
-        guard let index else { return try run(select(.mixed, index, module)) }
+        guard let index else { return try insertPart(.mixed, nil, to: end, reader, module) }
         while unsafe source.pointee.row < end {
             let part = unsafe RowIDPart(source)
-            unsafe source.pointee.firstRow = source.pointee.row
-            unsafe source.pointee.rowCount = part.end
-            try run(select(part.kind, index, module))
-            unsafe source.pointee.row = part.end
+            try insertPart(part.kind, index, to: part.end, reader, module)
             unsafe source.pointee.rowCount = end
             if let rowIDs = part.rowIDs {
                 if part.kind != .mixed { unsafe source.pointee.rowIDs = rowIDs }
@@ -292,8 +330,34 @@ final class RowInserter {
         }
     }
 
-    private func run(_ select: SQLiteStatement) throws(SQLiteError) {
-        while try select.step() {}
+    /// Inserts the rows before an end by one statement.
+    private func insertPart(
+        _ kind: RowIDPart.Kind, _ rowID: Int?, to end: Int, _ reader: RowReader, _ module: RowModule
+    ) throws(SQLiteError) {
+        let source = unsafe reader.source
+        let first = unsafe source.pointee.row
+        unsafe source.pointee.firstRow = first
+        unsafe source.pointee.rowCount = end
+        unsafe source.pointee.isScanned = false
+        let statement = try select(kind, rowID, module)
+        do throws(SQLiteError) {
+            while try statement.step() {}
+        } catch {
+            guard hasForeignKeys, connection.isInTransaction else { throw error }
+            // SQLite checks foreign keys when all rows are there, and has undone all of them: one by one, it tells the first row
+            // that is refused.
+            reader.failure = nil
+            unsafe source.pointee.row = first
+            unsafe source.pointee.rowIDs = RowIDSequence()
+            return try bindRows(reader, to: end)
+        }
+        guard unsafe source.pointee.isScanned else {
+            let name = try module.table(columnCount: columns.count, of: connection)
+            throw SQLiteError(
+                .misuse, "the rows were read from a table of the name \(name), which is one of this library")
+        }
+        changedRowCount &+= connection.changeCount
+        unsafe source.pointee.row = end
     }
 
     /// The statement that reads rows of a kind.
@@ -310,7 +374,7 @@ final class RowInserter {
         let names = read.map { kind == .told && $0 == rowID ? "rowid" : "c\($0)" }.joined(separator: ", ")
         // An upsert after a SELECT needs a WHERE, or ON would be taken for that of a join.
         let made = try connection.cachedStatement(
-            "\(target) (\(SQLiteName.list(read.map { columns[$0] }))) SELECT \(names) FROM \(table)"
+            "\(words)\(list(read.map { columns[$0] })) SELECT \(names) FROM \(table)"
                 + (tail.isEmpty ? "" : " WHERE true") + tail)
         selects[kind] = made
         return made

@@ -21,9 +21,12 @@ final class RowModule {
     deinit { unsafe module.deallocate() }
 
     /// Returns the name of the table with so many columns, `c0`, `c1` and so on.
+    ///
+    /// Like every table without a schema it comes after all others of its name. So it has one that no one can know before, and
+    /// who reads from it checks `RowSource.isScanned`.
     func table(columnCount: Int, of connection: SQLiteConnection) throws(SQLiteError) -> String {
         if let name = names[columnCount] { return name }
-        let name = "stream_rows_\(columnCount)"
+        let name = SQLiteName.random("stream_rows_\(columnCount)_")
         let handle = try unsafe connection.requireHandle()
         // SAFETY: the connection is closed before the reader is gone.
         try unsafe connection.check(
@@ -41,6 +44,7 @@ final class RowModule {
 private struct RowTable {
     var base = unsafe sqlite3_vtab()
     var reader: Unmanaged<RowReader>
+    let columnCount: Int
 }
 
 /// A cursor as SQLite sees it: its own structure first.
@@ -59,14 +63,15 @@ extension RowModule {
         // Without xCreate the table is there in every connection that has the module, and in no schema.
         unsafe module.xConnect = { connection, context, count, arguments, table, _ in
             guard let context = unsafe context, count > 0, let name = unsafe arguments?[0],
-                let columnCount = unsafe Int(String(cString: name).drop { !$0.isNumber })
+                let columnCount = unsafe Int(String(cString: name).drop { !$0.isNumber }.prefix { $0.isNumber })
             else { return SQLITE_ERROR }
             let columns = (0..<columnCount).map { "c\($0)" }.joined(separator: ", ")
             let code = unsafe sqlite3_declare_vtab(connection, "CREATE TABLE x (\(columns))")
             guard code == SQLITE_OK else { return code }
             unsafe csqlite_configure_table(connection, SQLITE_VTAB_DIRECTONLY)
             let made = UnsafeMutablePointer<RowTable>.allocate(capacity: 1)
-            unsafe made.initialize(to: RowTable(reader: Unmanaged<RowReader>.fromOpaque(context)))
+            unsafe made.initialize(
+                to: RowTable(reader: Unmanaged<RowReader>.fromOpaque(context), columnCount: columnCount))
             unsafe table?.pointee = UnsafeMutableRawPointer(made).assumingMemoryBound(to: sqlite3_vtab.self)
             return SQLITE_OK
         }
@@ -83,6 +88,12 @@ extension RowModule {
                 return SQLITE_ERROR
             }
             let source = unsafe table.pointee.reader._withUnsafeGuaranteedRef { unsafe $0.source }
+            // There are rows while they are inserted only, of so many columns, and for the statement that inserts them.
+            guard unsafe source.pointee.columnCount == table.pointee.columnCount, unsafe !source.pointee.isScanned
+            else {
+                return SQLITE_MISUSE
+            }
+            unsafe source.pointee.isScanned = true
             let made = UnsafeMutablePointer<RowTableCursor>.allocate(capacity: 1)
             unsafe made.initialize(to: RowTableCursor(reader: table.pointee.reader, source: source))
             unsafe cursor?.pointee = UnsafeMutableRawPointer(made).assumingMemoryBound(to: sqlite3_vtab_cursor.self)

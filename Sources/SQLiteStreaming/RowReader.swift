@@ -1,5 +1,5 @@
-// The rows that a connection is inserting, and the cells of them that are not read by a load: values that only the plan of
-// their member knows, strings of other libraries, and values that SQLite cannot hold.
+// The rows that a connection is inserting, and the cells of them that are not read by a load: strings of other libraries, and
+// values that SQLite cannot hold.
 
 import CSystemSQLite
 import PlistBuilding
@@ -10,19 +10,12 @@ import PlistStreaming
 final class RowReader {
     // SAFETY: allocated once and freed with this object, which outlives what was given the address.
     let source: UnsafeMutablePointer<RowSource>
-    /// The members behind the rows, for those of which only their plan knows the storage.
-    private var members: MemberColumns?
-    /// The connection that inserts the rows.
-    private var connection: SQLiteConnection?
-    /// Takes such values, one at a time.
-    private var scratch: RowBuffer
     /// What is wrong with a value, when the statement fails because of it.
     var failure: (error: StreamError, column: Int)?
 
     init() {
         unsafe source = .allocate(capacity: 1)
         unsafe source.initialize(to: RowSource())
-        scratch = RowBuffer(columnCount: 1, dateFormat: .text, byteLimit: .max)
     }
 
     deinit { unsafe source.deallocate() }
@@ -30,23 +23,14 @@ final class RowReader {
     /// Whether there are rows, which are being inserted.
     var isReading: Bool { unsafe source.pointee.kind != .none }
 
-    /// Sets where the rows come from, and how dates among them are stored.
-    func begin(
-        _ rows: RowSource, of members: MemberColumns?, _ dateFormat: SQLiteDateFormat, _ connection: SQLiteConnection
-    ) {
+    /// Sets where the rows come from.
+    func begin(_ rows: RowSource) {
         unsafe source.pointee = unsafe rows
-        self.members = members
-        self.connection = connection
-        scratch.dateFormat = dateFormat
         failure = nil
     }
 
     /// Forgets the rows.
-    func end() {
-        unsafe source.pointee = RowSource()
-        members = nil
-        connection = nil
-    }
+    func end() { unsafe source.pointee = RowSource() }
 
     // MARK: Cells
 
@@ -63,29 +47,6 @@ final class RowReader {
                     byteCount: Int32(truncatingIfNeeded: bytes.count), isPassing: true)
             }
         }
-    }
-
-    /// Gives a value that only its plan knows: it is sent to a buffer of one cell, which SQLite copies.
-    @inline(never)
-    func giveOther<Taker: CellTaker>(_ value: UnsafeRawPointer, _ column: Int, to taker: Taker) -> Int32 {
-        guard let members, let connection else { return SQLITE_ERROR }
-        let changes = connection.totalChangeCount
-        scratch.removeAll()
-        scratch.beginRow()
-        do throws(StreamError) {
-            try unsafe members.send(column, ofValueAt: value, to: &scratch)
-        } catch {
-            return fail(error, column)
-        }
-        // A property that is computed may have put a row into this very table, which would change the ids to come.
-        let tellsIDs = unsafe source.pointee.rowIDs.column < 0
-        guard tellsIDs || connection.totalChangeCount == changes else {
-            return fail(
-                StreamError(
-                    .misuse,
-                    "expected a property that changes nothing in the database, while its row is inserted"), column)
-        }
-        return unsafe taker.take(scratch.cells[0], scratch.bytes, isPassing: true)
     }
 
     @inline(never)

@@ -226,7 +226,8 @@ extension RowScan: SelfTesting {
         expectEqual(scanned.first, stepped.first, "an error")
         try connection.execute("DROP TABLE \"a \"\"quoted\"\" name\"")
         let error = expectThrows(SQLiteError.self, "a table that is gone") { _ = try table.select() }
-        expectEqual(error?.sql, "SELECT \"id\", \"name\" FROM \"a \"\"quoted\"\" name\"", "the SQL of the error")
+        expectEqual(
+            error?.sql, "SELECT \"id\", \"name\" FROM \"main\".\"a \"\"quoted\"\" name\"", "the SQL of the error")
     }
 
     private static func testBindsParameters() throws {

@@ -1,5 +1,6 @@
 // Where rows on their way into a table lie, and how their cells are read from there: by the virtual table, or to be bound
-// to the parameters of a statement. What is not read by a load is left to `RowReader`.
+// to the parameters of a statement. No code of a user runs while they are: values that only the plan of their member knows,
+// such as those of computed properties, were put into a `RowBuffer` before.
 
 import CSystemSQLite
 import PlistBuilding
@@ -32,8 +33,10 @@ struct RowSource {
     var row = 0
     /// The first row that the virtual table gives.
     var firstRow = 0
-    /// The number of cells of a buffered row.
-    var columnCount = 0
+    /// The number of cells of a row; -1 without rows.
+    private(set) var columnCount = -1
+    /// Whether a statement is reading the rows from the virtual table, or has done so.
+    var isScanned = false
     /// Which ids are left to SQLite.
     var rowIDs = RowIDSequence()
     /// The cells of a `RowBuffer` and its bytes.
@@ -64,6 +67,7 @@ struct RowSource {
     init(_ values: UnsafeRawPointer, count: Int, columns: UnsafePointer<SourceColumn>, of members: MemberColumns) {
         unsafe kind = members.isClass ? .objects : .values
         unsafe rowCount = count
+        unsafe columnCount = members.columns.count
         unsafe self.values = unsafe values
         unsafe stride = members.stride
         unsafe self.columns = unsafe columns
@@ -131,12 +135,11 @@ extension RowSource {
         case .values:
             guard let values = unsafe source.pointee.values else { return SQLITE_ERROR }
             let value = unsafe values + source.pointee.row &* source.pointee.stride
-            return unsafe giveMember(column, of: source, value, membersAt: value, to: taker, reader)
+            return unsafe giveMember(column, of: source, value, to: taker, reader)
         case .objects:
             guard let values = unsafe source.pointee.values else { return SQLITE_ERROR }
             let value = unsafe values + source.pointee.row &* source.pointee.stride
-            return unsafe giveMember(
-                column, of: source, value, membersAt: value.load(as: UnsafeRawPointer.self), to: taker, reader)
+            return unsafe giveMember(column, of: source, value.load(as: UnsafeRawPointer.self), to: taker, reader)
         case .buffer:
             guard let cells = unsafe source.pointee.cells, let bytes = unsafe source.pointee.bytes else {
                 return SQLITE_ERROR
@@ -159,8 +162,8 @@ extension RowSource {
 
     @inline(__always)  // PERF: see give.
     private static func giveMember<Taker: CellTaker>(
-        _ column: Int, of source: UnsafeMutablePointer<RowSource>, _ value: UnsafeRawPointer,
-        membersAt members: UnsafeRawPointer, to taker: Taker, _ reader: Unmanaged<RowReader>
+        _ column: Int, of source: UnsafeMutablePointer<RowSource>, _ members: UnsafeRawPointer, to taker: Taker,
+        _ reader: Unmanaged<RowReader>
     ) -> Int32 {
         // SAFETY: see give; the members are those of a value, which has each of them at its offset.
         guard let columns = unsafe source.pointee.columns else { return SQLITE_ERROR }
@@ -192,8 +195,8 @@ extension RowSource {
                 ? StringBytes.isNil(place) : place.assumingMemoryBound(to: String?.self).pointee == nil
             return unsafe isNil ? taker.takeNull() : giveText(place, column, of: source, to: taker, reader)
         case .other:
-            if unsafe column == source.pointee.rowIDs.column { unsafe source.pointee.rowIDs.stop() }
-            return unsafe reader._withUnsafeGuaranteedRef { unsafe $0.giveOther(value, column, to: taker) }
+            // Such rows are put into a buffer first.
+            return SQLITE_MISUSE
         }
     }
 

@@ -24,6 +24,12 @@ enum SQLiteName {
         return text
     }
 
+    /// A name with 128 random bits, which neither a database nor who made it can know.
+    static func random(_ prefix: String) -> String {
+        let words = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }
+        return prefix + words.joined(separator: "_")
+    }
+
     /// Names in double quotes, with commas between.
     static func list(_ names: [String]) throws(SQLiteError) -> String {
         var quotedNames: [String] = []

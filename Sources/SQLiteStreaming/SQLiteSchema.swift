@@ -31,10 +31,13 @@ public struct SQLiteColumn: Sendable, Hashable {
     public let primaryKeyIndex: Int
     /// Whether the value is computed, so that it cannot be inserted.
     public let isGenerated: Bool
+    /// Whether the table is STRICT, so that the column holds its declared type only, or anything when that is `ANY`.
+    public internal(set) var isStrict: Bool = false
 
-    // SPEC: https://sqlite.org/datatype3.html section 3.1, in this order.
+    // SPEC: https://sqlite.org/datatype3.html section 3.1, in this order; https://sqlite.org/stricttables.html for ANY.
     /// The affinity of the declared type.
     public var affinity: Affinity {
+        if isStrict, declaredType.uppercased() == "ANY" { return .blob }
         let type = declaredType.uppercased()
         if type.contains("INT") { return .integer }
         if type.contains("CHAR") || type.contains("CLOB") || type.contains("TEXT") { return .text }
@@ -69,18 +72,42 @@ extension SQLiteConnection {
     ///
     /// - Throws: What reading the schema throws.
     public func columns(ofTable table: String) throws(SQLiteError) -> [SQLiteColumn] {
+        try columns(ofTable: table, inSchema: nil)
+    }
+
+    /// Returns the columns of a table or view in a schema, in the first one that has the table without a name.
+    func columns(ofTable table: String, inSchema schema: String?) throws(SQLiteError) -> [SQLiteColumn] {
+        let isStrict = try place(ofTable: table, inSchema: schema)?.isStrict ?? false
         let statement = try cachedStatement(
-            "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?) WHERE hidden <> 1")
-        try statement.bind([table])
+            "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?, ?) WHERE hidden <> 1")
+        try statement.bind([table, schema])
         var columns: [SQLiteColumn] = []
         while try statement.step() {
             columns.append(
                 SQLiteColumn(
                     name: try statement.text(at: 0) ?? "", declaredType: try statement.text(at: 1) ?? "",
                     isNotNull: statement.integer(at: 2) != 0, defaultExpression: try statement.text(at: 3),
-                    primaryKeyIndex: Int(statement.integer(at: 4)), isGenerated: statement.integer(at: 5) != 0))
+                    primaryKeyIndex: Int(statement.integer(at: 4)), isGenerated: statement.integer(at: 5) != 0,
+                    isStrict: isStrict))
         }
         return columns
+    }
+
+    // SPEC: https://sqlite.org/lang_naming.html: the temporary tables come first, then main, then others as they were attached.
+    /// Returns the schema in which a table or view is, and what it is; nil when there is none.
+    func place(
+        ofTable table: String, inSchema schema: String? = nil
+    ) throws(SQLiteError) -> (schema: String, isOrdinary: Bool, isStrict: Bool)? {
+        let statement = try cachedStatement(
+            """
+            SELECT t.schema, t.type = 'table', t.strict FROM pragma_table_list(?1) t \
+            JOIN pragma_database_list d ON d.name = t.schema WHERE t.schema = coalesce(?2, t.schema) COLLATE NOCASE \
+            ORDER BY d.seq <> 1, d.seq LIMIT 1
+            """)
+        try statement.bind([table, schema])
+        guard try statement.step() else { return nil }
+        defer { statement.reset() }
+        return (try statement.text(at: 0) ?? "main", statement.integer(at: 1) != 0, statement.integer(at: 2) != 0)
     }
 
     /// Whether there is a table or view with this name, in which ASCII case does not count.
@@ -100,6 +127,8 @@ extension SQLiteColumn: SelfTesting {
         [
             "testDescribesTables": testDescribesTables,
             "testKnowsAffinities": testKnowsAffinities,
+            "testKnowsStrictTables": testKnowsStrictTables,
+            "testFindsTheTableThatSQLiteMeans": testFindsTheTableThatSQLiteMeans,
         ]
     }
 
@@ -137,6 +166,36 @@ extension SQLiteColumn: SelfTesting {
                 isGenerated: false)
             expectEqual(column.affinity, affinity, type)
         }
+    }
+
+    private static func testKnowsStrictTables() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TABLE s (a ANY, b INT, c TEXT) STRICT; CREATE TABLE l (a ANY)")
+        expectEqual(try connection.columns(ofTable: "S").map(\.affinity), [.blob, .integer, .text], "a strict table")
+        expectEqual(try connection.columns(ofTable: "l").map(\.affinity), [.numeric], "another one")
+    }
+
+    private static func testFindsTheTableThatSQLiteMeans() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            """
+            ATTACH ':memory:' AS "b c"; ATTACH ':memory:' AS d; CREATE TABLE "b c".t (a); CREATE TABLE d.t (b, c);
+            CREATE TABLE d."ü" (d)
+            """)
+        func found(_ name: String) throws -> String? {
+            let place = try connection.place(ofTable: name)?.schema
+            let columns = try connection.columns(ofTable: name, inSchema: place).map(\.name)
+            expectEqual(try connection.prepare("SELECT * FROM \(SQLiteName.quoted(name))").columnNames, columns, name)
+            return place
+        }
+        expectEqual(try found("T"), "b c", "the first attached one")
+        expectEqual(try found("ü"), "d", "the only one")
+        try connection.execute("CREATE TABLE t (e)")
+        expectEqual(try found("t"), "main", "main before attached ones")
+        try connection.execute("CREATE TEMP VIEW t AS SELECT 1 AS f")
+        expectEqual(try found("t"), "temp", "temp before main")
+        expectEqual(try connection.columns(ofTable: "t", inSchema: "main").map(\.name), ["e"], "as told")
+        expectTrue(try connection.place(ofTable: "nothing") == nil, "no such table")
     }
 }
 #endif

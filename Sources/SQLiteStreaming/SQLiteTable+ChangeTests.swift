@@ -18,6 +18,10 @@ extension SQLiteTableChangeTests: SelfTesting {
             "testInsertsDictionaries": testInsertsDictionaries,
             "testRefusesNullsInTheDatabase": testRefusesNullsInTheDatabase,
             "testSeesAColumnGone": testSeesAColumnGone,
+            "testUpsertsTouchNoKeys": testUpsertsTouchNoKeys,
+            "testUpsertsWhatDiffersInAnyByte": testUpsertsWhatDiffersInAnyByte,
+            "testUndoesIDsThatDoNotFit": testUndoesIDsThatDoNotFit,
+            "testAsksRowsThatWriteThemselves": testAsksRowsThatWriteThemselves,
         ]
     }
 
@@ -129,9 +133,87 @@ extension SQLiteTableChangeTests: SelfTesting {
         let error = expectThrows(SQLiteError.self, "inserting") {
             try table.insert((0..<20).map { SQLiteTableTests.Person("b", $0) })
         }
-        expectEqual(error?.message, "$[0]: table people has no column named age", "message")
+        expectEqual(error?.message, "$[0]: table main.people has no column named age", "message")
         expectThrows(SQLiteError.self, "selecting") { _ = try table.select() }
         expectEqual(try table.count(), 1, "rows")
+    }
+
+    private struct Titled: StreamObject, Equatable {
+        var id: Int? = nil
+        var title = ""
+        var count = 0
+    }
+
+    private static func testUpsertsTouchNoKeys() throws {
+        for path in SQLiteInsertPath.allCases {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute("CREATE TABLE child (t REFERENCES tasks (id) ON DELETE CASCADE)")
+            let options = SQLiteTableOptions(
+                uniqueColumns: [["title"]], conflict: .update(matching: ["TITLE"]), insertPath: path)
+            let table = try SQLiteTable<Titled>(connection, "tasks", options: options)
+            var rows = (1...20).map { Titled(title: "Titel \($0)", count: $0) }
+            expectEqual(try table.insert(rows).changedRowCount, 20, "new rows by \(path)")
+            try connection.execute("INSERT INTO child SELECT id FROM tasks")
+            expectEqual(try table.insert(rows).changedRowCount, 0, "equal rows by \(path)")
+            rows[3].count = 50
+            rows[4] = Titled(id: 1_000, title: "Titel 5", count: 51)
+            expectEqual(try table.insert(rows).changedRowCount, 2, "rows that differ by \(path)")
+            let found = try table.select(orderedBy: .ascending(\.id))
+            expectEqual(found.map(\.id), (1...20).map { $0 }, "ids by \(path)")
+            expectEqual(found[3...4].map(\.count), [50, 51], "counts by \(path)")
+            expectEqual(try connection.value("SELECT count(*) FROM child JOIN tasks ON id = t"), 20, "children")
+        }
+    }
+
+    private static func testUpsertsWhatDiffersInAnyByte() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT COLLATE NOCASE, b); INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 2)"
+        )
+        let options = SQLiteTableOptions(conflict: .update(matching: ["id"]))
+        var writer = try SQLiteTableWriter(connection, table: "t", options: options)
+        try writer.write(any: [["id": 1, "a": "X", "b": 1], ["id": 2, "a": "y", "b": 2.0]] as [[String: Any]])
+        try writer.finish()
+        expectEqual(writer.report.changedRowCount, 2, "changed rows")
+        expectEqual(try connection.value("SELECT group_concat(a || typeof(b)) FROM t"), "Xinteger,yreal", "rows")
+    }
+
+    private struct Small: StreamObject {
+        var id: UInt8? = nil
+        var title = ""
+    }
+
+    private static func testUndoesIDsThatDoNotFit() throws {
+        let table = try SQLiteTable<Small>(try SQLiteConnection.inMemory(), "t")
+        try table.insert(Small(id: 254))
+        var rows = [Small(), Small()]
+        let error = expectThrows(SQLiteError.self, "an id that is too large") { try table.insert(&rows) }
+        expectEqual(
+            error?.streamError?.description, "$[1].id: expected an integer from 0 to 255, found integer 256", "message")
+        expectEqual(rows.map(\.id), [nil, nil], "ids")
+        expectEqual(try table.count(), 1, "rows")
+    }
+
+    private struct Writing: StreamObject, StreamWritable {
+        var id: Int? = nil
+        var title = ""
+
+        func write<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
+            try sink.beginDictionary()
+            try "title".withUTF8Span { (span) throws(StreamError) in try sink.writeKey(span) }
+            try "written \(title)".withUTF8Span { (span) throws(StreamError) in try sink.writeString(span) }
+            try sink.endDictionary()
+        }
+    }
+
+    private static func testAsksRowsThatWriteThemselves() throws {
+        let table = try SQLiteTable<Writing>(try SQLiteConnection.inMemory(), "t")
+        try table.insert(Writing(title: "a"))
+        var rows = [Writing(title: "b"), Writing(title: "c")]
+        try table.insert(&rows)
+        expectEqual(rows.map(\.id), [2, 3], "ids")
+        expectEqual(
+            try table.connection.value("SELECT group_concat(title) FROM t"), "written a,written b,written c", "titles")
     }
 }
 #endif

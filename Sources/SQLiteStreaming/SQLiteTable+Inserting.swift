@@ -11,13 +11,16 @@ extension SQLiteTable {
     /// Values are checked as if the type were read from the same messages, and members that do not come get the values that
     /// `init()` gives them, so that the rows are those that reading and inserting values would give.
     /// - Throws: `mismatch` for a default that SQLite cannot hold; what preparing the insertion throws.
-    public func makeWriter() throws(SQLiteError) -> SQLiteTableWriter {
+    public func makeWriter() throws(SQLiteError) -> SQLiteTableWriter { try makeWriter(idColumn: nil) }
+
+    private func makeWriter(idColumn: String?) throws(SQLiteError) -> SQLiteTableWriter {
         var writer = try SQLiteTableWriter(
-            connection, table: name, members: members, options: options,
+            target, members: members, options: options, idColumn: idColumn,
             columns: members.columns.map { column in
                 // The plan knows what a small integer or an enumeration holds.
                 SQLiteTableWriter.Column(
-                    name: column.name, hasDefault: false, kind: column.kind, isChecked: column.storage == .other)
+                    name: column.name, hasDefault: false, kind: column.kind, isChecked: column.storage == .other,
+                    affinity: .blob, declaredType: "")
             })
         var defaults = makeBuffer()
         do throws(StreamError) { try fill(&defaults, with: Row()) } catch { throw SQLiteError(error) }
@@ -40,7 +43,7 @@ extension SQLiteTable {
                 for index in members.columns.indices {
                     buffer.column = index
                     do throws(StreamError) {
-                        try unsafe members.send(index, ofValueAt: UnsafeRawPointer(address), to: &buffer)
+                        try unsafe fill(&buffer, index, ofValueAt: UnsafeRawPointer(address))
                     } catch {
                         throw error.located(at: StreamPath([.key(members.columns[index].name)]))
                     }
@@ -53,6 +56,21 @@ extension SQLiteTable {
         buffer.endRow()
     }
 
+    /// Sets a cell to the value of a column, which may be that of a property that is computed.
+    private func fill(_ buffer: inout RowBuffer, _ index: Int, ofValueAt address: UnsafeRawPointer) throws(StreamError)
+    {
+        guard members.columns[index].storage == .other else {
+            return try unsafe members.send(index, ofValueAt: address, to: &buffer)
+        }
+        let (changes, isInTransaction) = (connection.totalChangeCount, connection.isInTransaction)
+        try unsafe members.send(index, ofValueAt: address, to: &buffer)
+        // Rows that it inserts would be undone with those before, and an end of the transaction would keep them.
+        guard connection.totalChangeCount == changes, connection.isInTransaction == isInTransaction else {
+            throw StreamError(
+                .misuse, "expected a property that changes nothing in the database, while its row is inserted")
+        }
+    }
+
     /// Inserts values, all or none, by the fastest way there is for so many.
     ///
     /// They are one transaction, or a savepoint when one is open. An id that is nil is chosen by SQLite; `insert(&rows)` reads
@@ -60,29 +78,42 @@ extension SQLiteTable {
     /// - Returns: How many rows were inserted, and which way was taken.
     /// - Throws: The error of the first row that is refused, with its path, such as `$[3].title`.
     @discardableResult
-    public func insert(_ rows: [Row]) throws(SQLiteError) -> SQLiteInsertReport {
+    public func insert(_ rows: [Row]) throws(SQLiteError) -> SQLiteInsertReport { try insert(rows) { _ in } }
+
+    /// Inserts values, all or none.
+    ///
+    /// - Parameters:
+    ///   - idColumn: The column whose values are read back.
+    ///   - completion: Gets these values before the rows are there for good.
+    private func insert(
+        _ rows: [Row], idColumn: String? = nil, _ completion: ([Int64?]) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) -> SQLiteInsertReport {
         guard !rows.isEmpty else { return SQLiteInsertReport() }
-        if Row.self is any StreamWritable.Type { return try insertMessages(of: rows) }
-        return try insertAll(rows.count) { (inserter) throws(SQLiteError) in
+        var report = SQLiteInsertReport()
+        if Row.self is any StreamWritable.Type {
+            try connection.atomically { () throws(SQLiteError) in
+                let ids: [Int64?]
+                (report, ids) = try insertMessages(of: rows, idColumn)
+                try completion(ids)
+            }
+            return report
+        }
+        let inserter = try RowInserter(target, columns: columnNames, conflict: options.conflict, idColumn: idColumn)
+        try connection.atomically { () throws(SQLiteError) in
             do throws(RowInserter.Failure) {
-                try insertArray(rows, inserter)
+                // What only the plan of a member knows may be the user's own code.
+                if members.columns.contains(where: { $0.storage == .other }) {
+                    try insertBuffered(rows, inserter)
+                } else {
+                    try insertArray(rows, inserter)
+                }
             } catch {
                 throw located(error)
             }
+            try completion(inserter.ids)
         }
-    }
-
-    /// Inserts so many rows by a closure, all or none.
-    private func insertAll(
-        _ rowCount: Int, _ body: (RowInserter) throws(SQLiteError) -> Void
-    ) throws(SQLiteError) -> SQLiteInsertReport {
-        let inserter = try RowInserter(
-            connection, table: name, columns: columnNames, conflict: options.conflict, dateFormat: options.dateFormat)
-        let before = connection.totalChangeCount
-        try connection.atomically { () throws(SQLiteError) in try body(inserter) }
-        var report = SQLiteInsertReport()
-        report.rowCount = rowCount
-        report.changedRowCount = connection.totalChangeCount - before
+        report.rowCount = rows.count
+        report.changedRowCount = inserter.changedRowCount
         report.path = inserter.path
         return report
     }
@@ -102,40 +133,44 @@ extension SQLiteTable {
         row = rows[0]
     }
 
-    /// Inserts values, all or none, and sets the ids that are nil and that SQLite chooses.
+    /// Inserts values, all or none, and sets the ids that are nil to those of the rows that they have become.
     ///
-    /// The ids are those of the row id column: one that is the whole primary key and holds integers. After an error, which is
-    /// that of ``insert(_:)``, no id is set.
+    /// The ids are those of the row id column: one that is the whole primary key and holds integers. SQLite chooses them; with
+    /// `update` a value may as well become a row that is there. A row that is ignored leaves its id nil, and after an error,
+    /// which is that of ``insert(_:)``, no id is set.
     @discardableResult
     public func insert(_ rows: inout [Row]) throws(SQLiteError) -> SQLiteInsertReport {
         guard let rowID = Self.rowIDColumn(members, primaryKey),
             let index = columnNames.firstIndex(of: rowID), members.columns[index].isOptional
         else { return try insert(rows as [Row]) }
-        var ids: [Int64?] = []
-        let report = try insertAll(rows.count) { (inserter) throws(SQLiteError) in
-            var buffer = makeBuffer()
-            for (number, row) in rows.enumerated() {
-                do throws(StreamError) {
-                    buffer.removeAll()
-                    try fill(&buffer, with: row)
-                } catch {
-                    throw SQLiteError(error.under(.index(number)))
+        var chosen: [(number: Int, id: Int64)] = []
+        let report = try insert(rows, idColumn: rowID) { (ids) throws(SQLiteError) in
+            for (number, id) in ids.enumerated() {
+                guard let id, try isNull(index, of: rows[number]) else { continue }
+                do throws(StreamError) { try unsafe members.check(.integer(id), index) } catch {
+                    throw SQLiteError(error.located(at: StreamPath([.index(number), .key(rowID)])))
                 }
-                let isChosen = unsafe buffer.cells[index].kind == .null
-                let changes = connection.totalChangeCount
-                do throws(RowInserter.Failure) {
-                    try inserter.insert(buffer, by: .bindAndStep)
-                } catch {
-                    throw located(RowInserter.Failure(error: error.error, row: number, column: error.column))
-                }
-                ids.append(isChosen && connection.totalChangeCount > changes ? connection.lastInsertRowID : nil)
+                chosen.append((number, id))
             }
         }
-        for (number, id) in ids.enumerated() {
-            guard let id else { continue }
-            try setInteger(id, index, of: &rows[number])
-        }
+        for (number, id) in chosen { try setInteger(id, index, of: &rows[number]) }
         return report
+    }
+
+    /// Whether the column of a row is null.
+    private func isNull(_ index: Int, of row: Row) throws(SQLiteError) -> Bool {
+        var result: Result<Bool, StreamError> = .success(false)
+        // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
+        unsafe withUnsafePointer(to: row) { address in
+            do throws(StreamError) {
+                var sink = ScalarSink()
+                try unsafe members.send(index, ofValueAt: UnsafeRawPointer(address), to: &sink)
+                result = .success(sink.value == .null)
+            } catch {
+                result = .failure(error)
+            }
+        }
+        do throws(StreamError) { return try result.get() } catch { throw SQLiteError(error) }
     }
 
     private func setInteger(_ value: Int64, _ index: Int, of row: inout Row) throws(SQLiteError) {
@@ -182,8 +217,11 @@ extension SQLiteTable {
         return writer.report
     }
 
-    private func insertMessages(of rows: [Row]) throws(SQLiteError) -> SQLiteInsertReport {
-        var writer = try makeWriter()
+    /// Inserts rows that write themselves.
+    private func insertMessages(
+        of rows: [Row], _ idColumn: String?
+    ) throws(SQLiteError) -> (SQLiteInsertReport, ids: [Int64?]) {
+        var writer = try makeWriter(idColumn: idColumn)
         do throws(StreamError) {
             try writer.write(
                 rows, options: WritingOptions(keyMapping: options.keyMapping, nilMembers: .writeNull))
@@ -191,7 +229,36 @@ extension SQLiteTable {
         } catch {
             throw SQLiteError(error)
         }
-        return writer.report
+        return (writer.report, writer.ids)
+    }
+
+    /// Inserts rows of which values are computed, which are read before, some rows at a time.
+    private func insertBuffered(_ rows: [Row], _ inserter: RowInserter) throws(RowInserter.Failure) {
+        var buffer = makeBuffer()
+        var first = 0
+        func insertRows() throws(RowInserter.Failure) {
+            guard buffer.rowCount > 0 else { return }
+            do throws(RowInserter.Failure) {
+                try inserter.insert(buffer, by: options.insertPath)
+            } catch {
+                throw RowInserter.Failure(error: error.error, row: first + error.row, column: error.column)
+            }
+            first += buffer.rowCount
+            buffer.removeAll()
+        }
+        for (number, row) in rows.enumerated() {
+            do throws(StreamError) {
+                try fill(&buffer, with: row)
+            } catch {
+                // A row before it may be refused as well.
+                try insertRows()
+                throw RowInserter.Failure(error: SQLiteError(error), row: number, column: nil)
+            }
+            if buffer.rowCount >= options.batchRowCount || buffer.byteCount >= options.batchByteCount {
+                try insertRows()
+            }
+        }
+        try insertRows()
     }
 
     private func insertArray(_ rows: [Row], _ inserter: RowInserter) throws(RowInserter.Failure) {
@@ -202,7 +269,7 @@ extension SQLiteTable {
                 guard let first = values.baseAddress, let columns = columns.baseAddress else { return }
                 let source = unsafe RowSource(
                     UnsafeRawPointer(first), count: values.count, columns: columns, of: members)
-                try unsafe inserter.insert(source, of: members, by: options.insertPath)
+                try unsafe inserter.insert(source, by: options.insertPath)
             }
         }
     }

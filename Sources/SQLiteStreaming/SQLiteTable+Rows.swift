@@ -76,7 +76,7 @@ extension SQLiteTable {
     @usableFromInline
     func scan(_ condition: SQLiteCondition<Row>?) throws(SQLiteError) -> RowScan? {
         var source = SQLiteClause(members, options.dateFormat)
-        source.append(" FROM \(try SQLiteName.quoted(name))")
+        source.append(" FROM \(target.qualifiedName)")
         try source.appendWhere(condition)
         return RowScan(
             connection, columnNames, source.sql, SQLiteParameters(source.values), readingOptions
@@ -89,7 +89,7 @@ extension SQLiteTable {
     ) throws(SQLiteError) -> SQLiteStatement {
         precondition(limit ?? 0 >= 0 && offset >= 0, "limit and offset are not negative")
         var clause = SQLiteClause(members, options.dateFormat)
-        clause.append("SELECT \(try SQLiteName.list(columnNames)) FROM \(try SQLiteName.quoted(name))")
+        clause.append("SELECT \(try SQLiteName.list(columnNames)) FROM \(target.qualifiedName)")
         try clause.appendWhere(condition)
         for (index, order) in orders.enumerated() {
             clause.append(index == 0 ? " ORDER BY " : ", ")
@@ -124,7 +124,7 @@ extension SQLiteTable {
     /// - Throws: `misuse` for a property that is no column; what SQLite throws.
     public func count(where condition: SQLiteCondition<Row>? = nil) throws(SQLiteError) -> Int {
         var clause = SQLiteClause(members, options.dateFormat)
-        clause.append("SELECT count(*) FROM \(try SQLiteName.quoted(name))")
+        clause.append("SELECT count(*) FROM \(target.qualifiedName)")
         try clause.appendWhere(condition)
         let statement = try clause.statement(connection)
         return try statement.step() ? Int(statement.integer(at: 0)) : 0
@@ -157,7 +157,7 @@ extension SQLiteTable {
     ) throws(SQLiteError) -> Int {
         precondition(!assignments.isEmpty, "an update sets something")
         var clause = SQLiteClause(members, options.dateFormat)
-        clause.append("UPDATE \(try SQLiteName.quoted(name))")
+        clause.append("UPDATE \(target.qualifiedName)")
         for (index, assignment) in assignments.enumerated() {
             clause.append(index == 0 ? " SET " : ", ")
             try clause.append(assignment.member)
@@ -179,7 +179,7 @@ extension SQLiteTable {
     public func update(_ row: Row) throws(SQLiteError) -> Bool {
         let values = try values(of: row)
         var clause = SQLiteClause(members, options.dateFormat)
-        clause.append("UPDATE \(try SQLiteName.quoted(name)) SET ")
+        clause.append("UPDATE \(target.qualifiedName) SET ")
         var isFirst = true
         for (column, value) in zip(members.columns, values) where !primaryKey.contains(column.name) {
             clause.append("\(isFirst ? "" : ", ")\(try SQLiteName.quoted(column.name)) = ")
@@ -201,7 +201,7 @@ extension SQLiteTable {
     @discardableResult
     public func delete(where condition: SQLiteCondition<Row>) throws(SQLiteError) -> Int {
         var clause = SQLiteClause(members, options.dateFormat)
-        clause.append("DELETE FROM \(try SQLiteName.quoted(name))")
+        clause.append("DELETE FROM \(target.qualifiedName)")
         try clause.appendWhere(condition)
         return try clause.statement(connection).runBound()
     }
@@ -212,7 +212,7 @@ extension SQLiteTable {
     /// - Throws: What SQLite throws, such as a foreign key's refusal.
     @discardableResult
     public func deleteAll() throws(SQLiteError) -> Int {
-        try connection.run("DELETE FROM \(try SQLiteName.quoted(name))")
+        try connection.run("DELETE FROM \(target.qualifiedName)")
     }
 
     /// Deletes the row with the primary key of a value.
@@ -222,7 +222,7 @@ extension SQLiteTable {
     @discardableResult
     public func delete(_ row: Row) throws(SQLiteError) -> Bool {
         var clause = SQLiteClause(members, options.dateFormat)
-        clause.append("DELETE FROM \(try SQLiteName.quoted(name))")
+        clause.append("DELETE FROM \(target.qualifiedName)")
         try appendKey(of: try values(of: row), to: &clause)
         return try clause.statement(connection).runBound() > 0
     }

@@ -23,7 +23,8 @@ import PlistStreaming
 /// Members are bound as everywhere in `PlistBuilding`: by reflection, or as `streamMembers` declares them. Integers become
 /// `INTEGER`, floating-point numbers `REAL`, Booleans `BOOLEAN` (0 and 1), strings `TEXT`, arrays of bytes and `Data` `BLOB`,
 /// `Date` `DATETIME` (see ``SQLiteDateFormat``), types made from others as what they are made from; members that are not optional
-/// are `NOT NULL`. SQLite keeps no sign of zero, so -0.0 comes back as 0.0. A table is for the thread or task that its
+/// are `NOT NULL`. A table is the one that its name means when it is bound, also when one of the same name is made later in
+/// another schema. SQLite keeps no sign of zero, so -0.0 comes back as 0.0. A table is for the thread or task that its
 /// connection is for. Members that are containers make the type no table: convert them, or leave them out.
 @safe
 public struct SQLiteTable<Row: StreamObject> {
@@ -37,6 +38,7 @@ public struct SQLiteTable<Row: StreamObject> {
     public let primaryKey: [String]
     let options: SQLiteTableOptions
     let members: MemberColumns
+    let target: InsertTarget
 
     /// Binds a type to a table, which is created, or must fit the type when it is there.
     ///
@@ -54,15 +56,19 @@ public struct SQLiteTable<Row: StreamObject> {
             throw SQLiteError(error)
         }
         primaryKey = try Self.primaryKey(options, members)
-        let found = try connection.columns(ofTable: self.name)
-        if found.isEmpty {
+        if let found = try InsertTarget(connection, self.name) {
+            target = found
+        } else {
             guard options.missingTable == .create else {
                 throw SQLiteError(.error, "no such table: \(self.name)")
             }
             try connection.execute(try Self.creation(self.name, members, primaryKey, options))
-        } else {
-            try check(found)
+            guard let made = try InsertTarget(connection, self.name) else {
+                throw SQLiteError(.error, "no such table: \(self.name)")
+            }
+            target = made
         }
+        try check(target.columns)
     }
 
     private static func primaryKey(

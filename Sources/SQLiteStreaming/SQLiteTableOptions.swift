@@ -3,6 +3,36 @@
 import PlistBuilding
 import PlistStreaming
 
+/// How rows are put into a table.
+///
+/// The ways with one statement for many rows are taken only where they do what a statement for each row would do: not for
+/// views, tables with triggers or `ON CONFLICT` clauses, nor for foreign keys of which one row may mend what another one broke.
+public enum SQLiteInsertPath: String, Sendable, CaseIterable {
+    /// The fastest one: `bindAndStep` for fewer than 8 rows at a time, else `virtualTable`, or `multiRowValues` where SQLite
+    /// was built without virtual tables.
+    case automatic
+    /// A statement for each row, to whose parameters the cells are bound.
+    case bindAndStep
+    /// A statement for many rows, `INSERT … VALUES (…), (…), …`, to whose parameters their cells are bound.
+    case multiRowValues
+    /// One `INSERT … SELECT` from a virtual table, which reads the cells where they are.
+    case virtualTable
+}
+
+/// What to do with a row that has the same unique values as another one.
+public enum SQLiteConflict: Sendable, Hashable {
+    /// Throw `constraint`, and undo everything.
+    case abort
+    /// Keep the row that is there.
+    case ignore
+    /// Delete the rows that are there.
+    case replace
+    /// Set the columns of the row that is there, found by the values of these unique columns, where they differ.
+    ///
+    /// Neither these columns nor those of the primary key are set, and a row whose others are all equal is not written.
+    case update(matching: [String])
+}
+
 /// How a type is a table, and how rows are put into it.
 public struct SQLiteTableOptions: Sendable {
     /// What to do with a key that is no column.
@@ -64,7 +94,8 @@ public struct SQLiteTableOptions: Sendable {
 
 /// What inserting did.
 public struct SQLiteInsertReport: Sendable, Hashable {
-    /// The number of rows that were inserted or updated; those that were ignored or equal are not among them.
+    /// The number of rows that were inserted or updated, without those that were ignored or equal, and without those that triggers
+    /// and foreign keys changed.
     public var changedRowCount: Int = 0
     /// The number of rows that came.
     public var rowCount: Int = 0

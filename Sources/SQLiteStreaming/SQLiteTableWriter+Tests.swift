@@ -45,6 +45,8 @@ extension SQLiteTableWriterTests: SelfTesting {
             "testCopiesBetweenDatabases": testCopiesBetweenDatabases,
             "testStoresDatesAsTold": testStoresDatesAsTold,
             "testReportsALockedDatabase": testReportsALockedDatabase,
+            "testKeepsEveryValueOrRefusesIt": testKeepsEveryValueOrRefusesIt,
+            "testReportsTheFirstRowThatIsRefused": testReportsTheFirstRowThatIsRefused,
         ]
     }
 
@@ -246,6 +248,78 @@ extension SQLiteTableWriterTests: SelfTesting {
         expectEqual(error?.sqliteError?.code, .busy, "code")
         try first.commit()
         expectEqual(try first.value("SELECT count(*) FROM t"), 0, "rows")
+    }
+
+    private static func testKeepsEveryValueOrRefusesIt() throws {
+        let types = ["INTEGER", "DECIMAL(10, 2)", "REAL", "TEXT", "BLOB", ""]
+        // The value, what it becomes, and the types of the columns that refuse it.
+        let rows: [(any Sendable, SQLiteValue, Set<String>)] = [
+            ("007", "007", ["INTEGER", "DECIMAL(10, 2)", "REAL"]), ("7", "7", ["REAL"]), ("-12", "-12", ["REAL"]),
+            ("9223372036854775807", "9223372036854775807", ["REAL"]),
+            ("9223372036854775808", "9223372036854775808", ["INTEGER", "DECIMAL(10, 2)", "REAL"]),
+            ("1e400", "1e400", ["INTEGER", "DECIMAL(10, 2)", "REAL"]), ("abc", "abc", []), ("", "", []),
+            ("1e", "1e", []),
+            (" 5", " 5", ["INTEGER", "DECIMAL(10, 2)", "REAL"]), ("5\n", "5\n", ["INTEGER", "DECIMAL(10, 2)", "REAL"]),
+            ("-0", "-0", ["INTEGER", "DECIMAL(10, 2)", "REAL"]), (".5", ".5", ["INTEGER", "DECIMAL(10, 2)", "REAL"]),
+            ("5.", "5.", ["INTEGER", "DECIMAL(10, 2)", "REAL"]), ("+5", "+5", ["INTEGER", "DECIMAL(10, 2)", "REAL"]),
+            ("2026-01-01", "2026-01-01", []), ("0x10", "0x10", []),
+            ("1.5", "1.5", ["INTEGER", "DECIMAL(10, 2)", "REAL"]),
+            ("Infinity", "Infinity", []), ("5 x", "5 x", []), (" ", " ", []),
+            ("1e5 ", "1e5 ", ["INTEGER", "DECIMAL(10, 2)", "REAL"]),
+            (5, 5, []), (Int.min, .integer(.min), []), (1 << 53 + 1, .integer(1 << 53 + 1), ["REAL"]),
+            (Int.max, .integer(.max), ["REAL"]), (1 << 53, .integer(1 << 53), []), (true, 1, ["TEXT"]),
+            (0.1 + 0.2, .real(0.1 + 0.2), ["TEXT"]), (2.5, 2.5, ["TEXT"]), (3.0, 3.0, ["TEXT"]),
+            (Double.infinity, .real(.infinity), ["TEXT"]), (1e300, 1e300, ["TEXT"]),
+            (9007199254740994.0, 9007199254740994.0, ["TEXT"]),
+        ]
+        for suffix in ["", " STRICT"] {
+            for type in types where suffix.isEmpty || !["DECIMAL(10, 2)", ""].contains(type) {
+                for (value, expected, refusing) in rows {
+                    let connection = try SQLiteConnection.inMemory()
+                    try connection.execute("CREATE TABLE t (n INTEGER, zip \(type))\(suffix)")
+                    var writer = try SQLiteTableWriter(connection, table: "t")
+                    let name = "\(value) of \(Swift.type(of: value)) in \(type)\(suffix)"
+                    do throws(StreamError) {
+                        try writer.write(any: [["n": 0], ["n": 1, "zip": value]] as [[String: Any]])
+                        let stored = try? connection.value("SELECT zip FROM t WHERE n = 1")
+                        expectFalse(refusing.contains(type), "\(name) is stored as \(stored as Any)")
+                        let isSame =
+                            stored == expected || stored?.real == expected.real && expected.real != nil
+                            || stored?.text == expected.integer.map { "\($0)" }
+                            || stored?.integer.map { "\($0)" } == expected.text
+                        expectTrue(isSame, "\(name) is stored as \(stored as Any)")
+                    } catch {
+                        // A STRICT table refuses other types by itself.
+                        if error.sqliteError?.extendedCode == .constraintDataType { continue }
+                        expectTrue(refusing.contains(type), "\(name): \(error)")
+                        expectEqual(error.path?.description, "$[1].zip", name)
+                        expectEqual(error.kind, .unrepresentable, name)
+                        expectEqual(try connection.value("SELECT count(*) FROM t"), 0, "rows after \(name)")
+                    }
+                }
+            }
+        }
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TABLE t (a ANY) STRICT")
+        var writer = try SQLiteTableWriter(connection, table: "t")
+        try writer.write(any: [["a": "007"], ["a": true], ["a": 1.0]] as [[String: Any]])
+        expectEqual(
+            try connection.value("SELECT group_concat(a || typeof(a)) FROM t"), "007text,1integer,1.0real", "ANY")
+    }
+
+    private static func testReportsTheFirstRowThatIsRefused() throws {
+        for batch in [1, 3, 8, 1_000] {
+            let connection = try connection()
+            var writer = try SQLiteTableWriter(
+                connection, table: "t", options: SQLiteTableOptions(batchRowCount: batch))
+            let error = expectThrows(StreamError.self, "two errors") {
+                try writer.write(
+                    any: [["a": 1, "b": 0], ["a": 1, "b": 0], ["a": 2, "b": 0], ["a": Double.nan, "b": 0]])
+            }
+            expectEqual(error?.path?.description, "$[1]", "path of \(batch) rows at a time")
+            expectEqual(error?.sqliteError?.message, "UNIQUE constraint failed: t.a", "of \(batch) rows at a time")
+            expectEqual(try rows(connection), "", "rows")
+        }
     }
 }
 #endif

@@ -47,11 +47,15 @@ extension SQLiteTableWriter {
         throw misplaced(found())
     }
 
-    /// Has the plan of the member check a value that its type may not hold.
+    /// Has the plan of the member check a value that its type may not hold, or the affinity of a column without a member.
     ///
     /// - Returns: Whether the column is set already: to the date or data that the member makes of a text or number.
     private mutating func check(_ message: ScalarMessage) throws(StreamError) -> Bool {
-        guard let kind = columns[column].kind, let members else { return false }
+        guard let kind = columns[column].kind, let members else {
+            if columns[column].affinity == .blob { return false }
+            if let found = unsafe columns[column].affinity.change(of: message) { throw failToKeep(found) }
+            return false
+        }
         do throws(StreamError) {
             guard kind == .date || kind == .data else {
                 try unsafe members.check(message, column)
@@ -63,6 +67,15 @@ extension SQLiteTableWriter {
         }
         column = -1
         return true
+    }
+
+    @inline(never)
+    private mutating func failToKeep(_ found: String) -> StreamError {
+        let type = columns[column].declaredType
+        return fail(
+            StreamError(
+                .unrepresentable,
+                "expected a value that the column \(columns[column].name) of the type \(type) keeps, found \(found)"))
     }
 
     /// Sets the column to null.
@@ -113,17 +126,31 @@ extension SQLiteTableWriter {
         column = -1
     }
 
-    /// Refuses a number that SQLite cannot hold.
+    /// Sets the column to a number: exactly where the member is an integer, else to the nearest real if it has one.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard try open("a number") else { return }
-        do throws(StreamError) { try buffer.writeNumber(text: text) } catch { throw fail(error) }
+        if columns[column].kind == .integer, let integer = NumberText.integer(text, as: Int64.self) {
+            return try writeInteger(integer)
+        }
+        let isChecked = columns[column].kind.map { $0 != .real } ?? false || columns[column].isChecked
+        do throws(StreamError) {
+            if isChecked,
+                try unsafe text.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.number(bytes)) })
+            {
+                return
+            }
+            try buffer.writeNumber(text: text)
+        } catch {
+            throw fail(error)
+        }
+        column = -1
     }
 
     /// Sets the column to a text, in which there must be no NUL.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         guard try open("a string") else { return }
         do throws(StreamError) {
-            if let kind = columns[column].kind, kind != .string || columns[column].isChecked,
+            if columns[column].kind != .string || columns[column].isChecked, columns[column].affinity != .text,
                 try unsafe utf8.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.string(bytes)) })
             {
                 return
@@ -155,6 +182,8 @@ extension SQLiteTableWriter {
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         guard try open("a date") else { return }
         if try unsafe check(.date(seconds)) { return }
+        // What a date of another format is stored as is a real.
+        if options.dateFormat != .text, columns[column].kind == nil, try unsafe check(.real(seconds)) { return }
         do throws(StreamError) { try buffer.writeDate(secondsSince2001: seconds) } catch { throw fail(error) }
         column = -1
     }

@@ -16,8 +16,9 @@ import StringTables
 /// nothing. Rows outside any array are one transaction each. Any error undoes the whole outermost array, and so does
 /// giving up the writer within one, for instance after an error of the reader. Arrays complete before stay.
 ///
-/// Keys are columns, found once by their bytes, so that also ASCII case counts. A column whose key does not come gets its default. Of a key that comes
-/// twice the last value counts.
+/// Keys are columns, found once by their bytes, so that also ASCII case counts. A column whose key does not come gets its
+/// default. Of a key that comes twice the last value counts. A value that the type of its column would change is refused, such
+/// as the text `007` in a column of integers; see ``SQLiteColumn/Affinity``.
 public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// A column that rows have.
     struct Column {
@@ -28,10 +29,13 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         let kind: MemberColumn.Kind?
         /// Whether the plan of the member checks the value.
         let isChecked: Bool
+        /// What the column makes of values of any type; `blob` where members decide.
+        let affinity: SQLiteColumn.Affinity
+        let declaredType: String
     }
 
-    let connection: SQLiteConnection
-    let table: String
+    let target: InsertTarget
+    var table: String { target.name }
     let columns: [Column]
     let keys: KeySet
     let options: SQLiteTableOptions
@@ -60,7 +64,8 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     var failure: StreamError?
     /// How many rows came and were changed, and the way that was taken.
     public private(set) var report: SQLiteInsertReport = SQLiteInsertReport()
-    private var changesAtStart: Int
+    /// The values that are read back, row by row.
+    var ids: [Int64?] { inserter.ids }
 
     /// Makes a writer for a table that is there, with the columns that it has.
     ///
@@ -68,22 +73,26 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     public init(
         _ connection: SQLiteConnection, table: String, options: SQLiteTableOptions = SQLiteTableOptions()
     ) throws(SQLiteError) {
-        let columns = try connection.columns(ofTable: table).filter { !$0.isGenerated }
-        guard !columns.isEmpty else { throw SQLiteError(.error, "no such table: \(table)") }
+        guard let target = try InsertTarget(connection, table) else {
+            throw SQLiteError(.error, "no such table: \(table)")
+        }
+        // Triggers of views and the modules of virtual tables get the values as they are.
         try self.init(
-            connection, table: table, members: nil, options: options,
-            columns: columns.map { column in
-                Column(name: column.name, hasDefault: column.defaultExpression != nil, kind: nil, isChecked: false)
+            target, members: nil, options: options,
+            columns: target.columns.filter { !$0.isGenerated }.map { column in
+                Column(
+                    name: column.name, hasDefault: column.defaultExpression != nil, kind: nil, isChecked: false,
+                    affinity: target.isOrdinary ? column.affinity : .blob, declaredType: column.declaredType)
             })
     }
 
+    /// - Parameter idColumn: The column whose values are read back.
     init(
-        _ connection: SQLiteConnection, table: String, members: MemberColumns?, options: SQLiteTableOptions,
+        _ target: InsertTarget, members: MemberColumns?, options: SQLiteTableOptions, idColumn: String? = nil,
         columns: [Column]
     ) throws(SQLiteError) {
-        self.connection = connection
-        arrays = ArrayTransactions(connection)
-        self.table = table
+        self.target = target
+        arrays = ArrayTransactions(target.connection)
         self.columns = columns
         self.members = members
         self.options = options
@@ -91,12 +100,10 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         for column in columns { keys.insert(column.name) }
         self.keys = keys
         inserter = try RowInserter(
-            connection, table: table, columns: columns.map(\.name), conflict: options.conflict,
-            dateFormat: options.dateFormat)
+            target, columns: columns.map(\.name), conflict: options.conflict, idColumn: idColumn)
         buffer = RowBuffer(
-            columnCount: columns.count, dateFormat: options.dateFormat, byteLimit: connection.limit(.length))
+            columnCount: columns.count, dateFormat: options.dateFormat, byteLimit: target.connection.limit(.length))
         isSeen = Array(repeating: false, count: columns.count)
-        changesAtStart = connection.totalChangeCount
     }
 
     deinit {
@@ -129,18 +136,31 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         failure = nil
     }
 
-    /// Undoes everything and remembers why.
+    /// Undoes everything and remembers why: because of a value, unless a row before it is refused, which is only held yet.
     @inline(never)
     mutating func fail(_ error: StreamError) -> StreamError {
         if let failure { return failure }
         let located = error.located(at: path)
-        rollBack()
-        failure = located
-        return located
+        do throws(SQLiteError) {
+            guard buffer.rowCount > 0 else { return end(with: located) }
+            try arrays.begin()
+            try insertBuffered()
+        } catch {
+            return fail(error)
+        }
+        return end(with: located)
     }
 
     @inline(never)
-    private mutating func fail(_ error: SQLiteError) -> StreamError { fail(error.streamError(.cannotWrite)) }
+    private mutating func fail(_ error: SQLiteError) -> StreamError {
+        end(with: error.streamError(.cannotWrite).located(at: path))
+    }
+
+    private mutating func end(with error: StreamError) -> StreamError {
+        rollBack()
+        failure = error
+        return error
+    }
 
     /// The path of the value to come.
     private var path: StreamPath {
@@ -165,7 +185,11 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         if let failure { throw failure }
         try flush()
         guard !arrays.isEmpty else { throw fail(StreamError(.misuse, "got endArray without an open array")) }
-        do throws(SQLiteError) { try arrays.close() } catch { throw fail(error) }
+        do throws(SQLiteError) { try arrays.close() } catch {
+            // No row of the array is the cause, but what they are together.
+            let path = StreamPath(arrays.indices.dropLast().map { .index($0) })
+            throw end(with: error.streamError(.cannotWrite).located(at: path))
+        }
         countElement()
     }
 
@@ -236,16 +260,17 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
             try arrays.begin()
             try insertBuffered()
             let partial = try partialInserter(mask)
+            let changedRowCount = partial.changedRowCount
             do throws(RowInserter.Failure) {
                 try partial.insertLast(of: buffer)
             } catch {
                 throw error.error
             }
+            countRows(1, changed: partial.changedRowCount - changedRowCount)
         } catch {
             throw fail(error)
         }
         report.path = .bindAndStep
-        countRows(1)
         buffer.removeAll()
         return true
     }
@@ -258,10 +283,11 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     private mutating func partialInserter(_ mask: [Bool]) throws(SQLiteError) -> RowInserter {
         if let inserter = partialInserters[mask] { return inserter }
+        // Each one holds a statement.
+        if partialInserters.count >= 64 { partialInserters = [:] }
         let indices = columns.indices.filter { mask[$0] }
         let inserter = try RowInserter(
-            connection, table: table, columns: indices.map { columns[$0].name }, conflict: options.conflict,
-            dateFormat: options.dateFormat, cells: indices)
+            target, columns: indices.map { columns[$0].name }, conflict: options.conflict, cells: indices)
         partialInserters[mask] = inserter
         return inserter
     }
@@ -280,7 +306,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
 
     /// Inserts the complete rows of the buffer.
     private mutating func insertBuffered() throws(SQLiteError) {
-        let count = buffer.rowCount
+        let (count, changedRowCount) = (buffer.rowCount, inserter.changedRowCount)
         guard count > 0 else { return }
         do throws(RowInserter.Failure) {
             try inserter.insert(buffer, by: options.insertPath)
@@ -291,11 +317,11 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
             throw error.error
         }
         report.path = inserter.path
-        countRows(count)
+        countRows(count, changed: inserter.changedRowCount - changedRowCount)
     }
 
-    private mutating func countRows(_ count: Int) {
+    private mutating func countRows(_ count: Int, changed: Int) {
         report.rowCount += count
-        report.changedRowCount = connection.totalChangeCount - changesAtStart
+        report.changedRowCount += changed
     }
 }

@@ -1,0 +1,215 @@
+// Tests of what decoding costs in steps, for types that look for members in any order, fail on purpose, or ask where they are.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+
+enum TapeWaysTests {
+    struct Name: CodingKey {
+        var stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// Looks for all keys, from the last one on.
+    struct Backwards: Decodable {
+        var sum = 0
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Name.self)
+            for key in container.allKeys.reversed() where container.contains(key) {
+                sum += try container.decode(Int.self, forKey: key)
+            }
+        }
+    }
+
+    /// Leaves out what is no integer.
+    struct Lossy: Decodable {
+        var values: [Int] = []
+        init(from decoder: any Decoder) throws {
+            var container = try decoder.unkeyedContainer()
+            while !container.isAtEnd {
+                if let value = try? container.decode(Int.self) {
+                    values.append(value)
+                } else {
+                    _ = try container.superDecoder()
+                }
+            }
+        }
+    }
+
+    /// One of several types, found by trying.
+    enum Anything: Decodable {
+        case integer(Int)
+        case text(String)
+        case list([Anything])
+        case table([String: Anything])
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let value = try? container.decode(Int.self) {
+                self = .integer(value)
+            } else if let value = try? container.decode(String.self) {
+                self = .text(value)
+            } else if let value = try? container.decode([Anything].self) {
+                self = .list(value)
+            } else {
+                self = .table(try container.decode([String: Anything].self))
+            }
+        }
+    }
+
+    /// Knows the path to itself.
+    struct Located: Codable {
+        var path = ""
+        init() {}
+        init(from decoder: any Decoder) throws { path = decoder.codingPath.map(\.stringValue).joined(separator: ".") }
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(encoder.codingPath.map(\.stringValue).joined(separator: "."))
+        }
+    }
+}
+
+extension TapeWaysTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testDecodesInAsManyStepsAsThereAreValues": testDecodesInAsManyStepsAsThereAreValues,
+            "testFindsSpellingsInAsManySteps": testFindsSpellingsInAsManySteps,
+            "testFindsMembersInAnyOrder": testFindsMembersInAnyOrder,
+            "testFindsPathsByBothWays": testFindsPathsByBothWays,
+            "testEncodersFindPathsInAsManySteps": testEncodersFindPathsInAsManySteps,
+        ]
+    }
+
+    private static func tape(_ send: (inout DecodingTape) throws -> Void) rethrows -> DecodingTape {
+        var tape = DecodingTape()
+        try send(&tape)
+        return tape
+    }
+
+    /// The steps that decoding takes for each value, beyond going on to the next one.
+    private static func stepsPerValue<Value: Decodable>(
+        _ type: Value.Type, options: DecodingOptions = DecodingOptions(), _ send: (inout DecodingTape) throws -> Void
+    ) throws -> Double {
+        let context = DecodingContext(options: options, try tape(send))
+        _ = try context.decode(type, at: DecodingContext.root)
+        return Double(context.stepCount) / Double(unsafe context.nodes.count)
+    }
+
+    private static func table(_ count: Int) -> (inout DecodingTape) throws -> Void {
+        { tape in
+            try tape.beginDictionary()
+            for number in 0..<count {
+                try "key\(number)".withUTF8Span { (name) throws(StreamError) in try tape.writeKey(name) }
+                try tape.writeInteger(Int64(number))
+            }
+            try tape.endDictionary()
+        }
+    }
+
+    private static func list(
+        _ count: Int, _ send: @escaping (Int, inout DecodingTape) throws -> Void
+    ) -> (inout DecodingTape) throws -> Void {
+        { tape in
+            try tape.beginArray()
+            for number in 0..<count { try send(number, &tape) }
+            try tape.endArray()
+        }
+    }
+
+    private static func testDecodesInAsManyStepsAsThereAreValues() throws {
+        for count in [400, 4_000] {
+            let texts = list(count) { number, tape in
+                if number % 2 == 0 { try tape.writeNull() } else { try "x".withUTF8Span { try tape.writeString($0) } }
+            }
+            let rows = list(count) { number, tape in
+                try tape.beginDictionary()
+                try "a".withUTF8Span { try tape.writeKey($0) }
+                try tape.writeInteger(Int64(number))
+                try "b".withUTF8Span { try tape.writeKey($0) }
+                try "x".withUTF8Span { try tape.writeString($0) }
+                try tape.endDictionary()
+            }
+            let steps = [
+                ("a dictionary", try stepsPerValue([String: Int].self, table(count))),
+                ("backwards", try stepsPerValue(Backwards.self, table(count))),
+                ("a lossy array", try stepsPerValue(Lossy.self, texts)),
+                ("any value", try stepsPerValue(Anything.self, rows)),
+                ("paths", try stepsPerValue([Located].self, rows)),
+            ]
+            // A pass to find out that it pays, and one to look everything up.
+            for (name, steps) in steps where steps > 8 { fail("\(name) of \(count): \(steps) steps a value") }
+        }
+    }
+
+    private static func testFindsSpellingsInAsManySteps() throws {
+        for count in [400, 4_000] {
+            let snake = try stepsPerValue(
+                Backwards.self, options: DecodingOptions(keys: .convertFromSnakeCase), table(count))
+            let halves = DecodingOptions(keys: .custom { $0.hasSuffix("1") ? String($0.dropLast()) : $0 })
+            let custom = try stepsPerValue(Backwards.self, options: halves, table(count))
+            for steps in [snake, custom] where steps > 8 { fail("\(count) members: \(steps) steps a value") }
+        }
+    }
+
+    private static func testFindsMembersInAnyOrder() throws {
+        for count in [1, 7, 8, 9, 127, 128, 129, 130, 1_000] {
+            let context = DecodingContext(options: DecodingOptions(), try tape(table(count)))
+            let decoder = ValueDecoder(context: context, index: DecodingContext.root)
+            let container = try decoder.container(keyedBy: Name.self)
+            var number = 0
+            for step in 0..<(4 * count) {
+                number = (number &* 7 &+ step) % (count + 3)
+                let expected = number < count ? number : nil
+                let found = try container.decodeIfPresent(Int.self, forKey: Name(stringValue: "key\(number)"))
+                if found != expected { expectEqual(found, expected, "key\(number) of \(count)") }
+            }
+        }
+    }
+
+    private static func testFindsPathsByBothWays() throws {
+        let tape = try tape { tape in
+            try EventScript.send(
+                "{ key \"a\" [ { } { key \"b\" [ [ ] null { key \"c\" true } ] } ] key \"d\" { key \"e\" [ integer 1 ] } }",
+                to: &tape)
+        }
+        let context = DecodingContext(options: DecodingOptions(), tape)
+        func paths() -> [String] {
+            unsafe context.nodes.indices.map { context.path(of: $0).map(\.stringValue).joined(separator: ".") }
+        }
+        let expected = [
+            "", "a", "a.0", "a.1", "a.1.b", "a.1.b.0", "a.1.b.1", "a.1.b.2", "a.1.b.2.c", "d", "d.e", "d.e.0",
+        ]
+        // The first ones by walking, the later ones by the table.
+        for round in 0..<4 { expectEqual(paths(), expected, "paths in round \(round)") }
+        expectEqual(
+            context.path(of: DecodingContext.missingSuper(in: 3)).map(\.stringValue), ["a", "1", "super"], "super")
+    }
+
+    private static func testEncodersFindPathsInAsManySteps() throws {
+        struct Failing: Encodable {
+            func encode(to encoder: any Encoder) throws { throw StreamError(.misuse, "\(encoder.codingPath.count)") }
+        }
+        struct Lossy: Encodable {
+            var count: Int
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.unkeyedContainer()
+                for number in 0..<count {
+                    if number % 3 == 0 { try? container.encode(Failing()) }
+                    try container.encode(Located())
+                }
+            }
+        }
+        for count in [10, 1_000] {
+            let tree = EncodedTree(options: EncodingOptions())
+            try ValueEncoder(tree: tree, node: EncodedTree.root, depth: 0).encode(Lossy(count: count))
+            if tree.stepCount > 4 * count { fail("\(count) elements: \(tree.stepCount) steps") }
+            var trace = EventTrace()
+            try tree.messages().send(to: &trace)
+            let expected = (0..<count).map { "string \"\($0)\"" }.joined(separator: " ")
+            expectEqual(trace.text, "[ \(expected) ]", "the places of elements")
+        }
+    }
+}
+#endif

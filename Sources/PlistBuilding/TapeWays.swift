@@ -1,0 +1,96 @@
+// Ways through a tape that are looked up once it pays: from a node to the containers around it, and from a dictionary to its
+// members. Both cost a pass over what they are about, at most once.
+
+/// What is looked up of a tape that does not change any more.
+final class TapeWays {
+    /// By node: the container around it, and its place there.
+    private var parents: [(container: UInt32, position: UInt32)] = []
+    /// The members of large dictionaries, by the number of the key.
+    private var members: [Int: [UInt32: UInt32]] = [:]
+    private var canonicalMembers: [Int: [UInt32: UInt32]] = [:]
+    /// How many nodes were looked at, for tests of what an answer costs.
+    private(set) var stepCount = 0
+
+    /// A node on the way to another one.
+    struct Step {
+        let container: Int
+        let index: Int
+        let position: Int
+    }
+
+    /// The nodes from below the root to one.
+    ///
+    /// - Complexity: O(depth), once as many nodes were looked at as there are.
+    func path(to index: Int, in nodes: UnsafeBufferPointer<TapeNode>) -> [Step] {
+        if parents.isEmpty, stepCount <= nodes.count {
+            var path: [Step] = []
+            var container = DecodingContext.root
+            while container != index {
+                var (child, position) = (container + 1, 0)
+                while true {
+                    stepCount += 1
+                    let node = unsafe nodes[child]
+                    let after = node.isContainer ? node.end : child + 1
+                    guard after <= index else { break }
+                    (child, position) = (after, position + 1)
+                }
+                path.append(Step(container: container, index: child, position: position))
+                container = child
+            }
+            return path
+        }
+        if parents.isEmpty { unsafe findParents(in: nodes) }
+        var path: [Step] = []
+        var index = index
+        while index != DecodingContext.root {
+            let parent = parents[index]
+            path.append(Step(container: Int(parent.container), index: index, position: Int(parent.position)))
+            index = Int(parent.container)
+        }
+        return path.reversed()
+    }
+
+    @unsafe
+    private func findParents(in nodes: UnsafeBufferPointer<TapeNode>) {
+        parents.reserveCapacity(nodes.count)
+        var open: [(container: UInt32, count: UInt32, end: Int)] = []
+        for index in nodes.indices {
+            stepCount += 1
+            while let last = open.last, last.end <= index { open.removeLast() }
+            if let last = open.last {
+                parents.append((last.container, last.count))
+                open[open.count - 1].count += 1
+            } else {
+                parents.append((0, 0))
+            }
+            let node = unsafe nodes[index]
+            if node.isContainer { open.append((UInt32(truncatingIfNeeded: index), 0, node.end)) }
+        }
+    }
+
+    /// The first member of a dictionary with a key, or -1; the number of the key is one of canonical keys where there are such.
+    ///
+    /// - Complexity: O(1), after O(*n*) in the members for the first one.
+    func member(
+        _ number: UInt32, of dictionary: Int, in nodes: UnsafeBufferPointer<TapeNode>, _ canonicalKeys: [UInt32]
+    ) -> Int {
+        stepCount += 1
+        let isCanonical = !canonicalKeys.isEmpty
+        if let known = isCanonical ? canonicalMembers[dictionary] : members[dictionary] {
+            return known[number].map { Int($0) } ?? -1
+        }
+        let container = unsafe nodes[dictionary]
+        var found: [UInt32: UInt32] = [:]
+        found.reserveCapacity(container.count)
+        var index = dictionary + 1
+        while index < container.end {
+            stepCount += 1
+            let node = unsafe nodes[index]
+            let key = isCanonical ? canonicalKeys[Int(node.key)] : node.key
+            if found[key] == nil { found[key] = UInt32(truncatingIfNeeded: index) }
+            index = node.isContainer ? node.end : index + 1
+        }
+        if isCanonical { canonicalMembers[dictionary] = found } else { members[dictionary] = found }
+        return found[number].map { Int($0) } ?? -1
+    }
+}

@@ -1,0 +1,152 @@
+// How much stack the thread has left, for what can only recurse: types that code themselves, and values within values.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The stack of the thread that asks.
+@safe
+package enum StackBounds {
+    // SAFETY: made once; a key of threads is a number.
+    private static let key: pthread_key_t? = {
+        var key = pthread_key_t()
+        return unsafe pthread_key_create(&key, nil) == 0 ? key : nil
+    }()
+
+    /// The address below which recursion must end on this thread, 0 where that is not known.
+    ///
+    /// It leaves what a level of recursion and its error need: a quarter of the stack, and at most 128 KiB. A thread asks the
+    /// system once.
+    package static var limit: UInt {
+        guard let key else { return 0 }
+        // SAFETY: the value of the key is a number, never an address to load from.
+        if let known = unsafe pthread_getspecific(key) { return UInt(bitPattern: known) &- 1 }
+        let limit = findLimit()
+        unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: limit &+ 1))
+        return limit
+    }
+
+    /// Whether recursion must end, for those who do not keep the limit.
+    package static var isNearEnd: Bool { isBeyond(limit) }
+
+    // PERF: JSONTyped; the address of a local variable and a comparison, once a container.
+    /// Whether the stack has grown below an address.
+    @inline(__always)
+    package static func isBeyond(_ limit: UInt) -> Bool {
+        var here: UInt8 = 0
+        // SAFETY: only the address is used, as a number.
+        return unsafe withUnsafeMutablePointer(to: &here) { UInt(bitPattern: $0) } < limit
+    }
+
+    @inline(never)
+    private static func findLimit() -> UInt {
+        guard let (lowest, byteCount) = bounds(), byteCount > 0 else { return 0 }
+        // A thread on a stack that is not its own, as of a coroutine, has no bounds that are known.
+        guard isBeyond(lowest &+ byteCount), !isBeyond(lowest) else { return 0 }
+        return lowest &+ min(byteCount / 4, 128 << 10)
+    }
+
+    /// The lowest address of the stack and its size.
+    private static func bounds() -> (lowest: UInt, byteCount: UInt)? {
+        // SAFETY: the functions fill local variables; addresses are used as numbers.
+        #if canImport(Darwin)
+        let size = unsafe UInt(pthread_get_stacksize_np(pthread_self()))
+        return unsafe (UInt(bitPattern: pthread_get_stackaddr_np(pthread_self())) &- size, size)
+        #else
+        var attributes = pthread_attr_t()
+        guard unsafe threadAttributes(pthread_self(), &attributes) == 0 else { return nil }
+        defer { unsafe pthread_attr_destroy(&attributes) }
+        var (address, size, guardSize) = unsafe (UnsafeMutableRawPointer?.none, 0, 0)
+        guard unsafe pthread_attr_getstack(&attributes, &address, &size) == 0 else { return nil }
+        // Some systems count the guard pages as a part of the stack.
+        if unsafe pthread_attr_getguardsize(&attributes, &guardSize) != 0 { guardSize = 0 }
+        guard size > guardSize else { return nil }
+        return (UInt(bitPattern: address) &+ UInt(guardSize), UInt(size - guardSize))
+        #endif
+    }
+}
+
+#if !canImport(Darwin)
+// The headers have it under a condition that Swift does not set; its arguments are a number and an address.
+@_silgen_name("pthread_getattr_np")
+private func threadAttributes(_ thread: pthread_t, _ attributes: UnsafeMutablePointer<pthread_attr_t>) -> CInt
+#endif
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension StackBounds: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testKnowsTheStackOfEachThread": testKnowsTheStackOfEachThread,
+            "testEndsRecursionInTime": testEndsRecursionInTime,
+        ]
+    }
+
+    /// Runs a closure on a thread with a stack of so many bytes.
+    package static func run(onStackOf byteCount: Int, _ body: @escaping @Sendable () -> Void) {
+        final class Work {
+            let body: () -> Void
+            init(_ body: @escaping () -> Void) { self.body = body }
+        }
+        #if canImport(Darwin)
+        var thread: pthread_t?
+        #else
+        var thread = pthread_t()
+        #endif
+        // SAFETY: the thread takes the object, and ends before this function does.
+        var attributes = pthread_attr_t()
+        unsafe pthread_attr_init(&attributes)
+        unsafe pthread_attr_setstacksize(&attributes, byteCount)
+        let work = unsafe Unmanaged.passRetained(Work(body)).toOpaque()
+        let status = unsafe pthread_create(
+            &thread, &attributes,
+            { work in
+                #if canImport(Darwin)
+                let work = unsafe Unmanaged<Work>.fromOpaque(work).takeRetainedValue()
+                #else
+                guard let work = unsafe work.map({ unsafe Unmanaged<Work>.fromOpaque($0).takeRetainedValue() }) else {
+                    return nil
+                }
+                #endif
+                work.body()
+                return nil
+            }, work)
+        unsafe pthread_attr_destroy(&attributes)
+        guard status == 0 else { return fail("no thread with a stack of \(byteCount) bytes: \(status)") }
+        #if canImport(Darwin)
+        if let thread = unsafe thread { unsafe pthread_join(thread, nil) }
+        #else
+        pthread_join(thread, nil)
+        #endif
+    }
+
+    private static func testKnowsTheStackOfEachThread() {
+        for size in [64 << 10, 128 << 10, 512 << 10, 4 << 20] {
+            run(onStackOf: size) {
+                guard let (lowest, byteCount) = bounds() else { return fail("the stack is not known") }
+                expectTrue(
+                    byteCount > UInt(size) * 7 / 8 && byteCount <= UInt(size) * 2, "\(byteCount) of \(size) bytes")
+                expectFalse(isBeyond(lowest), "within the stack")
+                expectTrue(limit > lowest && limit <= lowest + byteCount / 4, "the limit")
+                expectEqual(limit, limit, "the limit that is known")
+                expectFalse(isNearEnd, "at the beginning")
+            }
+        }
+    }
+
+    private static func testEndsRecursionInTime() {
+        @inline(never) @Sendable
+        func depth(_ level: Int) -> Int { isNearEnd ? level : depth(level + 1) + (level & 0) }
+        for size in [64 << 10, 512 << 10] {
+            run(onStackOf: size) { expectTrue(depth(0) > size / 2_000, "levels on \(size) bytes") }
+        }
+    }
+}
+#endif

@@ -1,0 +1,193 @@
+// The in-class tests that hold every way of inserting against plain SQL: values, errors, their rows, counts, ids, what foreign
+// keys and triggers do.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+
+/// The ways of inserting the rows of a scene.
+package struct InsertAgreement {
+    private typealias Row = InsertScene.Row
+    private typealias Outcome = InsertScene.Outcome
+
+    /// The rows as objects.
+    private final class Item: StreamObject {
+        var id: Int?
+        var name = ""
+        var n = 0
+        var parent: Int?
+        var score: Double?
+        var flag = false
+        init() {}
+
+        convenience init(_ row: Row) {
+            self.init()
+            (id, name, n, parent, score, flag) = (row.id, row.name, row.n, row.parent, row.score, row.flag)
+        }
+    }
+
+    /// The rows as objects with a property that is computed, and changes another one whenever it is read.
+    private final class Computed: StreamObject {
+        var id: Int?
+        var name = ""
+        var row = Row()
+        var n: Int {
+            get {
+                name = String(row.name.reversed().reversed())
+                return row.n
+            }
+            set { row.n = newValue }
+        }
+        init() {}
+
+        convenience init(_ row: Row) {
+            self.init()
+            (id, name, self.row) = (row.id, row.name, row)
+        }
+
+        static var streamMembers: StreamMembers {
+            [
+                .member("id", \Computed.id), .member("name", \Computed.name), .member("n", \Computed.n),
+                .member("parent", \Computed.row.parent), .member("score", \Computed.row.score),
+                .member("flag", \Computed.row.flag),
+            ]
+        }
+    }
+
+    let scene: InsertScene
+
+    private func options(_ path: SQLiteInsertPath, batch: Int = 1_024) -> SQLiteTableOptions {
+        SQLiteTableOptions(
+            primaryKey: scene.primaryKey, conflict: scene.conflict, insertPath: path, batchRowCount: batch)
+    }
+
+    /// Returns how the ways differ from plain SQL.
+    func differences(_ batch: Int) throws -> [String] {
+        let (expected, ids) = try scene.insertPlainly()
+        var differences: [String] = []
+        func compare(_ name: String, _ body: (SQLiteConnection) throws -> Int) throws {
+            let connection = try scene.makeConnection()
+            var outcome = Outcome()
+            do {
+                outcome.changedCount = try body(connection)
+                outcome.lastID = connection.lastInsertRowID
+            } catch let error as SQLiteError {
+                (outcome.error, outcome.errorRow) = Self.words(error)
+            } catch let error as StreamError {
+                (outcome.error, outcome.errorRow) = Self.words(SQLiteError(error))
+            }
+            outcome.tables = try scene.tables(connection)
+            if connection.isInTransaction { differences.append("\(name): in a transaction") }
+            if outcome != expected { differences.append("\(name): \(outcome.difference(from: expected))") }
+        }
+        for path in SQLiteInsertPath.allCases {
+            if scene.target == "t" {
+                try compare("structures by \(path)") {
+                    try table($0, Row.self, path).insert(scene.rows).changedRowCount
+                }
+                try compare("objects by \(path)") {
+                    try table($0, Item.self, path).insert(scene.rows.map { Item($0) }).changedRowCount
+                }
+                try compare("computed by \(path), \(batch) a time") {
+                    try table($0, Computed.self, path, batch).insert(scene.rows.map { Computed($0) }).changedRowCount
+                }
+                try compare("messages by \(path), \(batch) a time") {
+                    try send(to: try table($0, Row.self, path, batch).makeWriter())
+                }
+            }
+            try compare("messages without a type by \(path), \(batch) a time") {
+                try send(to: try SQLiteTableWriter($0, table: scene.target, options: options(path, batch: batch)))
+            }
+        }
+        guard scene.target == "t" else { return differences }
+        var rows = scene.rows
+        try compare("read back") { try table($0, Row.self, .automatic).insert(&rows).changedRowCount }
+        if rows.map(\.id) != ids { differences.append("ids \(rows.map(\.id)), expected \(ids)") }
+        try compare("within a transaction that has only begun") { connection in
+            try connection.transaction(.deferred) {
+                try table(connection, Row.self, .automatic).insert(scene.rows).changedRowCount
+            }
+        }
+        try compare("one by one") { connection in
+            let table = try table(connection, Row.self, .automatic)
+            var number = 0
+            do {
+                return try connection.transaction {
+                    try scene.rows.reduce(0) {
+                        defer { number += 1 }
+                        return try $0 + table.insert($1).changedRowCount
+                    }
+                }
+            } catch let error as SQLiteError {
+                let message = error.message.replacing(prefix: "$[0]", by: "$[\(number - 1)]")
+                throw SQLiteError(error.extendedCode, message)
+            }
+        }
+        return differences
+    }
+
+    private func table<Value: StreamObject>(
+        _ connection: SQLiteConnection, _ type: Value.Type, _ path: SQLiteInsertPath, _ batch: Int = 1_024
+    ) throws -> SQLiteTable<Value> {
+        try SQLiteTable<Value>(connection, "t", options: options(path, batch: batch))
+    }
+
+    private func send(to writer: consuming SQLiteTableWriter) throws -> Int {
+        try writer.write(scene.rows, options: WritingOptions(nilMembers: .writeNull))
+        try writer.finish()
+        return writer.report.changedRowCount
+    }
+
+    /// The error without its path, and the row of the path.
+    private static func words(_ error: SQLiteError) -> (String, Int?) {
+        let inner = error.streamError?.sqliteError ?? error
+        let path = error.streamError?.path?.description ?? error.message
+        let row = path.hasPrefix("$[") ? Int(path.dropFirst(2).prefix { $0 != "]" }) : nil
+        let message = inner.message.replacing(prefix: row.map { "$[\($0)]: " } ?? "$: ", by: "")
+        return ("\(inner.extendedCode): \(message)", row)
+    }
+}
+
+extension String {
+    fileprivate func replacing(prefix: String, by other: String) -> String {
+        hasPrefix(prefix) ? other + dropFirst(prefix.count) : self
+    }
+}
+
+extension InsertAgreement: SelfTesting {
+    /// The in-class tests of the ways of inserting.
+    package static var testSelectors: TestSelectors {
+        ["testDoesWhatPlainSQLDoes": testDoesWhatPlainSQLDoes]
+    }
+
+    /// Numbers that a seed decides, by SplitMix64.
+    private struct Seeded: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+
+    /// Returns how the ways differ from plain SQL, in the scene that a seed decides; nil when they do not.
+    package static func difference(seed: UInt64) throws -> String? {
+        var random = Seeded(state: seed)
+        let scene = InsertScene(&random)
+        let differences = try InsertAgreement(scene: scene).differences(Int.random(in: 1...20, using: &random))
+        guard let first = differences.first else { return nil }
+        return
+            "\(differences.count) ways differ, \(first), with the seed \(seed): \(scene.conflict), \(scene.rows.count) rows, "
+            + scene.script
+    }
+
+    // Takes a second: each of the seeds is a database for each of 24 ways. `InsertAgreementTests` has more of them.
+    private static func testDoesWhatPlainSQLDoes() throws {
+        for seed in 0..<12 as Range<UInt64> {
+            if let difference = try difference(seed: seed) { fail(difference) }
+        }
+    }
+}
+#endif

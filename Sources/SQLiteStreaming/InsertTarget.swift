@@ -1,0 +1,213 @@
+// The table that rows are put into: which one its name means, decided once, and what its schema says that inserting depends
+// on, asked anew when a schema has changed.
+
+import CSystemSQLite
+import PlistStreaming
+
+/// A table or view of one schema, into which rows are put.
+final class InsertTarget {
+    let connection: SQLiteConnection
+    /// The name of the schema: `main`, `temp`, or one that was attached.
+    let schema: String
+    let name: String
+    /// Both names in quotes. So a table of the same name that is made later in another schema is never taken for this one.
+    let qualifiedName: String
+    /// The columns when the target was made, those that are computed among them.
+    let columns: [SQLiteColumn]
+    /// Whether it is a table that SQLite itself stores.
+    let isOrdinary: Bool
+    private var known: (facts: InsertFacts, versions: [Int64])?
+
+    /// Finds the table that a name without a schema means; nil when there is none.
+    init?(_ connection: SQLiteConnection, _ name: String) throws(SQLiteError) {
+        guard let place = try connection.place(ofTable: name) else { return nil }
+        self.connection = connection
+        self.name = name
+        (schema, isOrdinary) = (place.schema, place.isOrdinary)
+        qualifiedName = "\(try SQLiteName.quoted(place.schema)).\(try SQLiteName.quoted(name))"
+        columns = try connection.columns(ofTable: name, inSchema: place.schema)
+    }
+
+    /// Whether the open transaction writes to the schema already.
+    var isBeingWritten: Bool {
+        guard let handle = unsafe connection.handle else { return false }
+        return unsafe sqlite3_txn_state(handle, schema) == SQLITE_TXN_WRITE
+    }
+
+    /// What the schema says now.
+    func facts() throws(SQLiteError) -> InsertFacts {
+        let versions = try versions()
+        if let known, known.versions == versions { return known.facts }
+        let facts = try InsertFacts(self)
+        known = (facts, versions)
+        return facts
+    }
+
+    /// Numbers that change with the schema, and with the temporary one, which may have triggers for the table.
+    func versions() throws(SQLiteError) -> [Int64] {
+        var versions: [Int64] = []
+        for schema in [try SQLiteName.quoted(schema), "temp"] {
+            let statement = try connection.cachedStatement("PRAGMA \(schema).schema_version")
+            while try statement.step() { versions.append(statement.integer(at: 0)) }
+        }
+        return versions
+    }
+}
+
+/// What a schema says of putting rows into a table.
+struct InsertFacts: Equatable {
+    /// Whether it is an ordinary table without triggers, in which nothing but the statement decides what becomes of a row that
+    /// has the same unique values as another one.
+    private(set) var isPlain = false
+    /// Whether a foreign key of the table is to the table itself.
+    private(set) var refersToItself = false
+    /// Whether the table has foreign keys, or is referred to by some.
+    private(set) var hasForeignKeys = false
+    /// The column that is the row id, if inserting a row without it does nothing but to choose the largest id plus one.
+    private(set) var rowIDColumn: String?
+
+    init(_ target: InsertTarget) throws(SQLiteError) {
+        guard target.isOrdinary else { return }
+        let schema = try SQLiteName.quoted(target.schema)
+        func holds(_ sql: String) throws(SQLiteError) -> Bool {
+            let statement = try target.connection.cachedStatement("SELECT EXISTS (SELECT 1 FROM \(sql))")
+            // Not every one asks for the schema.
+            let values: [(any SQLiteBindable)?] = [target.name, target.schema]
+            try statement.bind(SQLiteParameters(Array(values.prefix(statement.parameterCount))))
+            defer { statement.reset() }
+            return try statement.step() && statement.integer(at: 0) != 0
+        }
+        // Temporary triggers may be of any schema's table: those of another table of the same name count as well, which only
+        // costs time.
+        let isTriggered = try holds(
+            "\(schema).sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE")
+        let isTriggeredByOthers = try holds(
+            "temp.sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE")
+        let table = "\(schema).sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE"
+        let hasConflictClause = try holds("\(table) AND instr(upper(sql), 'CONFLICT') > 0")
+        isPlain = !isTriggered && !isTriggeredByOthers && !hasConflictClause
+        refersToItself = try holds("pragma_foreign_key_list(?1, ?2) WHERE \"table\" = ?1 COLLATE NOCASE")
+        let refers = try holds("pragma_foreign_key_list(?1, ?2)")
+        let isReferredTo = try holds(
+            "\(schema).sqlite_schema s JOIN pragma_foreign_key_list(s.name, ?2) f "
+                + "WHERE s.type = 'table' AND f.\"table\" = ?1 COLLATE NOCASE")
+        hasForeignKeys = refers || isReferredTo
+        // A trigger would see that there is no id.
+        guard isPlain, try holds("\(table) AND instr(upper(sql), 'AUTOINCREMENT') = 0") else { return }
+        rowIDColumn = try Self.rowIDColumn(target)
+    }
+
+    // A primary key of the type INTEGER is the row id unless it has an index of its own, as with DESC or WITHOUT ROWID.
+    private static func rowIDColumn(_ target: InsertTarget) throws(SQLiteError) -> String? {
+        let statement = try target.connection.cachedStatement(
+            """
+            SELECT max(name) FROM pragma_table_xinfo(?1, ?2) WHERE pk > 0 \
+            AND NOT EXISTS (SELECT 1 FROM pragma_index_list(?1, ?2) WHERE origin = 'pk') \
+            HAVING count(*) = 1 AND upper(max(type)) = 'INTEGER'
+            """)
+        try statement.bind([target.name, target.schema])
+        guard try statement.step() else { return nil }
+        defer { statement.reset() }
+        return try statement.text(at: 0)
+    }
+
+    /// Whether one statement for many rows does the same as one for each of them, up to the first row that is refused.
+    ///
+    /// SQLite checks foreign keys at the end of a statement: of many rows one may mend what another one broke.
+    func allowsManyRows(_ conflict: SQLiteConflict) -> Bool {
+        switch conflict {
+        case .abort, .ignore: isPlain && !refersToItself
+        case .replace, .update: isPlain && !hasForeignKeys
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension InsertTarget: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testKnowsTablesWithPlainRowIDs": testKnowsTablesWithPlainRowIDs,
+            "testKnowsWhatManyRowsWouldChange": testKnowsWhatManyRowsWouldChange,
+            "testSeesChangesOfTheSchema": testSeesChangesOfTheSchema,
+        ]
+    }
+
+    private static func facts(_ connection: SQLiteConnection, _ name: String) throws -> InsertFacts? {
+        try InsertTarget(connection, name)?.facts()
+    }
+
+    private static func testKnowsTablesWithPlainRowIDs() throws {
+        let rows: [(String, String?)] = [
+            ("id INTEGER PRIMARY KEY, a", "id"), ("a, \"Größe\" integer, PRIMARY KEY (\"Größe\")", "Größe"),
+            ("id INT PRIMARY KEY, a", nil), ("id INTEGER PRIMARY KEY DESC, a", nil), ("id INTEGER, a", nil),
+            ("id INTEGER PRIMARY KEY autoIncrement, a", nil), ("id INTEGER, a, PRIMARY KEY (id, a)", nil),
+            ("a, id INTEGER PRIMARY KEY, b UNIQUE", "id"), ("id INTEGER PRIMARY KEY, b UNIQUE ON conflict IGNORE", nil),
+        ]
+        for (columns, expected) in rows {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute("PRAGMA case_sensitive_like = ON; CREATE TABLE T (\(columns))")
+            for name in ["T", "t"] { expectEqual(try facts(connection, name)?.rowIDColumn, expected, columns) }
+        }
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            """
+            CREATE TABLE w (id INTEGER PRIMARY KEY, a) WITHOUT ROWID; CREATE TABLE x (id INTEGER PRIMARY KEY, a);
+            CREATE TABLE y (id INTEGER PRIMARY KEY, a); CREATE TABLE z (id INTEGER PRIMARY KEY, a);
+            CREATE TRIGGER i BEFORE INSERT ON x BEGIN SELECT 1; END;
+            CREATE TEMP TRIGGER j BEFORE INSERT ON y BEGIN SELECT 1; END;
+            CREATE TEMP TABLE z (a, no INTEGER PRIMARY KEY); CREATE VIEW v AS SELECT * FROM w
+            """)
+        for name in ["w", "x", "X", "y", "v"] {
+            let facts = try requireNotNil(try facts(connection, name), name)
+            expectNil(facts.rowIDColumn, name)
+        }
+        expectEqual(try facts(connection, "z")?.rowIDColumn, "no", "the temporary table")
+        expectNil(try InsertTarget(connection, "nothing")?.name, "no table")
+    }
+
+    private static func testKnowsWhatManyRowsWouldChange() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            """
+            ATTACH ':memory:' AS o; CREATE TABLE plain (a UNIQUE); CREATE TABLE own (a PRIMARY KEY, b REFERENCES OWN);
+            CREATE TABLE child (a REFERENCES parent); CREATE TABLE parent (a PRIMARY KEY);
+            CREATE TABLE o.watched (a); CREATE TRIGGER o.i AFTER DELETE ON watched BEGIN SELECT 1; END;
+            CREATE TABLE clause (a NOT NULL ON CONFLICT IGNORE); CREATE VIEW v AS SELECT a FROM plain
+            """)
+        let rows: [(String, (abort: Bool, replace: Bool))] = [
+            ("plain", (true, true)), ("own", (false, false)), ("child", (true, false)), ("parent", (true, false)),
+            ("watched", (false, false)), ("clause", (false, false)), ("v", (false, false)),
+        ]
+        for (name, expected) in rows {
+            let facts = try requireNotNil(try facts(connection, name), name)
+            for (conflict, expected) in [
+                (SQLiteConflict.abort, expected.abort), (.ignore, expected.abort), (.replace, expected.replace),
+                (.update(matching: ["a"]), expected.replace),
+            ] {
+                expectEqual(facts.allowsManyRows(conflict), expected, "\(name), \(conflict)")
+            }
+        }
+    }
+
+    private static func testSeesChangesOfTheSchema() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TABLE s (id INTEGER PRIMARY KEY)")
+        let target = try requireNotNil(try InsertTarget(connection, "s"), "a table")
+        expectEqual(try target.facts().rowIDColumn, "id", "row id")
+        var versions = [try target.versions()]
+        for sql in [
+            "CREATE TABLE t (a)", "CREATE TEMP TABLE u (a)", "DROP TABLE t",
+            "CREATE TEMP TRIGGER i AFTER INSERT ON s BEGIN SELECT 1; END",
+        ] {
+            try connection.execute(sql)
+            versions.append(try target.versions())
+        }
+        expectEqual(Set(versions).count, versions.count, "versions \(versions)")
+        expectFalse(try target.facts().isPlain, "a table with a trigger")
+    }
+}
+#endif

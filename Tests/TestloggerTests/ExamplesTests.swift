@@ -21,7 +21,10 @@ extension TestloggerTests {
             let words = ["build", "-c", "release", "-Xswiftc", "-sanitize=fuzzer,address"]
             let build = try RunningPrograms.swift(words + ["-Xswiftc", "-use-ld=lld"], in: folder)
             try #require(build.status == 0, "\(build)")
-            for target in ["FuzzJSONReader", "FuzzJSONRoundTrip", "FuzzObjects", "FuzzColumns", "FuzzTrees"] {
+            for target in [
+                "FuzzJSONReader", "FuzzJSONRoundTrip", "FuzzObjects", "FuzzColumns", "FuzzTrees", "FuzzBinding",
+                "FuzzSQLite",
+            ] {
                 let options = ["-runs=5000", "-max_len=400", "-seed=1", "-verbosity=0"]
                 let result = try RunningPrograms.run([".build/release/\(target)"] + options, in: folder)
                 #expect(result.status == 0, "\(target): \(result)")

@@ -19,7 +19,7 @@ let suites = [
     stringTableSuite,
 ]
 
-let checks = [jsonStreamMemory, jsonHostileMemory]
+let checks = [jsonStreamMemory, jsonHostileMemory, linearity]
 
 var filter = ""
 var caseFilters: [String] = []

@@ -1,0 +1,199 @@
+// What is large for `Codable`: keys, rows, tries that fail, depth; and for writers.
+
+import Foundation
+import JSONStreaming
+import PlistBuilding
+import PlistStreaming
+
+/// A value that is tried as one type after the other.
+private enum Either: Codable {
+    case number(Int)
+    case text(String)
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let number = try? container.decode(Int.self) {
+            self = .number(number)
+        } else {
+            self = .text(try container.decode(String.self))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .number(let number): try container.encode(number)
+        case .text(let text): try container.encode(text)
+        }
+    }
+}
+
+private enum AnyJSON: Decodable {
+    case null
+    case bool(Bool)
+    case number(Double)
+    case text(String)
+    case array([AnyJSON])
+    case object([String: AnyJSON])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .text(value)
+        } else if let value = try? container.decode([AnyJSON].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: AnyJSON].self))
+        }
+    }
+}
+
+private struct AnyKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { Int(stringValue) }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init(intValue: Int) { stringValue = "\(intValue)" }
+}
+
+private struct AllKeys: Decodable {
+    var sum = 0
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: AnyKey.self)
+        for key in container.allKeys { sum += try container.decode(Int.self, forKey: key) }
+    }
+}
+
+/// All keys from the last to the first, whose values are of another type.
+private struct Backwards: Decodable {
+    var sum = 0
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: AnyKey.self)
+        for key in container.allKeys.reversed() where container.contains(key) {
+            sum += (try? container.decode(Int.self, forKey: key)) ?? 1
+        }
+    }
+}
+
+/// An array without the elements that are something else.
+private struct Lossy: Decodable {
+    var values: [Int] = []
+
+    private struct Anything: Decodable {}
+
+    init(from decoder: any Decoder) throws {
+        var container = try decoder.unkeyedContainer()
+        while !container.isAtEnd {
+            if let value = try? container.decode(Int.self) {
+                values.append(value)
+            } else {
+                _ = try container.decode(Anything.self)
+            }
+        }
+    }
+}
+
+private struct Holder: Decodable {
+    var values: [String: [String: Int]]
+    var later: Int
+}
+
+private func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws {
+    var decoder = JSONStreamDecoder()
+    decoder.readerOptions.limits.numberByteCount = .max
+    _ = try decoder.decode(type, from: bytes)
+}
+
+var decodingDoors: [Door] {
+    let numbered = { LargeText.object($0) { "\($0)" } }
+    let quoted = { LargeText.object($0) { "\"\($0)\"" } }
+    return [
+        Door("decoder, [String: Int], keys", numbered) { try decode([String: Int].self, $0) },
+        Door("decoder, [String: [String: Int]], keys", { LargeText.object($0) { "{\"a\":\($0)}" } }) {
+            try decode([String: [String: Int]].self, $0)
+        },
+        Door("decoder, all keys", numbered) { try decode(AllKeys.self, $0) },
+        Door("decoder, all keys backwards, of another type", quoted) { try decode(Backwards.self, $0) },
+        Door("decoder, rows", LinearityRow.json) { try decode([LinearityRow].self, $0) },
+        Door(
+            "decoder, rows in pieces",
+            { (count: Int) -> [[UInt8]] in
+                let text = LinearityRow.json(count)
+                return stride(from: 0, to: text.count, by: 100).map { Array(text[$0..<min(text.count, $0 + 100)]) }
+            }
+        ) { _ = try JSONStreamDecoder().decode([LinearityRow].self, fromChunks: $0) },
+        Door("decoder, tries that fail", { LargeText.array($0) { "\"\($0)\"" } }) { try decode([Either].self, $0) },
+        Door("decoder, tries of members that fail", quoted) { try decode([String: Either].self, $0) },
+        Door("decoder, any JSON, rows", LinearityRow.json) { try decode([AnyJSON].self, $0) },
+        Door("decoder, any JSON, keys", { LargeText.object($0) { "[\($0)]" } }) { try decode(AnyJSON.self, $0) },
+        Door("decoder, any JSON, depth", largest: 240, { LargeText.nested($0, "[1,", "2", "]") }) { text in
+            for _ in 0..<20 { try decode(AnyJSON.self, text) }
+        },
+        Door("decoder, lossy arrays", { LargeText.array($0) { $0 % 2 == 0 ? "1" : "{\"a\":[1]}" } }) {
+            try decode(Lossy.self, $0)
+        },
+        Door(
+            "decoder, keys again and again",
+            { LargeText.joined($0, "{\"values\":{", "\"z\":{}},\"later\":1}") { "\"a\($0 % 5)\":{\"b\":1,\"b\":2}," } }
+        ) { try decode(Holder.self, $0) },
+        Door("decoder, depth", largest: 240, LinearityTree.json) { text in
+            for _ in 0..<20 { try decode(LinearityTree.self, text) }
+        },
+        Door("decoder, unknown members", LinearityRow.jsonWithUnknown) { try decode([LinearityRow].self, $0) },
+        Door("decoder, an error at the end", LinearityRow.jsonWithError) { text in
+            try mustThrow { try decode([LinearityRow].self, text) }
+        },
+        Door("decoder, a long string", { LargeText.string($0, "ö\\n") }) { try decode([String].self, $0) },
+        Door("decoder, digits", { LargeText.joined($0, "[0.", "]") { _ in "7" } }) { try decode([Double].self, $0) },
+    ]
+}
+
+private func encode<Value: Encodable>(_ value: Value) throws {
+    let _: Data = try JSONStreamEncoder().encode(value)
+}
+
+private func write<Value: StreamValue>(_ value: Value) throws {
+    var writer = JSONWriter()
+    try writer.write(value)
+    try writer.finish()
+}
+
+private func numbers(_ count: Int) -> [String: Int] {
+    Dictionary(uniqueKeysWithValues: (0..<count).map { ("name \($0)", $0) })
+}
+
+var encodingDoors: [Door] {
+    [
+        Door("encoder, [String: Int], keys", numbers) { try encode($0) },
+        Door("encoder, rows", LinearityRow.many) { try encode($0) },
+        Door("encoder, enumerations", { (0..<$0).map { $0 % 2 == 0 ? Either.number($0) : .text("\($0)") } }) {
+            try encode($0)
+        },
+        Door("encoder, depth", largest: 240, LinearityTree.deep) { tree in for _ in 0..<20 { try encode(tree) } },
+        Door("encoder, a long string", { String(repeating: "\n\"ö\u{1}", count: $0) }) { try encode([$0]) },
+        Door("writer, rows", LinearityRow.many) { try write($0) },
+        Door("writer, depth", largest: 240, LinearityTree.deep) { tree in for _ in 0..<100 { try write(tree) } },
+        Door("writer, escapes", { String(repeating: "\n\"ö\u{1}", count: $0) }) { try write([$0]) },
+        Door("writer, keys", numbers) { try write($0) },
+        Door(
+            "writer, a tree",
+            { (count: Int) -> PropertyList in
+                var builder = PropertyListBuilder()
+                try builder.readJSON(LargeText.object(count) { "[\($0)]" })
+                guard let list = builder.takeResult() else { throw NoErrorThrown() }
+                return list
+            }
+        ) { list in
+            var writer = JSONWriter()
+            try writer.write(list)
+            try writer.finish()
+        },
+    ]
+}

@@ -1,0 +1,194 @@
+// What is large in databases and sets of keys: statements, rows, columns, conditions, children, moves.
+
+import JSONStreaming
+import PlistBuilding
+import PlistStreaming
+import SQLiteStreaming
+import StringTables
+
+private struct Keyed: StreamObject {
+    var id: Int?
+    var title = ""
+}
+
+private func open(_ script: String = "") throws -> SQLiteConnection {
+    let connection = try SQLiteConnection.inMemory()
+    try connection.execute(script)
+    return connection
+}
+
+private func filled(_ count: Int) throws -> SQLiteTable<LinearityRow> {
+    let table = try SQLiteTable<LinearityRow>(open(), "t")
+    try table.insert(LinearityRow.many(count))
+    return table
+}
+
+private func insert(_ rows: [LinearityRow], _ options: SQLiteTableOptions = SQLiteTableOptions()) throws {
+    try SQLiteTable<LinearityRow>(open(), "t", options: options).insert(rows)
+}
+
+/// Inserts JSON into a table of these columns.
+private func insert(_ text: [UInt8], _ columns: String) throws {
+    var writer = try SQLiteTableWriter(open("CREATE TABLE t (\(columns))"), table: "t")
+    try writer.readJSON(text)
+    try writer.finish()
+}
+
+var rowDoors: [Door] {
+    [
+        Door("SQLite, rows in, structures", LinearityRow.many) { try insert($0) },
+        Door("SQLite, rows in, one by one", LinearityRow.many) {
+            try insert($0, SQLiteTableOptions(insertPath: .bindAndStep))
+        },
+        Door("SQLite, rows in, many values", LinearityRow.many) {
+            try insert($0, SQLiteTableOptions(insertPath: .multiRowValues))
+        },
+        Door("SQLite, rows in, upserts", LinearityRow.many) {
+            try insert($0, SQLiteTableOptions(conflict: .update(matching: ["id"])))
+        },
+        Door("SQLite, rows in, with ids", { (0..<$0).map { Keyed(title: "row \($0)") } }) { rows in
+            var rows = rows
+            try SQLiteTable<Keyed>(open(), "t").insert(&rows)
+        },
+        Door("SQLite, rows in, JSON", LinearityRow.json) {
+            try insert($0, "id INTEGER PRIMARY KEY, title, weight, note")
+        },
+        Door(
+            "SQLite, rows in, JSON with other members each",
+            { LargeText.array($0) { "{\"id\":\($0 + 1),\"\(["title", "weight", "note"][$0 % 3])\":null}" } }
+        ) { try insert($0, "id INTEGER PRIMARY KEY, title DEFAULT 1, weight DEFAULT 2, note") },
+        Door("SQLite, arrays in arrays", { LargeText.array($0) { "[{\"id\":\($0 + 1)}]" } }) {
+            try insert($0, "id INTEGER PRIMARY KEY")
+        },
+        Door("SQLite, depth of arrays", largest: 960, { LargeText.nested($0, "[{\"id\":1},", "{\"id\":2}", "]") }) {
+            try insert($0, "id")
+        },
+        Door("SQLite, a row that is refused last", { LinearityRow.many($0) + LinearityRow.many(1) }) { rows in
+            try mustThrow { try insert(rows) }
+        },
+        Door("SQLite, structures out", filled) { _ = try $0.select() },
+        Door("SQLite, JSON out", filled) { table in
+            var writer = JSONWriter()
+            try table.connection.query("SELECT * FROM t", into: &writer)
+        },
+        Door("SQLite, Decodable rows out", filled) {
+            _ = try $0.connection.query("SELECT * FROM t", as: LinearityRow.self) as [LinearityRow]
+        },
+        Door("SQLite, updates", { (try filled($0), LinearityRow.many($0)) }) { table, rows in
+            try table.connection.transaction { for row in rows { _ = try table.update(row) } }
+        },
+    ]
+}
+
+var statementDoors: [Door] {
+    [
+        Door("SQLite, statements of a script", { String(repeating: "SELECT 1;\n", count: $0) }) {
+            try open($0).close()
+        },
+        Door("SQLite, comments of a script", { String(repeating: "-- one\n;", count: $0) }) { try open($0).close() },
+        Door("SQLite, a long statement", { "SELECT '\(String(repeating: "text ", count: $0))'" }) {
+            _ = try open().value($0)
+        },
+        Door("SQLite, statements that differ", { ($0, try open()) }) { count, connection in
+            for number in 0..<count { _ = try connection.value("SELECT \(number)") }
+        },
+        Door("SQLite, tables", { (0..<$0).map { "CREATE TABLE t\($0) (a);" }.joined() }) { try open($0).close() },
+        Door(
+            "SQLite, columns", largest: 1_920,
+            { (count: Int) -> (String, [UInt8]) in
+                let names = (0..<count).map { "c\($0)" }
+                let row = "{\(names.map { "\"\($0)\":1" }.joined(separator: ","))}"
+                return (names.joined(separator: ", "), LargeText.array(20) { _ in row })
+            }
+        ) { columns, text in
+            let connection = try open("CREATE TABLE t (\(columns))")
+            var writer = try SQLiteTableWriter(connection, table: "t")
+            try writer.readJSON(text)
+            try writer.finish()
+            var json = JSONWriter()
+            try connection.query("SELECT * FROM t", into: &json)
+        },
+        Door("SQLite, conditions", largest: 800, { ($0, try filled(10)) }) { count, table in
+            var condition = \LinearityRow.id == 0
+            for number in 0..<count { condition = condition || \LinearityRow.id == number }
+            for _ in 0..<20 { _ = try table.count(where: condition) }
+        },
+    ]
+}
+
+// MARK: Imports
+
+private func people(_ count: Int, child: (Int) -> Int) -> [UInt8] {
+    LargeText.array(count) { "{\"id\":\($0),\"name\":\"n\($0)\",\"children\":[{\"id\":\(child($0)),\"name\":\"c\"}]}" }
+}
+
+private func family(_ count: Int) -> [UInt8] {
+    LargeText.joined(count, "[{\"id\":1,\"name\":\"a\",\"children\":[", "{\"id\":-1}]}]") { "{\"id\":\($0)}," }
+}
+
+private func importDoor(
+    _ name: String, policy: ImportRelationship.Policy = .assign, _ texts: @escaping (Int) -> [[UInt8]]
+) -> Door {
+    let children = ImportTable("child", uniqueKey: ["id"], columns: [.integer("id"), .text("name")])
+    let table = ImportTable(
+        "parent", uniqueKey: ["id"], columns: [.integer("id"), .text("name")],
+        relationships: [.toMany("children", children, foreignKey: ["parent_id"], policy: policy)])
+    return Door("import, \(name)", texts) { texts in
+        let connection = try open(
+            """
+            CREATE TABLE parent (id INTEGER PRIMARY KEY, name TEXT);
+            CREATE TABLE child (id INTEGER PRIMARY KEY, name TEXT, parent_id INTEGER REFERENCES parent (id));
+            CREATE INDEX child_parent ON child (parent_id);
+            """)
+        for text in texts {
+            var importer = try Importer(table, into: connection, options: ImportOptions(maximumFailureCount: .max))
+            try importer.readJSON(text)
+            try importer.finish()
+        }
+    }
+}
+
+var importDoors: [Door] {
+    [
+        importDoor("rows") { [people($0) { $0 }] },
+        importDoor("the same rows again") { [people($0) { $0 }, people($0) { $0 }] },
+        importDoor("children of one row") { [family($0)] },
+        importDoor("children given up") { [family($0), Array("[{\"id\":1,\"name\":\"a\",\"children\":[]}]".utf8)] },
+        importDoor("moves to the next row") { count in [people(count) { $0 }, people(count) { ($0 + 1) % count }] },
+        importDoor("moves to the row before") { count in
+            [people(count) { $0 }, people(count) { ($0 + count - 1) % count }]
+        },
+        importDoor("moves, replaced", policy: .replace) { count in
+            [people(count) { $0 }, people(count) { ($0 + count / 2) % count }]
+        },
+        importDoor("one row again and again") { count in
+            [LargeText.array(count) { "{\"id\":1,\"name\":\"n\($0)\",\"children\":[{\"id\":\($0 % 7)}]}" }]
+        },
+        importDoor("failures") { [LargeText.array($0) { "{\"id\":\"none\",\"name\":\"n\($0)\"}" }] },
+    ]
+}
+
+// MARK: Keys
+
+var keyDoors: [Door] {
+    [
+        Door("string table, keys", { (0..<$0).map { "name \($0)" } }) { _ = KeySet($0) },
+        Door("string table, long keys", { (0..<$0).map { "a name of more than sixteen bytes, \($0), and more" } }) {
+            _ = KeySet($0)
+        },
+        Door(
+            "string table, keys that end alike",
+            { (0..<$0).map { String(repeating: "x", count: $0 % 64) + "\($0 / 64) the same end of all" } }
+        ) { _ = KeySet($0) },
+        Door(
+            "string table, look-ups",
+            { (count: Int) -> ([String], KeySet) in
+                let keys = (0..<count).map { "name \($0)" }
+                return (keys, KeySet(keys))
+            }
+        ) { keys, set in for key in keys where !set.contains(key) { throw NoErrorThrown() } },
+        Door("string table, a long key", { String(repeating: "x", count: $0) }) { key in
+            for _ in 0..<50 where !KeySet([key]).contains(key) { throw NoErrorThrown() }
+        },
+    ]
+}

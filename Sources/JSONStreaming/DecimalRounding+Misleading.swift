@@ -5,9 +5,9 @@ import PlistStreaming
 
 extension DecimalRounding {
     // SPEC: rounding twice differs from rounding once only where the first result is in the middle between two values of
-    // the narrower type, or is such a value while the number is not. Values and middles of `Float` have up to 25 binary
-    // digits; integers have none behind the point.
-    /// The bits of a double that are zeros where it has at most 25 binary digits.
+    // the narrower type, while the number is not. Middles of `Float` have 25 binary digits, the last of which is set. To
+    // an integer nothing is rounded: a double without a fraction stands for a number that has one, or for another integer.
+    /// The bits of a double that are zeros where it is in the middle of two floats.
     @usableFromInline static let lowBits: UInt64 = (1 << 28) - 1
 
     // PERF: JSONReader/coordinates; one comparison of bits for nearly every number.
@@ -15,7 +15,9 @@ extension DecimalRounding {
     @inlinable @inline(__always)
     static func isMisleading(small value: Double, mantissa: UInt64, fractionCount: Int) -> Bool {
         // Without a fraction it has fewer digits than a float.
-        value.bitPattern & lowBits == 0
+        guard value.bitPattern & lowBits == 0 else { return false }
+        let isMiddle = value.bitPattern & (lowBits + 1) != 0
+        return (isMiddle || Double(Int64(value)) == value)
             && !isExact(value.magnitude, mantissa: mantissa, exponent: 0 &- fractionCount)
     }
 
@@ -34,13 +36,17 @@ extension DecimalRounding {
     /// Whether a double that is not the number itself would mislead.
     @inline(__always)  // PERF: JSONReader/catalogue; once a number with an exponent, or of many digits.
     private static func couldMislead(_ magnitude: Double) -> Bool {
-        // The middle between 0 and the smallest float is 2^-150; beyond 2^128 there are none.
-        if magnitude.bitPattern & lowBits == 0 {
-            return magnitude == 0 || magnitude >= 0x1p-150 && magnitude <= 0x1p128
+        if magnitude < 0x1p53 {
+            if Double(Int64(magnitude)) == magnitude { return true }
+            guard magnitude.bitPattern & lowBits == 0 else { return false }
+            if magnitude >= 0x1p-126 { return magnitude.bitPattern & (lowBits + 1) != 0 }
+            // Below, floats are the even multiples of 2^-150.
+            let multiple = magnitude * 0x1p150
+            return Int64(multiple) & 1 == 1 && Double(Int64(multiple)) == multiple
         }
-        // No integer type of a member is wider than 64 bits.
-        guard magnitude >= 0x1p25, magnitude <= 0x1p64 else { return false }
-        return magnitude >= 0x1p53 || Double(Int64(magnitude)) == magnitude
+        // No integer type of a member is wider than 64 bits, and beyond 2^128 there are no floats.
+        if magnitude <= 0x1p64 { return true }
+        return magnitude <= 0x1p128 && magnitude.bitPattern & (2 * lowBits + 1) == lowBits + 1
     }
 
     /// Whether mantissa × 10^exponent is a double exactly.
@@ -102,7 +108,6 @@ extension MisleadingDoublesTests: SelfTesting {
             "1.0000000000000001",
             "1.00000000000000000001", "123456.99999999999999", "33554433.99999999999", "1.2345678901234567e18",
             "18446744073709551615.0", "1.8446744073709551617e19", "1e-400", "-2e-324", "8.000001430511475",
-            "0.12500000000000000001",
             "1.00000017881393432617187499", "340282356779733661637539395458142568447.9",
             "4503599627370497.4999999999999999999999",
         ]
@@ -113,6 +118,7 @@ extension MisleadingDoublesTests: SelfTesting {
             }
         }
         for text in [
+            "0.10000000149011612", "1.0000001192092896", "0.12500000000000000001", "3.4028234663852886e+38", "1e23",
             "1.0", "0.1", "1e2", "12345678.0", "9007199254740992.0", "0.5000000000000000", "0.000000000000000", "1e22",
         ] {
             let value = Double(text) ?? .nan

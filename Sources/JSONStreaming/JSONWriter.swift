@@ -6,7 +6,7 @@ public import PlistStreaming
 ///
 /// The text is always valid: RFC 8259, UTF-8, one root value (or one a line). Doubles are written with the fewest
 /// digits that read back as the same double, and always look like reals, so that reading what was written gives the
-/// same messages. Data becomes a string in Base64, a date what the options say.
+/// same messages, but for the few doubles of which only the text rounds to the right `Float`. Data becomes a string in Base64, a date what the options say.
 ///
 /// ```swift
 /// var writer = JSONWriter()

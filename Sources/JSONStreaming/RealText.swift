@@ -6,7 +6,8 @@ import PlistStreaming
 enum RealText {
     /// Writes a finite double, always with a point or an exponent, so that it reads back as a real.
     ///
-    /// From 10^-5 to 10^17 it is written in full, beyond with an exponent: `0.00001`, `100.0`, `1.5e-6`, `1e17`.
+    /// From 10^-5 to 10^17 it is written in full, beyond with an exponent: `0.00001`, `100.0`, `1.5e-6`, `1e17`. So are
+    /// whole numbers up to 2^64 of which the fewest digits are not the exact ones: an integer can be read of them.
     static func write(_ value: Double, to output: inout ByteOutput) throws(StreamError) {
         try output.reserve(room)
         // SAFETY: there is room for what the function stores.
@@ -48,7 +49,27 @@ enum RealText {
             unsafe storeFraction(text, after: decimal.exponent, at: start + 1 + decimal.exponent)
             return signCount &+ max(count &+ 1, decimal.exponent &+ 3)
         }
+        if decimal.exponent >= 15 {
+            let length = unsafe storeWhole(bits, decimal, at: start)
+            if length > 0 { return signCount &+ length }
+        }
         return signCount &+ (unsafe storePlaced(character, text, count, decimal.exponent, at: start))
+    }
+
+    /// Stores a whole number of more than 53 bits by all its digits, where the fewest would be those of another one, and
+    /// returns the number of bytes, or 0.
+    @unsafe @inline(never)
+    private static func storeWhole(
+        _ bits: UInt64, _ decimal: ShortestDecimal, at start: UnsafeMutableRawPointer
+    ) -> Int {
+        let value = Double(bitPattern: bits)
+        guard value > 0x1p53, value < 0x1p64,
+            !DecimalRounding.isExact(value, mantissa: decimal.digits, exponent: decimal.exponent &- 16)
+        else { return 0 }
+        // SAFETY: there are 22 bytes at most.
+        let count = unsafe IntegerText.store(UInt64(value), at: start)
+        unsafe (start + count).storeBytes(of: UInt16(0x302E).littleEndian, as: UInt16.self)
+        return count &+ 2
     }
 
     /// The number of digits up to the last one that is not zero, the one before these sixteen included.
@@ -143,7 +164,9 @@ extension RealText: SelfTesting {
             (0, "0.0"), (-0.0, "-0.0"), (1, "1.0"), (-1.5, "-1.5"), (100, "100.0"), (0.1, "0.1"), (0.00001, "0.00001"),
             (0.000012345, "0.000012345"), (0.000001, "1e-6"), (0.0000015, "1.5e-6"), (123_456.789, "123456.789"),
             (1e16, "10000000000000000.0"), (12_345_678_901_234_568, "12345678901234568.0"), (1e17, "1e17"),
-            (1.25e17, "1.25e17"), (1.7976931348623157e308, "1.7976931348623157e308"),
+            (0x1p60, "1152921504606846976.0"), (-0x1p63, "-9223372036854775808.0"), (0x1p64, "1.8446744073709552e19"),
+            (72_057_594_037_927_952, "72057594037927952.0"), (1.25e17, "1.25e17"),
+            (1.7976931348623157e308, "1.7976931348623157e308"),
             (.leastNonzeroMagnitude, "5e-324"),
             (1.0000000000000002, "1.0000000000000002"), (10.05, "10.05"), (1e-5 * 3, "0.000030000000000000004"),
         ]
@@ -158,8 +181,11 @@ extension RealText: SelfTesting {
         for count in 1...15 {
             for exponent in -8...19 {
                 let digits = String("123456789123456".prefix(count))
-                let expected = plainText(digits, exponent)
+                let plain = plainText(digits, exponent)
                 let value = try requireNotNil(Double("\(digits)e\(exponent - count + 1)"), "a double")
+                let isWhole = value > 0x1p53 && value < 0x1p64
+                let whole = isWhole ? plain.withUTF8Span { NumberText.integer($0, as: UInt64.self) } : nil
+                let expected = isWhole && whole != UInt64(value) ? "\(UInt64(value)).0" : plain
                 for (value, expected) in [(value, expected), (-value, "-" + expected)] {
                     var output = ByteOutput()
                     try write(value, to: &output)
@@ -185,7 +211,8 @@ extension RealText: SelfTesting {
         let values = [
             0, -0.0, 1, 0.1, -2.5, 1e16, 1e-5, 123_456_789, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
             .leastNormalMagnitude, .pi, 1e22, 1e23, 0.3,
-            9_007_199_254_740_994, 100, 1e15, 1e17, 0.001, 0.0001,
+            9_007_199_254_740_994, 100, 1e15, 1e17, 0.001, 0.0001, 0x1p60, -0x1p63, 1.2345678901234567e18,
+            Double(Float.pi), 0x1.8p-140,
         ]
         for value in values {
             var output = ByteOutput()

@@ -177,7 +177,8 @@ extension RecursionTests: SelfTesting {
             let kept = Kept()
             kept.values = [root, branch]
             for layout in [
-                JSONWriterOptions(depthLimit: 100_000), JSONWriterOptions(layout: .pretty(indent: 0), depthLimit: 100_000),
+                JSONWriterOptions(depthLimit: 100_000),
+                JSONWriterOptions(layout: .pretty(indent: 0), depthLimit: 100_000),
             ] {
                 onAnyStack("\(count) objects") { _ in
                     guard let root = kept.values[0] as? Chain else { return }

@@ -3,6 +3,7 @@
 
 import Foundation
 import JSONStreaming
+import PlistBuilding
 import PlistStreaming
 import Testing
 
@@ -19,7 +20,9 @@ private struct LastNumber: PlistSink {
     mutating func writeInteger(_ value: Int64) throws(StreamError) { self.value = Double(value) }
     mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { self.value = Double(value) }
     mutating func writeReal(_ value: Double) throws(StreamError) { self.value = value }
-    mutating func writeNumber(text: RawSpan) throws(StreamError) { value = .infinity }
+    mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        value = String(validating: text).flatMap { Double($0) } ?? .nan
+    }
     mutating func writeString(_ utf8: RawSpan) throws(StreamError) {}
     mutating func writeData(_ bytes: RawSpan) throws(StreamError) {}
     mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
@@ -109,8 +112,62 @@ private struct LastNumber: PlistSink {
             try sink.readJSON(writer.bytes)
             if sink.value != value { #expect(sink.value == value) }
             let text = writer.text
-            // No shorter text would do: the standard library's has as few digits as possible.
+            // No shorter text would do: the standard library's has as few digits as possible. Large whole numbers are exact.
+            if value.magnitude > 0x1p53, value.magnitude < 0x1p64 { continue }
             if digitCount(text) > digitCount(value.description) { #expect(text == value.description) }
+        }
+    }
+
+    /// Numbers around the values of floats, the middles between them and whole numbers, as integers, floats and doubles.
+    @Test func readsNumbersOfEachTypeAsIfAlone() throws {
+        struct Row: Codable, StreamObject {
+            var double = 0.0
+            var float: Float? = 0
+        }
+        var random = Random(state: 5)
+        for round in 0..<max(1, Self.count / 4) {
+            let float = Float(bitPattern: UInt32(truncatingIfNeeded: random.next()))
+            guard float.isFinite else { continue }
+            let middle = (Double(float) + Double(float.nextUp)) / 2
+            let value = [Double(float), middle, middle.nextUp, middle.nextDown][round & 3]
+            guard value.isFinite else { continue }
+            let format = "%.\(Int.random(in: 5...24, using: &random))\(round & 4 == 0 ? "e" : "g")"
+            let text = String(format: format, value)
+            let bytes =
+                #"[{"double":\#(text),"float":\#(text)},{"float":\#(text),"double":\#(text)}]\#(String(repeating: " ", count: 128))"#
+            let (double, expected) = (strtod(text, nil), strtof(text, nil))
+            guard double.isFinite, expected.isFinite else { continue }
+            var builder = try ObjectBuilder<[Row]>()
+            try builder.readJSON(bytes)
+            let rows = try builder.takeResult() + JSONStreamDecoder().decode([Row].self, from: bytes)
+            for row in rows where row.float != expected || row.double != double {
+                #expect(row.float == expected && row.double == double, "\(text)")
+            }
+        }
+    }
+
+    /// Whole numbers of up to 64 bits, spelled in any way, against their digits.
+    @Test func readsIntegersOfAnySpelling() throws {
+        var random = Random(state: 6)
+        for _ in 0..<max(1, Self.count / 4) {
+            let integer = Int64(bitPattern: random.next()) >> Int64.random(in: 0..<63, using: &random)
+            let zeros = Int.random(in: 0...5, using: &random)
+            let digits = "\(integer)" + String(repeating: "0", count: zeros)
+            let fraction = Int.random(in: 1...5, using: &random)
+            let texts = [
+                "\(integer).0", "\(integer)e0", "\(digits)e-\(zeros)", "\(digits).00E-\(zeros)",
+                "\(integer).\(String(repeating: "0", count: fraction))e+00",
+            ]
+            let text = "[" + texts.joined(separator: ",") + "]" + String(repeating: " ", count: 128)
+            var builder = try ObjectBuilder<[Int64]>()
+            try builder.readJSON(text)
+            let expected = texts.map { _ in integer }
+            let values = try builder.takeResult()
+            if values != expected { #expect(values == expected, "\(text)") }
+            let decoded = try JSONStreamDecoder().decode([Int64].self, from: text)
+            if decoded != expected { #expect(decoded == expected, "\(text)") }
+            let off = "\(integer).\(String(repeating: "0", count: Int.random(in: 0...30, using: &random)))1"
+            #expect((try? JSONStreamDecoder().decode(Int64.self, from: off)) == nil, "\(off)")
         }
     }
 

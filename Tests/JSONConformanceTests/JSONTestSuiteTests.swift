@@ -45,8 +45,7 @@ enum Corpus {
 struct JSONTestSuiteTests {
     /// The files that RFC 8259 leaves to us, and what we do: nil accepts, a kind rejects.
     ///
-    /// Numbers of any size are numbers: what no binary type holds is sent as text, what is too small is the nearest
-    /// double, zero. Text that is not valid Unicode is rejected, escapes of lone surrogates included; so are byte order
+    /// Numbers of any size are numbers: what no binary type stands for is sent as text. Text that is not valid Unicode is rejected, escapes of lone surrogates included; so are byte order
     /// marks and everything but UTF-8. 500 levels are within the limit.
     static let decisions: [String: StreamError.Kind?] = [
         "i_number_double_huge_neg_exp.json": nil,

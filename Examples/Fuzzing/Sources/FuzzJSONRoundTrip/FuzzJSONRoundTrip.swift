@@ -35,12 +35,24 @@ private func fuzzJSONRoundTrip(_ bytes: [UInt8]) -> CInt {
         let text = rewritten(bytes, options)
         var trace = EventTrace()
         do { try trace.readJSON(text) } catch { preconditionFailure("the writer wrote \(error)") }
-        precondition(trace.text == expected.text, "\(trace.text) and \(expected.text)")
+        precondition(
+            trace.text == expected.text || withReals(trace.text) == withReals(expected.text),
+            "\(trace.text) and \(expected.text)")
     }
     // Sorting twice is sorting once.
     let sorted = rewritten(bytes, JSONWriterOptions(sortsKeys: true))
     precondition(rewritten(sorted, JSONWriterOptions(sortsKeys: true)) == sorted, "sorting is not stable")
     return 0
+}
+
+/// Messages with the nearest doubles of numbers that came as text: of a few doubles only the text makes the right `Float`.
+private func withReals(_ trace: String) -> String {
+    var words = trace.split(separator: " ", omittingEmptySubsequences: false).map { String($0) }
+    for index in words.indices.dropLast() where words[index] == "number" {
+        guard let value = Double(words[index + 1]), value.isFinite else { continue }
+        (words[index], words[index + 1]) = ("real", "\(value)")
+    }
+    return words.joined(separator: " ")
 }
 
 private func rewritten(_ bytes: [UInt8], _ options: JSONWriterOptions) -> [UInt8] {

@@ -54,15 +54,19 @@ public struct SQLiteTable<Row: StreamObject> {
             throw SQLiteError(error)
         }
         primaryKey = try Self.primaryKey(options, members)
-        let found = try connection.columns(ofTable: self.name)
+        var found = try connection.columns(ofTable: self.name)
         if found.isEmpty {
             guard options.missingTable == .create else {
                 throw SQLiteError(.error, "no such table: \(self.name)")
             }
-            try connection.execute(try Self.creation(self.name, members, primaryKey, options))
-        } else {
-            try check(found)
+            let creation = try Self.creation(self.name, members, primaryKey, options)
+            // Another process may create it meanwhile: so this one looks again when nobody else can.
+            try connection.atomically { () throws(SQLiteError) in
+                found = try connection.columns(ofTable: name ?? "\(Row.self)")
+                if found.isEmpty { try connection.execute(creation) }
+            }
         }
+        if !found.isEmpty { try check(found) }
     }
 
     private static func primaryKey(

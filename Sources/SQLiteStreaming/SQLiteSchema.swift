@@ -31,15 +31,11 @@ public struct SQLiteColumn: Sendable, Hashable {
     public let primaryKeyIndex: Int
     /// Whether the value is computed, so that it cannot be inserted.
     public let isGenerated: Bool
-    /// Whether the table is STRICT.
-    var isInStrictTable = false
 
     // SPEC: https://sqlite.org/datatype3.html section 3.1, in this order.
     /// The affinity of the declared type.
     public var affinity: Affinity {
         let type = declaredType.uppercased()
-        // In a STRICT table the word has a meaning, elsewhere it is a type like any other.
-        if isInStrictTable, type == "ANY" { return .blob }
         if type.contains("INT") { return .integer }
         if type.contains("CHAR") || type.contains("CLOB") || type.contains("TEXT") { return .text }
         if type.isEmpty || type.contains("BLOB") { return .blob }
@@ -84,19 +80,7 @@ extension SQLiteConnection {
                     isNotNull: statement.integer(at: 2) != 0, defaultExpression: try statement.text(at: 3),
                     primaryKeyIndex: Int(statement.integer(at: 4)), isGenerated: statement.integer(at: 5) != 0))
         }
-        // Only the meaning of this type depends on it, and to know it SQLite looks at all tables.
-        if columns.contains(where: { $0.declaredType.uppercased() == "ANY" }), try isStrict(table) {
-            for index in columns.indices { columns[index].isInStrictTable = true }
-        }
         return columns
-    }
-
-    private func isStrict(_ table: String) throws(SQLiteError) -> Bool {
-        // Of tables with one name, the temporary one is meant, then that of the main database.
-        try value(
-            """
-            SELECT strict FROM pragma_table_list(?) ORDER BY schema = 'temp' DESC, schema = 'main' DESC, schema LIMIT 1
-            """, [table]) == 1
     }
 
     /// Whether there is a table or view with this name, in which ASCII case does not count.
@@ -116,7 +100,6 @@ extension SQLiteColumn: SelfTesting {
         [
             "testDescribesTables": testDescribesTables,
             "testKnowsAffinities": testKnowsAffinities,
-            "testKnowsTablesThatAreStrict": testKnowsTablesThatAreStrict,
         ]
     }
 
@@ -154,19 +137,6 @@ extension SQLiteColumn: SelfTesting {
                 isGenerated: false)
             expectEqual(column.affinity, affinity, type)
         }
-    }
-
-    private static func testKnowsTablesThatAreStrict() throws {
-        let connection = try SQLiteConnection.inMemory()
-        try connection.execute("CREATE TABLE s (a ANY, b INTEGER) STRICT; CREATE TABLE t (a ANY, b INTEGER)")
-        expectEqual(try connection.columns(ofTable: "S").map(\.affinity), [.blob, .integer], "a strict table")
-        expectEqual(try connection.columns(ofTable: "t").map(\.affinity), [.numeric, .integer], "another table")
-        for (table, expected) in [("s", SQLiteValue.text("007")), ("t", 7)] {
-            try connection.run("INSERT INTO \(table) (a) VALUES ('007')")
-            expectEqual(try connection.value("SELECT a FROM \(table)"), expected, "what SQLite stores in \(table)")
-        }
-        try connection.execute("CREATE TEMP TABLE s (a ANY)")
-        expectEqual(try connection.columns(ofTable: "s").map(\.affinity), [.numeric], "a temporary table before it")
     }
 }
 #endif

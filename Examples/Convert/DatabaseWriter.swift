@@ -173,6 +173,9 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     }
     mutating func writeNumber(text: RawSpan) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeNumber(text: text) ?? () }
+        if !NumberText.isInteger(text), let value = NumberText.real(text, as: Double.self) {
+            return try store(.real(value))
+        }
         throw StreamError(.unrepresentable, "expected a number that 64 bits hold, found a longer one")
     }
     mutating func writeString(_ utf8: RawSpan) throws(StreamError) {

@@ -63,7 +63,11 @@ enum ImportScalar {
         switch unsafe (self, type) {
         case (.real(let value), .integer):
             if let integer = Int64(exactly: value) { return .cell(.integer(integer)) }
-        case (.unsigned, .integer), (.number, .integer):
+        case (.number(let text), .integer) where unsafe !NumberText.isWhole(text.bytes): break
+        case (.number(let text), .integer):
+            if let integer = unsafe NumberText.integer(text.bytes, as: Int64.self) { return .cell(.integer(integer)) }
+            return .refusal(.unrepresentable, "expected an integer of 64 bits, found a larger one")
+        case (.unsigned, .integer):
             return .refusal(.unrepresentable, "expected an integer of 64 bits, found a larger one")
         case (.string(let text), .integer):
             // Keys that one side writes as text and the other as numbers are the same keys.
@@ -91,6 +95,11 @@ enum ImportScalar {
         case (.unsigned(let value), .text), (.unsigned(let value), .any):
             return unsafe Self.stage("\(value)", arena: arena)
         case (.number(let text), .text), (.number(let text), .any):
+            if case .any = type, unsafe !NumberText.isInteger(text.bytes),
+                let value = unsafe NumberText.real(text.bytes, as: Double.self)
+            {
+                return .cell(.real(value))
+            }
             return unsafe Self.stage(text, .text, arena: arena, limit: limit)
         case (.integer(let value), .boolean) where value == 0 || value == 1: return .cell(.integer(value))
         case (.data(let bytes), .blob), (.data(let bytes), .any):

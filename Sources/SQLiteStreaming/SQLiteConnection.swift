@@ -48,7 +48,8 @@ public final class SQLiteConnection {
         self.options = options
         var opened: OpaquePointer?
         // SAFETY: SQLite may return a handle even when it fails; it is closed below.
-        let code = unsafe sqlite3_open_v2(path, &opened, options.flags, nil)
+        let name = options.fileParameters.map { SQLiteOptions.uri(ofFile: path, $0) } ?? path
+        let code = unsafe sqlite3_open_v2(name, &opened, options.flags, nil)
         guard let opened = unsafe opened, code == SQLITE_OK else {
             let error = unsafe SQLiteError.make(code == SQLITE_OK ? SQLITE_NOMEM : code, opened)
             unsafe sqlite3_close_v2(opened)

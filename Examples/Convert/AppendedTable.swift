@@ -23,12 +23,25 @@ final class AppendedTable: RowTable {
     private let path: StreamPath
     private var writer: SQLiteTableWriter
     private(set) var rowCount = 0
-    private var containers: [String: (first: Int, count: Int)] = [:]
+    /// What is to be said of the values of keys: of the first row, and how many.
+    private var notes: [Note: (first: Int, count: Int)] = [:]
+    /// The keys that came, with the number of rows.
+    private var counts: [String: Int] = [:]
+    /// The columns that are declared to hold Booleans.
+    private let booleans: Set<String>
+
+    private struct Note: Hashable {
+        let key: String
+        let origin: RowValue.Origin
+    }
 
     init(_ connection: SQLiteConnection, name: String, path: StreamPath) throws(StreamError) {
         self.name = name
         self.path = path
         do throws(SQLiteError) {
+            let columns = try connection.columns(ofTable: name)
+            booleans = Set(
+                columns.filter { ["BOOL", "BOOLEAN"].contains($0.declaredType.uppercased()) }.map(\.name))
             writer = try SQLiteTableWriter(connection, table: name)
         } catch {
             throw error.streamError(.cannotWrite)
@@ -41,7 +54,10 @@ final class AppendedTable: RowTable {
             try writer.beginDictionary()
             for item in row {
                 try item.key.withUTF8Span { (key) throws(StreamError) in try writer.writeKey(key) }
-                if item.origin == .container { containers[item.key, default: (rowCount, 0)].count += 1 }
+                counts[item.key, default: 0] += 1
+                if item.origin == .container || item.origin == .bool && !booleans.contains(item.key) {
+                    notes[Note(key: item.key, origin: item.origin), default: (rowCount, 0)].count += 1
+                }
                 switch item.value {
                 case .null: try writer.writeNull()
                 case .integer(let value) where item.origin == .bool: try writer.writeBool(value != 0)
@@ -67,10 +83,16 @@ final class AppendedTable: RowTable {
         } catch {
             throw located(error)
         }
-        for (key, found) in containers.sorted(by: { $0.key < $1.key }) {
+        for (note, found) in notes.sorted(by: { ($0.value.first, $0.key.key) < ($1.value.first, $1.key.key) }) {
             warnings.add(
-                "in the column \(key), arrays and dictionaries become text, their json",
-                at: path.element(found.first).member(key), count: found.count)
+                note.origin == .bool
+                    ? "in the column \(note.key), which is not declared BOOLEAN, true and false become 1 and 0"
+                    : "in the column \(note.key), arrays and dictionaries become text, their json",
+                at: path.element(found.first).member(note.key), count: found.count)
+        }
+        for (key, count) in counts.sorted(by: { $0.key < $1.key }) where count < rowCount {
+            warnings.add(
+                "members that are missing get the default of the column \(key)", at: path, count: rowCount - count)
         }
     }
 

@@ -57,6 +57,7 @@ struct Conversion {
         }
         if arguments.from == .sqlite {
             let source = try DatabaseInput(path: arguments.input)
+            defer { source.close() }
             let names = try source.tableNames(only: arguments.table)
             if arguments.to == .jsonLines, names.count != 1 {
                 let found = names.isEmpty ? "none" : "\(names.count) (\(Warnings.list(names)))"
@@ -177,6 +178,7 @@ struct Conversion {
     /// - Parameter isScratch: Whether the file is nobody else's.
     private func fill(_ path: String, isScratch: Bool) throws(StreamError) {
         let source = arguments.from == .sqlite ? try DatabaseInput(path: arguments.input) : nil
+        defer { source?.close() }
         let names = try source?.tableNames(only: arguments.table) ?? []
         let connection: SQLiteConnection
         do throws(SQLiteError) {
@@ -185,6 +187,8 @@ struct Conversion {
         } catch {
             throw error.streamError(.cannotWrite)
         }
+        // Before the source, which it may have attached.
+        defer { try? connection.close() }
         if let source {
             let copy = DatabaseCopy(source: source, target: connection, warnings: warnings)
             if isScratch, arguments.table == nil { return try copy.copyAll() }

@@ -12,11 +12,13 @@ import SQLiteStreaming
 #endif
 
 /// A database that is only read.
-struct DatabaseInput {
+final class DatabaseInput {
     let path: String
     /// How SQLite opens it, also when it is attached to another connection.
     let parameters: String
     let connection: SQLiteConnection
+    /// The index of a log that SQLite makes when it reads the log, and leaves.
+    private let index: String?
 
     /// Opens a database in a transaction, so that all tables are of the same moment.
     ///
@@ -29,7 +31,8 @@ struct DatabaseInput {
         }
         self.path = path
         // SPEC: https://sqlite.org/fileformat2.html section 1.3: 2 says that there may be a write-ahead log.
-        parameters = header.count > 18 && header[18] == 2 ? Self.parameters(ofLogged: path) : "mode=ro"
+        let isLogged = header.count > 18 && header[18] == 2
+        (parameters, index) = isLogged ? Self.parameters(ofLogged: path) : ("mode=ro", nil)
         do throws(SQLiteError) {
             var options = SQLiteOptions(
                 access: parameters == "mode=rw" ? .readWrite : .readOnly, enforcesForeignKeys: false)
@@ -46,15 +49,29 @@ struct DatabaseInput {
     /// Says how to read a database with a write-ahead log without leaving files that were not there.
     ///
     /// A reader makes the log and its index when they are missing, and only one that may write removes them at the end.
-    private static func parameters(ofLogged path: String) -> String {
+    private static func parameters(ofLogged path: String) -> (String, index: String?) {
         let place = (try? OutputPlace(path)) ?? .missing(path: path)
         let file = if case .file(let path, _) = place { path } else { path }
         let (hasLog, hasIndex) = (access(file + "-wal", F_OK) == 0, access(file + "-shm", F_OK) == 0)
-        // A log without an index is read into memory.
-        if hasLog { return hasIndex ? "mode=ro" : "mode=ro&readonly_shm=1" }
+        if hasLog { return ("mode=ro", hasIndex ? nil : file + "-shm") }
         let mayWrite = access(file, W_OK) == 0 && access(OutputPlace.split(file).directory, W_OK) == 0
         // Nobody writes to a database without a log; one that begins to is noticed where this may write as well.
-        return mayWrite ? "mode=rw" : "immutable=1"
+        return (mayWrite ? "mode=rw" : "immutable=1", nil)
+    }
+
+    /// Closes the database, after all others of this process that read it, and removes what SQLite left.
+    func close() {
+        guard (try? connection.close()) != nil, let index else { return }
+        // SPEC: https://sqlite.org/fileformat2.html: whoever uses the database has a lock on these bytes. While nobody has, nobody
+        // uses the index, and nobody begins to.
+        let file = open(String(index.dropLast("-shm".utf8.count)), O_RDWR | O_CLOEXEC)
+        guard file >= 0 else { return }
+        defer { _ = systemClose(file) }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        (lock.l_start, lock.l_len) = (0x4000_0000, 512)
+        if fcntl(file, F_SETLK, &lock) == 0 { unlink(index) }
     }
 
     /// The first bytes of a file.
@@ -180,3 +197,5 @@ struct BlobNotes<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
         try target.writeDate(secondsSince2001: seconds)
     }
 }
+
+private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

@@ -233,25 +233,3 @@ struct Conversion {
         }
     }
 }
-
-// MARK: - In-class tests
-
-#if DEBUG || IN_CLASS_TESTS
-import InClassTesting
-
-extension Conversion: SelfTesting {
-    static var testSelectors: TestSelectors { ["testNamesTheTableOfABadRow": testNamesTheTableOfABadRow] }
-
-    private static func testNamesTheTableOfABadRow() throws {
-        let directory = try temporaryDirectory()
-        let input = "\(directory)/in.db"
-        let connection = try SQLiteConnection(path: input, options: SQLiteOptions(access: .create))
-        try connection.execute("CREATE TABLE a (x); CREATE TABLE b (y); INSERT INTO b VALUES (1), (1e999)")
-        for (words, path) in [([], "$.b[1].y"), (["--table", "b"], "$[1].y")] {
-            let arguments = try Arguments([input, "\(directory)/out.json"] + words)
-            let error = expectThrows(StreamError.self, "infinity") { try Conversion(arguments).run() }
-            expectEqual(error?.description, "\(path): JSON has no number for Infinity", "with \(words)")
-        }
-    }
-}
-#endif

@@ -88,15 +88,26 @@ enum DecimalRounding {
     }
 
     /// Every digit of a number as a whole number, and the power of ten to multiply it with.
+    ///
+    /// The middle between two doubles has up to 768 digits. Of a number with more, one digit stands for those behind.
     private static func allDigits(of text: RawSpan, shiftedBy digits: DecimalDigits) -> (BigNumber, Int) {
         var number = BigNumber(0)
         var digitCount = 0
+        var isMore = false
         for offset in text.byteOffsets {
             let byte = text.uncheckedByte(offset)
             if byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") { continue }
             guard byte &- 0x30 <= 9 else { break }
+            guard digitCount < 800 else {
+                isMore = isMore || byte != UInt8(ascii: "0")
+                continue
+            }
             number.multiply(by: 10, adding: UInt64(byte &- 0x30))
             if digitCount > 0 || byte != UInt8(ascii: "0") { digitCount += 1 }
+        }
+        if isMore {
+            number.multiply(by: 10, adding: 1)
+            digitCount += 1
         }
         let heldCount = String(digits.mantissa).utf8.count
         return (number, digits.exponent - (digitCount - heldCount))

@@ -65,6 +65,11 @@ extension JSONNumber {
                         let value = DecimalRounding.nearest(
                             toProduct: high, shift: rest.shift, fractionCount: fractionCount, sign: sign, powers: powers
                         )
+                        guard
+                            !DecimalRounding.isMisleading(
+                                small: value, mantissa: scaled &>> UInt64(truncatingIfNeeded: rest.shift),
+                                fractionCount: fractionCount)
+                        else { return (false, 0, 0) }
                         return (true, end, value)
                     }
                 }
@@ -80,6 +85,12 @@ extension JSONNumber {
         guard digitCount > wholeCount else { return (false, 0, 0) }
         let value = DecimalRounding.nearest(
             mantissa: mantissa, fractionCount: digitCount &- wholeCount, sign: sign, powers: powers)
+        // Of a number with up to 12 digits, no other double than the number itself could mislead.
+        guard
+            digitCount <= 12
+                || !DecimalRounding.isMisleading(
+                    small: value, mantissa: mantissa, fractionCount: digitCount &- wholeCount)
+        else { return (false, 0, 0) }
         return (true, first &+ 1 &+ digitCount, value)
     }
 

@@ -6,13 +6,13 @@ enum JSONNumber: Equatable, Sendable {
     case integer(Int64)
     case unsigned(UInt64)
     case real(Double)
-    /// An integer beyond 64 bits, or a real beyond the largest double: only its text is exact.
+    /// An integer beyond 64 bits, a real beyond the largest double, or one that no double stands for: only its text is exact.
     case text
 
     /// The value of a number that is known to follow the grammar.
     ///
     /// SPEC: RFC 8259 section 6. Integers are exact or text; `-0` is the double -0.0, as no integer holds it; fractions
-    /// and exponents give the nearest double, ties to even, and below the smallest one 0.
+    /// and exponents give the nearest double, ties to even, unless that misleads: see `DecimalRounding`.
     @usableFromInline
     static func value(of text: RawSpan) -> JSONNumber {
         var digits = DecimalDigits()
@@ -32,7 +32,7 @@ enum JSONNumber: Equatable, Sendable {
         let magnitude =
             digits.isTruncated
             ? DecimalRounding.nearest(to: digits, text: text) : DecimalRounding.nearest(to: digits)
-        guard magnitude.isFinite else { return .text }
+        guard magnitude.isFinite, !DecimalRounding.isMisleading(magnitude, for: digits) else { return .text }
         return .real(digits.isNegative ? -magnitude : magnitude)
     }
 
@@ -114,7 +114,9 @@ enum JSONNumber: Equatable, Sendable {
         }
         guard offset > 0, offset &- start <= 64 else { return .none }
         let magnitude = DecimalRounding.nearest(mantissa: mantissa, exponent: exponent)
-        guard magnitude.isFinite else { return .none }
+        guard magnitude.isFinite,
+            !DecimalRounding.isMisleading(magnitude, mantissa: mantissa, exponent: exponent)
+        else { return .none }
         return Plain(end: offset, isReal: true, bits: (isNegative ? -magnitude : magnitude).bitPattern)
     }
 
@@ -225,12 +227,14 @@ extension JSONNumber: SelfTesting {
         let rows: [(String, Double)] = [
             ("0.0", 0), ("1.0", 1), ("-1.5e3", -1500), ("1e0", 1), ("1E+2", 100), ("1e-2", 0.01), ("0.1", 0.1),
             ("1e22", 1e22), ("1e23", 1e23),
-            ("123456789.12345678", 123456789.12345678), ("0.000000000000000000000000000001", 1e-30), ("1e-400", 0),
-            ("4.9e-324", .leastNonzeroMagnitude), ("2.4703282292062327e-324", 0),
+            ("123456789.12345678", 123456789.12345678),
+            ("0.000000000000000000000000000001", 1e-30), ("4.9e-324", .leastNonzeroMagnitude),
             ("2.4703282292062328e-324", .leastNonzeroMagnitude),
             ("2.2250738585072011e-308", .leastNormalMagnitude.nextDown),
             ("1.7976931348623157e308", .greatestFiniteMagnitude),
-            ("9007199254740993.0", 9007199254740992), ("9007199254740995.0", 9007199254740996), ("0e999999999999", 0),
+
+            ("9007199254740994.0", 9007199254740994), ("2.2250738585072014e-308", .leastNormalMagnitude),
+            ("0e999999999999", 0),
         ]
         for (text, expected) in rows {
             expectEqual(value(text), .real(expected), text)

@@ -284,8 +284,13 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         try refuse { "integer \(value)" }
     }
 
-    /// Refuses a number that is neither integer nor real.
-    public mutating func writeNumber(text: RawSpan) throws(StreamError) { try refuse { "a number too large" } }
+    /// Adds a number to a column of reals as the nearest one; refuses it elsewhere, and one that is too large.
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        if current >= 0, unsafe columns[current].type == .real, let value = NumberText.real(text, as: Double.self) {
+            return try writeReal(value)
+        }
+        try refuse { NumberText.real(text, as: Double.self).map { "real \($0)" } ?? "a number too large" }
+    }
     /// Refuses data, for which there are no columns.
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try refuse { "data" } }
     /// Refuses a date, for which there are no columns.

@@ -51,9 +51,19 @@ extension DecodingContext {
         case .unsigned:
             if let value = Value(exactly: node.payload) { return value }
         case .real:
-            if let value = Value(exactly: Double(bitPattern: node.payload)) { return value }
+            let real = Double(bitPattern: node.payload)
+            // Up to here, readers send text instead of a double that is not the number; wider integers need it beyond.
+            if real.magnitude <= 0x1p64 {
+                if let value = Value(exactly: real) { return value }
+            } else if Value.bitWidth > 64, let text = numberText(at: index),
+                let value = text.withUTF8Span({ NumberText.integer($0, as: Value.self) })
+            {
+                return value
+            }
         case .number:
-            if Value.bitWidth > 64, let value = Value(string(of: node)) { return value }
+            if let value = unsafe withBytes(of: node, { unsafe NumberText.integer($0.bytes, as: Value.self) }) {
+                return value
+            }
         default:
             throw mismatch(type, "an integer", at: index)
         }
@@ -61,20 +71,28 @@ extension DecodingContext {
     }
 
     @inline(never)
-    private func real<Value: BinaryFloatingPoint & LosslessStringConvertible>(
-        _ type: Value.Type, at index: Int
-    ) throws -> Value {
+    private func real<Value: BinaryFloatingPoint>(_ type: Value.Type, at index: Int) throws -> Value {
         let node = node(index)
-        if let value = realValue(of: node) {
-            var converted = Value(value)
-            if node.has(.real), Self.isInTheMiddle(value, converted), let text = numberText(at: index) {
-                converted = Value(text) ?? converted
-            }
-            guard converted.isFinite || !value.isFinite, !node.has(.number) || value.isFinite else {
-                throw corrupted("the number \(shownNumber(node)) does not fit in \(type)", at: index)
-            }
-            return converted
+        let value: Value?
+        switch node.tag {
+        case .real:
+            let real = Double(bitPattern: node.payload)
+            let rounded = Value(real)
+            value = rounded.isFinite || !real.isFinite ? rounded : nil
+        case .integer: value = Value(Int64(bitPattern: node.payload))
+        case .unsigned: value = Value(node.payload)
+        case .number: value = unsafe withBytes(of: node) { unsafe NumberText.real($0.bytes, as: Value.self) }
+        default: return try nonConforming(type, at: index)
         }
+        guard let value else {
+            throw corrupted("the number \(shownNumber(node)) does not fit in \(type)", at: index)
+        }
+        return value
+    }
+
+    /// An infinity or NaN of the strings that stand for them.
+    private func nonConforming<Value: BinaryFloatingPoint>(_ type: Value.Type, at index: Int) throws -> Value {
+        let node = node(index)
         if case .convertFromString(let positive, let negative, let nan) = options.nonConformingFloats,
             node.has(.string)
         {
@@ -86,25 +104,6 @@ extension DecodingContext {
             }
         }
         throw mismatch(type, "a number", at: index)
-    }
-
-    /// Whether a double is as near to another value of a type as to the one it was rounded to, so that the rounding of its
-    /// text to a double may have decided.
-    private static func isInTheMiddle<Value: BinaryFloatingPoint>(_ value: Double, _ rounded: Value) -> Bool {
-        let nearest = Double(rounded)
-        guard nearest != value, value.isFinite else { return false }
-        guard rounded.isFinite else { return true }
-        return Double(value > nearest ? rounded.nextUp : rounded.nextDown) - value == value - nearest
-    }
-
-    private func realValue(of node: TapeNode) -> Double? {
-        switch node.tag {
-        case .real: Double(bitPattern: node.payload)
-        case .integer: Double(Int64(bitPattern: node.payload))
-        case .unsigned: Double(node.payload)
-        case .number: Double(string(of: node))
-        default: nil
-        }
     }
 
     // MARK: Values of any type
@@ -267,7 +266,7 @@ extension DecodingContext {
             let text = string(of: node)
             return text.count > 64 ? "\(text.prefix(64))…" : text
         default:
-            let value = realValue(of: node) ?? 0
+            let value = Double(bitPattern: node.payload)
             return Int64(exactly: value).map { "\($0)" } ?? "\(value)"
         }
     }

@@ -19,6 +19,12 @@ extension Date: StreamValue {
             switch unsafe message {
             case .date(let value), .real(let value): seconds = value
             case .integer(let value): seconds = Double(value)
+            case .unsigned(let value): seconds = Double(value)
+            case .number(let text):
+                guard let value = unsafe NumberText.real(text.bytes, as: Double.self) else {
+                    throw unsafe StreamPlan.mismatch(expected: "a date", message)
+                }
+                seconds = value
             case .string(let text):
                 guard let value = unsafe DateText.secondsSince2001(text) else {
                     throw unsafe StreamError(

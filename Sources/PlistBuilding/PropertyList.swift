@@ -77,11 +77,12 @@ public struct PropertyList: Sendable {
         }
     }
 
-    /// The value as an integer: one that fits into 64 bits with sign, or a real without a fraction; else nil.
+    /// The value as an integer: one that fits into 64 bits with sign, or a number without a fraction; else nil.
     public var integerValue: Int64? {
         switch node.tag {
         case .integer: Int64(bitPattern: node.payload)
         case .real: Int64(exactly: Double(bitPattern: node.payload))
+        case .number: text.withUTF8Span { NumberText.integer($0, as: Int64.self) }
         default: nil
         }
     }
@@ -90,6 +91,8 @@ public struct PropertyList: Sendable {
     public var unsignedValue: UInt64? {
         switch node.tag {
         case .unsigned: node.payload
+        case .real: UInt64(exactly: Double(bitPattern: node.payload))
+        case .number: text.withUTF8Span { NumberText.integer($0, as: UInt64.self) }
         default: integerValue.flatMap { UInt64(exactly: $0) }
         }
     }
@@ -105,7 +108,7 @@ public struct PropertyList: Sendable {
         }
     }
 
-    /// The digits of a number that neither integers nor reals hold, nil for any other type.
+    /// The text of a number that neither integers nor reals stand for, nil for any other type.
     public var numberText: String? { node.tag == .number ? text : nil }
 
     /// The value as a string, nil for any other type.
@@ -227,8 +230,8 @@ extension PropertyList: SelfTesting {
 
     private static func testConvertsNumbersOnlyExactly() throws {
         let list = try list("[ unsigned 18446744073709551615 real 2.0 real 2.5 integer -1 number 1e3 real 1e300 ]")
-        expectEqual(list.elements.map(\.integerValue), [nil, 2, nil, -1, nil, nil], "integers")
-        expectEqual(list.elements.map(\.unsignedValue), [.max, 2, nil, nil, nil, nil], "unsigned integers")
+        expectEqual(list.elements.map(\.integerValue), [nil, 2, nil, -1, 1_000, nil], "integers")
+        expectEqual(list.elements.map(\.unsignedValue), [.max, 2, nil, nil, 1_000, nil], "unsigned integers")
         expectEqual(list[4]?.realValue, 1_000, "real of a number's text")
         expectEqual(list[4]?.numberText, "1e3", "text of a number")
     }

@@ -56,7 +56,11 @@ extension FixedWidthInteger where Self: StreamValue {
                 throw unsafe StreamPlan.mismatch(expected: "an integer", message)
             }
             value = Self(exactly: real)
-        case .number: value = nil
+        case .number(let text):
+            guard unsafe NumberText.isWhole(text.bytes) else {
+                throw unsafe StreamPlan.mismatch(expected: "an integer", message)
+            }
+            value = unsafe NumberText.integer(text.bytes, as: Self.self)
         default: throw unsafe StreamPlan.mismatch(expected: "an integer", message)
         }
         guard let value else {
@@ -90,10 +94,10 @@ extension BinaryFloatingPoint where Self: StreamValue {
                 value = Self(real)
                 guard value.isFinite || !real.isFinite else { throw unsafe outOfRange(message) }
             case .number(let text):
-                guard let real = unsafe Double(String(decoding: text, as: UTF8.self)), Self(real).isFinite else {
+                guard let real = unsafe NumberText.real(text.bytes, as: Self.self) else {
                     throw unsafe outOfRange(message)
                 }
-                value = Self(real)
+                value = real
             default: throw unsafe StreamPlan.mismatch(expected: "a number", message)
             }
             unsafe address.initializeMemory(as: Self.self, to: value)

@@ -23,7 +23,9 @@
 /// - Keys and strings are valid UTF-8, whole, and unescaped. A sink may rely on that for correctness, but must stay
 ///   memory-safe without it.
 /// - A number goes by the first message that holds it exactly: `writeInteger`, `writeUnsigned` (from 2^63 up),
-///   `writeReal` (a decimal fraction is rounded to the nearest double), `writeNumber` for what is left.
+///   `writeReal` (a decimal fraction is rounded to the nearest double), `writeNumber` for what is left. A double is none
+///   where rounding it again would give another result than rounding the number: where it has no fraction, up to 2^64, or
+///   the digits of a `Float`, and is not the number exactly, as for `9007199254740993.0`.
 /// - Keys may repeat within a dictionary; they are sent as found. What a repeated key means is the sink's decision;
 ///   builders keep the last one unless they say otherwise, and ``UniqueKeys`` refuses them.
 ///
@@ -63,7 +65,7 @@ public protocol PlistSink: ~Copyable {
     mutating func writeUnsigned(_ value: UInt64) throws(StreamError)
     /// Sends a floating-point number; from a text format it is finite.
     mutating func writeReal(_ value: Double) throws(StreamError)
-    /// Sends the text of a number that neither 64-bit integers nor finite doubles hold.
+    /// Sends the text of a number that neither 64-bit integers nor finite doubles stand for.
     ///
     /// - Parameter text: A number in the grammar of RFC 8259 section 6, ASCII; valid during the call.
     mutating func writeNumber(text: RawSpan) throws(StreamError)

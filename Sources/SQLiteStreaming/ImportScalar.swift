@@ -63,18 +63,24 @@ enum ImportScalar {
         switch unsafe (self, type) {
         case (.real(let value), .integer):
             if let integer = Int64(exactly: value) { return .cell(.integer(integer)) }
-        case (.unsigned, .integer), (.number, .integer):
+        case (.number(let text), .integer) where unsafe !NumberText.isWhole(text.bytes): break
+        case (.number(let text), .integer):
+            if let integer = unsafe NumberText.integer(text.bytes, as: Int64.self) { return .cell(.integer(integer)) }
+            return .refusal(.unrepresentable, "expected an integer of 64 bits, found a larger one")
+        case (.unsigned, .integer):
             return .refusal(.unrepresentable, "expected an integer of 64 bits, found a larger one")
         case (.string(let text), .integer):
             // Keys that one side writes as text and the other as numbers are the same keys.
             let text = unsafe String(decoding: text, as: UTF8.self)
             if let integer = Int64(text), String(integer) == text { return .cell(.integer(integer)) }
             return .refusal(.typeMismatch, "expected an integer, found other text")
-        case (.integer(let value), .real): return .cell(.real(Double(value)))
-        case (.unsigned(let value), .real), (.unsigned(let value), .any): return .cell(.real(Double(value)))
+        case (.integer(let value), .real): return unsafe Self.exactReal(value)
+        case (.unsigned(let value), .real): return unsafe Self.exactReal(value)
         case (.number(let text), .real):
             let value = unsafe Double(String(decoding: text, as: UTF8.self))
-            if let value, value.isFinite { return .cell(.real(value)) }
+            if let value, value.isFinite {
+                return unsafe Self.isExactReal(text) ? .cell(.real(value)) : Self.inexactReal
+            }
             return .refusal(.unrepresentable, "expected a real of 64 bits, found a larger number")
         case (.string(let text), .real):
             let text = unsafe String(decoding: text, as: UTF8.self)
@@ -85,8 +91,15 @@ enum ImportScalar {
             }
             return .refusal(.typeMismatch, "expected a number, found other text")
         case (.integer(let value), .text): return unsafe Self.stage("\(value)", arena: arena)
-        case (.unsigned(let value), .text): return unsafe Self.stage("\(value)", arena: arena)
+        // As all numbers that 64 bits do not hold with a sign.
+        case (.unsigned(let value), .text), (.unsigned(let value), .any):
+            return unsafe Self.stage("\(value)", arena: arena)
         case (.number(let text), .text), (.number(let text), .any):
+            if case .any = type, unsafe !NumberText.isInteger(text.bytes),
+                let value = unsafe NumberText.real(text.bytes, as: Double.self)
+            {
+                return .cell(.real(value))
+            }
             return unsafe Self.stage(text, .text, arena: arena, limit: limit)
         case (.integer(let value), .boolean) where value == 0 || value == 1: return .cell(.integer(value))
         case (.data(let bytes), .blob), (.data(let bytes), .any):
@@ -101,6 +114,35 @@ enum ImportScalar {
         default: break
         }
         return unsafe .refusal(.typeMismatch, "expected \(type.words), found \(words)")
+    }
+
+    private static func exactReal(_ value: some BinaryInteger) -> Conversion {
+        unsafe Double(exactly: value).map { .cell(.real($0)) } ?? inexactReal
+    }
+
+    private static var inexactReal: Conversion {
+        .refusal(.unrepresentable, "expected a number that a real holds, found an integer with more digits")
+    }
+
+    /// Whether the text of a finite number, when it is an integer, is one of at most 53 bits and zeros behind them.
+    static func isExactReal(_ text: UnsafeRawBufferPointer) -> Bool {
+        // The lowest limb first; a finite number has at most 309 digits.
+        var limbs: [UInt64] = []
+        for index in text.indices {
+            let byte = unsafe text[index]
+            if byte == 0x2D { continue }
+            guard (0x30...0x39).contains(byte) else { return true }
+            var carry = UInt64(byte - 0x30)
+            for limb in limbs.indices {
+                carry += limbs[limb] * 10
+                limbs[limb] = carry & 0xFFFF_FFFF
+                carry >>= 32
+            }
+            if carry > 0 { limbs.append(carry) }
+        }
+        guard let first = limbs.firstIndex(where: { $0 > 0 }), let last = limbs.last else { return true }
+        let highest = (limbs.count - 1) * 32 + (64 - last.leadingZeroBitCount)
+        return highest - (first * 32 + limbs[first].trailingZeroBitCount) <= 53
     }
 
     private static func stage(

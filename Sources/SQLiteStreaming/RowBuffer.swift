@@ -152,6 +152,9 @@ struct RowBuffer: PlistSink, ~Copyable {
     }
 
     mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        if !NumberText.isInteger(text), let value = NumberText.real(text, as: Double.self) {
+            return try writeReal(value)
+        }
         throw StreamError(.unrepresentable, "expected a number that 64 bits hold, found a longer one")
     }
 

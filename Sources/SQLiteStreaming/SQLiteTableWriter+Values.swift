@@ -126,10 +126,24 @@ extension SQLiteTableWriter {
         column = -1
     }
 
-    /// Refuses a number that SQLite cannot hold.
+    /// Sets the column to a number: exactly where the member is an integer, else to the nearest real if it has one.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard try open("a number") else { return }
-        do throws(StreamError) { try buffer.writeNumber(text: text) } catch { throw fail(error) }
+        if columns[column].kind == .integer, let integer = NumberText.integer(text, as: Int64.self) {
+            return try writeInteger(integer)
+        }
+        let isChecked = columns[column].kind != .real || columns[column].isChecked
+        do throws(StreamError) {
+            if isChecked,
+                try unsafe text.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.number(bytes)) })
+            {
+                return
+            }
+            try buffer.writeNumber(text: text)
+        } catch {
+            throw fail(error)
+        }
+        column = -1
     }
 
     /// Sets the column to a text, in which there must be no NUL.

@@ -1,0 +1,183 @@
+// The values of numbers that go by their text, because no double stands for them: exact integers, rounded reals.
+
+/// What the text of a number is as an integer or as a real.
+package enum NumberText {
+    /// The integer that a number is exactly, or nil for a fraction, an integer out of range and text that is no number.
+    ///
+    /// - Complexity: O(*n*) in the bytes.
+    package static func integer<Value: FixedWidthInteger>(_ text: RawSpan, as type: Value.Type) -> Value? {
+        guard let parts = Parts(text) else { return nil }
+        guard let digits = parts.digits else { return 0 }
+        guard parts.exponent >= 0 else { return nil }
+        var value: Value = 0
+        for offset in digits {
+            let byte = text.byte(at: offset)
+            if byte == UInt8(ascii: ".") { continue }
+            guard append(byte &- 0x30, parts.isNegative, to: &value) else { return nil }
+        }
+        // The first digit is not 0, so that this overflows soon.
+        for _ in 0..<parts.exponent { guard append(0, parts.isNegative, to: &value) else { return nil } }
+        return value
+    }
+
+    /// Whether a number has no fraction, whatever its spelling.
+    package static func isWhole(_ text: RawSpan) -> Bool {
+        Parts(text).map { $0.digits == nil || $0.exponent >= 0 } ?? false
+    }
+
+    /// Whether a number is spelled with neither a fraction nor an exponent.
+    package static func isInteger(_ text: RawSpan) -> Bool {
+        for offset in text.byteOffsets {
+            switch text.byte(at: offset) {
+            case UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"): return false
+            default: break
+            }
+        }
+        return true
+    }
+
+    /// The nearest value of a type, rounded once, or nil where that is none and for text that is no number.
+    package static func real<Value: BinaryFloatingPoint>(_ text: RawSpan, as type: Value.Type) -> Value? {
+        guard let text = String(validating: text) else { return nil }
+        let value: Value? =
+            if let type = Value.self as? any LosslessStringConvertible.Type { type.init(text) as? Value } else {
+                Double(text).map { Value($0) }
+            }
+        return value.flatMap { $0.isFinite ? $0 : nil }
+    }
+
+    private static func append<Value: FixedWidthInteger>(_ digit: UInt8, _ isNegative: Bool, to value: inout Value)
+        -> Bool
+    {
+        let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+        let digit = Value(digit)
+        let (sum, carry) =
+            isNegative ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
+        value = sum
+        return !overflow && !carry
+    }
+
+    /// The parts of a number: what is between its first and its last digit that are not 0, and the power of ten of the last.
+    private struct Parts {
+        var isNegative = false
+        var digits: ClosedRange<Int>?
+        var exponent = 0
+
+        init?(_ text: RawSpan) {
+            var offset = 0
+            if text.byteCount > 0, text.byte(at: 0) == UInt8(ascii: "-") {
+                isNegative = true
+                offset = 1
+            }
+            var (point, first, last) = (-1, -1, -1)
+            let start = offset
+            while offset < text.byteCount {
+                let byte = text.byte(at: offset)
+                if byte == UInt8(ascii: "."), point < 0 {
+                    point = offset
+                } else if byte &- 0x30 <= 9 {
+                    if byte != UInt8(ascii: "0") {
+                        if first < 0 { first = offset }
+                        last = offset
+                    }
+                } else {
+                    break
+                }
+                offset += 1
+            }
+            guard offset > start, let power = Self.exponent(text, from: offset) else { return nil }
+            guard first >= 0 else { return }
+            digits = first...last
+            let end = point < 0 ? offset : point
+            exponent = power + (last < end ? end - 1 - last : end - last)
+        }
+
+        /// The exponent that begins at an offset: 0 at the end of the text, nil for anything else.
+        private static func exponent(_ text: RawSpan, from start: Int) -> Int? {
+            guard start < text.byteCount else { return 0 }
+            guard text.byte(at: start) | 0x20 == UInt8(ascii: "e"), start + 1 < text.byteCount else { return nil }
+            let sign = text.byte(at: start + 1)
+            let isSigned = sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+")
+            let first = start + (isSigned ? 2 : 1)
+            guard first < text.byteCount else { return nil }
+            var value = 0
+            for offset in first..<text.byteCount {
+                let digit = text.byte(at: offset) &- 0x30
+                guard digit <= 9 else { return nil }
+                // No text has as many digits as this limit.
+                value = min(value * 10 + Int(digit), 1 << 56)
+            }
+            return sign == UInt8(ascii: "-") ? -value : value
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension NumberText: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testReadsIntegersOfAnySpelling": testReadsIntegersOfAnySpelling,
+            "testRefusesFractionsAndWhatIsOutOfRange": testRefusesFractionsAndWhatIsOutOfRange,
+            "testRoundsRealsOnce": testRoundsRealsOnce,
+        ]
+    }
+
+    private static func testReadsIntegersOfAnySpelling() {
+        let rows: [(String, Int64)] = [
+            ("0", 0), ("-0", 0), ("-0.0", 0), ("0e5", 0), ("0.000e-400", 0), ("7", 7), ("-7.0", -7), ("70e-1", 7),
+            ("0.07E+2", 7), ("1e18", 1_000_000_000_000_000_000), ("9007199254740993.0", 9_007_199_254_740_993),
+            ("9007199254740993e0", 9_007_199_254_740_993), ("-900719925474099.3e1", -9_007_199_254_740_993),
+            ("9223372036854775807.00", .max), ("-9.223372036854775808e18", .min), ("120.50e1", 1205),
+            ("0e99999999999999999999999", 0), ("1000000000000000000000e-21", 1),
+        ]
+        for (text, expected) in rows {
+            text.withUTF8Span { span in
+                expectEqual(integer(span, as: Int64.self), expected, text)
+                expectTrue(isWhole(span), "whether \(text) is whole")
+            }
+        }
+        "18446744073709551615.0".withUTF8Span { expectEqual(integer($0, as: UInt64.self), .max, "the largest") }
+        "-128e0".withUTF8Span { expectEqual(integer($0, as: Int8.self), -128, "the smallest of a byte") }
+    }
+
+    private static func testRefusesFractionsAndWhatIsOutOfRange() {
+        let fractions = [
+            "0.5", "-1.000000000000000000001", "1e-400", "0.99999999999999999999", "5e-99999999999999999999",
+        ]
+        for text in fractions {
+            text.withUTF8Span { span in
+                expectFalse(isWhole(span), "whether \(text) is whole")
+                expectNil(integer(span, as: Int64.self), text)
+            }
+        }
+        for text in ["9223372036854775808", "-9223372036854775809.0", "1e19", "1e99999999999999999999999"] {
+            text.withUTF8Span { span in
+                expectTrue(isWhole(span), "whether \(text) is whole")
+                expectNil(integer(span, as: Int64.self), text)
+            }
+        }
+        for text in ["", "-", "x", "1x", "1e", "1e+", "1.5.5", "--1", "e5", "1e5x"] {
+            text.withUTF8Span { span in
+                expectNil(integer(span, as: Int64.self), "\(text), which is no number")
+                expectFalse(isWhole(span), "whether \(text) is whole")
+            }
+        }
+        "-1".withUTF8Span { expectNil(integer($0, as: UInt8.self), "less than nothing") }
+    }
+
+    private static func testRoundsRealsOnce() {
+        let text = "1.00000017881393432617187499"
+        text.withUTF8Span { span in
+            expectEqual(real(span, as: Float.self), 1.000000119, "as a float")
+            expectEqual(real(span, as: Double.self), 1.0000001788139343, "as a double")
+        }
+        "1e39".withUTF8Span { expectNil(real($0, as: Float.self), "beyond floats") }
+        "1e309".withUTF8Span { expectNil(real($0, as: Double.self), "beyond doubles") }
+        "x".withUTF8Span { expectNil(real($0, as: Double.self), "no number") }
+    }
+}
+#endif

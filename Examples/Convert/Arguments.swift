@@ -5,6 +5,16 @@ struct UsageError: Error, Equatable {
     var message: String
 }
 
+/// What becomes of a database that is there already.
+enum ExistingOutput {
+    /// It stays, and nothing is converted.
+    case keep
+    /// It is replaced as a whole, when the new one is complete.
+    case replace
+    /// Rows are added to its tables, and tables that it does not have.
+    case append
+}
+
 /// The command line, read.
 struct Arguments: Equatable {
     var input: String = ""
@@ -14,10 +24,11 @@ struct Arguments: Equatable {
     var isPretty: Bool = false
     var sortsKeys: Bool = false
     var table: String?
+    var existing: ExistingOutput = .keep
     var wantsHelp: Bool = false
 
     static let help = """
-        usage: convert IN OUT [--from FORMAT] [--to FORMAT] [--table NAME] [--pretty] [--sort-keys]
+        usage: convert IN OUT [--from FORMAT] [--to FORMAT] [--table NAME] [--replace | --append] [--pretty] [--sort-keys]
 
         Converts a file from one format to another, in constant memory. IN and OUT are files, or - for the standard
         streams. The formats are those of the endings, unless they are given; json for the standard streams.
@@ -25,6 +36,8 @@ struct Arguments: Equatable {
           --from FORMAT   the format of IN
           --to FORMAT     the format of OUT
           --table NAME    the only table that is read of a sqlite database; the one that is made of other formats
+          --replace       replace a database that is there
+          --append        add to a database that is there, in one transaction: rows to tables that it has, other tables
           --pretty        one line for each element and member, indented (json)
           --sort-keys     members in the order of their names; holds one outermost dictionary in memory
           -h, --help      print this
@@ -33,18 +46,24 @@ struct Arguments: Equatable {
                  jsonl  any number of values, one a line when written (also: ndjson)
                  sqlite a database, which is a file and never - (also: sqlite3, db)
 
-        The elements of a json array become the lines of jsonl, and the lines the elements.
+        The elements of a json array become the lines of jsonl, and the lines the elements. Numbers with a fraction or an
+        exponent are doubles, integers have any length.
         A database of one table is the array of its rows; one of several is a dictionary of such arrays by table, and the
         same becomes a database: the table of an array is called rows, unless --table says otherwise. Keys become
-        columns, of a type that changes no value; arrays and dictionaries within a row are stored as their json text. An
-        array without rows makes no table; constraints and indexes of a database are not converted.
-        OUT appears when it is complete; after an error there is none, and an earlier one stays as it was.
+        columns, of a type that changes no value; a column declared BOOLEAN that has only 0, 1 and null is one of false and
+        true. A database becomes another one page by page, and a table of it with its constraints and indexes.
+        What the other format does not have is refused with its place, or said by a warning: arrays, dictionaries, missing
+        members and Booleans beside other values in a table, blobs and views in json.
+        OUT appears when it is complete; after an error there is none, and an earlier one stays as it was. Devices, pipes
+        and descriptors such as /dev/stdout are written to, and links stay links.
 
         exit status: 0 converted, 1 the input is bad or cannot be read, or the output cannot be written,
-        2 the command line is wrong
+        2 the command line is wrong, or does not say what becomes of a database that is there
         """
 
-    private static let options = ["--from", "--to", "--table", "--pretty", "--sort-keys", "--help"]
+    private static let options = [
+        "--from", "--to", "--table", "--replace", "--append", "--pretty", "--sort-keys", "--help",
+    ]
 
     /// Reads the words after the command's name.
     init(_ words: [String]) throws(UsageError) {
@@ -85,6 +104,12 @@ struct Arguments: Equatable {
             }
             if let value { throw UsageError(message: "the option \(parts[0]) takes no value, got '\(value)'") }
             switch word {
+            case "--replace", "--append":
+                let wanted = word == "--append" ? ExistingOutput.append : .replace
+                guard existing == .keep || existing == wanted else {
+                    throw UsageError(message: "expected --replace or --append, got both")
+                }
+                existing = wanted
             case "--pretty": isPretty = true
             case "--sort-keys": sortsKeys = true
             case "--help", "-h": wantsHelp = true
@@ -102,6 +127,9 @@ struct Arguments: Equatable {
             throw UsageError(message: "a database is read from a file, not from -")
         }
         if self.to == .sqlite, output == "-" { throw UsageError(message: "a database is written to a file, not to -") }
+        if existing == .append, self.to != .sqlite {
+            throw UsageError(message: "the option --append needs sqlite as OUT")
+        }
         if table != nil, self.from != .sqlite, self.to != .sqlite {
             throw UsageError(message: "the option --table needs sqlite on one side")
         }
@@ -168,6 +196,8 @@ extension Arguments: SelfTesting {
             (["a.json", "b.db", "--table"], "the option --table needs a name"),
             (["-", "b.json", "--from", "sqlite"], "a database is read from a file, not from -"),
             (["a.json", "-", "--to", "db"], "a database is written to a file, not to -"),
+            (["a.json", "b.db", "--append", "--replace"], "expected --replace or --append, got both"),
+            (["a.db", "b.json", "--append"], "the option --append needs sqlite as OUT"),
             (["a.json", "b.json", "--pretty=yes"], "the option --pretty takes no value, got 'yes'"),
         ]
         for (words, message) in rows {

@@ -8,176 +8,228 @@ import SQLiteStreaming
 /// A conversion of one input to one output.
 struct Conversion {
     let arguments: Arguments
+    let warnings = Warnings()
 
     init(_ arguments: Arguments) {
         self.arguments = arguments
     }
 
+    // MARK: What is there
+
+    /// Checks that nothing is destroyed that the command line does not name as such; reads nothing but a few bytes.
+    func check() throws(UsageError) {
+        // What cannot be looked at is reported when it is opened.
+        guard let place = try? OutputPlace(arguments.output) else { return }
+        let output = arguments.output
+        if arguments.to == .sqlite {
+            switch place {
+            case .file, .missing: break
+            case .descriptor, .special:
+                throw UsageError(message: "a database is written to a file, not to \(output), which is none")
+            }
+        }
+        guard let state = place.state, state.size > 0 else { return }
+        let isDatabase = (try? DatabaseInput.header(ofFile: output))?.starts(with: "SQLite format 3\0".utf8) ?? false
+        if arguments.input != "-", arguments.from == .sqlite || arguments.to == .sqlite,
+            let input = try? OutputPlace(arguments.input), input.state?.isSameFile(state) ?? false
+        {
+            throw UsageError(message: "the input and the output are one file: \(output)")
+        }
+        guard arguments.existing == .keep, isDatabase || arguments.to == .sqlite else { return }
+        throw UsageError(
+            message: isDatabase
+                ? "there is a database \(output); use --replace, or --append to add to it"
+                : "there is a file \(output), which is no database; use --replace")
+    }
+
+    // MARK: Converting
+
     /// Converts; the output appears when it is complete, or not at all.
     func run() throws(StreamError) {
-        let input = arguments.input == "-" ? InputFile(descriptor: 0) : try InputFile(path: arguments.input)
-        let output = try OutputFile(path: arguments.output, isNamed: arguments.to == .sqlite)
         if arguments.to == .sqlite {
+            let place = try OutputPlace(arguments.output)
+            if arguments.existing == .append, place.state?.size ?? 0 > 0 { return try append() }
+            let output = try OutputFile(place, isNamed: true)
             try output.checkIsNoOpenDatabase()
-            try writeDatabase(from: input, to: output.writtenPath)
+            try fill(output.writtenPath, isScratch: true)
             try output.checkIsNoOpenDatabase()
-        } else {
-            try write(from: input, to: output.descriptor)
+            return try output.commit()
         }
+        if arguments.from == .sqlite {
+            let source = try DatabaseInput(path: arguments.input)
+            defer { source.close() }
+            let names = try source.tableNames(only: arguments.table)
+            if arguments.to == .jsonLines, names.count != 1 {
+                let found = names.isEmpty ? "none" : "\(names.count) (\(Warnings.list(names)))"
+                throw StreamError(
+                    .unrepresentable, "expected one table, whose rows are lines, found \(found); see --table")
+            }
+            let output = try OutputFile(path: arguments.output)
+            try write(names, of: source, to: output.descriptor)
+            return try output.commit()
+        }
+        let input = try openInput()
+        let output = try OutputFile(path: arguments.output)
+        try write(input, to: output.descriptor)
         try output.commit()
     }
 
-    /// Makes the writer and lets the reader feed it.
-    private func write(from input: borrowing InputFile, to descriptor: Int32) throws(StreamError) {
-        switch arguments.to {
-        case .json:
-            var writer = JSONWriter(
-                descriptor: descriptor,
-                options: JSONWriterOptions(
-                    layout: arguments.isPretty ? .pretty(indent: 2) : .compact, sortsKeys: arguments.sortsKeys))
-            // The values of a sequence become the elements of one array.
-            if arguments.from.isSequence { try writer.beginArray() }
-            try read(input, into: &writer)
-            if arguments.from.isSequence { try writer.endArray() }
-            try writer.finish()
-        case .jsonLines:
-            let options = JSONWriterOptions(sortsKeys: arguments.sortsKeys, isSequence: true)
-            let writer = JSONWriter(descriptor: descriptor, options: options)
-            if arguments.from.isSequence {
-                var writer = writer
-                try read(input, into: &writer)
-                try writer.finish()
-            } else {
-                var elements = RootElements(writer)
-                try read(input, into: &elements)
-                try elements.target.finish()
-            }
-        case .sqlite:
-            throw StreamError(.misuse, "a database is not written to a descriptor")
-        }
+    private func openInput() throws(StreamError) -> InputFile {
+        arguments.input == "-" ? InputFile(descriptor: 0) : try InputFile(path: arguments.input)
     }
 
-    /// Makes a database of all that is read, in one transaction.
-    private func writeDatabase(from input: borrowing InputFile, to path: String) throws(StreamError) {
-        do throws(SQLiteError) {
-            // The file is nobody else's and is thrown away after an error: a journal would be for nothing.
-            let connection = try SQLiteConnection(
-                path: path, options: SQLiteOptions(journalMode: .off, synchronization: .off))
-            try connection.begin()
-            var tables = DatabaseWriter(
-                connection, table: arguments.table ?? "rows", isSequence: arguments.from.isSequence)
-            do throws(StreamError) { try read(input, into: &tables) } catch { throw SQLiteError(error) }
-            try tables.finish()
-            try connection.commit()
-        } catch {
-            throw error.streamError(.cannotWrite)
+    /// Feeds a sink with all of a text.
+    private func read<Sink: PlistSink & ~Copyable>(
+        _ input: borrowing InputFile, into sink: inout Sink
+    ) throws(StreamError) {
+        var progress = Progress(totalByteCount: input.byteCount)
+        defer { progress.finish() }
+        var scanner = JSONScanner(options: JSONReaderOptions(isSequence: arguments.from.isSequence))
+        try input.readChunks { chunk throws(StreamError) in
+            try scanner.scan(chunk, into: &sink)
+            progress.advance(by: chunk.byteCount)
+        }
+        try scanner.finish(into: &sink)
+    }
+
+    // MARK: To text
+
+    private var lineOptions: JSONWriterOptions { JSONWriterOptions(sortsKeys: arguments.sortsKeys, isSequence: true) }
+
+    private var textOptions: JSONWriterOptions {
+        JSONWriterOptions(layout: arguments.isPretty ? .pretty(indent: 2) : .compact, sortsKeys: arguments.sortsKeys)
+    }
+
+    private func write(_ input: borrowing InputFile, to descriptor: Int32) throws(StreamError) {
+        if arguments.to == .jsonLines, !arguments.from.isSequence {
+            var elements = RootElements(JSONWriter(descriptor: descriptor, options: lineOptions))
+            try read(input, into: &elements)
+            return try elements.target.finish()
+        }
+        let isSequence = arguments.to == .jsonLines
+        var writer = JSONWriter(descriptor: descriptor, options: isSequence ? lineOptions : textOptions)
+        // The values of a sequence become the elements of one array.
+        let isArray = arguments.from.isSequence && !isSequence
+        if isArray { try writer.beginArray() }
+        try read(input, into: &writer)
+        if isArray { try writer.endArray() }
+        try writer.finish()
+    }
+
+    private func write(_ names: [String], of source: DatabaseInput, to descriptor: Int32) throws(StreamError) {
+        if arguments.to == .jsonLines {
+            let writer = JSONWriter(descriptor: descriptor, options: lineOptions)
+            var notes = BlobNotes(RootElements(writer), warnings)
+            try send(names, of: source, to: &notes)
+            try notes.target.target.finish()
+        } else {
+            var notes = BlobNotes(JSONWriter(descriptor: descriptor, options: textOptions), warnings)
+            try send(names, of: source, to: &notes)
+            try notes.target.finish()
         }
     }
 
     /// Sends one table as the array of its rows, several as a dictionary of arrays.
-    private func readDatabase<Sink: PlistSink & ~Copyable>(into sink: inout Sink) throws(StreamError) {
-        do throws(SQLiteError) {
-            let connection = try SQLiteConnection(path: arguments.input, options: SQLiteOptions(access: .readOnly))
-            // One transaction, so that all tables are of the same moment.
-            try connection.begin(.deferred)
-            var names = try connection.tableNames()
-            if let table = arguments.table {
-                guard try connection.hasTable(table) else { throw SQLiteError(.error, "no such table: \(table)") }
-                names = [table]
-            }
-            // A table of another database keeps its name, also when it is the only one.
-            if names.count == 1, arguments.to != .sqlite { return try send(names[0], of: connection, to: &sink) }
-            try stream { () throws(StreamError) in try sink.beginDictionary() }
-            for name in names {
-                try stream { () throws(StreamError) in
-                    try name.withUTF8Span { (span) throws(StreamError) in try sink.writeKey(span) }
-                }
-                do throws(SQLiteError) {
-                    try send(name, of: connection, to: &sink)
-                } catch {
-                    throw arguments.to == .sqlite ? error : Self.error(error, within: name)
-                }
-            }
-            try stream { () throws(StreamError) in try sink.endDictionary() }
-        } catch {
-            throw error.streamError(.cannotRead)
-        }
-    }
-
-    private func send<Sink: PlistSink & ~Copyable>(
-        _ table: String, of connection: SQLiteConnection, to sink: inout Sink
-    ) throws(SQLiteError) {
-        try stream { () throws(StreamError) in
-            try connection.query("SELECT * FROM \(SQLText.quoted(table))", into: &sink)
-        }
-    }
-
-    /// The error about a row with the name of its table in front of the path.
-    private static func error(_ error: SQLiteError, within table: String) -> SQLiteError {
-        let refusal = error.streamError(.cannotRead)
-        guard refusal.sqliteError == nil, let path = refusal.path else { return error }
-        let outer = StreamPath([.key(table)] + path.steps)
-        return SQLiteError(StreamError(refusal.kind, refusal.message, position: refusal.position, path: outer))
-    }
-
-    private func stream(_ body: () throws(StreamError) -> Void) throws(SQLiteError) {
-        do throws(StreamError) { try body() } catch { throw SQLiteError(error) }
-    }
-
-    /// Checks the first bytes, since SQLite takes a file of a few bytes, whatever they are, for a database without tables.
-    private func checkIsDatabase(_ input: borrowing InputFile) throws(StreamError) {
-        var isDatabase = true
-        do throws(StreamError) {
-            try input.readChunks(of: 16) { bytes throws(StreamError) in
-                isDatabase = bytes.equals("SQLite format 3\0")
-                throw .stopRequest()
-            }
-        } catch {
-            guard error.isStopRequest else { throw error }
-        }
-        guard isDatabase else { throw StreamError(.invalidSyntax, "expected a SQLite database, found another file") }
-    }
-
-    /// Makes the reader and feeds the sink with all of the input.
-    private func read<Sink: PlistSink & ~Copyable>(
-        _ input: borrowing InputFile,
-        into sink: inout Sink
+    private func send<Target: PlistSink & ~Copyable>(
+        _ names: [String], of source: DatabaseInput, to sink: inout BlobNotes<Target>
     ) throws(StreamError) {
-        var progress = Progress(totalByteCount: input.byteCount)
-        defer { progress.finish() }
-        switch arguments.from {
-        case .json, .jsonLines:
-            var scanner = JSONScanner(options: JSONReaderOptions(isSequence: arguments.from.isSequence))
-            try input.readChunks { chunk throws(StreamError) in
-                try scanner.scan(chunk, into: &sink)
-                progress.advance(by: chunk.byteCount)
+        if arguments.table == nil {
+            do throws(SQLiteError) {
+                let views = try source.names(of: "view")
+                if !views.isEmpty { warnings.add("views are not converted: \(Warnings.list(views))") }
+            } catch {
+                throw error.streamError(.cannotRead)
             }
-            try scanner.finish(into: &sink)
-        case .sqlite:
-            try checkIsDatabase(input)
-            try readDatabase(into: &sink)
+        }
+        let isAlone = names.count == 1
+        if !isAlone { try sink.target.beginDictionary() }
+        for name in names {
+            let path: [StreamPath.Step] = isAlone ? [] : [.key(name)]
+            if !isAlone {
+                try name.withUTF8Span { (span) throws(StreamError) in try sink.target.writeKey(span) }
+            }
+            do throws(StreamError) {
+                sink.begin(path, columns: try source.columnNames(of: name))
+                try source.send(name, to: &sink)
+            } catch {
+                guard !isAlone, error.sqliteError == nil, let inner = error.path else { throw error }
+                throw StreamError(
+                    error.kind, error.message, position: error.position, path: StreamPath(path + inner.steps))
+            }
+        }
+        if !isAlone { try sink.target.endDictionary() }
+    }
+
+    // MARK: To a database
+
+    /// Adds to the database that is there, in one transaction.
+    private func append() throws(StreamError) {
+        let header: [UInt8]
+        do throws(StreamError) { header = try DatabaseInput.header(ofFile: arguments.output) } catch {
+            throw StreamError(.cannotWrite, error.message)
+        }
+        guard header.starts(with: "SQLite format 3\0".utf8) else {
+            throw StreamError(.cannotWrite, "expected a SQLite database to add to, found another file")
+        }
+        try fill(arguments.output, isScratch: false)
+    }
+
+    /// Puts all that is read into a database, in one transaction.
+    /// - Parameter isScratch: Whether the file is nobody else's.
+    private func fill(_ path: String, isScratch: Bool) throws(StreamError) {
+        let source = arguments.from == .sqlite ? try DatabaseInput(path: arguments.input) : nil
+        defer { source?.close() }
+        let names = try source?.tableNames(only: arguments.table) ?? []
+        let connection: SQLiteConnection
+        do throws(SQLiteError) {
+            connection = try SQLiteConnection(
+                path: path, options: DatabaseCopy.options(.readWrite, isScratch: isScratch))
+        } catch {
+            throw error.streamError(.cannotWrite)
+        }
+        // Before the source, which it may have attached.
+        defer { try? connection.close() }
+        if let source {
+            let copy = DatabaseCopy(source: source, target: connection, warnings: warnings)
+            if isScratch, arguments.table == nil { return try copy.copyAll() }
+            try copy.attach()
+            try transaction(connection) { () throws(StreamError) in try add(names, by: copy) }
+        } else {
+            let input = try openInput()
+            try transaction(connection) { () throws(StreamError) in
+                var writer = DatabaseWriter(
+                    connection, table: arguments.table ?? "rows", isSequence: arguments.from.isSequence,
+                    warnings: warnings)
+                try read(input, into: &writer)
+                try writer.finish()
+            }
+        }
+    }
+
+    private func transaction(
+        _ connection: SQLiteConnection, _ body: () throws(StreamError) -> Void
+    ) throws(StreamError) {
+        do throws(SQLiteError) { try connection.begin() } catch { throw error.streamError(.cannotWrite) }
+        // After an error the connection is closed, which undoes everything.
+        try body()
+        do throws(SQLiteError) { try connection.commit() } catch { throw error.streamError(.cannotWrite) }
+    }
+
+    /// Copies the tables that are not there; adds the rows of the others.
+    private func add(_ names: [String], by copy: DatabaseCopy) throws(StreamError) {
+        if arguments.table == nil {
+            do throws(SQLiteError) {
+                let views = try copy.source.names(of: "view")
+                if !views.isEmpty { warnings.add("views are not converted: \(Warnings.list(views))") }
+            } catch {
+                throw error.streamError(.cannotRead)
+            }
+        }
+        for name in names {
+            if try !copy.hasTable(name), try copy.copyTable(name) { continue }
+            var writer = DatabaseWriter(copy.target, table: name, isSequence: false, warnings: warnings)
+            try copy.source.send(name, to: &writer)
+            try writer.finish()
         }
     }
 }
-
-// MARK: - In-class tests
-
-#if DEBUG || IN_CLASS_TESTS
-import InClassTesting
-
-extension Conversion: SelfTesting {
-    static var testSelectors: TestSelectors { ["testNamesTheTableOfABadRow": testNamesTheTableOfABadRow] }
-
-    private static func testNamesTheTableOfABadRow() throws {
-        let directory = try temporaryDirectory()
-        let input = "\(directory)/in.db"
-        let connection = try SQLiteConnection(path: input, options: SQLiteOptions(access: .create))
-        try connection.execute("CREATE TABLE a (x); CREATE TABLE b (y); INSERT INTO b VALUES (1), (1e999)")
-        for (words, path) in [([], "$.b[1].y"), (["--table", "b"], "$[1].y")] {
-            let arguments = try Arguments([input, "\(directory)/out.json"] + words)
-            let error = expectThrows(StreamError.self, "infinity") { try Conversion(arguments).run() }
-            expectEqual(error?.description, "\(path): JSON has no number for Infinity", "with \(words)")
-        }
-    }
-}
-#endif

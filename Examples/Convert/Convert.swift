@@ -18,7 +18,7 @@ enum Convert {
         static let success: Int32 = 0
         /// The input is bad, or reading or writing failed; there is no output.
         static let failure: Int32 = 1
-        /// The command line is wrong; nothing was read.
+        /// The command line is wrong, or does not say what is to become of a database that is there; nothing was read.
         static let usage: Int32 = 2
     }
 
@@ -40,8 +40,17 @@ enum Convert {
             print(Arguments.help)
             return Status.success
         }
+        let conversion = Conversion(arguments)
+        do throws(UsageError) {
+            try conversion.check()
+        } catch {
+            complain("convert: error: \(error.message)")
+            return Status.usage
+        }
         do throws(StreamError) {
-            try Conversion(arguments).run()
+            try conversion.run()
+            let file = arguments.input == "-" ? "<stdin>" : arguments.input
+            for line in conversion.warnings.lines { complain("\(file): warning: \(line)") }
             return Status.success
         } catch {
             complain(Self.describe(error, input: arguments.input, output: arguments.output))

@@ -9,37 +9,60 @@ import StringTables
 /// A sink that makes tables: of an array of dictionaries one, of a dictionary of such arrays one for each.
 struct DatabaseWriter: PlistSink, ~Copyable {
     private let connection: SQLiteConnection
+    private let warnings: Warnings
     private let defaultTable: String
     /// Whether dictionaries at the root are rows.
     private let isSequence: Bool
+    /// Those that are made at the end.
     private var tables: [StagedTable] = []
+    /// The table of the rows that come now.
+    private var current: (any RowTable)?
+    /// The names of all tables that had rows, as SQLite compares them.
     private var names = KeySet()
+    /// The keys of the outermost dictionary.
+    private var tableKeys = KeySet()
+    /// The arrays without rows.
+    private var emptyArrays: [String] = []
     /// The most members of a row, so that looking for one that comes again stays short.
     private let columnLimit: Int
     /// The number of open containers, and how many of them are around a row.
     private var depth = 0
     private var rowDepth = 0
     private var isInTables = false
+    /// Whether the array that is open, or was last, has rows.
+    private var hasRows = false
     private var tableName = ""
     private var key = ""
-    private var row: [(key: String, value: SQLiteValue, isBool: Bool)] = []
+    private var row: [RowValue] = []
     /// The text of an array or dictionary within a row.
     private var nested: JSONWriter?
     private var nestedDepth = 0
 
-    init(_ connection: SQLiteConnection, table: String, isSequence: Bool) {
+    init(_ connection: SQLiteConnection, table: String, isSequence: Bool, warnings: Warnings = Warnings()) {
         self.connection = connection
+        self.warnings = warnings
         defaultTable = table
         self.isSequence = isSequence
         columnLimit = connection.limit(.columnCount)
     }
 
     /// Gives all tables their types.
-    mutating func finish() throws(SQLiteError) {
-        if tables.isEmpty {
-            throw SQLiteError(.error, "expected at least one row, since a table needs columns; found none")
+    mutating func finish() throws(StreamError) {
+        if names.isEmpty {
+            throw StreamError(
+                .unrepresentable, "expected at least one row, since a table needs columns; found none")
         }
-        for table in tables { try table.finish() }
+        if !emptyArrays.isEmpty {
+            warnings.add("arrays without rows make no table: \(Warnings.list(emptyArrays))")
+        }
+        try endTable()
+        for table in tables { try table.finish(warnings) }
+    }
+
+    /// Ends a table that rows were added to, before another one gets some.
+    private mutating func endTable() throws(StreamError) {
+        if let table = current as? AppendedTable { try table.finish(warnings) }
+        current = nil
     }
 
     // MARK: Rows
@@ -50,45 +73,64 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         StreamError(.typeMismatch, "expected arrays of dictionaries, which are tables of rows; found \(found)")
     }
 
-    private mutating func store(_ value: SQLiteValue, isBool: Bool = false) throws(StreamError) {
+    private mutating func store(_ value: SQLiteValue, _ origin: RowValue.Origin = .cell) throws(StreamError) {
         guard isInRow else { throw refusal("a value outside any row") }
         // By bytes, as SQLite tells columns apart: `==` takes a composed "é" for a decomposed one.
-        if let index = row.firstIndex(where: { $0.key.utf8.elementsEqual(key.utf8) }) {
-            row[index] = (key, value, isBool)
-        } else {
-            guard row.count < columnLimit else {
-                throw StreamError(.limitExceeded, "more than \(columnLimit) columns in a row", path: rowPath)
-            }
-            row.append((key, value, isBool))
+        guard !row.contains(where: { $0.key.utf8.elementsEqual(key.utf8) }) else {
+            throw StreamError(.duplicateKey, "duplicate key \(key.debugDescription)", path: rowPath)
         }
+        guard row.count < columnLimit else {
+            throw StreamError(.limitExceeded, "more than \(columnLimit) columns in a row", path: rowPath)
+        }
+        row.append(RowValue(key: key, value: value, origin: origin))
     }
 
     private var name: String { isInTables ? tableName : defaultTable }
 
+    private var tablePath: StreamPath { StreamPath(isInTables ? [.key(name)] : []) }
+
     /// The way to the row that is read.
-    private var rowPath: StreamPath {
-        let index = tables.last.map { $0.isNamed(name) ? $0.rowCount : 0 } ?? 0
-        return StreamPath((isInTables ? [.key(name)] : []) + [.index(index)])
-    }
+    private var rowPath: StreamPath { tablePath.element(current.map { $0.isNamed(name) ? $0.rowCount : 0 } ?? 0) }
 
     private mutating func endRow() throws(StreamError) {
-        do throws(SQLiteError) {
-            if let table = tables.last, table.isNamed(name) {
-                try table.insert(row)
-            } else {
-                guard names.insert(name).inserted else {
-                    throw SQLiteError(.mismatch, "the table \(name) comes twice")
-                }
-                let table = StagedTable(connection, name: name, number: tables.count)
-                tables.append(table)
-                try table.insert(row)
-            }
-        } catch {
-            // What SQLite cannot hold is a fault of the input.
-            guard error.code == .mismatch || error.code == .tooBig else { throw error.streamError(.cannotWrite) }
-            throw StreamError(.unrepresentable, error.message, path: rowPath)
+        if let current, current.isNamed(name) {
+            try current.insert(row)
+        } else {
+            try endTable()
+            let table = try makeTable()
+            current = table
+            try table.insert(row)
         }
         row.removeAll(keepingCapacity: true)
+    }
+
+    /// Makes the table for the row that was read, the first of its name.
+    private mutating func makeTable() throws(StreamError) -> any RowTable {
+        func refused(_ message: String) -> StreamError { StreamError(.unrepresentable, message, path: rowPath) }
+        let folded = SQLText.folded(name)
+        guard names.insert(folded).inserted else {
+            throw refused("the table \(name) comes twice, since case does not count in names")
+        }
+        guard !name.utf8.contains(0) else {
+            throw refused("found a NUL character in a key, which no name of a table has")
+        }
+        guard !folded.utf8.starts(with: "sqlite_".utf8) else {
+            throw refused("the name \(name) is one of SQLite's own, which begin with sqlite_")
+        }
+        var isThere = false
+        do throws(SQLiteError) {
+            isThere =
+                try connection.value(
+                    "SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')",
+                    [name])
+                != nil
+        } catch {
+            throw error.streamError(.cannotWrite)
+        }
+        if isThere { return try AppendedTable(connection, name: name, path: tablePath) }
+        let table = StagedTable(connection, name: name, number: tables.count, path: tablePath)
+        tables.append(table)
+        return table
     }
 
     // MARK: Containers
@@ -97,11 +139,13 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         if try beginNested(isArray: true) { return }
         guard depth == 0 || depth == 1 && isInTables else { throw refusal("an array in an array") }
         depth += 1
+        hasRows = false
     }
 
     mutating func endArray() throws(StreamError) {
         if try endNested(isArray: true) { return }
         depth -= 1
+        if !hasRows, isInTables { emptyArrays.append(tableName) }
     }
 
     mutating func beginDictionary() throws(StreamError) {
@@ -119,6 +163,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         if try endNested(isArray: false) { return }
         if isInRow {
             try endRow()
+            hasRows = true
             rowDepth = 0
         }
         depth -= 1
@@ -139,7 +184,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         nestedDepth -= 1
         if nestedDepth == 0, var writer = nested.take() {
             try writer.finish()
-            try store(.text(writer.text))
+            try store(.text(writer.text), .container)
         }
         return true
     }
@@ -147,7 +192,14 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeKey(utf8) ?? () }
         let text = String(validating: utf8) ?? ""
-        if isInRow { key = text } else { tableName = text }
+        if isInRow {
+            key = text
+            return
+        }
+        tableName = text
+        guard tableKeys.insert(text).inserted else {
+            throw StreamError(.duplicateKey, "duplicate key \(text.debugDescription)", path: tablePath)
+        }
     }
 
     // MARK: Values
@@ -156,7 +208,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         if nestedDepth > 0 { try nested?.writeNull() } else { try store(.null) }
     }
     mutating func writeBool(_ value: Bool) throws(StreamError) {
-        if nestedDepth > 0 { try nested?.writeBool(value) } else { try store(.integer(value ? 1 : 0), isBool: true) }
+        if nestedDepth > 0 { try nested?.writeBool(value) } else { try store(.integer(value ? 1 : 0), .bool) }
     }
     mutating func writeInteger(_ value: Int64) throws(StreamError) {
         if nestedDepth > 0 { try nested?.writeInteger(value) } else { try store(.integer(value)) }
@@ -173,7 +225,10 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     }
     mutating func writeNumber(text: RawSpan) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeNumber(text: text) ?? () }
-        if !NumberText.isInteger(text), let value = NumberText.real(text, as: Double.self) {
+        // One that no double stands for is an integer, if it has no fraction, and else the nearest double.
+        if NumberText.isWhole(text) {
+            if let value = NumberText.integer(text, as: Int64.self) { return try store(.integer(value)) }
+        } else if let value = NumberText.real(text, as: Double.self) {
             return try store(.real(value))
         }
         throw StreamError(.unrepresentable, "expected a number that 64 bits hold, found a longer one")
@@ -284,11 +339,18 @@ extension DatabaseWriterTests: SelfTesting {
             ("1", "found a value outside any row"), ("[1]", "found a value outside any row"),
             ("[[{}]]", "found an array in an array"), (#"{"a":1}"#, "found a value outside any row"),
             (#"{"a":{"b":1}}"#, "found a dictionary in a dictionary"), ("[]", "expected at least one row"),
-            ("[{}]", "expected a dictionary with members"), (#"[{"a":18446744073709551615}]"#, "an integer below 2^63"),
+            ("[{},{}]", "$[0]: expected a dictionary with members"),
+            (#"[{"a":18446744073709551615}]"#, "an integer below 2^63"),
             (#"[{"a":1e999}]"#, "a number that 64 bits hold"),
             (#"[{"a":1},{"a":1,"A":2}]"#, "$[1]: duplicate column name: A"),
             (#"[{"a":"x\u0000"}]"#, "$[0]: found a NUL character"),
-            (#"{"t":[{"a":1}],"u":[{"a":1}],"t":[{"a":1}]}"#, "$.t[0]: the table t comes twice"),
+            (#"{"t":[{"a":1}],"u":[{"a":1}],"t":[{"a":1}]}"#, "$.t: duplicate key \"t\""),
+            (#"{"t":[{"a":1}],"T":[{"a":1}]}"#, "$.T[0]: the table T comes twice, since case does not count"),
+            (#"{"Sqlite_a":[{"a":1}]}"#, "$.Sqlite_a[0]: the name Sqlite_a is one of SQLite's own"),
+            (#"{"a\u0000":[{"a":1}]}"#, "found a NUL character in a key"), (#"[{"a\u0000":1}]"#, "$[0]: found a NUL"),
+            (#"[{"a":1,"b":2,"a":1}]"#, "$[0]: duplicate key \"a\""),
+            (#"[{"a":-1e400}]"#, "a number that 64 bits hold"),
+            (#"[{"a":99999999999999999999}]"#, "a number that 64 bits hold"),
             ("[{\(members.joined(separator: ","))}]", "$[0]: more than \(limit) columns in a row"),
             ("[{\(members.joined(separator: "},{"))}]", "$[\(limit)]: more than \(limit) columns in a table"),
         ]

@@ -14,11 +14,12 @@ import PlistStreaming
 ///
 /// The bytes go to a file in the same directory, which has no name where the system can do that (Linux), so that nothing
 /// is left behind however the process ends; elsewhere to one with a temporary name, which is removed after an error and
-/// when a signal that can be caught ends the process. `commit` puts it into its place. Standard output and what is no
-/// regular file, such as `/dev/null`, are written directly.
+/// when a signal that can be caught ends the process. `commit` has the disk keep it and puts it into its place; a file that
+/// has several names, or an owner that no new file can have, gets the bytes instead. Descriptors and what is no regular file,
+/// such as `/dev/null`, are written directly.
 struct OutputFile: ~Copyable {
     /// Where the bytes are before the file is complete.
-    private enum Place {
+    private enum Storage {
         /// In the output itself.
         case direct
         /// In a file without a name.
@@ -29,53 +30,57 @@ struct OutputFile: ~Copyable {
 
     let descriptor: Int32
     private let path: String
-    private let place: Place
+    private let storage: Storage
+    /// Whether a file that is there must stay and get the bytes.
+    private var staysItself: Bool = false
     private var isCommitted: Bool = false
     /// The path of the file that is written, for libraries that open files themselves.
-    var writtenPath: String { if case .named(let temporary) = place { temporary } else { path } }
+    var writtenPath: String { if case .named(let temporary) = storage { temporary } else { path } }
 
     /// Opens an output; `-` is standard output.
     /// - Parameter isNamed: Whether the file has a temporary name also where none is needed.
     init(path: String, isNamed: Bool = false) throws(StreamError) {
-        if path == "-" {
-            self.init(descriptor: STDOUT_FILENO, path: path, place: .direct)
-            return
-        }
-        var status = stat()
-        let exists = stat(path, &status) == 0
-        if exists && status.st_mode & S_IFMT != S_IFREG {
-            let descriptor = open(path, O_WRONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw Self.error("open") }
-            self.init(descriptor: descriptor, path: path, place: .direct)
-            return
-        }
-        // A directory lets one replace a file that is protected from writing; what is protected stays.
-        guard !exists || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 else { throw Self.error("replace") }
-        // A link stays a link: what it leads to is replaced.
-        let target = exists ? Self.resolved(path) : path
-        let unnamed = isNamed ? -1 : Self.openUnnamed(besides: target)
-        if unnamed >= 0 {
-            self.init(descriptor: unnamed, path: target, place: .unnamed)
-        } else {
-            let temporary = Self.temporaryPath(target)
-            let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-            guard descriptor >= 0 else { throw Self.error("create") }
-            Interruption.remove(temporary)
-            self.init(descriptor: descriptor, path: target, place: .named(temporary))
-        }
-        if exists { _ = fchmod(descriptor, status.st_mode & 0o7777) }
+        try self.init(OutputPlace(path), isNamed: isNamed)
     }
 
-    private init(descriptor: Int32, path: String, place: Place) {
+    init(_ place: OutputPlace, isNamed: Bool = false) throws(StreamError) {
+        switch place {
+        case .descriptor(let number): self.init(descriptor: number, path: "-", storage: .direct)
+        case .special(let path):
+            let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+            guard descriptor >= 0 else { throw OutputPlace.error("open", errno) }
+            self.init(descriptor: descriptor, path: path, storage: .direct)
+        case .missing(let path): try self.init(besides: path, isNamed)
+        case .file(let path, let state):
+            // A directory lets one replace a file that is protected from writing; what is protected stays.
+            guard faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 else { throw OutputPlace.error("replace", errno) }
+            try self.init(besides: path, isNamed)
+            staysItself = !Self.give(descriptor, state) || state.linkCount > 1
+        }
+    }
+
+    private init(besides path: String, _ isNamed: Bool) throws(StreamError) {
+        let unnamed = isNamed ? -1 : Self.openUnnamed(besides: path)
+        if unnamed >= 0 {
+            self.init(descriptor: unnamed, path: path, storage: .unnamed)
+            return
+        }
+        let temporary = Self.temporaryPath(besides: path)
+        let descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw OutputPlace.error("create", errno) }
+        Interruption.remove(temporary)
+        self.init(descriptor: descriptor, path: path, storage: .named(temporary))
+    }
+
+    private init(descriptor: Int32, path: String, storage: Storage) {
         self.descriptor = descriptor
         self.path = path
-        self.place = place
+        self.storage = storage
     }
 
     deinit {
-        guard descriptor != STDOUT_FILENO else { return }
-        close(descriptor)
-        if case .named(let temporary) = place {
+        if path != "-" { close(descriptor) }
+        if case .named(let temporary) = storage {
             if !isCommitted { unlink(temporary) }
             Interruption.removeNothing()
         }
@@ -92,36 +97,90 @@ struct OutputFile: ~Copyable {
         }
     }
 
-    /// Puts the complete file into its place.
+    /// Puts the complete file into its place, where it is also after a loss of power.
     consuming func commit() throws(StreamError) {
-        switch place {
-        case .direct: return
+        if case .direct = storage { return }
+        guard fsync(descriptor) == 0 else { throw OutputPlace.error("write", errno) }
+        if staysItself { return try copyIntoPlace() }
+        var temporary = ""
+        switch storage {
+        case .direct: break
+        case .named(let name): temporary = name
         case .unnamed:
             // A name can be given to a file, but not one that another file has; so it goes by way of a third one.
-            let temporary = Self.temporaryPath(path)
+            temporary = Self.temporaryPath(besides: path)
             Interruption.remove(temporary)
-            defer { Interruption.removeNothing() }
             guard linkat(AT_FDCWD, Self.link(to: descriptor), AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0 else {
-                throw Self.error("create")
-            }
-            guard rename(temporary, path) == 0 else {
-                let error = Self.error("replace")
-                unlink(temporary)
+                let error = OutputPlace.error("create", errno)
+                Interruption.removeNothing()
                 throw error
             }
-        case .named(let temporary):
-            guard rename(temporary, path) == 0 else { throw Self.error("replace") }
         }
+        let error = rename(temporary, path) == 0 ? nil : OutputPlace.error("replace", errno)
+        if error != nil { unlink(temporary) }
+        Interruption.removeNothing()
         isCommitted = true
+        if let error { throw error }
+        try synchronizeDirectory()
+    }
+
+    /// Has the disk keep the name. Some file systems cannot, and keep it without.
+    private borrowing func synchronizeDirectory() throws(StreamError) {
+        let directory = open(OutputPlace.split(path).directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { return }
+        defer { close(directory) }
+        guard fsync(directory) == 0 || errno == EINVAL || errno == ENOTSUP else {
+            throw OutputPlace.error("write", errno)
+        }
+    }
+
+    /// Writes the bytes into the file that is there, when there is room for all of them.
+    private borrowing func copyIntoPlace() throws(StreamError) {
+        var status = stat()
+        let target = open(path, O_WRONLY | O_CLOEXEC)
+        guard target >= 0, fstat(descriptor, &status) == 0 else { throw OutputPlace.error("replace", errno) }
+        defer { close(target) }
+        #if os(Linux)
+        let code = status.st_size > 0 ? posix_fallocate(target, 0, status.st_size) : 0
+        guard code == 0 else { throw OutputPlace.error("replace", code) }
+        #endif
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        var offset: off_t = 0
+        while true {
+            let count = pread(descriptor, &buffer, buffer.count, offset)
+            guard count > 0 else {
+                if count == 0 { break }
+                throw OutputPlace.error("replace", errno)
+            }
+            var written = 0
+            while written < count {
+                let result = buffer.withUnsafeBytes {
+                    pwrite(target, $0.baseAddress?.advanced(by: written), count - written, offset + off_t(written))
+                }
+                guard result > 0 else { throw OutputPlace.error("replace", errno) }
+                written += result
+            }
+            offset += off_t(count)
+        }
+        guard ftruncate(target, offset) == 0, fsync(target) == 0 else { throw OutputPlace.error("replace", errno) }
+    }
+
+    /// Gives a new file the owner and the mode of the one that it takes the place of; returns whether it has them.
+    private static func give(_ descriptor: Int32, _ state: OutputPlace.FileState) -> Bool {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return false }
+        if status.st_uid != state.owner || status.st_gid != state.group {
+            guard fchown(descriptor, state.owner, state.group) == 0 else { return false }
+        }
+        return fchmod(descriptor, state.mode) == 0
     }
 
     /// Opens a file without a name in the directory of a path; a negative number where that is not possible.
     private static func openUnnamed(besides path: String) -> Int32 {
         #if os(Linux)
-        let end = path.lastIndex(of: "/")
-        let directory = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         // O_TMPFILE, which is too complex a macro for Swift.
-        let descriptor = open(directory, O_WRONLY | O_CLOEXEC | O_DIRECTORY | 0o20_000_000, 0o666)
+        let flags = O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000
+        let descriptor = open(OutputPlace.split(path).directory, flags, 0o666)
         guard descriptor >= 0, access(link(to: descriptor), F_OK) != 0 else { return descriptor }
         // Without /proc it can get no name.
         close(descriptor)
@@ -131,56 +190,10 @@ struct OutputFile: ~Copyable {
 
     private static func link(to descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
 
-    private static func temporaryPath(_ path: String) -> String { "\(path).\(getpid()).partial" }
-
-    private static func error(_ what: String) -> StreamError {
-        StreamError(.cannotWrite, "cannot \(what): \(ByteOutput.systemMessage(errno))")
-    }
-
-    private static func resolved(_ path: String) -> String {
-        guard let resolved = realpath(path, nil) else { return path }
-        defer { free(resolved) }
-        return String(cString: resolved)
-    }
-}
-
-/// What to remove when the process is interrupted.
-enum Interruption {
-    // A signal handler reads it; it is set while the handlers are not installed.
-    nonisolated(unsafe) private static var path: UnsafeMutablePointer<CChar>?
-    /// The signals that a handler was installed for.
-    nonisolated(unsafe) private static var caught: [Int32] = []
-    private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU]
-
-    /// Has a file removed when a signal ends the process; one that is ignored, as under `nohup`, stays ignored.
-    static func remove(_ file: String) {
-        path = strdup(file)
-        caught = signals.filter { !isIgnored($0) }
-        for number in caught {
-            _ = signal(number) { number in
-                if let path = Interruption.path { unlink(path) }
-                signal(number, SIG_DFL)
-                raise(number)
-            }
-        }
-    }
-
-    static func removeNothing() {
-        for number in caught { signal(number, SIG_DFL) }
-        caught = []
-        free(path)
-        path = nil
-    }
-
-    private static func isIgnored(_ number: Int32) -> Bool {
-        var action = sigaction()
-        sigaction(number, nil, &action)
-        #if canImport(Darwin)
-        let handler = unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self)
-        #else
-        let handler = unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
-        #endif
-        return handler == unsafeBitCast(SIG_IGN, to: Int.self)
+    /// A name that nobody has: what a killed process leaves is in no later one's way, and has no format's ending.
+    private static func temporaryPath(besides path: String) -> String {
+        let number = String(UInt64.random(in: 0...UInt64.max), radix: 36)
+        return "\(OutputPlace.split(path).directory)/.convert-\(number).partial"
     }
 }
 
@@ -200,6 +213,10 @@ extension OutputFileTests: SelfTesting {
             "testLeavesNothingAfterASignal": testLeavesNothingAfterASignal,
             "testIgnoresWhatWasIgnored": testIgnoresWhatWasIgnored,
             "testKeepsLinksAndPermissions": testKeepsLinksAndPermissions,
+            "testMakesTheFileThatALinkLeadsTo": testMakesTheFileThatALinkLeadsTo,
+            "testKeepsTheOwner": testKeepsTheOwner,
+            "testIsInNobodysWay": testIsInNobodysWay,
+            "testWritesToDescriptors": testWritesToDescriptors,
             "testKeepsAFileThatIsProtected": testKeepsAFileThatIsProtected,
             "testReportsADirectoryThatIsNotThere": testReportsADirectoryThatIsNotThere,
             "testRefusesToReplaceAnOpenDatabase": testRefusesToReplaceAnOpenDatabase,
@@ -346,6 +363,94 @@ extension OutputFileTests: SelfTesting {
                 try OutputFile(path: "/nonexistent/out", isNamed: isNamed).commit()
             }
             expectEqual(error?.kind, .cannotWrite, "kind")
+        }
+    }
+
+    private static func put(_ text: String, to path: String, isNamed: Bool) throws {
+        let file = try OutputFile(path: path, isNamed: isNamed)
+        expectEqual(write(file.descriptor, text, text.utf8.count), text.utf8.count, "written bytes")
+        try file.commit()
+    }
+
+    private static func text(_ path: String) throws -> String {
+        var text = ""
+        try InputFile(path: path).readChunks { bytes in text += String(validating: bytes) ?? "?" }
+        return text
+    }
+
+    private static func testMakesTheFileThatALinkLeadsTo() throws {
+        for isNamed in [false, true] {
+            try withDirectory { directory in
+                expectEqual(symlink("new", "\(directory)/link"), 0, "symlink")
+                try put("one", to: "\(directory)/link", isNamed: isNamed)
+                expectEqual(files(directory), ["link", "new"], "files")
+                var status = stat()
+                expectEqual(lstat("\(directory)/link", &status), 0, "lstat")
+                expectEqual(status.st_mode & S_IFMT, S_IFLNK, "the type of the link")
+                // A file with two names keeps both, whichever is written to.
+                expectEqual(link("\(directory)/new", "\(directory)/other"), 0, "link")
+                for text in ["longer than before", "x"] {
+                    try put(text, to: "\(directory)/other", isNamed: isNamed)
+                    for name in ["new", "other"] { expectEqual(try self.text("\(directory)/\(name)"), text, name) }
+                }
+                expectEqual(files(directory), ["link", "new", "other"], "files")
+            }
+        }
+    }
+
+    private static func testKeepsTheOwner() throws {
+        guard geteuid() == 0 else { try skip("only root gives files away") }
+        for isNamed in [false, true] {
+            try withDirectory { directory in
+                close(open("\(directory)/out", O_CREAT | O_WRONLY, 0o640))
+                expectEqual(chown("\(directory)/out", 1, 2), 0, "chown")
+                chmod("\(directory)/out", 0o4750)
+                try put("x", to: "\(directory)/out", isNamed: isNamed)
+                let state = try OutputPlace("\(directory)/out").state
+                expectEqual([state?.owner, state?.group], [1, 2], "owner and group")
+                expectEqual(state?.mode, 0o4750, "mode")
+                // Who cannot give it to its owner writes into it.
+                chmod(directory, 0o777)
+                chmod("\(directory)/out", 0o666)
+                expectExit(.exit(7), "another user") {
+                    setuid(65_534)
+                    try? put("of another", to: "\(directory)/out", isNamed: isNamed)
+                    exit(7)
+                }
+                expectEqual(try OutputPlace("\(directory)/out").state?.owner, 1, "owner after another user")
+                expectEqual(try text("\(directory)/out"), "of another", "text")
+                expectEqual(files(directory), ["out"], "files")
+            }
+        }
+    }
+
+    private static func testIsInNobodysWay() throws {
+        try withDirectory { directory in
+            let name = String(repeating: "é", count: 127)
+            for _ in 0..<2 {
+                expectExit(.signal(SIGKILL), "a process that is killed") {
+                    guard let file = try? OutputFile(path: "\(directory)/\(name)", isNamed: true) else { return }
+                    kill(getpid(), SIGKILL)
+                    _ = file.descriptor
+                }
+            }
+            let left = files(directory)
+            expectEqual(left.count, 2, "what is left: \(left)")
+            expectTrue(left.allSatisfy { $0.hasPrefix(".convert-") && Format(path: $0) == nil }, "their names: \(left)")
+            for isNamed in [false, true] { try put("x", to: "\(directory)/\(name)", isNamed: isNamed) }
+            expectEqual(files(directory).count, 3, "files")
+        }
+    }
+
+    private static func testWritesToDescriptors() throws {
+        try withDirectory { directory in
+            let descriptor = open("\(directory)/log", O_CREAT | O_WRONLY, 0o600)
+            defer { close(descriptor) }
+            expectEqual(write(descriptor, "before ", 7), 7, "before")
+            for isNamed in [false, true] { try put("x", to: "/dev/fd/\(descriptor)", isNamed: isNamed) }
+            expectEqual(write(descriptor, " after", 6), 6, "after")
+            expectEqual(try text("\(directory)/log"), "before xx after", "text")
+            expectEqual(files(directory), ["log"], "files")
         }
     }
 }

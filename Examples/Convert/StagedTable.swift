@@ -1,11 +1,24 @@
 // A table whose columns are not known before: rows are staged without types, then each column gets the type that changes no
 // value of it. Its tests are those of `DatabaseWriter`.
 
+import PlistStreaming
 import SQLiteStreaming
 import StringTables
 
+/// A value of a row, with what its cell does not say.
+struct RowValue {
+    /// What a message was, where the cell is another thing.
+    enum Origin {
+        case cell, bool, container
+    }
+
+    var key: String
+    var value: SQLiteValue
+    var origin: Origin = .cell
+}
+
 /// A table without types, in the temporary database, until all of its rows are known.
-final class StagedTable {
+final class StagedTable: RowTable {
     /// What the values of a column are.
     private struct Kinds: OptionSet {
         let rawValue: UInt8
@@ -14,46 +27,81 @@ final class StagedTable {
         static let real = Kinds(rawValue: 4)
         static let text = Kinds(rawValue: 8)
         static let blob = Kinds(rawValue: 16)
+        /// A column of reals would make 0.0 of it.
+        static let negativeZero = Kinds(rawValue: 32)
+    }
+
+    /// The number of values of one kind, and the row of the first.
+    private struct Count {
+        var first = 0
+        var count = 0
+
+        mutating func add(_ row: Int) {
+            if count == 0 { first = row }
+            count += 1
+        }
+    }
+
+    private struct Column {
+        var kinds: Kinds = []
+        var bools = Count()
+        var containers = Count()
     }
 
     let name: String
     private let connection: SQLiteConnection
     private let stage: String
-    private var columns = KeySet()
-    private var kinds: [Kinds] = []
+    /// The way to the table, for warnings.
+    private let path: StreamPath
+    private var names = KeySet()
+    private var columns: [Column] = []
     private var insertion: SQLiteStatement?
+    /// The rows by the number of their members.
+    private var sizes: [Int: Count] = [:]
     private(set) var rowCount = 0
 
-    init(_ connection: SQLiteConnection, name: String, number: Int) {
+    init(_ connection: SQLiteConnection, name: String, number: Int, path: StreamPath) {
         self.connection = connection
         self.name = name
+        self.path = path
         stage = "temp.stage\(number)"
     }
 
-    func isNamed(_ name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
+    func insert(_ row: [RowValue]) throws(StreamError) {
+        do throws(SQLiteError) { try stage(row) } catch {
+            // What SQLite cannot hold is a fault of the input.
+            guard error.code == .mismatch || error.code == .tooBig else { throw error.streamError(.cannotWrite) }
+            throw StreamError(.unrepresentable, error.message, path: path.element(rowCount))
+        }
+        rowCount += 1
+    }
 
-    func insert(_ row: [(key: String, value: SQLiteValue, isBool: Bool)]) throws(SQLiteError) {
-        try add(row.lazy.map(\.key).filter { !self.columns.contains($0) })
-        if columns.isEmpty { throw SQLiteError(.error, "expected a dictionary with members, found an empty one first") }
+    private func stage(_ row: [RowValue]) throws(SQLiteError) {
+        sizes[row.count, default: Count()].add(rowCount)
+        try add(row.lazy.map(\.key).filter { !self.names.contains($0) })
+        // Rows without members before the first column are made with it.
+        if columns.isEmpty { return }
         if insertion == nil {
-            let marks = kinds.map { _ in "?" }.joined(separator: ", ")
+            let marks = columns.map { _ in "?" }.joined(separator: ", ")
             insertion = try connection.prepare("INSERT INTO \(stage) VALUES (\(marks))")
         }
         guard let insertion else { return }
         insertion.clearBindings()
-        for (key, value, isBool) in row {
-            guard let index = columns.index(of: key) else { continue }
-            switch value {
+        for item in row {
+            guard let index = names.index(of: item.key) else { continue }
+            switch item.value {
             case .null: break
-            case .integer: kinds[index].insert(isBool ? .bool : .integer)
-            case .real: kinds[index].insert(.real)
-            case .text: kinds[index].insert(.text)
-            case .blob: kinds[index].insert(.blob)
+            case .integer: columns[index].kinds.insert(item.origin == .bool ? .bool : .integer)
+            case .real(let value):
+                columns[index].kinds.insert(value == 0 && value.sign == .minus ? .negativeZero : .real)
+            case .text: columns[index].kinds.insert(.text)
+            case .blob: columns[index].kinds.insert(.blob)
             }
-            try insertion.bind(value, at: index + 1)
+            if item.origin == .bool { columns[index].bools.add(rowCount) }
+            if item.origin == .container { columns[index].containers.add(rowCount) }
+            try insertion.bind(item.value, at: index + 1)
         }
         try insertion.runBound()
-        rowCount += 1
     }
 
     /// Adds columns; to have those of the first row at once, SQLite reads the declaration once.
@@ -64,29 +112,60 @@ final class StagedTable {
         guard columns.count + keys.count <= limit else {
             throw SQLiteError(.tooBig, "more than \(limit) columns in a table")
         }
-        let names = keys.map(SQLText.quoted)
+        if keys.contains(where: { $0.utf8.contains(0) }) {
+            throw SQLiteError(.mismatch, "found a NUL character in a key, which no name of a column has")
+        }
+        let quoted = keys.map(SQLText.quoted)
         do throws(SQLiteError) {
             if columns.isEmpty {
-                try connection.execute("CREATE TABLE \(stage) (\(names.joined(separator: ", ")))")
+                try connection.execute("CREATE TABLE \(stage) (\(quoted.joined(separator: ", ")))")
+                for _ in 0..<rowCount { try connection.run("INSERT INTO \(stage) DEFAULT VALUES") }
             } else {
-                for name in names { try connection.execute("ALTER TABLE \(stage) ADD COLUMN \(name)") }
+                for name in quoted { try connection.execute("ALTER TABLE \(stage) ADD COLUMN \(name)") }
             }
         } catch {
             // A name that SQLite refuses, such as `A` beside `a`, is a fault of the input.
             throw error.code == .error ? SQLiteError(.mismatch, error.message) : error
         }
         for key in keys {
-            columns.insert(key)
-            kinds.append([])
+            names.insert(key)
+            columns.append(Column())
         }
     }
 
     /// Makes the table and moves the rows to it.
-    func finish() throws(SQLiteError) {
+    func finish(_ warnings: Warnings) throws(StreamError) {
+        guard !columns.isEmpty else {
+            throw StreamError(
+                .unrepresentable, "expected a dictionary with members, found empty ones only", path: path.element(0))
+        }
+        do throws(SQLiteError) { try makeTable() } catch { throw error.streamError(.cannotWrite) }
+        for (index, column) in columns.enumerated() {
+            let name = names[index]
+            if column.kinds.contains(.bool), column.kinds != .bool {
+                warnings.add(
+                    "in the column \(name), which has other values, true and false become 1 and 0",
+                    at: path.element(column.bools.first).member(name), count: column.bools.count)
+            }
+            if column.containers.count > 0 {
+                warnings.add(
+                    "in the column \(name), arrays and dictionaries become text, their json",
+                    at: path.element(column.containers.first).member(name), count: column.containers.count)
+            }
+        }
+        let incomplete = sizes.filter { $0.key < columns.count }.map(\.value)
+        if let first = incomplete.map(\.first).min() {
+            warnings.add(
+                "members that are missing become null in the table \(name)", at: path.element(first),
+                count: incomplete.reduce(0) { $0 + $1.count })
+        }
+    }
+
+    private func makeTable() throws(SQLiteError) {
         insertion = nil
-        let declarations = kinds.enumerated().map { index, kinds in
+        let declarations = columns.enumerated().map { index, column in
             let type =
-                switch kinds {
+                switch column.kinds {
                 case .bool: " BOOLEAN"
                 case .integer: " INTEGER"
                 case .real: " REAL"
@@ -95,7 +174,7 @@ final class StagedTable {
                 // Without a type, a column changes no value: 1 stays an integer beside 2.5.
                 default: ""
                 }
-            return SQLText.quoted(columns[index]) + type
+            return SQLText.quoted(names[index]) + type
         }
         // A table is read in the order of its rows; a name for that, such as `rowid`, may be that of a column.
         try connection.execute(
@@ -105,19 +184,5 @@ final class StagedTable {
             """)
         // To drop a table SQLite looks at all others; so only those go that take space.
         if rowCount > 1_000 { try connection.execute("DROP TABLE \(stage)") }
-    }
-}
-
-/// Text of SQL.
-enum SQLText {
-    /// A name in double quotes, those inside doubled: all of them, also where a combining mark makes one character of two.
-    static func quoted(_ name: String) -> String {
-        var text = "\""
-        for scalar in name.unicodeScalars {
-            if scalar == "\"" { text.unicodeScalars.append(scalar) }
-            text.unicodeScalars.append(scalar)
-        }
-        text.unicodeScalars.append("\"")
-        return text
     }
 }

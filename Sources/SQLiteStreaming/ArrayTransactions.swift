@@ -5,13 +5,8 @@
 /// Nothing is begun for an array until a row comes.
 struct ArrayTransactions {
     private struct Array {
-        enum Scope {
-            case pending
-            case transaction
-            case savepoint(SQLiteConnection.Savepoint)
-        }
-
-        var scope = Scope.pending
+        /// nil before the first row.
+        var scope: SQLiteConnection.Scope?
         /// The index of the element to come.
         var index = 0
     }
@@ -34,37 +29,24 @@ struct ArrayTransactions {
     mutating func advance(by count: Int) { arrays[arrays.count - 1].index &+= count }
 
     /// Begins what was not begun.
+    ///
+    /// - Throws: Also `abort` when somebody else has ended what was begun: rows would then be kept one by one.
     mutating func begin() throws(SQLiteError) {
-        for level in arrays.indices {
-            guard case .pending = arrays[level].scope else { continue }
-            if connection.isInTransaction {
-                arrays[level].scope = .savepoint(try connection.beginSavepoint())
-            } else {
-                try connection.begin(.immediate)
-                arrays[level].scope = .transaction
-            }
+        try arrays.last?.scope?.checkIsOpen()
+        for level in arrays.indices where arrays[level].scope == nil {
+            arrays[level].scope = try connection.beginScope(connection.isInTransaction ? nil : .immediate)
         }
     }
 
     /// Closes the innermost array and keeps its rows; after an error it is still open.
     mutating func close() throws(SQLiteError) {
-        switch arrays.last?.scope {
-        case .pending, nil: break
-        case .savepoint(let savepoint): try savepoint.release()
-        case .transaction: try connection.commit()
-        }
+        try arrays.last?.scope?.keep()
         arrays.removeLast()
     }
 
     /// Undoes what the open arrays have begun, from the innermost out.
     func undo() {
-        for array in arrays.reversed() {
-            switch array.scope {
-            case .pending: break
-            case .savepoint(let savepoint): savepoint.rollBack()
-            case .transaction: connection.rollBackIfOpen()
-            }
-        }
+        for array in arrays.reversed() { array.scope?.undo() }
     }
 
     /// Forgets the open arrays.
@@ -75,12 +57,16 @@ struct ArrayTransactions {
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import PlistBuilding
+import PlistStreaming
 
 extension ArrayTransactions: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testNestsTransactions": testNestsTransactions,
             "testBeginsNothingForNothing": testBeginsNothingForNothing,
+            "testKeepsInterleavedArraysApart": testKeepsInterleavedArraysApart,
+            "testNoticesThatOthersEndIt": testNoticesThatOthersEndIt,
         ]
     }
 
@@ -118,6 +104,69 @@ extension ArrayTransactions: SelfTesting {
         arrays.undo()
         arrays.removeAll()
         expectTrue(arrays.isEmpty && !connection.isInTransaction, "everything was undone")
+    }
+
+    /// Two writers of one connection take turns by a script: `(` and `)` open and close an array, `.` writes a row; the
+    /// first writer's steps are followed by `1`, the other's by `2`.
+    private static func interleave(_ script: String, in connection: SQLiteConnection) throws -> [StreamError?] {
+        let options = SQLiteTableOptions(batchRowCount: 1)
+        var first = try SQLiteTableWriter(connection, table: "t", options: options)
+        var second = try SQLiteTableWriter(connection, table: "t", options: options)
+        var errors: [StreamError?] = [nil, nil]
+        func step(_ step: Character, _ number: Int, _ writer: inout SQLiteTableWriter) {
+            do throws(StreamError) {
+                switch step {
+                case "(": try writer.beginArray()
+                case ")": try writer.endArray()
+                default: try writer.write(any: ["a": number])
+                }
+            } catch {
+                errors[number - 1] = error
+            }
+        }
+        let steps = script.map { $0 }
+        for index in stride(from: 0, to: steps.count, by: 2) {
+            if steps[index + 1] == "1" { step(steps[index], 1, &first) } else { step(steps[index], 2, &second) }
+        }
+        return errors
+    }
+
+    private static func testKeepsInterleavedArraysApart() throws {
+        // The rows that are there at the end, and whether each of the two got an error.
+        let rows: [(script: String, rows: String, isRefused: [Bool])] = [
+            ("(1.1(2.2)2.1)1", "1,2,1", [false, false]), ("(1.1(2.2.2)2)1(2.2)2", "1,2,2,2", [false, false]),
+            ("(1(2.2.1)1)2", "2,1", [false, false]), ("(1.1(2.2)1.2)2", "", [true, true]),
+            ("(1.1(2.2)1)2", "", [true, true]), ("(1.1(2.2.2)1", "", [true, false]),
+            ("(1(1.1(2.2)1.1)1)2", "", [true, true]), ("(1.1(2.2)1.2.2)2", "", [true, true]),
+        ]
+        for (script, expected, isRefused) in rows {
+            for isInTransaction in [false, true] {
+                let connection = try SQLiteConnection.inMemory()
+                try connection.execute("CREATE TABLE t (a)")
+                if isInTransaction { try connection.begin() }
+                let errors = try interleave(script, in: connection)
+                expectEqual(errors.map { $0 != nil }, isRefused, "errors of \(script)")
+                if isInTransaction { try connection.commit() }
+                expectFalse(connection.isInTransaction, "a transaction after \(script)")
+                let found = try connection.value("SELECT coalesce(group_concat(a), '') FROM t")?.text
+                expectEqual(found, expected, "rows of \(script), in a transaction: \(isInTransaction)")
+            }
+        }
+    }
+
+    private static func testNoticesThatOthersEndIt() throws {
+        for end in ["COMMIT", "ROLLBACK"] {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute("CREATE TABLE t (a)")
+            var writer = try SQLiteTableWriter(connection, table: "t", options: SQLiteTableOptions(batchRowCount: 1))
+            try writer.beginArray()
+            try writer.write(any: ["a": 1])
+            try connection.execute(end)
+            let error = expectThrows(StreamError.self, end) { try writer.write(any: ["a": 2]) }
+            expectEqual(error?.sqliteError?.code, .abort, "code after \(end)")
+            let count: SQLiteValue = end == "COMMIT" ? 1 : 0
+            expectEqual(try connection.value("SELECT count(*) FROM t"), count, "rows after \(end)")
+        }
     }
 }
 #endif

@@ -16,15 +16,17 @@ extension SQLiteColumn.Affinity {
             return nil
         case (.text, .bool(let value)):
             return "\(value), which would become text"
-        case (.text, .real):
+        case (.text, .real), (.text, .number):
             return "a real, which would become text of 15 digits"
         case (.real, .integer(let value)):
             return Int64(exactly: Double(value)) == value ? nil : "integer \(value), which would be rounded"
+        case (.real, .unsigned(let value)):
+            return UInt64(exactly: Double(value)) == value ? nil : "integer \(value), which would be rounded"
         case (.integer, .string(let text)), (.numeric, .string(let text)):
-            return unsafe !NumberText.isNumber(text) || NumberText.isInteger(text)
+            return unsafe !NumericText.isNumber(text) || NumericText.isInteger(text)
                 ? nil : "a text that would become a number which is written otherwise"
         case (.real, .string(let text)):
-            return unsafe NumberText.isNumber(text) ? "a text that would become a real" : nil
+            return unsafe NumericText.isNumber(text) ? "a text that would become a real" : nil
         default:
             return nil
         }
@@ -32,7 +34,7 @@ extension SQLiteColumn.Affinity {
 }
 
 /// Texts that SQLite takes for numbers.
-enum NumberText {
+enum NumericText {
     /// Whether a text is an integer of 64 bits the way SQLite writes it.
     static func isInteger(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.count <= 20, let value = unsafe Int64(String(decoding: text, as: UTF8.self)) else { return false }
@@ -77,7 +79,7 @@ enum NumberText {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-extension NumberText: SelfTesting {
+extension NumericText: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testTakesForNumbersWhatSQLiteTakes": testTakesForNumbersWhatSQLiteTakes,

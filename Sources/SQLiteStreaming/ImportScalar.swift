@@ -74,11 +74,13 @@ enum ImportScalar {
             let text = unsafe String(decoding: text, as: UTF8.self)
             if let integer = Int64(text), String(integer) == text { return .cell(.integer(integer)) }
             return .refusal(.typeMismatch, "expected an integer, found other text")
-        case (.integer(let value), .real): return .cell(.real(Double(value)))
-        case (.unsigned(let value), .real), (.unsigned(let value), .any): return .cell(.real(Double(value)))
+        case (.integer(let value), .real): return unsafe Self.exactReal(value)
+        case (.unsigned(let value), .real): return unsafe Self.exactReal(value)
         case (.number(let text), .real):
             let value = unsafe Double(String(decoding: text, as: UTF8.self))
-            if let value, value.isFinite { return .cell(.real(value)) }
+            if let value, value.isFinite {
+                return unsafe Self.isExactReal(text) ? .cell(.real(value)) : Self.inexactReal
+            }
             return .refusal(.unrepresentable, "expected a real of 64 bits, found a larger number")
         case (.string(let text), .real):
             let text = unsafe String(decoding: text, as: UTF8.self)
@@ -89,7 +91,9 @@ enum ImportScalar {
             }
             return .refusal(.typeMismatch, "expected a number, found other text")
         case (.integer(let value), .text): return unsafe Self.stage("\(value)", arena: arena)
-        case (.unsigned(let value), .text): return unsafe Self.stage("\(value)", arena: arena)
+        // As all numbers that 64 bits do not hold with a sign.
+        case (.unsigned(let value), .text), (.unsigned(let value), .any):
+            return unsafe Self.stage("\(value)", arena: arena)
         case (.number(let text), .text), (.number(let text), .any):
             if case .any = type, unsafe !NumberText.isInteger(text.bytes),
                 let value = unsafe NumberText.real(text.bytes, as: Double.self)
@@ -110,6 +114,35 @@ enum ImportScalar {
         default: break
         }
         return unsafe .refusal(.typeMismatch, "expected \(type.words), found \(words)")
+    }
+
+    private static func exactReal(_ value: some BinaryInteger) -> Conversion {
+        unsafe Double(exactly: value).map { .cell(.real($0)) } ?? inexactReal
+    }
+
+    private static var inexactReal: Conversion {
+        .refusal(.unrepresentable, "expected a number that a real holds, found an integer with more digits")
+    }
+
+    /// Whether the text of a finite number, when it is an integer, is one of at most 53 bits and zeros behind them.
+    static func isExactReal(_ text: UnsafeRawBufferPointer) -> Bool {
+        // The lowest limb first; a finite number has at most 309 digits.
+        var limbs: [UInt64] = []
+        for index in text.indices {
+            let byte = unsafe text[index]
+            if byte == 0x2D { continue }
+            guard (0x30...0x39).contains(byte) else { return true }
+            var carry = UInt64(byte - 0x30)
+            for limb in limbs.indices {
+                carry += limbs[limb] * 10
+                limbs[limb] = carry & 0xFFFF_FFFF
+                carry >>= 32
+            }
+            if carry > 0 { limbs.append(carry) }
+        }
+        guard let first = limbs.firstIndex(where: { $0 > 0 }), let last = limbs.last else { return true }
+        let highest = (limbs.count - 1) * 32 + (64 - last.leadingZeroBitCount)
+        return highest - (first * 32 + limbs[first].trailingZeroBitCount) <= 53
     }
 
     private static func stage(

@@ -11,37 +11,15 @@ enum ImportSchema {
 
     // MARK: Checking
 
-    /// The type affinities of columns.
-    private enum Affinity: String {
-        case integer, text, blob, real, numeric
-
-        // SPEC: https://sqlite.org/datatype3.html section 3.1.
-        init(declaredType: String) {
-            let type = declaredType.uppercased()
-            self =
-                if type.contains("INT") {
-                    .integer
-                } else if ["CHAR", "CLOB", "TEXT"].contains(where: { type.contains($0) }) {
-                    .text
-                } else if type.isEmpty || type.contains("BLOB") {
-                    .blob
-                } else if ["REAL", "FLOA", "DOUB"].contains(where: { type.contains($0) }) {
-                    .real
-                } else {
-                    .numeric
-                }
-        }
-
-        /// Whether a column keeps values as they are, so that comparing finds them again.
-        func keeps(_ type: ImportColumn.ValueType) -> Bool {
-            switch type {
-            case .integer, .boolean: self != .text && self != .real
-            case .real, .date(.secondsSince1970), .date(.secondsSince2001): self != .text
-            case .text: self == .text || self == .blob
-            case .date(.text): self != .real && self != .integer
-            case .blob: true
-            case .any: self == .blob
-            }
+    /// Whether a column keeps values of a type as they are, so that comparing finds them again.
+    private static func keeps(_ affinity: SQLiteColumn.Affinity, _ type: ImportColumn.ValueType) -> Bool {
+        switch type {
+        case .integer, .boolean: affinity != .text && affinity != .real
+        case .real, .date(.secondsSince1970), .date(.secondsSince2001): affinity != .text
+        case .text: affinity == .text || affinity == .blob
+        case .date(.text): affinity != .real && affinity != .integer
+        case .blob: true
+        case .any: affinity == .blob
         }
     }
 
@@ -73,16 +51,11 @@ enum ImportSchema {
     /// Throws when a table is not as a node needs it; returns its traits.
     static func check(_ node: ImportNode) throws(SQLiteError) -> Traits {
         let (table, connection) = (node.table, node.connection)
-        let query = try connection.prepare("SELECT name, type, pk, \"notnull\", dflt_value FROM pragma_table_info(?)")
-        try query.bind([table.name])
-        var found: [(name: String, type: String, isPrimary: Bool)] = []
+        let found = try connection.columns(ofTable: table.name).filter { !$0.isGenerated }
         var traits = Traits()
-        while try query.step() {
-            let name = try query.text(at: 0) ?? ""
-            found.append((name, try query.text(at: 1) ?? "", query.integer(at: 2) > 0))
-            traits.columns.insert(name.lowercased())
-            if query.integer(at: 3) != 0, query.isNull(at: 4) { traits.mandatoryColumns.insert(name.lowercased()) }
-        }
+        traits.columns = Set(found.map { $0.name.lowercased() })
+        traits.mandatoryColumns = Set(
+            found.filter { $0.isNotNull && $0.defaultExpression == nil }.map { $0.name.lowercased() })
         guard !found.isEmpty else { throw SQLiteError(.schema, "there is no table \(table.name)") }
         for (slot, name) in node.slotNames.enumerated() {
             guard let column = found.first(where: { $0.name.lowercased() == name.lowercased() }) else {
@@ -90,17 +63,18 @@ enum ImportSchema {
             }
             guard slot < table.columns.count else { continue }
             let type = table.columns[slot].type
-            guard Affinity(declaredType: column.type).keeps(type) else {
+            guard keeps(column.affinity, type) else {
                 throw SQLiteError(
-                    .schema, "the column \(table.name).\(name) of type '\(column.type)' would change \(words(type))")
+                    .schema,
+                    "the column \(table.name).\(name) of type '\(column.declaredType)' would change \(words(type))")
             }
             guard type != .any || !node.keySlots.contains(slot) else {
                 throw SQLiteError(.schema, "the column \(table.name).\(name) of the unique key needs a type")
             }
         }
         let key = Set(table.uniqueKey.map { $0.lowercased() })
-        let primary = found.filter(\.isPrimary)
-        let isRowID = primary.count == 1 && primary[0].type.uppercased() == "INTEGER"
+        let primary = found.filter { $0.primaryKeyIndex > 0 }
+        let isRowID = primary.count == 1 && primary[0].declaredType.uppercased() == "INTEGER"
         let sql =
             try connection.value(
                 "SELECT group_concat(sql) FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND type IN ('table', 'trigger')",

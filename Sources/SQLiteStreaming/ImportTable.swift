@@ -16,8 +16,9 @@ import PlistStreaming
 ///     ])
 /// ```
 ///
-/// A member that is missing leaves its column untouched; null sets it to null. A table has at most 64 columns that are
-/// imported, foreign keys included.
+/// A member that is missing leaves its column untouched, and in a new row is the DEFAULT that the table declares, or null:
+/// an import knows no types of Swift and none of their defaults. Null sets the column to null. A table has at most 64 columns
+/// that are imported, foreign keys included.
 public struct ImportTable: Sendable {
     /// The name of the table.
     public var name: String
@@ -59,7 +60,7 @@ public struct ImportColumn: Sendable {
     public enum ValueType: Sendable, Hashable {
         /// 64-bit integers; reals without a fraction, and text that is an integer.
         case integer
-        /// Reals; integers, and text that is a number.
+        /// Reals; integers that a real holds exactly, and text that is a number.
         case real
         /// Text; integers in decimal digits.
         case text
@@ -69,7 +70,7 @@ public struct ImportColumn: Sendable {
         case boolean
         /// Dates in a format; dates and their ISO 8601 text.
         case date(SQLiteDateFormat)
-        /// Whatever comes, in its own storage class. Not for unique keys.
+        /// Whatever comes, in its own storage class; numbers that none holds, as from 2^63 on, as text. Not for unique keys.
         case any
     }
 

@@ -81,7 +81,7 @@ public struct Importer: PlistSink, ~Copyable {
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
         try unsafe machine.pointee.write(.integer(value))
     }
-    /// Stages an integer above 2^63 - 1, which only text and reals hold.
+    /// Stages an integer above 2^63 - 1, which only text holds, and reals those that are exact.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         try unsafe machine.pointee.write(.unsigned(value))
     }

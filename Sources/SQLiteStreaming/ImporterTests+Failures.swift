@@ -23,6 +23,7 @@ extension ImportFailureTests: SelfTesting {
     }
 
     private static func testNamesRecordAndKey() throws {
+        let digits = "$[1].height: expected a number that a real holds, found an integer with more digits"
         let rows: [(ImportSample, String)] = [
             (["id": nil], "$[1].id: expected an integer, found null"),
             (["firstName": "a"], "$[1].id: expected a value, found none"),
@@ -35,6 +36,9 @@ extension ImportFailureTests: SelfTesting {
             (["id": 1, "height": 3], "$[1].height: expected a height below 3"),
             (["id": 1, "height": true], "$[1].height: expected a number, found a Boolean"),
             (["id": 1, "height": .number("1e999")], "$[1].height: expected a real of 64 bits, found a larger number"),
+            (["id": 1, "height": .integer(1 << 53 + 1)], digits), (["id": 1, "height": .integer(.max)], digits),
+            (["id": 1, "height": .unsigned(.max)], digits),
+            (["id": 1, "height": .number("-36893488147419103233")], digits),
             (
                 ["id": 1, "firstName": "a\0b"],
                 "$[1].firstName: found a NUL character in text (at its byte 1), where SQL functions would cut it"

@@ -16,62 +16,48 @@ extension SQLiteConnection {
 
     /// Runs a closure as one transaction: commits what it did, or rolls all of it back when it throws.
     ///
-    /// Within an open transaction it is a savepoint, of which only its own part is rolled back.
+    /// Within an open transaction it is a savepoint, of which only its own part is rolled back. A rollback that fails, as
+    /// when an interrupted statement is still on a row, is in ``rollbackFailure``, and nothing runs before ``rollBack()``.
     /// - Throws: What the closure throws; an error of beginning or committing, after which nothing is changed.
     @discardableResult
     public func transaction<Value>(
         _ kind: TransactionKind = .immediate, _ body: () throws -> Value
     ) throws -> Value {
-        if isInTransaction { return try savepoint(body) }
-        try begin(kind)
-        do {
-            let value = try body()
-            try commit()
-            return value
-        } catch {
-            rollBackIfOpen()
-            throw error
-        }
+        try scoped(beginScope(isInTransaction ? nil : kind), body)
     }
 
     /// Runs a closure as a part of a transaction, or as one when none is open: keeps what it did, or undoes it when it
-    /// throws.
+    /// throws, as ``transaction(_:_:)`` does.
     ///
     /// - Throws: What the closure throws; an error of beginning or ending, after which nothing is changed.
     @discardableResult
-    public func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
-        let savepoint = try beginSavepoint()
+    public func savepoint<Value>(_ body: () throws -> Value) throws -> Value { try scoped(beginScope(nil), body) }
+
+    private func scoped<Value>(_ scope: Scope, _ body: () throws -> Value) throws -> Value {
         do {
             let value = try body()
-            try savepoint.release()
+            try scope.keep()
             return value
         } catch {
-            savepoint.rollBack()
+            scope.undo(after: error)
             throw error
         }
     }
 
     /// Does what ``transaction(_:_:)`` does with errors of SQLite only.
     func atomically(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
-        if isInTransaction { return try undoably(body) }
-        try begin()
-        do throws(SQLiteError) {
-            try body()
-            try commit()
-        } catch {
-            rollBackIfOpen()
-            throw error
-        }
+        try scoped(beginScope(isInTransaction ? nil : .immediate), body)
     }
 
     /// Does what ``savepoint(_:)`` does with errors of SQLite only.
-    func undoably(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
-        let savepoint = try beginSavepoint()
+    func undoably(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) { try scoped(beginScope(nil), body) }
+
+    private func scoped(_ scope: Scope, _ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         do throws(SQLiteError) {
             try body()
-            try savepoint.release()
+            try scope.keep()
         } catch {
-            savepoint.rollBack()
+            scope.undo(after: error)
             throw error
         }
     }
@@ -81,153 +67,114 @@ extension SQLiteConnection {
     /// - Throws: `busy` when the locks are not to be had; `error` within a transaction.
     public func begin(_ kind: TransactionKind = .immediate) throws(SQLiteError) {
         try cachedStatement("BEGIN \(kind.rawValue)").run()
+        openScopes = []
     }
 
-    /// Commits the open transaction.
+    /// Commits the transaction that ``begin(_:)`` began.
     ///
-    /// - Throws: `busy` while others read, and the transaction stays open; `error` when none is open.
-    public func commit() throws(SQLiteError) { try cachedStatement("COMMIT").run() }
+    /// - Throws: `busy` while others read, and the transaction stays open; `error` when none is open; `misuse` while a part
+    ///   of it is not complete: a closure of ``transaction(_:_:)`` or ``savepoint(_:)``, or an array of a writer of rows.
+    public func commit() throws(SQLiteError) {
+        if isInTransaction, !openScopes.isEmpty {
+            throw SQLiteError(.misuse, "expected all parts of the transaction to be complete, found one that is open")
+        }
+        try cachedStatement("COMMIT").run()
+    }
 
-    /// Undoes the open transaction.
+    /// Undoes the open transaction, with all of its parts.
     ///
-    /// - Throws: `error` when none is open: SQLite ends a transaction by itself after some errors.
-    public func rollBack() throws(SQLiteError) { try cachedStatement("ROLLBACK").run() }
-
-    /// Undoes the open transaction, if SQLite has not done so.
-    func rollBackIfOpen() {
-        guard isInTransaction else { return }
-        // A rollback fails only when there is nothing left to roll back: its error would hide the one that led here.
-        try? rollBack()
+    /// - Throws: `error` when none is open: SQLite ends a transaction by itself after some errors. After any other error,
+    ///   such as `interrupt` while an interrupted statement is on a row, it is still open, see ``rollbackFailure``.
+    public func rollBack() throws(SQLiteError) {
+        rollbackFailure = nil
+        do throws(SQLiteError) {
+            try cachedStatement("ROLLBACK").run()
+        } catch {
+            if isInTransaction { rollbackFailure = error.rollbackFailure(nil) }
+            throw error
+        }
+        openScopes = []
     }
 
-    /// Begins a savepoint, a transaction when none is open.
-    func beginSavepoint() throws(SQLiteError) -> Savepoint {
-        let name = "stream\(savepointDepth + 1)"
-        try cachedStatement("SAVEPOINT \(name)").run()
-        savepointDepth += 1
-        return Savepoint(connection: self, name: name)
+    // MARK: Scopes
+
+    /// Begins a transaction of a kind, or a savepoint, which is a transaction when none is open.
+    func beginScope(_ kind: TransactionKind?) throws(SQLiteError) -> Scope {
+        if !isInTransaction { openScopes = [] }
+        let isOutermost = !isInTransaction
+        let name = "stream\(openScopes.count + 1)"
+        try cachedStatement(kind.map { "BEGIN \($0.rawValue)" } ?? "SAVEPOINT \(name)").run()
+        scopeCount += 1
+        openScopes.append(scopeCount)
+        return Scope(
+            connection: self, number: scopeCount, savepoint: kind == nil ? name : nil, isOutermost: isOutermost)
     }
 
-    /// An open savepoint.
-    struct Savepoint {
+    /// An open transaction or savepoint. Who began it ends it: it is kept after all that were begun in it have ended.
+    struct Scope {
         let connection: SQLiteConnection
-        let name: String
+        /// No other scope of the connection ever has it.
+        let number: Int
+        /// The name; nil for a transaction.
+        let savepoint: String?
+        let isOutermost: Bool
+
+        /// Throws when it was ended by somebody else: rolled back with the one around it, or by SQLite.
+        func checkIsOpen() throws(SQLiteError) {
+            // The innermost one is asked mostly.
+            let isListed = connection.openScopes.last == number || connection.openScopes.contains(number)
+            guard isListed, connection.isInTransaction else {
+                throw SQLiteError(.abort, "the transaction around these changes was ended by others, and undone or not")
+            }
+        }
 
         /// Keeps what was done since it began; commits when it was the outermost one.
-        func release() throws(SQLiteError) {
-            try connection.cachedStatement("RELEASE \(name)").run()
-            connection.savepointDepth -= 1
+        func keep() throws(SQLiteError) {
+            try checkIsOpen()
+            guard connection.openScopes.last == number else {
+                throw SQLiteError(
+                    .misuse, "expected what was begun within this transaction to be complete, found a part that is open"
+                )
+            }
+            try connection.cachedStatement(savepoint.map { "RELEASE \($0)" } ?? "COMMIT").run()
+            connection.openScopes.removeLast()
         }
 
-        /// Undoes what was done since it began.
-        func rollBack() {
-            connection.savepointDepth -= 1
+        /// Undoes what was done since it began, if nobody else has; the connection remembers when that fails.
+        func undo(after cause: (any Error)? = nil) {
+            guard let index = connection.openScopes.lastIndex(of: number) else { return }
+            connection.openScopes.removeSubrange(index...)
             guard connection.isInTransaction else { return }
-            // See rollBackIfOpen.
-            _ = try? connection.run("ROLLBACK TO \(name)")
-            _ = try? connection.run("RELEASE \(name)")
+            let earlier = connection.rollbackFailure
+            connection.rollbackFailure = nil
+            do throws(SQLiteError) {
+                let target = isOutermost ? "" : savepoint.map { " TO \($0)" } ?? ""
+                try connection.cachedStatement("ROLLBACK\(target)").run()
+            } catch {
+                // What could not be undone of a part within is named, since that was first.
+                if connection.isInTransaction { connection.rollbackFailure = earlier ?? error.rollbackFailure(cause) }
+                return
+            }
+            guard connection.isInTransaction else { return }
+            // A savepoint that stays changes nothing: everything in it is undone, and it ends with those around it.
+            _ = try? connection.cachedStatement("RELEASE \(savepoint ?? "")").run()
         }
+    }
+
+    /// Throws while a transaction is open that could not be rolled back.
+    func checkIsRolledBack() throws(SQLiteError) {
+        guard let failure = rollbackFailure else { return }
+        guard isInTransaction else { return rollbackFailure = nil }
+        throw SQLiteError(
+            .abort,
+            "expected rollBack() first, since \(failure.message); statements that are on a row may have to be reset")
     }
 }
 
-// MARK: - In-class tests
-
-#if DEBUG || IN_CLASS_TESTS
-import InClassTesting
-
-enum TransactionTests {}
-
-extension TransactionTests: SelfTesting {
-    static var testSelectors: TestSelectors {
-        [
-            "testCommitsOrRollsBack": testCommitsOrRollsBack,
-            "testNestsAsSavepoints": testNestsAsSavepoints,
-            "testRollsBackACommitThatFails": testRollsBackACommitThatFails,
-            "testSurvivesARollbackBySQLite": testSurvivesARollbackBySQLite,
-            "testRefusesAnEndWithoutABeginning": testRefusesAnEndWithoutABeginning,
-        ]
-    }
-
-    private struct Refusal: Error {}
-
-    private static func connection() throws -> SQLiteConnection {
-        let connection = try SQLiteConnection.inMemory()
-        try connection.execute("CREATE TABLE t (a UNIQUE)")
-        return connection
-    }
-
-    private static func rows(_ connection: SQLiteConnection) throws -> String {
-        try connection.value("SELECT coalesce(group_concat(a), '') FROM t")?.text ?? "?"
-    }
-
-    private static func testCommitsOrRollsBack() throws {
-        for kind in [SQLiteConnection.TransactionKind.deferred, .immediate, .exclusive] {
-            let connection = try connection()
-            let value = try connection.transaction(kind) {
-                try connection.run("INSERT INTO t VALUES (1)")
-                expectTrue(connection.isInTransaction, "inside")
-                return 7
-            }
-            expectEqual(value, 7, "value")
-            expectThrows(Refusal.self, "\(kind)") {
-                try connection.transaction(kind) {
-                    try connection.run("INSERT INTO t VALUES (2)")
-                    throw Refusal()
-                }
-            }
-            expectFalse(connection.isInTransaction, "outside")
-            expectEqual(try rows(connection), "1", "rows")
-        }
-    }
-
-    private static func testNestsAsSavepoints() throws {
-        let connection = try connection()
-        try connection.transaction {
-            try connection.run("INSERT INTO t VALUES (1)")
-            try connection.savepoint { try connection.run("INSERT INTO t VALUES (2)") }
-            try? connection.transaction {
-                try connection.run("INSERT INTO t VALUES (3)")
-                try connection.savepoint { try connection.run("INSERT INTO t VALUES (4)") }
-                throw Refusal()
-            }
-            try connection.run("INSERT INTO t VALUES (5)")
-        }
-        try connection.savepoint { try connection.run("INSERT INTO t VALUES (6)") }
-        expectEqual(try rows(connection), "1,2,5,6", "rows")
-        expectEqual(connection.savepointDepth, 0, "savepoints")
-    }
-
-    private static func testRollsBackACommitThatFails() throws {
-        let connection = try connection()
-        try connection.execute("CREATE TABLE u (a REFERENCES t (a) DEFERRABLE INITIALLY DEFERRED)")
-        let error = expectThrows(SQLiteError.self, "a commit") {
-            try connection.transaction { _ = try connection.run("INSERT INTO u VALUES (9)") }
-        }
-        expectEqual(error?.extendedCode, .constraintForeignKey, "code")
-        expectFalse(connection.isInTransaction, "in a transaction")
-        expectEqual(try connection.value("SELECT count(*) FROM u"), 0, "rows")
-    }
-
-    private static func testSurvivesARollbackBySQLite() throws {
-        let connection = try connection()
-        try connection.run("INSERT INTO t VALUES (1)")
-        let error = expectThrows(SQLiteError.self, "a rollback by SQLite") {
-            try connection.transaction {
-                try connection.savepoint { try connection.run("INSERT OR ROLLBACK INTO t VALUES (1)") }
-            }
-        }
-        expectEqual(error?.extendedCode, .constraintUnique, "the first error")
-        expectEqual(connection.savepointDepth, 0, "savepoints")
-        expectNoThrow("the next one") { try connection.transaction { try connection.run("INSERT INTO t VALUES (2)") } }
-    }
-
-    private static func testRefusesAnEndWithoutABeginning() throws {
-        let connection = try connection()
-        expectThrows(SQLiteError.self, "commit") { try connection.commit() }
-        expectThrows(SQLiteError.self, "rollback") { try connection.rollBack() }
-        try connection.begin()
-        expectThrows(SQLiteError.self, "begin") { try connection.begin() }
-        try connection.rollBack()
+extension SQLiteError {
+    /// The error of a rollback with the reason for rolling back.
+    fileprivate func rollbackFailure(_ cause: (any Error)?) -> SQLiteError {
+        let reason = cause.map { ", after: \($0)" } ?? ""
+        return SQLiteError(extendedCode, "a transaction could not be rolled back: \(message)\(reason)", sql: sql)
     }
 }
-#endif

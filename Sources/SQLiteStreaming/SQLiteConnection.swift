@@ -27,8 +27,12 @@ public final class SQLiteConnection {
     private(set) var idleStatements: [IdleStatement] = []
     /// The virtual tables through which rows are inserted, made when they are first needed.
     private(set) lazy var rowModule = RowModule()
-    /// The number of savepoints that are open through `transaction` and `savepoint`.
-    var savepointDepth = 0
+    /// Why the open transaction, or a part of it, could not be rolled back; until ``rollBack()`` does, nothing else runs.
+    public internal(set) var rollbackFailure: SQLiteError?
+    /// The transactions and savepoints that are open through `beginScope`, by their numbers, the innermost last.
+    var openScopes: [Int] = []
+    /// The number of those that were ever begun.
+    var scopeCount = 0
     /// The function that takes the rows of queries, and which queries it is worth for.
     var scans = RowScans()
 
@@ -44,7 +48,8 @@ public final class SQLiteConnection {
         self.options = options
         var opened: OpaquePointer?
         // SAFETY: SQLite may return a handle even when it fails; it is closed below.
-        let code = unsafe sqlite3_open_v2(path, &opened, options.flags, nil)
+        let name = options.fileParameters.map { SQLiteOptions.uri(ofFile: path, $0) } ?? path
+        let code = unsafe sqlite3_open_v2(name, &opened, options.flags, nil)
         guard let opened = unsafe opened, code == SQLITE_OK else {
             let error = unsafe SQLiteError.make(code == SQLITE_OK ? SQLITE_NOMEM : code, opened)
             unsafe sqlite3_close_v2(opened)
@@ -147,6 +152,7 @@ public final class SQLiteConnection {
     /// When the statement is gone, the connection keeps what SQLite compiled for the next call with the same SQL.
     /// - Throws: What ``prepare(_:)`` throws.
     public func cachedStatement(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+        try checkIsRolledBack()
         // By bytes: `==` takes a composed "é" for a decomposed one, which SQL does not.
         if let index = idleStatements.lastIndex(where: { $0.sql == sql && $0.sql.utf8.elementsEqual(sql.utf8) }) {
             return unsafe SQLiteStatement(self, idleStatements.remove(at: index).handle, sql: sql, isKept: true)
@@ -155,6 +161,7 @@ public final class SQLiteConnection {
     }
 
     private func prepareHandle(_ sql: String) throws(SQLiteError) -> OpaquePointer {
+        try checkIsRolledBack()
         var script = try SQLiteScript(sql)
         guard let handle = try unsafe script.nextHandle(of: self) else {
             throw SQLiteError(.misuse, "expected a statement, found none", sql: sql)
@@ -194,6 +201,7 @@ public final class SQLiteConnection {
     /// The script is no transaction unless it says so: what ran before an error stays.
     /// - Throws: The first error, with the script and the byte offset in it.
     public func execute(_ script: String) throws(SQLiteError) {
+        try checkIsRolledBack()
         var statements = try SQLiteScript(script)
         while let statement = try statements.next(of: self) {
             while try statement.step() {}

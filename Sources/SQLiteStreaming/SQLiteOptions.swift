@@ -58,6 +58,24 @@ public struct SQLiteOptions: Sendable {
     public var showsBoundValues: Bool
     /// The number of prepared statements that are kept for their next use.
     public var statementCacheSize: Int
+    /// Parameters of SQLite's URIs of files, such as `immutable=1`; see https://sqlite.org/uri.html. With any, also none of
+    /// them, `ATTACH` knows URIs.
+    package var fileParameters: String?
+
+    /// The URI of a file with parameters.
+    package static func uri(ofFile path: String, _ parameters: String) -> String {
+        var text = path.utf8.first == UInt8(ascii: "/") ? "file://" : "file:"
+        for byte in path.utf8 {
+            let isPlain =
+                byte > 0x20 && byte != UInt8(ascii: "%") && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#")
+            text += isPlain && byte < 0x80 ? String(UnicodeScalar(byte)) : Self.percent(byte)
+        }
+        return parameters.isEmpty ? text : "\(text)?\(parameters)"
+    }
+
+    private static func percent(_ byte: UInt8) -> String {
+        "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
 
     /// Makes options.
     public init(
@@ -83,7 +101,8 @@ public struct SQLiteOptions: Sendable {
             case .readWrite: SQLITE_OPEN_READWRITE
             case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
             }
-        return access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let uri = fileParameters == nil ? 0 : SQLITE_OPEN_URI
+        return access | uri | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     }
 }
 

@@ -6,6 +6,7 @@ import PlistStreaming
 /// The statements of a text.
 struct SQLiteScript {
     private let text: String
+    /// With a NUL at the end: SQLite copies text that has none, all of it for each statement.
     private let bytes: [UInt8]
     /// The number of bytes before the next statement.
     private(set) var byteOffset = 0
@@ -13,8 +14,12 @@ struct SQLiteScript {
     /// - Throws: `misuse` for a text with NUL, behind which SQLite would see nothing.
     init(_ text: String) throws(SQLiteError) {
         self.text = text
-        bytes = Array(text.utf8)
-        if let offset = bytes.firstIndex(of: 0) {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count + 1)
+        bytes += text.utf8
+        bytes.append(0)
+        self.bytes = bytes
+        if let offset = bytes.firstIndex(of: 0), offset < bytes.count - 1 {
             throw SQLiteError(.misuse, "found a NUL character in SQL", sql: text, byteOffset: offset)
         }
     }
@@ -29,11 +34,11 @@ struct SQLiteScript {
     /// Prepares the next statement, which the caller has to finalize; nil at the end.
     mutating func nextHandle(of connection: SQLiteConnection) throws(SQLiteError) -> OpaquePointer? {
         let database = try unsafe connection.requireHandle()
-        while byteOffset < bytes.count {
+        while byteOffset < bytes.count - 1 {
             let start = byteOffset
             var statement: OpaquePointer?
             var next = start
-            // SAFETY: SQLite reads up to the count it is told; the end of the statement lies in the same buffer.
+            // SAFETY: SQLite reads up to the count it is told, which is that of the NUL; the end of the statement lies in the same buffer.
             let code = unsafe bytes.withUnsafeBytes { buffer in
                 guard let base = buffer.baseAddress else { return SQLITE_MISUSE }
                 let first = unsafe (base + start).assumingMemoryBound(to: CChar.self)
@@ -46,7 +51,7 @@ struct SQLiteScript {
             guard code == SQLITE_OK else {
                 throw unsafe SQLiteError.make(code, database, sql: text, baseOffset: start)
             }
-            byteOffset = next > start ? next : bytes.count
+            byteOffset = next > start ? next : bytes.count - 1
             // Space and comments give no statement.
             if let statement = unsafe statement { return unsafe statement }
         }
@@ -65,6 +70,7 @@ extension SQLiteScript: SelfTesting {
             "testFindsEveryStatement": testFindsEveryStatement,
             "testPlacesErrorsInTheWholeText": testPlacesErrorsInTheWholeText,
             "testRefusesNUL": testRefusesNUL,
+            "testReadsEachStatementOnce": testReadsEachStatementOnce,
         ]
     }
 
@@ -103,6 +109,20 @@ extension SQLiteScript: SelfTesting {
     private static func testRefusesNUL() {
         let error = expectThrows(SQLiteError.self, "NUL") { _ = try count("SELECT 1;\0DROP TABLE t") }
         expectEqual(error?.byteOffset, 9, "offset")
+    }
+
+    private static func testReadsEachStatementOnce() throws {
+        // The bound is that of what SQLite looks at for one statement, or copies for it.
+        let connection = try SQLiteConnection.inMemory()
+        connection.setLimit(.sqlLength, to: 60)
+        for separator in ["", "\n", " -- a comment\n"] {
+            let script = String(repeating: "SELECT 'one of many statements';" + separator, count: 300)
+            expectNoThrow("a script") { try connection.execute(script) }
+        }
+        let error = expectThrows(SQLiteError.self, "one long statement") {
+            try connection.execute("SELECT 1; SELECT 'one statement that is longer than the bound for statements'")
+        }
+        expectEqual(error?.code, .tooBig, "code")
     }
 }
 #endif

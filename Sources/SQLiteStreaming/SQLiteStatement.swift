@@ -59,6 +59,7 @@ public final class SQLiteStatement {
     /// - Throws: The error of SQLite, such as `busy`, `interrupt` or a constraint; the statement is reset then.
     public func step() throws(SQLiteError) -> Bool {
         precondition(!isSending, "the statement is sending its rows")
+        if !isOnRow { try connection.checkIsRolledBack() }
         let code = unsafe sqlite3_step(handle)
         if code == SQLITE_ROW {
             isOnRow = true
@@ -107,6 +108,7 @@ public final class SQLiteStatement {
     /// Begins to go through the rows for `send`.
     func beginSending() throws(SQLiteError) {
         guard !isSending else { throw SQLiteError(.misuse, "the statement is sending its rows already", sql: sql) }
+        try connection.checkIsRolledBack()
         reset()
         isSending = true
     }

@@ -70,6 +70,7 @@ extension SQLiteTableTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testCreatesTheTableOfTheType": testCreatesTheTableOfTheType,
+            "testIsCreatedOnceByMany": testIsCreatedOnceByMany,
             "testRefusesTypesThatAreNoTable": testRefusesTypesThatAreNoTable,
             "testChecksATableThatIsThere": testChecksATableThatIsThere,
             "testInsertsTheSameRowsByEveryWay": testInsertsTheSameRowsByEveryWay,
@@ -100,6 +101,28 @@ extension SQLiteTableTests: SelfTesting {
             _ = try SQLiteTable<Task>(table.connection, "others", options: SQLiteTableOptions(missingTable: .reject))
         }
         expectEqual(error?.message, "no such table: others", "message")
+    }
+
+    private static func testIsCreatedOnceByMany() async throws {
+        for _ in 0..<10 {
+            let file = try TemporaryDatabase()
+            let path = file.path
+            let errors = await withTaskGroup(of: SQLiteError?.self) { group in
+                for _ in 0..<6 {
+                    group.addTask {
+                        do throws(SQLiteError) {
+                            let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+                            _ = try SQLiteTable<Task>(connection, "tasks")
+                            return nil
+                        } catch {
+                            return error
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { errors, error in errors += error.map { [$0] } ?? [] }
+            }
+            expectEqual(errors, [], "errors of six connections that create one table")
+        }
     }
 
     struct Nested: StreamObject { var tags: [String] = [] }

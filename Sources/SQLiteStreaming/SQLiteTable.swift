@@ -56,19 +56,22 @@ public struct SQLiteTable<Row: StreamObject> {
             throw SQLiteError(error)
         }
         primaryKey = try Self.primaryKey(options, members)
-        if let found = try InsertTarget(connection, self.name) {
-            target = found
-        } else {
-            guard options.missingTable == .create else {
-                throw SQLiteError(.error, "no such table: \(self.name)")
+        let table = self.name
+        var found = try InsertTarget(connection, table)
+        if found == nil {
+            guard options.missingTable == .create else { throw SQLiteError(.error, "no such table: \(table)") }
+            let creation = try Self.creation(table, members, primaryKey, options)
+            // Another process may create it meanwhile: so this one looks again when nobody else can.
+            try connection.atomically { () throws(SQLiteError) in
+                found = try InsertTarget(connection, table)
+                if found != nil { return }
+                try connection.execute(creation)
+                found = try InsertTarget(connection, table)
             }
-            try connection.execute(try Self.creation(self.name, members, primaryKey, options))
-            guard let made = try InsertTarget(connection, self.name) else {
-                throw SQLiteError(.error, "no such table: \(self.name)")
-            }
-            target = made
         }
-        try check(target.columns)
+        guard let found else { throw SQLiteError(.error, "no such table: \(table)") }
+        target = found
+        try check(found.columns)
     }
 
     private static func primaryKey(

@@ -300,11 +300,21 @@ extension SQLiteTableWriterTests: SelfTesting {
             }
         }
         let connection = try SQLiteConnection.inMemory()
-        try connection.execute("CREATE TABLE t (a ANY) STRICT")
+        try connection.execute("CREATE TABLE t (a ANY) STRICT; CREATE TABLE u (a TEXT, b REAL)")
         var writer = try SQLiteTableWriter(connection, table: "t")
         try writer.write(any: [["a": "007"], ["a": true], ["a": 1.0]] as [[String: Any]])
         expectEqual(
             try connection.value("SELECT group_concat(a || typeof(a)) FROM t"), "007text,1integer,1.0real", "ANY")
+        for (key, value) in [("a", "1e-400"), ("b", "18446744073709551615")] {
+            var writer = try SQLiteTableWriter(connection, table: "u")
+            let error = expectThrows(StreamError.self, value) {
+                try writer.beginDictionary()
+                try key.withUTF8Span { (span) throws(StreamError) in try writer.writeKey(span) }
+                if key == "b" { return try writer.writeUnsigned(.max) }
+                try value.withUTF8Span { (span) throws(StreamError) in try writer.writeNumber(text: span) }
+            }
+            expectEqual(error?.kind, .unrepresentable, value)
+        }
     }
 
     private static func testReportsTheFirstRowThatIsRefused() throws {

@@ -132,7 +132,7 @@ extension SQLiteTableWriter {
         if columns[column].kind == .integer, let integer = NumberText.integer(text, as: Int64.self) {
             return try writeInteger(integer)
         }
-        let isChecked = columns[column].kind.map { $0 != .real } ?? false || columns[column].isChecked
+        let isChecked = columns[column].kind != .real || columns[column].isChecked
         do throws(StreamError) {
             if isChecked,
                 try unsafe text.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.number(bytes)) })

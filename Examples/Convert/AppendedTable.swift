@@ -1,0 +1,117 @@
+// A table that gets rows: one that is there already, to which they are added, or one that is made of them.
+
+import PlistStreaming
+import SQLiteStreaming
+
+/// A table that rows are put into, one after another.
+protocol RowTable: AnyObject {
+    var name: String { get }
+    var rowCount: Int { get }
+    /// Puts a row into the table.
+    func insert(_ row: [RowValue]) throws(StreamError)
+    /// Ends it, and says what of its rows was changed.
+    func finish(_ warnings: Warnings) throws(StreamError)
+}
+
+extension RowTable {
+    func isNamed(_ name: String) -> Bool { self.name.utf8.elementsEqual(name.utf8) }
+}
+
+/// A table that is there, with the columns that it has; members that are missing get the defaults that it declares.
+final class AppendedTable: RowTable {
+    let name: String
+    private let path: StreamPath
+    private var writer: SQLiteTableWriter
+    private(set) var rowCount = 0
+    /// What is to be said of the values of keys: of the first row, and how many.
+    private var notes: [Note: (first: Int, count: Int)] = [:]
+    /// The keys that came, with the number of rows.
+    private var counts: [String: Int] = [:]
+    /// The columns that are declared to hold Booleans.
+    private let booleans: Set<String>
+
+    private struct Note: Hashable {
+        let key: String
+        let origin: RowValue.Origin
+    }
+
+    init(_ connection: SQLiteConnection, name: String, path: StreamPath) throws(StreamError) {
+        self.name = name
+        self.path = path
+        do throws(SQLiteError) {
+            let columns = try connection.columns(ofTable: name)
+            booleans = Set(
+                columns.filter { ["BOOL", "BOOLEAN"].contains($0.declaredType.uppercased()) }.map(\.name))
+            writer = try SQLiteTableWriter(connection, table: name)
+        } catch {
+            throw error.streamError(.cannotWrite)
+        }
+        try writer.beginArray()
+    }
+
+    func insert(_ row: [RowValue]) throws(StreamError) {
+        do throws(StreamError) {
+            try writer.beginDictionary()
+            for item in row {
+                try item.key.withUTF8Span { (key) throws(StreamError) in try writer.writeKey(key) }
+                counts[item.key, default: 0] += 1
+                if item.origin == .container || item.origin == .bool && !booleans.contains(item.key) {
+                    notes[Note(key: item.key, origin: item.origin), default: (rowCount, 0)].count += 1
+                }
+                switch item.value {
+                case .null: try writer.writeNull()
+                case .integer(let value) where item.origin == .bool: try writer.writeBool(value != 0)
+                case .integer(let value): try writer.writeInteger(value)
+                case .real(let value): try writer.writeReal(value)
+                case .text(let text):
+                    try text.withUTF8Span { (span) throws(StreamError) in try writer.writeString(span) }
+                case .blob(let bytes):
+                    try bytes.withRawSpan { (span) throws(StreamError) in try writer.writeData(span) }
+                }
+            }
+            try writer.endDictionary()
+        } catch {
+            throw located(error)
+        }
+        rowCount += 1
+    }
+
+    func finish(_ warnings: Warnings) throws(StreamError) {
+        do throws(StreamError) {
+            try writer.endArray()
+            try writer.finish()
+        } catch {
+            throw located(error)
+        }
+        for (note, found) in notes.sorted(by: { ($0.value.first, $0.key.key) < ($1.value.first, $1.key.key) }) {
+            warnings.add(
+                note.origin == .bool
+                    ? "in the column \(note.key), which is not declared BOOLEAN, true and false become 1 and 0"
+                    : "in the column \(note.key), arrays and dictionaries become text, their json",
+                at: path.element(found.first).member(note.key), count: found.count)
+        }
+        for (key, count) in counts.sorted(by: { $0.key < $1.key }) where count < rowCount {
+            warnings.add(
+                "members that are missing get the default of the column \(key)", at: path, count: rowCount - count)
+        }
+    }
+
+    /// The error with the place in the input; a row that the table refuses is the input's fault, not the output's.
+    private func located(_ error: StreamError) -> StreamError {
+        let place = error.path.map { StreamPath(path.steps + $0.steps) } ?? path
+        let code = error.sqliteError?.code
+        let isOfARow = [SQLiteResultCode.constraint, .mismatch, .tooBig].contains(code)
+        let kind = isOfARow ? StreamError.Kind.unrepresentable : error.kind
+        let message = isOfARow ? error.sqliteError?.message ?? error.message : error.message
+        return StreamError(kind, message, position: error.position, path: place, cause: error.cause)
+    }
+}
+
+extension [UInt8] {
+    fileprivate func withRawSpan(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
+        let result = withUnsafeBytes { bytes in
+            Result { () throws(StreamError) in try body(bytes.bytes) }
+        }
+        try result.get()
+    }
+}

@@ -1,0 +1,170 @@
+// From a database to a database: all of it page by page, or tables with their schema, so that no value passes through another
+// form.
+
+import PlistStreaming
+import SQLiteStreaming
+
+/// A copy of a database, or of some of its tables.
+struct DatabaseCopy {
+    let source: DatabaseInput
+    let target: SQLiteConnection
+    let warnings: Warnings
+
+    /// The options of a connection whose database gets tables.
+    static func options(_ access: SQLiteOptions.Access, isScratch: Bool) -> SQLiteOptions {
+        // A file that is nobody else's is thrown away after an error: a journal would be for nothing. What it holds is forced to
+        // the disk at once, at the end.
+        var options = SQLiteOptions(
+            access: access, journalMode: isScratch ? .off : nil, synchronization: isScratch ? .off : nil,
+            enforcesForeignKeys: !isScratch)
+        options.fileParameters = ""
+        return options
+    }
+
+    /// Copies everything.
+    func copyAll() throws(StreamError) {
+        do throws(SQLiteError) {
+            try source.connection.backUp(to: target)
+        } catch {
+            throw error.blamed
+        }
+    }
+
+    /// Makes the source known to the connection of the target, before its transaction begins.
+    func attach() throws(StreamError) {
+        do throws(SQLiteError) {
+            let encoding = try source.connection.value("PRAGMA encoding")?.text ?? "UTF-8"
+            // Only a database without tables takes it.
+            try target.execute("PRAGMA encoding = '\(encoding)'")
+            let uri = SQLiteOptions.uri(ofFile: source.path, source.parameters)
+            try target.run("ATTACH ? AS source", [uri])
+        } catch {
+            throw error.blamed
+        }
+    }
+
+    /// Whether the target has a table or view of a name.
+    func hasTable(_ name: String) throws(StreamError) -> Bool {
+        do throws(SQLiteError) {
+            return try target.value(
+                "SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')", [name])
+                != nil
+        } catch {
+            throw error.streamError(.cannotWrite)
+        }
+    }
+
+    /// Copies a table with its row ids, constraints and indexes; false for what is no ordinary table.
+    func copyTable(_ name: String) throws(StreamError) -> Bool {
+        do throws(SQLiteError) {
+            let schema = try target.prepare(
+                """
+                SELECT s.sql, l.wr, s.name FROM source.sqlite_schema s, pragma_table_list(s.name) l \
+                WHERE s.type = 'table' AND s.name = ? COLLATE NOCASE AND l.schema = 'source' AND l.type = 'table'
+                """)
+            try schema.bind([name])
+            guard try schema.step(), let sql = try schema.text(at: 0) else { return false }
+            let hasRowID = schema.integer(at: 1) == 0
+            let name = try schema.text(at: 2) ?? name
+            schema.reset()
+            try target.execute(sql)
+            try copyRows(name, hasRowID: hasRowID)
+            try copyIndexes(name)
+            try copySequence(name)
+            try warn(about: name)
+            return true
+        } catch {
+            throw error.blamed
+        }
+    }
+
+    private func copyRows(_ table: String, hasRowID: Bool) throws(SQLiteError) {
+        let statement = try target.prepare(
+            "SELECT name FROM pragma_table_xinfo(?, 'source') WHERE hidden = 0 ORDER BY cid")
+        try statement.bind([table])
+        var columns: [String] = []
+        while try statement.step() { columns.append(try statement.text(at: 0) ?? "") }
+        var names = columns.map(SQLText.quoted)
+        // Where all three names are those of columns, the ids are not to be had, by nobody.
+        let rowID = ["rowid", "_rowid_", "oid"].first { id in !columns.contains { $0.lowercased() == id } }
+        if hasRowID, let rowID { names.insert(rowID, at: 0) }
+        let list = names.joined(separator: ", ")
+        // Rows that are there are good, whatever the constraints say.
+        try target.execute("PRAGMA ignore_check_constraints = ON")
+        defer { try? target.execute("PRAGMA ignore_check_constraints = OFF") }
+        let quoted = SQLText.quoted(table)
+        try target.execute("INSERT INTO main.\(quoted) (\(list)) SELECT \(list) FROM source.\(quoted)")
+    }
+
+    private func copyIndexes(_ table: String) throws(SQLiteError) {
+        let statement = try target.prepare(
+            "SELECT sql FROM source.sqlite_schema WHERE type = 'index' AND tbl_name = ? COLLATE NOCASE AND sql IS NOT NULL"
+        )
+        try statement.bind([table])
+        var scripts: [String] = []
+        while try statement.step() { scripts.append(try statement.text(at: 0) ?? "") }
+        for script in scripts { try target.execute(script) }
+    }
+
+    /// The largest id that an AUTOINCREMENT table ever had.
+    private func copySequence(_ table: String) throws(SQLiteError) {
+        let known =
+            "SELECT count(*) FROM pragma_table_list WHERE name = 'sqlite_sequence' AND schema IN ('main', 'source')"
+        guard try target.value(known) == 2 else { return }
+        try target.run("DELETE FROM main.sqlite_sequence WHERE name = ?", [table])
+        try target.run(
+            "INSERT INTO main.sqlite_sequence SELECT name, seq FROM source.sqlite_sequence WHERE name = ?", [table])
+    }
+
+    private func warn(about table: String) throws(SQLiteError) {
+        let triggers = try source.names(of: "trigger", onTable: table)
+        if !triggers.isEmpty {
+            warnings.add("the triggers of the table \(table) are not converted: \(Warnings.list(triggers))")
+        }
+        let statement = try source.connection.prepare(
+            """
+            SELECT DISTINCT f."table" FROM pragma_foreign_key_list(?1) f \
+            WHERE f."table" <> ?1 COLLATE NOCASE
+            """)
+        try statement.bind([table])
+        var others: [String] = []
+        while try statement.step() {
+            let other = try statement.text(at: 0) ?? ""
+            if try target.value("SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE", [other]) == nil {
+                others.append(other)
+            }
+        }
+        if !others.isEmpty {
+            warnings.add("the table \(table) refers to tables that are not converted: \(Warnings.list(others))")
+        }
+    }
+}
+
+extension SQLiteError {
+    /// The error of one of two databases, as far as its code says which: what only writing meets is the output's.
+    var blamed: StreamError {
+        let isOfReading = [SQLiteResultCode.io.rawValue | 1 << 8, SQLiteResultCode.io.rawValue | 2 << 8]
+            .contains(extendedCode.rawValue)
+        let isOfWriting = [SQLiteResultCode.full, .readOnly, .cannotOpen, .io].contains(code) && !isOfReading
+        return streamError(isOfWriting ? .cannotWrite : .cannotRead)
+    }
+}
+
+/// Text of SQL.
+enum SQLText {
+    /// A name in double quotes, those inside doubled: all of them, also where a combining mark makes one character of two.
+    static func quoted(_ name: String) -> String {
+        var text = "\""
+        for scalar in name.unicodeScalars {
+            if scalar == "\"" { text.unicodeScalars.append(scalar) }
+            text.unicodeScalars.append(scalar)
+        }
+        text.unicodeScalars.append("\"")
+        return text
+    }
+
+    /// A name as SQLite compares it: ASCII case does not count.
+    static func folded(_ name: String) -> String {
+        String(decoding: name.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+}

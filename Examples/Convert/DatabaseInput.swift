@@ -1,0 +1,201 @@
+// A database that is read: how it is opened so that nothing is left beside it, and how its tables become messages.
+
+import PlistStreaming
+import SQLiteStreaming
+
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+
+/// A database that is only read.
+final class DatabaseInput {
+    let path: String
+    /// How SQLite opens it, also when it is attached to another connection.
+    let parameters: String
+    let connection: SQLiteConnection
+    /// The index of a log that SQLite makes when it reads the log, and leaves.
+    private let index: String?
+
+    /// Opens a database in a transaction, so that all tables are of the same moment.
+    ///
+    /// - Throws: `cannotRead`, or `invalidSyntax` for what is no database.
+    init(path: String) throws(StreamError) {
+        let header = try Self.header(ofFile: path)
+        // SQLite takes a file of a few bytes, whatever they are, for a database without tables.
+        guard header.isEmpty || header.starts(with: "SQLite format 3\0".utf8) else {
+            throw StreamError(.invalidSyntax, "expected a SQLite database, found another file")
+        }
+        self.path = path
+        // SPEC: https://sqlite.org/fileformat2.html section 1.3: 2 says that there may be a write-ahead log.
+        let isLogged = header.count > 18 && header[18] == 2
+        (parameters, index) = isLogged ? Self.parameters(ofLogged: path) : ("mode=ro", nil)
+        do throws(SQLiteError) {
+            var options = SQLiteOptions(
+                access: parameters == "mode=rw" ? .readWrite : .readOnly, enforcesForeignKeys: false)
+            options.fileParameters = parameters
+            connection = try SQLiteConnection(path: path, options: options)
+            try connection.execute("PRAGMA query_only = ON")
+            try connection.begin(.deferred)
+            _ = try connection.tableNames()
+        } catch {
+            throw error.streamError(.cannotRead)
+        }
+    }
+
+    /// Says how to read a database with a write-ahead log without leaving files that were not there.
+    ///
+    /// A reader makes the log and its index when they are missing, and only one that may write removes them at the end.
+    private static func parameters(ofLogged path: String) -> (String, index: String?) {
+        let place = (try? OutputPlace(path)) ?? .missing(path: path)
+        let file = if case .file(let path, _) = place { path } else { path }
+        let (hasLog, hasIndex) = (access(file + "-wal", F_OK) == 0, access(file + "-shm", F_OK) == 0)
+        if hasLog { return ("mode=ro", hasIndex ? nil : file + "-shm") }
+        let mayWrite = access(file, W_OK) == 0 && access(OutputPlace.split(file).directory, W_OK) == 0
+        // Nobody writes to a database without a log; one that begins to is noticed where this may write as well.
+        return (mayWrite ? "mode=rw" : "immutable=1", nil)
+    }
+
+    /// Closes the database, after all others of this process that read it, and removes what SQLite left.
+    func close() {
+        guard (try? connection.close()) != nil, let index else { return }
+        // SPEC: https://sqlite.org/fileformat2.html: whoever uses the database has a lock on these bytes. While nobody has, nobody
+        // uses the index, and nobody begins to.
+        let file = open(String(index.dropLast("-shm".utf8.count)), O_RDWR | O_CLOEXEC)
+        guard file >= 0 else { return }
+        defer { _ = systemClose(file) }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        (lock.l_start, lock.l_len) = (0x4000_0000, 512)
+        if fcntl(file, F_SETLK, &lock) == 0 { unlink(index) }
+    }
+
+    /// The first bytes of a file.
+    static func header(ofFile path: String) throws(StreamError) -> [UInt8] {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            throw StreamError(.cannotRead, "expected a file, found a directory, a device or a pipe")
+        }
+        let input = try InputFile(path: path)
+        var header: [UInt8] = []
+        do throws(StreamError) {
+            try input.readChunks(of: 100) { bytes throws(StreamError) in
+                header = Array(copying: bytes)
+                throw .stopRequest()
+            }
+        } catch {
+            guard error.isStopRequest else { throw error }
+        }
+        return header
+    }
+
+    /// The tables to convert: one that is asked for, or all.
+    func tableNames(only table: String?) throws(StreamError) -> [String] {
+        do throws(SQLiteError) {
+            guard let table else { return try connection.tableNames() }
+            guard try connection.hasTable(table) else { throw SQLiteError(.error, "no such table: \(table)") }
+            return [table]
+        } catch {
+            throw error.streamError(.cannotRead)
+        }
+    }
+
+    /// The names of the views, triggers or indexes; of one table, or of all.
+    func names(of type: String, onTable table: String? = nil) throws(SQLiteError) -> [String] {
+        let statement = try connection.prepare(
+            "SELECT name FROM sqlite_schema WHERE type = ? AND tbl_name = coalesce(?, tbl_name) COLLATE NOCASE")
+        try statement.bind([type, table])
+        var names: [String] = []
+        while try statement.step() { names.append(try statement.text(at: 0) ?? "") }
+        return names
+    }
+
+    func columnNames(of table: String) throws(StreamError) -> [String] {
+        do throws(SQLiteError) {
+            return try connection.columns(ofTable: table).map(\.name)
+        } catch {
+            throw error.streamError(.cannotRead)
+        }
+    }
+
+    /// Sends the rows of a table; its columns of Booleans as such when they hold nothing else.
+    func send<Sink: PlistSink & ~Copyable>(_ table: String, to sink: inout Sink) throws(StreamError) {
+        var options = SQLiteReadingOptions()
+        do throws(SQLiteError) {
+            for column in try connection.columns(ofTable: table)
+            where ["BOOL", "BOOLEAN"].contains(column.declaredType.uppercased()) {
+                let name = SQLText.quoted(column.name)
+                let others = try connection.value(
+                    """
+                    SELECT EXISTS (SELECT 1 FROM \(SQLText.quoted(table)) \
+                    WHERE \(name) IS NOT NULL AND (typeof(\(name)) <> 'integer' OR \(name) NOT IN (0, 1)))
+                    """)
+                if others == 1 { options.mappings[column.name] = .stored }
+            }
+        } catch {
+            throw error.streamError(.cannotRead)
+        }
+        try connection.query("SELECT * FROM \(SQLText.quoted(table))", options: options, into: &sink)
+    }
+}
+
+/// A sink before a writer of JSON that notes what JSON does not have: blobs, which become text.
+struct BlobNotes<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
+    var target: Target
+    private let warnings: Warnings
+    private var path: [StreamPath.Step] = []
+    /// The row and column of the value to come.
+    private var row = -1
+    private var column = -1
+    private var names: [String] = []
+
+    init(_ target: consuming Target, _ warnings: Warnings) {
+        self.target = target
+        self.warnings = warnings
+    }
+
+    /// Begins a table, of which the warnings are said to be.
+    mutating func begin(_ path: [StreamPath.Step], columns: [String]) {
+        self.path = path
+        names = columns
+        row = -1
+    }
+
+    mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        let name = names.indices.contains(column) ? names[column] : "?"
+        warnings.add(
+            "blobs of the column \(name) become text, in base64", at: StreamPath(path + [.index(row), .key(name)]))
+        try target.writeData(bytes)
+    }
+
+    mutating func beginDictionary() throws(StreamError) {
+        row += 1
+        column = -1
+        try target.beginDictionary()
+    }
+
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        column += 1
+        try target.writeKey(utf8)
+    }
+
+    mutating func beginArray() throws(StreamError) { try target.beginArray() }
+    mutating func endArray() throws(StreamError) { try target.endArray() }
+    mutating func endDictionary() throws(StreamError) { try target.endDictionary() }
+    mutating func writeNull() throws(StreamError) { try target.writeNull() }
+    mutating func writeBool(_ value: Bool) throws(StreamError) { try target.writeBool(value) }
+    mutating func writeInteger(_ value: Int64) throws(StreamError) { try target.writeInteger(value) }
+    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try target.writeUnsigned(value) }
+    mutating func writeReal(_ value: Double) throws(StreamError) { try target.writeReal(value) }
+    mutating func writeNumber(text: RawSpan) throws(StreamError) { try target.writeNumber(text: text) }
+    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try target.writeString(utf8) }
+    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        try target.writeDate(secondsSince2001: seconds)
+    }
+}
+
+private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

@@ -1,0 +1,160 @@
+// Where an output is: what its path leads to, and what is there already.
+
+import PlistStreaming
+
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+
+/// What the path of an output leads to, through all links.
+enum OutputPlace: Equatable {
+    /// A descriptor of this process, such as `/dev/stdout`.
+    case descriptor(Int32)
+    /// What is no regular file, or one that another process has opened: it is written to where it is.
+    case special(path: String)
+    /// A regular file.
+    case file(path: String, FileState)
+    /// Nothing; a file is to be made there.
+    case missing(path: String)
+
+    /// What is known of a file that is there.
+    struct FileState: Equatable {
+        var device: UInt64
+        var number: UInt64
+        var size: Int
+        var linkCount: Int
+        var mode: mode_t
+        var owner: uid_t
+        var group: gid_t
+
+        init(_ status: stat) {
+            device = UInt64(truncatingIfNeeded: status.st_dev)
+            number = UInt64(status.st_ino)
+            size = Int(status.st_size)
+            linkCount = Int(status.st_nlink)
+            mode = status.st_mode & 0o7777
+            (owner, group) = (status.st_uid, status.st_gid)
+        }
+
+        func isSameFile(_ other: FileState) -> Bool { device == other.device && number == other.number }
+    }
+
+    /// Finds what a path leads to; `-` is standard output.
+    init(_ path: String) throws(StreamError) {
+        if path == "-" {
+            self = .descriptor(STDOUT_FILENO)
+            return
+        }
+        var path = path
+        // As many links as the kernel follows.
+        for _ in 0..<40 {
+            if let place = Self.openedFile(path) {
+                self = place
+                return
+            }
+            var status = stat()
+            guard lstat(path, &status) == 0 else {
+                guard errno == ENOENT else { throw Self.error("open", errno) }
+                self = .missing(path: path)
+                return
+            }
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: self = .file(path: path, FileState(status))
+            case S_IFLNK:
+                path = try Self.target(ofLink: path)
+                continue
+            default: self = .special(path: path)
+            }
+            return
+        }
+        throw Self.error("open", ELOOP)
+    }
+
+    /// The regular file there, if there is one.
+    var state: FileState? {
+        if case .file(_, let state) = self { state } else { nil }
+    }
+
+    /// The files that processes have opened have names of their own, which look like links.
+    private static func openedFile(_ path: String) -> OutputPlace? {
+        let (directory, name) = split(path)
+        guard let resolved = realpath(directory, nil) else { return nil }
+        defer { free(resolved) }
+        let folder = String(cString: resolved)
+        let parts = folder.split(separator: "/")
+        let isOfAProcess = parts.first == "proc" && parts.last == "fd"
+        guard let number = Int32(name), number >= 0, folder == "/dev/fd" || isOfAProcess else { return nil }
+        return isOfAProcess && parts[1] != "\(getpid())" ? .special(path: path) : .descriptor(number)
+    }
+
+    private static func target(ofLink path: String) throws(StreamError) -> String {
+        var bytes = [CChar](repeating: 0, count: 1 + Int(PATH_MAX))
+        let count = readlink(path, &bytes, bytes.count)
+        guard count > 0 else { throw error("open", errno) }
+        let target = String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return target.hasPrefix("/") ? target : split(path).directory + "/" + target
+    }
+
+    /// The directory of a path, and the name in it.
+    static func split(_ path: String) -> (directory: String, name: String) {
+        guard let end = path.lastIndex(of: "/") else { return (".", path) }
+        return (end == path.startIndex ? "/" : String(path[..<end]), String(path[path.index(after: end)...]))
+    }
+
+    static func error(_ what: String, _ number: Int32) -> StreamError {
+        StreamError(.cannotWrite, "cannot \(what): \(ByteOutput.systemMessage(number))")
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension OutputPlace: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFollowsLinks": testFollowsLinks,
+            "testKnowsDescriptors": testKnowsDescriptors,
+        ]
+    }
+
+    private static func testFollowsLinks() throws {
+        let directory = try temporaryDirectory()
+        close(open("\(directory)/file", O_CREAT | O_WRONLY, 0o640))
+        mkdir("\(directory)/d", 0o755)
+        for (link, target) in [
+            ("a", "file"), ("d/b", "../a"), ("new", "d/missing"), ("loop", "loop"), ("abs", "\(directory)/file"),
+        ] {
+            expectEqual(symlink(target, "\(directory)/\(link)"), 0, link)
+        }
+        let state = try OutputPlace("\(directory)/file").state
+        expectEqual(state?.mode, 0o640, "mode")
+        for name in ["a", "d/b", "abs"] {
+            expectEqual(try OutputPlace("\(directory)/\(name)").state, state, name)
+        }
+        guard case .missing(let path) = try OutputPlace("\(directory)/new") else { return fail("a link to nothing") }
+        expectEqual(split(path).name, "missing", "the file that is to be made")
+        expectTrue(split(path).directory.hasSuffix("/d"), "where it is to be made: \(path)")
+        expectThrows(StreamError.self, "a loop") { _ = try OutputPlace("\(directory)/loop") }
+        expectThrows(StreamError.self, "a path through a file") { _ = try OutputPlace("\(directory)/file/x") }
+        expectEqual(try OutputPlace("/dev/null"), .special(path: "/dev/null"), "a device")
+        expectEqual(try OutputPlace("/nowhere/x"), .missing(path: "/nowhere/x"), "no directory")
+    }
+
+    private static func testKnowsDescriptors() throws {
+        let directory = try temporaryDirectory()
+        expectEqual(symlink("/dev/stdout", "\(directory)/out"), 0, "symlink")
+        for path in ["-", "/dev/stdout", "/dev/fd/1", "\(directory)/out"] {
+            expectEqual(try OutputPlace(path), .descriptor(1), path)
+        }
+        let file = open("\(directory)/file", O_CREAT | O_WRONLY, 0o640)
+        defer { close(file) }
+        expectEqual(try OutputPlace("/dev/fd/\(file)"), .descriptor(file), "another descriptor")
+    }
+}
+#endif

@@ -6,8 +6,17 @@ public import PlistStreaming
 
 extension JSONWriter {
     // PERF: JSONRecords/writing; the members of a structure cost a key of a known length and a value each.
-    /// Writes a value of a bound type from where it lies in memory; false in layouts with more than commas and colons.
-    public mutating func writeValue(_ port: ValuePort) throws(StreamError) -> Bool {
+    /// Writes values of bound types from where they lie in memory, unless the layout has more than commas and colons.
+    public static var memoryPort: MemoryPort? {
+        // SAFETY: the function takes the address of a writer, which is valid during the call.
+        unsafe MemoryPort(
+            writingOf: Self.self,
+            { (sink, port) throws(StreamError) in
+                try unsafe sink.assumingMemoryBound(to: Self.self).pointee.write(port)
+            })
+    }
+
+    private mutating func write(_ port: ValuePort) throws(StreamError) -> Bool {
         guard isPlainCompact else { return false }
         // SAFETY: whoever lends the port keeps the value and what is known of its type.
         let source = unsafe port.value

@@ -44,6 +44,8 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// The columns as readers of text store values in them, and what such a reader is lent.
     let members: RecordMembers
     let records: UnsafeMutablePointer<RecordState>
+    /// Whether a reader has the memory of the columns, which it has to give back before anything else.
+    var isLent = false
 
     /// Makes a builder.
     /// - Parameters:
@@ -119,6 +121,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         (row, depth, current, inner) = (0, 0, -1, -1)
         (level, levelDepth) = (0, rowDepth)
         outer = []
+        isLent = false
     }
 
     // MARK: Messages

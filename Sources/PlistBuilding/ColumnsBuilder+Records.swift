@@ -42,6 +42,7 @@ extension ColumnsBuilder {
         unsafe records.pointee.members = members.start
         unsafe records.pointee.memberCount = members.count
         unsafe records.pointee.table = members.table
+        unsafe records.pointee.longestName = members.longestName
         unsafe records.pointee.base = 0
         unsafe records.pointee.stride = 8
         unsafe records.pointee.room = room

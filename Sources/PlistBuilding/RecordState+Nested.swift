@@ -87,6 +87,7 @@ extension RecordState {
         unsafe members = layout.records.start
         unsafe memberCount = layout.records.count
         unsafe table = layout.records.table
+        unsafe longestName = layout.records.longestName
         unsafe skipsUnknown = ignoresUnknown && layout.records.areAll
         unsafe required = layout.requiredMembers | (rejectsMissing ? layout.nonOptionalMembers : 0)
     }

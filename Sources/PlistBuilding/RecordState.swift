@@ -89,6 +89,8 @@ struct RecordMembers {
     let table: UnsafeMutablePointer<UInt8>
     /// Whether these are all members, so that any other name is unknown.
     let areAll: Bool
+    /// The length of the longest name in bytes.
+    let longestName: Int
 
     /// Makes the members of columns.
     init(_ members: [(name: String, kind: FastKind, offset: Int)]) {
@@ -100,6 +102,7 @@ struct RecordMembers {
         let plain = unsafe members.prefix(64)
         unsafe count = plain.count
         unsafe areAll = unsafe members.count == plain.count
+        unsafe longestName = unsafe plain.lazy.map { unsafe $0.name.utf8.count }.max() ?? 0
         unsafe start = .allocate(capacity: plain.count + 1)
         unsafe table = .allocate(capacity: RecordMember.placeCount)
         unsafe table.initialize(repeating: 0, count: RecordMember.placeCount)
@@ -194,6 +197,8 @@ package struct RecordState {
     package let lengths: UnsafeMutablePointer<ValueLength>
     /// The places of the names of the members; nil where they are compared one by one.
     package var table: UnsafeMutablePointer<UInt8>?
+    /// The length of the longest of their names in bytes; a reader with a lower limit leaves all to messages.
+    package var longestName = 0
     /// Whether members that the type does not have are skipped.
     package var skipsUnknown = false
     /// The levels of containers that may be within a record.

@@ -144,6 +144,9 @@ package struct ValueLength {
             unsafe misses &+= 1
             unsafe count = length
             unsafe mark = misses == 64 ? 1 : marks & (0 &- marks)
+        } else {
+            // They may be of one length again.
+            unsafe misses = misses == 4_096 ? 0 : misses &+ 1
         }
         return length
     }
@@ -349,6 +352,12 @@ extension RecordStateTests: SelfTesting {
             expectEqual(unsafe length.note(0x80 << UInt64(8 * (round % 7))), round % 7, "round \(round)")
         }
         unsafe expectEqual(length.mark, 1, "no guess, which no value equals")
+        var count = 0
+        while count < 10_000, unsafe length.mark == 1 {
+            _ = unsafe length.note(0x80_0000)
+            count += 1
+        }
+        unsafe expectEqual(length.mark, 0x80_0000, "a guess again, after \(count) values")
     }
 }
 #endif

@@ -260,7 +260,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         unsafe columns[current].appendText(utf8)
         // SAFETY: see writeInteger.
         unsafe columns[current].values.storeBytes(
-            of: columns[current].textCount, toByteOffset: 8 &* columns[current].count, as: Int.self)
+            of: Int64(columns[current].textCount), toByteOffset: 8 &* columns[current].count, as: Int64.self)
         unsafe columns[current].count &+= 1
         current = -1
     }

@@ -47,6 +47,25 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
         unsafe Self.setDelivery(machine, delivery, receive)
     }
 
+    /// Makes a stream that hands over unknown members as well, however many come, and collects none.
+    /// - Parameters:
+    ///   - depth: The number of containers around each value.
+    ///   - options: What to do with missing members, nulls and names.
+    ///   - receiveUnknown: Gets each member that the type does not have, before the value that it is in.
+    ///   - receive: Gets each value in order.
+    /// - Throws: An error of the kind `misuse` when the type cannot be bound.
+    @inlinable
+    public init(
+        depth: Int = 1, options: BuilderOptions = BuilderOptions(),
+        receivingUnknownMembers receiveUnknown: @escaping (UnknownMember) throws(StreamError) -> Void,
+        _ receive: @escaping (borrowing Value) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        var options = options
+        options.unknownMembers = .collect
+        try self.init(depth: depth, options: options, receive)
+        unsafe machine.pointee.receiveUnknown = receiveUnknown
+    }
+
     // PERF: JSONRecords/streams; inlinable, so that values are handed over without copies by type.
     /// Lets readers that store members themselves hand over values.
     @inlinable
@@ -263,6 +282,7 @@ extension ObjectStreamTests: SelfTesting {
             "testStopsOnRequest": testStopsOnRequest,
             "testErrorsHaveThePathFromTheRoot": testErrorsHaveThePathFromTheRoot,
             "testDeliversNoPartOfAValue": testDeliversNoPartOfAValue,
+            "testHandsOverUnknownMembersWithoutEnd": testHandsOverUnknownMembersWithoutEnd,
         ]
     }
 
@@ -351,6 +371,28 @@ extension ObjectStreamTests: SelfTesting {
             _ = try stream("{ key \"rows\" [ { } { key \"id\" true } ] }", depth: 2) { (_: borrowing Record) in "" }
         }
         expectEqual(error?.description, "$.rows[1].id: expected an integer, found true", "description")
+    }
+
+    private static func testHandsOverUnknownMembersWithoutEnd() throws {
+        let received = Received()
+        var stream = try ObjectStream<Record>(
+            options: BuilderOptions(unknownMemberLimit: 3),
+            receivingUnknownMembers: { member throws(StreamError) in
+                received.texts.append("\(member.path) \(member.value.integerValue ?? -1)")
+            },
+            { value throws(StreamError) in received.texts.append("record \(value.id)") })
+        let records = (0..<1_500).map { "{ key \"x\" integer \($0) key \"id\" integer \($0) }" }
+        try EventScript.send("[ \(records.joined(separator: " ")) ]", to: &stream)
+        expectEqual(received.texts, (0..<1_500).flatMap { ["$[\($0)].x \($0)", "record \($0)"] }, "in order")
+        expectEqual(stream.unknownMembers, [], "kept")
+        var collecting = try ObjectStream<Record>(
+            options: BuilderOptions(unknownMembers: .collect, unknownMemberLimit: 3)
+        ) { _ throws(StreamError) in }
+        let error = expectThrows(StreamError.self, "more than are collected") {
+            try EventScript.send("[ \(records.joined(separator: " ")) ]", to: &collecting)
+        }
+        expectEqual(error?.description, "$[3].x: there are more than 3 unknown members", "description")
+        expectEqual(collecting.unknownMembers.count, 3, "collected")
     }
 
     private static func testDeliversNoPartOfAValue() throws {

@@ -27,6 +27,8 @@ struct ValueMachine: ~Copyable {
     private let owner: AnyObject
     /// The members that the type does not have, if they are collected.
     var unknownMembers: [UnknownMember] = []
+    /// Gets them instead, one by one, if anyone does.
+    @usableFromInline var receiveUnknown: ((UnknownMember) throws(StreamError) -> Void)?
     /// Whether the value at the root is complete.
     @usableFromInline var isFilled = false
     /// Whether the memory at the root holds an object that may be used again.

@@ -15,8 +15,8 @@ import PlistStreaming
 /// Values above the depth are not built. Memory is that of one value, however long the stream is.
 ///
 /// An object of a class is used again for the next value, with its members set back to their defaults, when nobody kept
-/// it; a strong reference keeps it, `weak` and `unowned` ones do not. Objects whose members hold other objects, or that have
-/// stored properties which are no members, are made anew each time.
+/// it; a strong reference keeps it, `weak` and `unowned` ones do not. Objects that have stored properties which are no
+/// members of their own are made anew each time.
 @safe
 public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     /// The machine, which the stream owns; see `ObjectBuilder`.
@@ -329,9 +329,12 @@ extension ObjectStreamTests: SelfTesting {
     private static func testUsesOneObjectWhenNobodyKeepsIt() throws {
         var stream = try ObjectStream<Record> { _ throws(StreamError) in }
         let before = unsafe Record.madeCount
-        try EventScript.send(records, to: &stream)
-        expectEqual(stream.count, 5, "values")
+        let whole = "{ key \"id\" integer 1 key \"name\" string \"a\" key \"tags\" [ ] }"
+        try EventScript.send("[ \(whole) \(whole) \(whole) ]", to: &stream)
+        expectEqual(stream.count, 3, "values")
         expectEqual(unsafe Record.madeCount - before, 1, "objects made")
+        try EventScript.send("[ \(whole) { } \(whole) { key \"id\" integer 2 } ]", to: &stream)
+        expectEqual(unsafe Record.madeCount - before, 3, "objects made, with those that defaults were taken of")
     }
 
     private static func testNeverChangesAKeptObject() throws {

@@ -9,12 +9,12 @@ enum SQLiteTableTests {
     enum Level: Int8, StreamValue { case low = -1, high = 1 }
 
     /// A moment, as a program may have its own.
-    struct Moment: StreamValue, Equatable, Comparable {
+    struct Moment: StreamConvertible, Equatable, Comparable {
         var seconds = 0.0
 
-        static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-            try Double.makeStreamPlan(binder)
-        }
+        init(seconds: Double) { self.seconds = seconds }
+        init(streamForm: Double) throws(StreamError) { seconds = streamForm }
+        var streamForm: Double { seconds }
 
         static func < (left: Moment, right: Moment) -> Bool { left.seconds < right.seconds }
     }

@@ -8,17 +8,6 @@ import PlistStreaming
 enum SQLiteTableTests {
     enum Level: Int8, StreamValue { case low = -1, high = 1 }
 
-    /// A moment, as a program may have its own.
-    struct Moment: StreamConvertible, Equatable, Comparable {
-        var seconds = 0.0
-
-        init(seconds: Double) { self.seconds = seconds }
-        init(streamForm: Double) throws(StreamError) { seconds = streamForm }
-        var streamForm: Double { seconds }
-
-        static func < (left: Moment, right: Moment) -> Bool { left.seconds < right.seconds }
-    }
-
     struct Task: StreamObject, Equatable {
         var id: Int? = nil
         var title = ""

@@ -75,12 +75,52 @@ private func attributesOfThread(_ thread: pthread_t, _ attributes: UnsafeMutable
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
+extension StackRoom {
+    /// Calls a closure on a thread with a stack of its own size, and waits for its end.
+    package static func onThread(stackByteCount: Int, _ body: @escaping () -> Void) {
+        final class Body {
+            let call: () -> Void
+            init(_ call: @escaping () -> Void) { self.call = call }
+        }
+        var attributes = pthread_attr_t()
+        #if canImport(Darwin)
+        var thread: pthread_t?
+        #else
+        var thread = pthread_t()
+        #endif
+        // SAFETY: the thread takes over the reference, and has ended before this returns.
+        let argument = unsafe Unmanaged.passRetained(Body(body)).toOpaque()
+        unsafe pthread_attr_init(&attributes)
+        unsafe pthread_attr_setstacksize(&attributes, stackByteCount)
+        let status = unsafe pthread_create(
+            &thread, &attributes,
+            { argument in
+                #if canImport(Darwin)
+                unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().call()
+                #else
+                if let argument = unsafe argument {
+                    unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().call()
+                }
+                #endif
+                return nil
+            }, argument)
+        unsafe pthread_attr_destroy(&attributes)
+        guard status == 0 else { return fail("no thread could be made: \(status)") }
+        #if canImport(Darwin)
+        if let thread = unsafe thread { unsafe pthread_join(thread, nil) }
+        #else
+        pthread_join(thread, nil)
+        #endif
+    }
+}
+
 extension StackRoom: SelfTesting {
     /// The tests of this type.
     package static var testSelectors: TestSelectors {
         [
             "testLessIsLeftFartherDown": testLessIsLeftFartherDown,
             "testIsLowBeforeTheStackEnds": testIsLowBeforeTheStackEnds,
+            "testKnowsTheStackOfEveryThread": testKnowsTheStackOfEveryThread,
         ]
     }
 
@@ -108,8 +148,16 @@ extension StackRoom: SelfTesting {
     }
 
     private static func testIsLowBeforeTheStackEnds() {
-        guard byteCount != .max else { return }
-        expectGreater(depth(from: 0), 10, "calls until the stack is low")
+        onThread(stackByteCount: 1 << 20) { expectGreater(depth(from: 0), 10, "calls until the stack is low") }
+    }
+
+    private static func testKnowsTheStackOfEveryThread() {
+        for size in [256 << 10, 512 << 10, 4 << 20] {
+            onThread(stackByteCount: size) {
+                // The system may take the larger stack of a thread that has ended.
+                expectGreater(byteCount, size - (64 << 10), "bytes of \(size)")
+            }
+        }
     }
 }
 #endif

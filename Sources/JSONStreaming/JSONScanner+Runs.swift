@@ -210,11 +210,11 @@ extension JSONScanner {
                             break scan
                         }
                         // PERF: JSONRecords; records of plain members go straight to where the sink has memory for them.
-                        if byte == UInt8(ascii: "{"), let port = try sink.beginRecords() {
+                        if byte == UInt8(ascii: "{"), let port = try unsafe sink.beginRecords() {
                             let isInArray = nesting.depth > 0 && !isInDictionary
                             // The members of records come by that way; guesses of the others would be wrong mostly.
                             learningStart = .max
-                            let end = RecordScan.scan(
+                            let end = unsafe RecordScan.scan(
                                 bytes, from: offset, into: port, isInArray: isInArray,
                                 limit: options.limits.stringByteCount, depth: depthLimit &- nesting.depth &- 1)
                             token = end.offset &- 1
@@ -239,8 +239,8 @@ extension JSONScanner {
                         }
                         // PERF: JSONTyped/coordinates; the same for whole arrays within an array.
                         sendsArrays = true
-                        if byte == UInt8(ascii: "["), nesting.depth > 0, let port = try sink.beginArrays() {
-                            let end = RecordScan.scanArrays(
+                        if byte == UInt8(ascii: "["), nesting.depth > 0, let port = try unsafe sink.beginArrays() {
+                            let end = unsafe RecordScan.scanArrays(
                                 bytes, from: offset, into: port, limit: options.limits.stringByteCount,
                                 depth: depthLimit &- nesting.depth)
                             try sink.endArrays()

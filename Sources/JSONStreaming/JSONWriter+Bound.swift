@@ -6,8 +6,17 @@ public import PlistStreaming
 
 extension JSONWriter {
     // PERF: JSONRecords/writing; the members of a structure cost a key of a known length and a value each.
-    /// Writes a value of a bound type from where it lies in memory; false in layouts with more than commas and colons.
-    public mutating func writeValue(_ port: ValuePort) throws(StreamError) -> Bool {
+    /// Writes values of bound types from where they lie in memory, unless the layout has more than commas and colons.
+    public static var memoryPort: MemoryPort? {
+        // SAFETY: the function takes the address of a writer, which is valid during the call.
+        unsafe MemoryPort(
+            writingOf: Self.self,
+            { (sink, port) throws(StreamError) in
+                try unsafe sink.assumingMemoryBound(to: Self.self).pointee.write(port)
+            })
+    }
+
+    private mutating func write(_ port: ValuePort) throws(StreamError) -> Bool {
         guard isPlainCompact else { return false }
         // SAFETY: whoever lends the port keeps the value and what is known of its type.
         let source = unsafe port.value
@@ -39,11 +48,8 @@ extension JSONWriter {
         _ address: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>, _ source: UnsafePointer<ValueSource>,
         depth: Int
     ) throws(StreamError) {
-        guard let element = unsafe form.pointee.element, unsafe depth < source.pointee.depthLimit,
-            depth & 7 != 7 || !StackBounds.isNearEnd
-        else {
-            throw unsafe source.pointee.tooDeep()
-        }
+        guard let element = unsafe form.pointee.element else { return }
+        try unsafe source.pointee.checkDepth(depth)
         try beginArray()
         var thrown: StreamError?
         unsafe form.pointee.withElements(address) { first, count in
@@ -103,11 +109,8 @@ extension JSONWriter {
         of address: UnsafeRawPointer, at base: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>,
         _ source: UnsafePointer<ValueSource>, depth: Int
     ) throws(StreamError) {
-        guard let members = unsafe form.pointee.members, unsafe depth < source.pointee.depthLimit,
-            depth & 7 != 7 || !StackBounds.isNearEnd
-        else {
-            throw unsafe source.pointee.tooDeep()
-        }
+        guard let members = unsafe form.pointee.members else { return }
+        try unsafe source.pointee.checkDepth(depth)
         try beginDictionary()
         for index in members.indices {
             let member = unsafe members.baseAddress.unsafelyUnwrapped + index
@@ -123,11 +126,27 @@ extension JSONWriter {
                     try unsafe source.pointee.sendMember(index, of: address, at: base, form, to: &self, depth: depth)
                 } else {
                     try unsafe writeKey(of: member)
-                    try unsafe write(value, inner, source, depth: depth + 1)
+                    if unsafe inner.pointee.kind == .object {
+                        try unsafe writeObject(value, inner, source, depth: depth + 1)
+                    } else {
+                        try unsafe write(value, inner, source, depth: depth + 1)
+                    }
                 }
             }
         }
         try endDictionary()
+    }
+
+    /// Writes an object that is a member of another one, and keeps it while getters may put another in its place.
+    private mutating func writeObject(
+        _ address: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>, _ source: UnsafePointer<ValueSource>,
+        depth: Int
+    ) throws(StreamError) {
+        let object = unsafe address.assumingMemoryBound(to: AnyObject.self).pointee
+        defer { withExtendedLifetime(object) {} }
+        try unsafe withUnsafePointer(to: object) { (kept) throws(StreamError) in
+            try unsafe write(UnsafeRawPointer(kept), form, source, depth: depth)
+        }
     }
 
     /// Writes a comma, if need be, and the key of a member; its value is to follow.

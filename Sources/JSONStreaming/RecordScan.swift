@@ -105,7 +105,9 @@ struct RecordScan {
         _ bytes: RawSpan, from start: Int, into state: UnsafeMutablePointer<RecordState>, isInArray: Bool,
         isSpaced: Bool
     ) -> End {
-        guard let firstMember = unsafe state.pointee.members else {
+        guard let firstMember = unsafe state.pointee.members,
+            unsafe state.pointee.longestName <= state.pointee.limit
+        else {
             unsafe (state.pointee.doneCount, state.pointee.isOpen) = (0, true)
             unsafe (state.pointee.seen, state.pointee.next) = (0, 0)
             return End(offset: start + 1, isOpen: true, isAfterValue: false)

@@ -6,7 +6,7 @@ public struct BuilderOptions: Sendable {
     public enum UnknownMembers: Sendable {
         /// Skip it, whatever it contains.
         case ignore
-        /// Keep it with its path in `unknownMembers`, as a property list.
+        /// Keep it with its path in `unknownMembers`, as a property list; at most `unknownMemberLimit`.
         case collect
         /// Throw `unknownMember`.
         case reject
@@ -14,7 +14,7 @@ public struct BuilderOptions: Sendable {
 
     /// What to do when a member does not come.
     public enum MissingMembers: Sendable {
-        /// Keep the value that `init()` gave it, unless the member is declared required.
+        /// Give it the value that `init()` makes for this value, unless the member is declared required.
         case useDefaults
         /// Throw `missingMember`, unless the member is optional.
         case reject
@@ -39,6 +39,8 @@ public struct BuilderOptions: Sendable {
     /// The deepest nesting of containers, beyond which `limitExceeded` is thrown.
     public var depthLimit: Int
     /// The largest number of unknown members that are collected, beyond which `limitExceeded` is thrown.
+    ///
+    /// An ``ObjectStream`` may also hand them over as they come, without a limit.
     public var unknownMemberLimit: Int
 
     /// Makes options; those not named are lenient where no value can be wrong, and strict elsewhere.

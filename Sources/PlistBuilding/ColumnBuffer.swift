@@ -110,10 +110,10 @@ package struct ColumnBuffer {
             unsafe column.pointee.growText(by: 16)
         }
         let start = unsafe column.pointee.text + column.pointee.textCount
-        unsafe start.storeBytes(of: words.0, as: UInt64.self)
-        unsafe start.storeBytes(of: words.1, toByteOffset: 8, as: UInt64.self)
+        unsafe start.storeBytes(of: words.0.littleEndian, as: UInt64.self)
+        unsafe start.storeBytes(of: words.1.littleEndian, toByteOffset: 8, as: UInt64.self)
         unsafe column.pointee.textCount &+= count
-        unsafe end.storeBytes(of: column.pointee.textCount, as: Int.self)
+        unsafe end.storeBytes(of: Int64(column.pointee.textCount), as: Int64.self)
     }
 
     /// Adds the text of a string to the column at an address.
@@ -123,7 +123,7 @@ package struct ColumnBuffer {
         // SAFETY: see above.
         let column = unsafe column.assumingMemoryBound(to: ColumnBuffer.self)
         unsafe column.pointee.appendText(utf8)
-        unsafe end.storeBytes(of: column.pointee.textCount, as: Int.self)
+        unsafe end.storeBytes(of: Int64(column.pointee.textCount), as: Int64.self)
     }
 
     /// Adds bytes to the text.
@@ -150,7 +150,7 @@ package struct ColumnBuffer {
             unsafe nullCount -= 1
         }
         if unsafe type == .string {
-            unsafe textCount = count == 0 ? 0 : values.load(fromByteOffset: 8 * (count - 1), as: Int.self)
+            unsafe textCount = count == 0 ? 0 : Int(values.load(fromByteOffset: 8 * (count - 1), as: Int64.self))
         }
     }
 
@@ -168,7 +168,7 @@ package struct ColumnBuffer {
         case .integer: unsafe values.storeBytes(of: 0, toByteOffset: 8 * count, as: Int64.self)
         case .real: unsafe values.storeBytes(of: 0, toByteOffset: 8 * count, as: Double.self)
         case .bool: unsafe values.storeBytes(of: false, toByteOffset: count, as: Bool.self)
-        case .string: unsafe values.storeBytes(of: textCount, toByteOffset: 8 * count, as: Int.self)
+        case .string: unsafe values.storeBytes(of: Int64(textCount), toByteOffset: 8 * count, as: Int64.self)
         }
         unsafe nulls[count / 64] |= 1 << UInt64(count % 64)
         unsafe nullCount += 1

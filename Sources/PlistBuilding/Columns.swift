@@ -61,8 +61,8 @@ public struct Column: Sendable {
     public func string(_ row: Int) -> String? {
         guard type == .string, !isNull(row) else { return nil }
         // SAFETY: ends never decrease, and none is beyond the text.
-        let end = unsafe memory.buffer.values.load(fromByteOffset: 8 * row, as: Int.self)
-        let start = unsafe row == 0 ? 0 : memory.buffer.values.load(fromByteOffset: 8 * (row - 1), as: Int.self)
+        let end = unsafe Int(memory.buffer.values.load(fromByteOffset: 8 * row, as: Int64.self))
+        let start = unsafe row == 0 ? 0 : Int(memory.buffer.values.load(fromByteOffset: 8 * (row - 1), as: Int64.self))
         return unsafe String(
             decoding: UnsafeRawBufferPointer(start: memory.buffer.text + start, count: end - start), as: UTF8.self)
     }
@@ -85,10 +85,10 @@ public struct Column: Sendable {
 
     /// Calls a closure with the text of all strings and the end of each in it; with nothing in columns of other types.
     public func withText<Result>(
-        _ body: (_ text: UnsafeRawBufferPointer, _ ends: UnsafeBufferPointer<Int>) throws -> Result
+        _ body: (_ text: UnsafeRawBufferPointer, _ ends: UnsafeBufferPointer<Int64>) throws -> Result
     ) rethrows -> Result {
         // SAFETY: see withIntegers.
-        let ends = unsafe memory.buffer.values.assumingMemoryBound(to: Int.self)
+        let ends = unsafe memory.buffer.values.assumingMemoryBound(to: Int64.self)
         defer { withExtendedLifetime(memory) {} }
         return try unsafe body(
             UnsafeRawBufferPointer(start: memory.buffer.text, count: type == .string ? memory.buffer.textCount : 0),

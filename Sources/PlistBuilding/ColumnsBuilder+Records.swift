@@ -3,8 +3,25 @@
 import PlistStreaming
 
 extension ColumnsBuilder {
+    // PERF: JSONRecords/columns; inlinable, so that a reader of another package calls the builder itself.
+    /// The memory of the columns, lent to the readers of this package.
+    @inlinable
+    public static var memoryPort: MemoryPort? {
+        // SAFETY: the functions take the address of a sink of this type, which is valid during the call.
+        unsafe MemoryPort(
+            lendingOf: Self.self,
+            records: (
+                { sink throws(StreamError) in
+                    try unsafe sink.assumingMemoryBound(to: Self.self).pointee.lendColumns()
+                },
+                { sink throws(StreamError) in try unsafe sink.assumingMemoryBound(to: Self.self).pointee.takeRows() }
+            ), arrays: nil)
+    }
+
     /// Lends the memory of the columns to a reader that stores plain members itself.
-    public mutating func beginRecords() throws(StreamError) -> RecordPort? {
+    @usableFromInline
+    mutating func lendColumns() throws(StreamError) -> RecordPort? {
+        guard !isLent else { throw notInTurn() }
         guard depth == rowDepth - 1, names.areFlat, unsafe columns.count == members.count, depth < depthLimit else {
             return nil
         }
@@ -25,15 +42,21 @@ extension ColumnsBuilder {
         unsafe records.pointee.members = members.start
         unsafe records.pointee.memberCount = members.count
         unsafe records.pointee.table = members.table
+        unsafe records.pointee.longestName = members.longestName
         unsafe records.pointee.base = 0
         unsafe records.pointee.stride = 8
         unsafe records.pointee.room = room
         unsafe records.pointee.complete = members.count == 64 ? .max : 1 << UInt64(members.count) - 1
+        unsafe (records.pointee.doneCount, records.pointee.isOpen) = (0, false)
+        isLent = true
         return unsafe RecordPort(UnsafeMutableRawPointer(records))
     }
 
     /// Takes the rows that a reader has stored; the last one may be open.
-    public mutating func endRecords() throws(StreamError) {
+    @usableFromInline
+    mutating func takeRows() throws(StreamError) {
+        guard isLent, unsafe (0...records.pointee.room).contains(records.pointee.doneCount) else { throw notInTurn() }
+        isLent = false
         let doneCount = unsafe records.pointee.doneCount
         row += doneCount
         for index in unsafe columns.indices { unsafe columns[index].count += doneCount }
@@ -43,5 +66,9 @@ extension ColumnsBuilder {
         let seen = unsafe records.pointee.seen
         filled = seen.nonzeroBitCount
         for index in unsafe columns.indices where seen & 1 << UInt64(index) != 0 { unsafe columns[index].count += 1 }
+    }
+
+    private func notInTurn() -> StreamError {
+        StreamError(.misuse, "memory was lent and taken back out of turn, or more of it filled than there was")
     }
 }

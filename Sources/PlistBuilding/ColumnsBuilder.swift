@@ -44,6 +44,8 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// The columns as readers of text store values in them, and what such a reader is lent.
     let members: RecordMembers
     let records: UnsafeMutablePointer<RecordState>
+    /// Whether a reader has the memory of the columns, which it has to give back before anything else.
+    var isLent = false
 
     /// Makes a builder.
     /// - Parameters:
@@ -119,6 +121,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         (row, depth, current, inner) = (0, 0, -1, -1)
         (level, levelDepth) = (0, rowDepth)
         outer = []
+        isLent = false
     }
 
     // MARK: Messages
@@ -257,7 +260,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         unsafe columns[current].appendText(utf8)
         // SAFETY: see writeInteger.
         unsafe columns[current].values.storeBytes(
-            of: columns[current].textCount, toByteOffset: 8 &* columns[current].count, as: Int.self)
+            of: Int64(columns[current].textCount), toByteOffset: 8 &* columns[current].count, as: Int64.self)
         unsafe columns[current].count &+= 1
         current = -1
     }

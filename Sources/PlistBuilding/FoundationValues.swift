@@ -9,11 +9,15 @@ public import Foundation
 #endif
 
 extension Date: StreamValue {
-    /// Makes the plan of a date: a date, the text of an ISO 8601 date and time such as `2001-01-31T12:00:00.5Z`, or a number of
+    /// The binding of a date: a date, the text of an ISO 8601 date and time such as `2001-01-31T12:00:00.5Z`, or a number of
     /// seconds since 2001, as `Date` codes itself.
     ///
     /// A JSON writer writes milliseconds, unless its options ask for seconds since 2001, which lose nothing.
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+    }
+
+    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         let read: StreamPlan.Read = { (message, address) throws(StreamError) in
             let seconds: Double
             switch unsafe message {
@@ -43,8 +47,12 @@ extension Date: StreamValue {
 }
 
 extension Data: StreamValue {
-    /// Makes the plan of data: data, or text in Base64, as a JSON writer writes them.
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+    /// The binding of data: data, or text in Base64, as a JSON writer writes them.
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+    }
+
+    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         let read: StreamPlan.Read = { (message, address) throws(StreamError) in
             let data: Data
             switch unsafe message {

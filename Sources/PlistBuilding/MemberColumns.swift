@@ -26,6 +26,8 @@ package struct MemberColumn: Sendable {
     package let kind: Kind
     package let isOptional: Bool
     package let storage: Storage
+    /// The type of the property.
+    package let type: ObjectIdentifier
     /// The offset from the start of the members, -1 for a property that has none.
     package let offset: Int
 }
@@ -57,7 +59,8 @@ package final class MemberColumns {
             let member = unsafe layout.members[index]
             return unsafe MemberColumn(
                 name: layout.keys[index], kind: member.plan.columnKind, isOptional: member.plan.acceptsNull,
-                storage: member.offset >= 0 ? MemberColumn.Storage(member.plan.fast) : .other, offset: member.offset)
+                storage: member.offset >= 0 ? MemberColumn.Storage(member.plan.fast) : .other,
+                type: ObjectIdentifier(member.plan.type), offset: member.offset)
         }
     }
 
@@ -66,8 +69,10 @@ package final class MemberColumns {
         unsafe UnsafeRawPointer(layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)))
     }
 
-    /// The index of the column at an offset from the start of the members; nil when there is none.
-    package func index(ofOffset offset: Int) -> Int? { columns.firstIndex { $0.offset == offset } }
+    /// The index of the column of a type at an offset from the start of the members; nil when there is none.
+    package func index(ofOffset offset: Int, type: ObjectIdentifier) -> Int? {
+        columns.firstIndex { $0.offset == offset && $0.type == type }
+    }
 
     /// Sends the value of a column of the value at an address.
     package func send<Sink: PlistSink & ~Copyable>(

@@ -100,22 +100,25 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         try unsafe machine.pointee.writeDate(secondsSince2001: seconds)
     }
-    /// Lends the memory of objects to a reader that stores their members itself.
+    // PERF: JSONRecords; inlinable, so that a reader calls the machine without a call between.
+    /// The memory of objects and arrays, lent to the readers of this package.
     @inlinable
-    public mutating func beginRecords() throws(StreamError) -> RecordPort? {
-        try unsafe machine.pointee.beginRecords()
+    public static var memoryPort: MemoryPort? {
+        // SAFETY: the functions take the address of a sink of this type, which is valid during the call.
+        func machine(_ sink: UnsafeMutableRawPointer) -> UnsafeMutablePointer<ValueMachine> {
+            unsafe sink.assumingMemoryBound(to: Self.self).pointee.machine
+        }
+        return unsafe MemoryPort(
+            lendingOf: Self.self,
+            records: (
+                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.beginRecords() },
+                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endRecords() }
+            ),
+            arrays: (
+                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.beginArrays() },
+                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endArrays() }
+            ))
     }
-    /// Takes the objects that a reader has stored.
-    @inlinable
-    public mutating func endRecords() throws(StreamError) { try unsafe machine.pointee.endRecords() }
-
-    /// Lends memory for arrays to a reader that makes them itself.
-    @inlinable
-    public mutating func beginArrays() throws(StreamError) -> RecordPort? { unsafe machine.pointee.beginArrays() }
-
-    /// Takes the arrays that a reader has made.
-    @inlinable
-    public mutating func endArrays() throws(StreamError) { unsafe machine.pointee.endArrays() }
 }
 
 // MARK: - In-class tests

@@ -38,12 +38,12 @@ final class ObjectLayout {
     let nonOptionalMembers: UInt64
     /// Whether a fresh value may be left uninitialized and its members be filled in one by one.
     ///
-    /// That holds for structures of which all stored properties are members with an offset, 64 at most.
+    /// That holds for structures of which the members are the stored properties one to one, 64 at most.
     let isFilledMemberwise: Bool
-    /// A value with its defaults, of which missing members are copied; nil when they may hold objects.
-    let defaults: UnsafeMutableRawPointer?
-    /// Whether a value that nobody kept can be set back to its defaults.
+    /// Whether a value that nobody kept can be set back to its defaults, since every stored property is a member.
     let isResettable: Bool
+    /// The members whose values own something, so that they have to be ended.
+    private let owningMembers: UInt64
     private let plans: [StreamPlan]
     private let operations: ValueOperations
 
@@ -86,27 +86,17 @@ final class ObjectLayout {
             nonOptional |= 1 << UInt64(index)
         }
         nonOptionalMembers = nonOptional
-        let isValueLike = isCovered && plans.allSatisfy(\.isValueLike)
-        let hasOffsets = offsets.allSatisfy { $0 >= 0 }
-        isFilledMemberwise = !isClass && isValueLike && hasOffsets && plans.count <= 64
-        isResettable = isValueLike && hasOffsets && plans.count <= 64
-        if isResettable {
-            // SAFETY: room for one value, made at once and destroyed with this layout.
-            let memory = unsafe UnsafeMutableRawPointer.allocate(
-                byteCount: max(operations.size, 1), alignment: operations.alignment)
-            unsafe make(memory)
-            unsafe defaults = memory
-        } else {
-            unsafe defaults = nil
+        var owning: UInt64 = 0
+        for (index, plan) in plans.enumerated().prefix(64) where unsafe !plan.operations.pointee.isTrivial {
+            owning |= 1 << UInt64(index)
         }
+        owningMembers = owning
+        isResettable = isCovered && plans.count <= 64
+        isFilledMemberwise = isResettable && !isClass
     }
 
     @usableFromInline
     deinit {
-        if let defaults = unsafe defaults {
-            unsafe operations.deinitialize(defaults)
-            unsafe defaults.deallocate()
-        }
         for index in unsafe members.indices { unsafe members[index].name.deallocate() }
         unsafe members.deallocate()
         unsafe records.deallocate()
@@ -119,10 +109,44 @@ final class ObjectLayout {
         isClass ? unsafe value.load(as: UnsafeMutableRawPointer.self) : unsafe value
     }
 
-    /// The address of a member with an offset in the default value, or nil when there is none to copy from.
-    func defaultAddress(of member: BoundMember) -> UnsafeRawPointer? {
-        guard let defaults = unsafe defaults, unsafe member.offset >= 0 else { return nil }
-        return unsafe UnsafeRawPointer(members(ofValueAt: defaults) + member.offset)
+    /// Gives members the values that they have in a value made for the purpose, since what `init` makes may be another
+    /// one each time: an identifier, the time.
+    ///
+    /// - Parameters:
+    ///   - missing: The members, which have an offset; only a layout that is resettable has such.
+    ///   - base: The start of the members of the value.
+    ///   - initialized: The members that have a value, which ends.
+    func setDefaults(_ missing: UInt64, at base: UnsafeMutableRawPointer, initialized: UInt64) {
+        // SAFETY: a fresh value has a value of the member's type at each offset. What is moved out of it is not ended, all
+        // else is; nothing is moved out of an object, which others may know.
+        unsafe withUnsafeTemporaryAllocation(
+            byteCount: max(operations.size, 1), alignment: operations.alignment
+        ) { buffer in
+            guard let fresh = buffer.baseAddress else { return }
+            unsafe make(fresh)
+            defer { if isClass { unsafe operations.deinitialize(fresh) } }
+            let source = unsafe members(ofValueAt: fresh)
+            // An `init` that gives out one object each time.
+            guard unsafe source != base else { return }
+            var rest = missing
+            while rest != 0 {
+                let index = rest.trailingZeroBitCount
+                rest &= rest &- 1
+                let (offset, operations) = unsafe (members[index].offset, members[index].plan.operations)
+                if initialized & (1 &<< UInt64(index)) != 0 { unsafe operations.pointee.deinitialize(base + offset) }
+                if isClass {
+                    unsafe operations.pointee.copy(source + offset, base + offset)
+                } else {
+                    unsafe operations.pointee.move(source + offset, base + offset)
+                }
+            }
+            rest = isClass ? 0 : owningMembers & ~missing
+            while rest != 0 {
+                let member = unsafe members[rest.trailingZeroBitCount]
+                rest &= rest &- 1
+                unsafe member.plan.operations.pointee.deinitialize(source + member.offset)
+            }
+        }
     }
 
     private static func copiedBytes(_ name: String) -> UnsafeRawBufferPointer {
@@ -140,18 +164,16 @@ extension PlanBinder {
         make: @escaping (UnsafeMutableRawPointer) -> Void
     ) throws(StreamError) -> StreamPlan {
         let plan = unsafe StreamPlan(operations, expectation: "a dictionary", shape: .propertyList)
-        plan.isValueLike = false  // Until it is known, since members may be of this type.
         register(plan, for: type)
         do throws(StreamError) {
             let isClass = type is AnyObject.Type
-            let stored = StoredProperties.of(type, isClass: isClass)
+            let stored = reflection(type, isClass)
             let layout =
                 if let declared = members.declared {
                     try unsafe declaredLayout(type, operations, isClass, make, declared, stored)
                 } else {
                     try unsafe reflectedLayout(type, operations, isClass, make, stored)
                 }
-            plan.isValueLike = layout.isFilledMemberwise
             plan.shape = .object(layout)
             return plan
         } catch {
@@ -164,8 +186,9 @@ extension PlanBinder {
         _ type: any StreamObject.Type, _ operations: ValueOperations, _ isClass: Bool,
         _ make: @escaping (UnsafeMutableRawPointer) -> Void, _ stored: [StoredProperty]?
     ) throws(StreamError) -> ObjectLayout {
-        guard let stored, unsafe !stored.isEmpty || operations.size == 0 || isClass else {
-            throw StreamError(.misuse, "\(type) has no reflection metadata; declare streamMembers")
+        guard let stored else {
+            let reason = "has no reflection metadata for all that it stores"
+            throw StreamError(.misuse, "\(type) \(reason); declare streamMembers")
         }
         var names = KeySet()
         var plans: [StreamPlan] = []
@@ -214,20 +237,36 @@ extension PlanBinder {
             plans.append(try member.bind(self))
             offsets.append(offset(of: member, in: sample, stored) ?? -1)
         }
-        let isCovered = stored.map { stored in
-            stored.allSatisfy { property in property.isStrong && offsets.contains(property.offset) }
-        }
         return unsafe ObjectLayout(
             type: type, operations: operations, isClass: isClass, make: make, names: names, plans: plans,
-            offsets: offsets, required: required, declared: declared, isCovered: isCovered ?? false)
+            offsets: offsets, required: required, declared: declared,
+            isCovered: isOneToOne(declared, offsets, stored ?? []))
     }
 
-    /// The offset of a declared member, when its property is stored without observers.
+    /// The offset of a declared member that is stored without observers: a property, or in structures also a part of one.
     private func offset(of member: StreamMember, in sample: AnyObject?, _ stored: [StoredProperty]?) -> Int? {
         guard let sample else { return member.structureOffset }
+        func isStored(_ property: StoredProperty) -> Bool { property.isStrong && property.type == member.valueType }
         // The address of a property that has none of its own lies elsewhere, which the stored properties tell.
-        guard let offset = member.objectOffset(sample), let stored else { return nil }
-        return stored.contains { $0.offset == offset } ? offset : nil
+        guard let stored, stored.contains(where: isStored), let offset = member.objectOffset(sample) else { return nil }
+        return stored.contains { isStored($0) && $0.offset == offset } ? offset : nil
+    }
+
+    /// Whether each member is a whole stored property of its own, and each stored property is a member.
+    ///
+    /// Where it is not so, two members may be one property, or one of them a part of the other: then a value is made
+    /// with its defaults, and members are assigned in the order in which they come, so that the last one wins.
+    private func isOneToOne(_ members: [StreamMember], _ offsets: [Int], _ stored: [StoredProperty]) -> Bool {
+        var isFound = [Bool](repeating: false, count: stored.count)
+        for (member, offset) in zip(members, offsets) {
+            let index = stored.indices.first { index in
+                !isFound[index] && stored[index].offset == offset && stored[index].type == member.valueType
+                    && stored[index].isStrong
+            }
+            guard let index else { return false }
+            isFound[index] = true
+        }
+        return !stored.isEmpty && isFound.allSatisfy { $0 }
     }
 
     private func isSuperclass(_ root: Any.Type, of sample: AnyObject?) -> Bool {
@@ -251,7 +290,7 @@ extension PlanBinder {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-private struct Mixed: StreamObject {
+private struct Mixed: StreamObject, Equatable {
     var flag = true
     var number = 7
     var text = "a default of more than fifteen bytes"
@@ -292,7 +331,8 @@ extension ObjectLayout: SelfTesting {
     }
 
     private static func layout<Value: StreamValue>(_ type: Value.Type) throws -> ObjectLayout {
-        guard case .object(let layout) = try PlanBinder(keyMapping: .exact).plan(for: type).shape else {
+        // The plans of this rule live as long as the process.
+        guard case .object(let layout) = try PlanBinder.bind(type, .exact).plan.shape else {
             throw StreamError(.misuse, "\(type) is no object")
         }
         return layout
@@ -307,8 +347,11 @@ extension ObjectLayout: SelfTesting {
         unsafe expectEqual(layout.members.map(\.offset), expected.map { $0 ?? -1 }, "offsets")
         unsafe expectEqual(layout.members.map(\.fast), [.bool, .integer, .string, .optionalInteger], "kinds")
         expectEqual([layout.allMembers, layout.requiredMembers, layout.nonOptionalMembers], [15, 0, 7], "masks")
-        let text = unsafe layout.defaultAddress(of: layout.members[2])?.assumingMemoryBound(to: String.self).pointee
-        expectEqual(text, "a default of more than fifteen bytes", "the default")
+        var value = Mixed(flag: false, number: 1, text: "another text of more than fifteen bytes", maybe: 2)
+        unsafe withUnsafeMutablePointer(to: &value) { place in
+            unsafe layout.setDefaults(0b1101, at: UnsafeMutableRawPointer(place), initialized: .max)
+        }
+        expectEqual(value, Mixed(number: 1), "a value with defaults of all members but one")
     }
 
     private static func testLooksIntoObjects() throws {
@@ -324,7 +367,7 @@ extension ObjectLayout: SelfTesting {
     private static func testTellsWhatCanBeUsedAgain() throws {
         let rows: [(ObjectLayout, Bool, Bool)] = [
             (try layout(Mixed.self), true, true), (try layout(MixedObject.self), false, true),
-            (try layout(Holder.self), false, false), (try layout(Declared.self), false, false),
+            (try layout(Holder.self), false, true), (try layout(Declared.self), false, false),
         ]
         for (layout, isFilledMemberwise, isResettable) in rows {
             expectEqual(

@@ -15,8 +15,8 @@ import PlistStreaming
 /// Values above the depth are not built. Memory is that of one value, however long the stream is.
 ///
 /// An object of a class is used again for the next value, with its members set back to their defaults, when nobody kept
-/// it; a strong reference keeps it, `weak` and `unowned` ones do not. Objects whose members hold other objects, or that have
-/// stored properties which are no members, are made anew each time.
+/// it; a strong reference keeps it, `weak` and `unowned` ones do not. Objects that have stored properties which are no
+/// members of their own are made anew each time.
 @safe
 public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     /// The machine, which the stream owns; see `ObjectBuilder`.
@@ -45,6 +45,25 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
         unsafe delivery = .allocate(capacity: 1)
         unsafe delivery.initialize(to: 0)
         unsafe Self.setDelivery(machine, delivery, receive)
+    }
+
+    /// Makes a stream that hands over unknown members as well, however many come, and collects none.
+    /// - Parameters:
+    ///   - depth: The number of containers around each value.
+    ///   - options: What to do with missing members, nulls and names.
+    ///   - receiveUnknown: Gets each member that the type does not have, before the value that it is in.
+    ///   - receive: Gets each value in order.
+    /// - Throws: An error of the kind `misuse` when the type cannot be bound.
+    @inlinable
+    public init(
+        depth: Int = 1, options: BuilderOptions = BuilderOptions(),
+        receivingUnknownMembers receiveUnknown: @escaping (UnknownMember) throws(StreamError) -> Void,
+        _ receive: @escaping (borrowing Value) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        var options = options
+        options.unknownMembers = .collect
+        try self.init(depth: depth, options: options, receive)
+        unsafe machine.pointee.receiveUnknown = receiveUnknown
     }
 
     // PERF: JSONRecords/streams; inlinable, so that values are handed over without copies by type.
@@ -177,25 +196,28 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
         try unsafe deliverIfFilled(after: machine.pointee.writeDate(secondsSince2001: seconds))
     }
 
-    /// Lends the memory of the value to a reader that stores its members itself.
+    // PERF: JSONRecords; inlinable, so that a reader calls the machine without a call between.
+    /// The memory of objects and arrays, lent to the readers of this package.
     @inlinable
-    public mutating func beginRecords() throws(StreamError) -> RecordPort? {
-        try unsafe machine.pointee.beginRecords()
+    public static var memoryPort: MemoryPort? {
+        // SAFETY: the functions take the address of a sink of this type, which is valid during the call.
+        func machine(_ sink: UnsafeMutableRawPointer) -> UnsafeMutablePointer<ValueMachine> {
+            unsafe sink.assumingMemoryBound(to: Self.self).pointee.machine
+        }
+        return unsafe MemoryPort(
+            lendingOf: Self.self,
+            records: (
+                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.beginRecords() },
+                { (sink) throws(StreamError) in
+                    let stream = unsafe sink.assumingMemoryBound(to: Self.self)
+                    try unsafe stream.pointee.deliverIfFilled(after: machine(sink).pointee.endRecords())
+                }
+            ),
+            arrays: (
+                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.beginArrays() },
+                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endArrays() }
+            ))
     }
-
-    /// Hands over the value that a reader has stored.
-    @inlinable
-    public mutating func endRecords() throws(StreamError) {
-        try unsafe deliverIfFilled(after: machine.pointee.endRecords())
-    }
-
-    /// Lends memory for arrays to a reader that makes them itself.
-    @inlinable
-    public mutating func beginArrays() throws(StreamError) -> RecordPort? { unsafe machine.pointee.beginArrays() }
-
-    /// Takes the arrays that a reader has made.
-    @inlinable
-    public mutating func endArrays() throws(StreamError) { unsafe machine.pointee.endArrays() }
 }
 
 /// Lending a value of which no copy is made.
@@ -260,6 +282,7 @@ extension ObjectStreamTests: SelfTesting {
             "testStopsOnRequest": testStopsOnRequest,
             "testErrorsHaveThePathFromTheRoot": testErrorsHaveThePathFromTheRoot,
             "testDeliversNoPartOfAValue": testDeliversNoPartOfAValue,
+            "testHandsOverUnknownMembersWithoutEnd": testHandsOverUnknownMembersWithoutEnd,
         ]
     }
 
@@ -306,9 +329,12 @@ extension ObjectStreamTests: SelfTesting {
     private static func testUsesOneObjectWhenNobodyKeepsIt() throws {
         var stream = try ObjectStream<Record> { _ throws(StreamError) in }
         let before = unsafe Record.madeCount
-        try EventScript.send(records, to: &stream)
-        expectEqual(stream.count, 5, "values")
+        let whole = "{ key \"id\" integer 1 key \"name\" string \"a\" key \"tags\" [ ] }"
+        try EventScript.send("[ \(whole) \(whole) \(whole) ]", to: &stream)
+        expectEqual(stream.count, 3, "values")
         expectEqual(unsafe Record.madeCount - before, 1, "objects made")
+        try EventScript.send("[ \(whole) { } \(whole) { key \"id\" integer 2 } ]", to: &stream)
+        expectEqual(unsafe Record.madeCount - before, 3, "objects made, with those that defaults were taken of")
     }
 
     private static func testNeverChangesAKeptObject() throws {
@@ -348,6 +374,28 @@ extension ObjectStreamTests: SelfTesting {
             _ = try stream("{ key \"rows\" [ { } { key \"id\" true } ] }", depth: 2) { (_: borrowing Record) in "" }
         }
         expectEqual(error?.description, "$.rows[1].id: expected an integer, found true", "description")
+    }
+
+    private static func testHandsOverUnknownMembersWithoutEnd() throws {
+        let received = Received()
+        var stream = try ObjectStream<Record>(
+            options: BuilderOptions(unknownMemberLimit: 3),
+            receivingUnknownMembers: { member throws(StreamError) in
+                received.texts.append("\(member.path) \(member.value.integerValue ?? -1)")
+            },
+            { value throws(StreamError) in received.texts.append("record \(value.id)") })
+        let records = (0..<1_500).map { "{ key \"x\" integer \($0) key \"id\" integer \($0) }" }
+        try EventScript.send("[ \(records.joined(separator: " ")) ]", to: &stream)
+        expectEqual(received.texts, (0..<1_500).flatMap { ["$[\($0)].x \($0)", "record \($0)"] }, "in order")
+        expectEqual(stream.unknownMembers, [], "kept")
+        var collecting = try ObjectStream<Record>(
+            options: BuilderOptions(unknownMembers: .collect, unknownMemberLimit: 3)
+        ) { _ throws(StreamError) in }
+        let error = expectThrows(StreamError.self, "more than are collected") {
+            try EventScript.send("[ \(records.joined(separator: " ")) ]", to: &collecting)
+        }
+        expectEqual(error?.description, "$[3].x: there are more than 3 unknown members", "description")
+        expectEqual(collecting.unknownMembers.count, 3, "collected")
     }
 
     private static func testDeliversNoPartOfAValue() throws {

@@ -10,23 +10,47 @@ import Musl
 import Glibc
 #endif
 
-/// Makes and keeps the plans of types under one rule of names.
-public final class PlanBinder {
+/// Makes the plans of types under one rule of names: of one type, and of those that it consists of.
+@safe @usableFromInline
+final class PlanBinder {
     let keyMapping: KeyMapping
-    private var plans: [ObjectIdentifier: StreamPlan] = [:]
+    /// Tells the stored properties of a structure or class, nil where they cannot all be seen.
+    let reflection: (any Any.Type, _ isClass: Bool) -> [StoredProperty]?
+    /// The plans that all share, if this binder adds to such.
+    private let shared: SharedPlans?
+    fileprivate private(set) var plans: [ObjectIdentifier: StreamPlan] = [:]
+    /// The plans to be given up with this binder: those of objects refer to each other, and to themselves.
+    private var own: [StreamPlan] = []
     /// The types whose plans are being made, which may contain each other.
     private var depth = 0
 
-    init(keyMapping: KeyMapping) { self.keyMapping = keyMapping }
+    fileprivate init(
+        keyMapping: KeyMapping, shared: SharedPlans?,
+        reflection: @escaping (any Any.Type, Bool) -> [StoredProperty]? = { StoredProperties.of($0, isClass: $1) }
+    ) {
+        self.keyMapping = keyMapping
+        self.shared = shared
+        self.reflection = reflection
+    }
+
+    convenience init(keyMapping: KeyMapping) { self.init(keyMapping: keyMapping, shared: nil) }
+
+    convenience init(keyMapping: KeyMapping, reflection: @escaping (any Any.Type, Bool) -> [StoredProperty]?) {
+        self.init(keyMapping: keyMapping, shared: nil, reflection: reflection)
+    }
+
+    @usableFromInline
+    deinit { for plan in own { plan.dissolve() } }
 
     /// Returns the plan of a type, and makes it if need be.
     /// - Throws: An error of the kind `misuse` when the type, or one inside it, cannot be bound.
-    public func plan<Value: StreamValue>(for type: Value.Type) throws(StreamError) -> StreamPlan {
-        if let plan = plans[ObjectIdentifier(type)] { return plan }
+    func plan<Value: StreamValue>(for type: Value.Type) throws(StreamError) -> StreamPlan {
+        if let plan = plans[ObjectIdentifier(type)] ?? shared?.plan(for: type) { return plan }
         guard depth < 64 else { throw StreamError(.misuse, "\(type) contains itself without end") }
         depth += 1
         defer { depth -= 1 }
-        let plan = try Value.makeStreamPlan(self)
+        let plan = try Value.streamBinding.makePlan(self)
+        guard plan.type == type else { throw StreamError(.misuse, "\(type) has the stream binding of \(plan.type)") }
         if type is any StreamWritable.Type {
             // SAFETY: a plan is used for values of its type only.
             unsafe plan.writable = { address in
@@ -40,7 +64,13 @@ public final class PlanBinder {
     }
 
     /// Registers the plan of an object before its members are bound, since they may be of the same type.
-    func register(_ plan: StreamPlan, for type: Any.Type) { plans[ObjectIdentifier(type)] = plan }
+    func register(_ plan: StreamPlan, for type: Any.Type) {
+        plans[ObjectIdentifier(type)] = plan
+        own.append(plan)
+    }
+
+    /// Leaves the plans to others, who keep them.
+    fileprivate func releaseOwn() { own = [] }
 
     /// Forgets a plan whose members could not be bound.
     func unregister(_ type: Any.Type) { plans[ObjectIdentifier(type)] = nil }
@@ -59,51 +89,71 @@ public final class PlanBinder {
         let revertMemory: StreamPlan.Revert = { from, to in
             unsafe to.initializeMemory(as: Form.self, to: revert(from.assumingMemoryBound(to: Value.self).pointee))
         }
-        let plan = unsafe StreamPlan(
+        return unsafe StreamPlan(
             ValueOperations(of: type), expectation: formPlan.expectation,
             shape: .converted(from: formPlan, convertMemory, revertMemory))
-        plan.isValueLike = unsafe plan.operations.pointee.isTrivial
-        return plan
     }
 
-    // MARK: Shared binders
-
-    /// The binders of the rules that have no functions, which live as long as the process.
-    private static let exact = SharedBinder(.exact)
-    private static let snakeCase = SharedBinder(.snakeCase)
+    // MARK: Shared plans
 
     /// Returns the plan of a type and whoever keeps it alive.
     @usableFromInline
     static func bind<Value: StreamValue>(
         _ type: Value.Type, _ keyMapping: KeyMapping
     ) throws(StreamError) -> (plan: StreamPlan, owner: AnyObject) {
-        switch keyMapping.rule {
-        case .exact: return (try exact.plan(for: type), exact)
-        case .snakeCase: return (try snakeCase.plan(for: type), snakeCase)
-        case .custom:
+        guard let shared = SharedPlans.of(keyMapping.rule) else {
             let binder = PlanBinder(keyMapping: keyMapping)
             return (try binder.plan(for: type), binder)
         }
+        if let plan = shared.plan(for: type) { return (plan, shared) }
+        // The types' own code runs here, such as `init` of a class with declared members, and it may bind others.
+        let binder = PlanBinder(keyMapping: keyMapping, shared: shared)
+        let plan = try binder.plan(for: type)
+        return (shared.add(binder, for: type) ?? plan, shared)
     }
 }
 
-/// A binder behind a lock. Plans do not change once they are made.
+/// The plans of a rule that has no functions, which live as long as the process. They do not change once they are here.
 @safe
-private final class SharedBinder: @unchecked Sendable {
-    private let binder: PlanBinder
+private final class SharedPlans: @unchecked Sendable {
+    private static let exact = SharedPlans()
+    private static let snakeCase = SharedPlans()
+
+    private var plans: [ObjectIdentifier: StreamPlan] = [:]
+    /// Held for no more than looking up and adding, never while plans are made.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
-    init(_ keyMapping: KeyMapping) {
-        binder = PlanBinder(keyMapping: keyMapping)
+    private init() {
         unsafe mutex.initialize(to: pthread_mutex_t())
         unsafe pthread_mutex_init(mutex, nil)
     }
 
-    func plan<Value: StreamValue>(for type: Value.Type) throws(StreamError) -> StreamPlan {
-        // SAFETY: the mutex lives as long as the process, since only static properties hold a shared binder.
+    static func of(_ rule: KeyMapping.Rule) -> SharedPlans? {
+        switch rule {
+        case .exact: exact
+        case .snakeCase: snakeCase
+        case .custom: nil
+        }
+    }
+
+    func plan(for type: Any.Type) -> StreamPlan? { withLock { plans[ObjectIdentifier(type)] } }
+
+    /// Adds the plans of a binder, which was asked for that of a type; or returns the one that another was faster with.
+    func add(_ binder: PlanBinder, for type: Any.Type) -> StreamPlan? {
+        withLock {
+            if let plan = plans[ObjectIdentifier(type)] { return plan }
+            // Those that another thread has made meanwhile stay; the plans added here refer to their own.
+            plans.merge(binder.plans) { known, _ in known }
+            binder.releaseOwn()
+            return nil
+        }
+    }
+
+    private func withLock<Result>(_ body: () -> Result) -> Result {
+        // SAFETY: the mutex lives as long as the process, since only static properties hold such plans.
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
-        return try binder.plan(for: type)
+        return body()
     }
 }
 
@@ -167,7 +217,9 @@ extension PlanBinder: SelfTesting {
     }
 
     private static func testBindsTypesThatContainThemselves() throws {
-        let plan = try PlanBinder(keyMapping: .exact).plan(for: Node.self)
+        let binder = PlanBinder(keyMapping: .exact)
+        defer { withExtendedLifetime(binder) {} }
+        let plan = try binder.plan(for: Node.self)
         guard case .object(let layout) = plan.shape, case .array(let element) = unsafe layout.members[1].plan.shape
         else {
             return fail("got no plan of an object with an array")

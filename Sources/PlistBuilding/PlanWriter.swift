@@ -148,16 +148,16 @@ struct PlanWriter {
 
     @inlinable
     func checkDepth(_ depth: Int) throws(StreamError) {
-        // PERF: JSONRecords/writing; the stack is looked at once in eight levels.
-        if depth >= options.depthLimit || depth & 7 == 7 && isStackUsedUp { throw tooDeep() }
+        if depth >= options.depthLimit || depth & 7 == 7 && isStackLow { throw tooDeep(depth) }
     }
 
-    @usableFromInline @inline(never)
-    var isStackUsedUp: Bool { StackBounds.isNearEnd }
+    // PERF: JSONRecords/writing; every eighth level asks, so that flat values never do.
+    /// Whether the stack of this thread is too small for values nested deeper.
+    @usableFromInline var isStackLow: Bool { StackRoom.isLow }
 
     @usableFromInline @inline(never)
-    func tooDeep() -> StreamError {
-        let limit = isStackUsedUp ? "the stack of the thread allows" : "\(options.depthLimit)"
+    func tooDeep(_ depth: Int) -> StreamError {
+        let limit = depth >= options.depthLimit ? "\(options.depthLimit)" : "\(depth), for which the stack is too small"
         return StreamError(
             .limitExceeded, "values are nested deeper than \(limit), or objects refer to each other in a circle")
     }
@@ -205,9 +205,15 @@ struct PlanWriter {
     ) throws(StreamError) {
         try checkDepth(depth)
         if layout.isClass {
-            // An object of a subclass is written as what it is.
+            // An object of a subclass is written as what it is. It is kept while code of others may replace it.
             let object = unsafe address.assumingMemoryBound(to: AnyObject.self).pointee
             if type(of: object) != layout.type { return try write(any: object, to: &sink, depth: depth) }
+            defer { withExtendedLifetime(object) {} }
+            let base = unsafe UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
+            let members = unsafe UnsafeBufferPointer(layout.members)
+            return try unsafe withUnsafePointer(to: object) { (address) throws(StreamError) in
+                try unsafe writeMembers(of: UnsafeRawPointer(address), at: base, members, layout, to: &sink, depth)
+            }
         }
         let base = unsafe UnsafeRawPointer(layout.members(ofValueAt: UnsafeMutableRawPointer(mutating: address)))
         let members = unsafe UnsafeBufferPointer(layout.members)

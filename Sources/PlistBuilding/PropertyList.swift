@@ -190,8 +190,12 @@ public struct PropertyList: Sendable {
 }
 
 extension PropertyList: StreamValue {
-    /// Makes the plan of a property list, which any value is.
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+    /// The binding of a property list, which any value is.
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+    }
+
+    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         unsafe StreamPlan(ValueOperations(of: PropertyList.self), expectation: "any value", shape: .propertyList)
     }
 }

@@ -89,6 +89,7 @@ extension RecordState {
         unsafe members = layout.records.start
         unsafe memberCount = layout.records.count
         unsafe table = layout.records.table
+        unsafe longestName = layout.records.longestName
         unsafe skipsUnknown = ignoresUnknown && layout.records.areAll
         unsafe required = layout.requiredMembers | (rejectsMissing ? layout.nonOptionalMembers : 0)
     }
@@ -97,23 +98,12 @@ extension RecordState {
     // PERF: JSONTyped; mutating, so that the state is not copied for the call.
     package mutating func fillMissing(_ base: Int, seen: UInt64) -> Bool {
         guard let layout = unsafe layout, unsafe required & ~seen == 0 else { return false }
-        let (complete, isInitialized) = unsafe (complete, isInitialized)
-        return unsafe layout._withUnsafeGuaranteedRef { layout in
-            var missing = complete & ~seen
-            while missing != 0 {
-                let member = unsafe layout.members[missing.trailingZeroBitCount]
-                missing &= missing &- 1
-                guard let value = unsafe layout.defaultAddress(of: member),
-                    let address = unsafe UnsafeMutableRawPointer(bitPattern: base &+ member.offset)
-                else { continue }
-                // SAFETY: as in `fillMissingMembers`, a default is a value of the member's type, of which there is one
-                // at the address if the record is initialized.
-                let operations = unsafe member.plan.operations
-                if isInitialized { unsafe operations.pointee.deinitialize(address) }
-                unsafe operations.pointee.copy(value, address)
-            }
-            return true
-        }
+        let missing = unsafe complete & ~seen
+        guard missing != 0, let address = unsafe UnsafeMutableRawPointer(bitPattern: base) else { return true }
+        let initialized: UInt64 = unsafe isInitialized ? .max : 0
+        // SAFETY: see `ValueMachine.fillMissingMembers`.
+        unsafe layout._withUnsafeGuaranteedRef { unsafe $0.setDefaults(missing, at: address, initialized: initialized) }
+        return true
     }
 
     /// Destroys the objects that a reader has completed from an address on, and the one that is open behind them.

@@ -89,6 +89,8 @@ struct RecordMembers {
     let table: UnsafeMutablePointer<UInt8>
     /// Whether these are all members, so that any other name is unknown.
     let areAll: Bool
+    /// The length of the longest name in bytes.
+    let longestName: Int
 
     /// Makes the members of columns.
     init(_ members: [(name: String, kind: FastKind, offset: Int)]) {
@@ -100,6 +102,7 @@ struct RecordMembers {
         let plain = unsafe members.prefix(64)
         unsafe count = plain.count
         unsafe areAll = unsafe members.count == plain.count
+        unsafe longestName = unsafe plain.lazy.map { unsafe $0.name.utf8.count }.max() ?? 0
         unsafe start = .allocate(capacity: plain.count + 1)
         unsafe table = .allocate(capacity: RecordMember.placeCount)
         unsafe table.initialize(repeating: 0, count: RecordMember.placeCount)
@@ -141,6 +144,9 @@ package struct ValueLength {
             unsafe misses &+= 1
             unsafe count = length
             unsafe mark = misses == 64 ? 1 : marks & (0 &- marks)
+        } else {
+            // They may be of one length again.
+            unsafe misses = misses == 4_096 ? 0 : misses &+ 1
         }
         return length
     }
@@ -194,6 +200,8 @@ package struct RecordState {
     package let lengths: UnsafeMutablePointer<ValueLength>
     /// The places of the names of the members; nil where they are compared one by one.
     package var table: UnsafeMutablePointer<UInt8>?
+    /// The length of the longest of their names in bytes; a reader with a lower limit leaves all to messages.
+    package var longestName = 0
     /// Whether members that the type does not have are skipped.
     package var skipsUnknown = false
     /// The levels of containers that may be within a record.
@@ -344,6 +352,12 @@ extension RecordStateTests: SelfTesting {
             expectEqual(unsafe length.note(0x80 << UInt64(8 * (round % 7))), round % 7, "round \(round)")
         }
         unsafe expectEqual(length.mark, 1, "no guess, which no value equals")
+        var count = 0
+        while count < 10_000, unsafe length.mark == 1 {
+            _ = unsafe length.note(0x80_0000)
+            count += 1
+        }
+        unsafe expectEqual(length.mark, 0x80_0000, "a guess again, after \(count) values")
     }
 }
 #endif

@@ -11,12 +11,19 @@ struct StoredProperty {
     let offset: Int
     let isVariable: Bool
     let isStrong: Bool
+
+    /// The offset behind the property, or nil for one without bytes, which may be anywhere.
+    var end: Int? {
+        let size = TypeSize(of: type).size
+        return size > 0 ? offset + size : nil
+    }
 }
 
 enum StoredProperties {
     /// Returns the stored properties of a structure or class, those of superclasses first; nil without metadata.
     ///
-    /// Two entry points are asked, and must agree; a toolchain on which they do not gives nil.
+    /// Two entry points are asked, and must agree; a toolchain on which they do not gives nil. So does a type of which
+    /// they leave out something: in modules without reflection metadata, and in structures of C with bit fields.
     static func of(_ type: Any.Type, isClass: Bool) -> [StoredProperty]? {
         var properties: [StoredProperty] = []
         var index = 0
@@ -45,7 +52,57 @@ enum StoredProperties {
             return isConsistent
         }
         guard isComplete, isConsistent, index == count else { return nil }
-        return properties
+        let isWhole = isClass ? areWhole(properties, ofClass: type) : areWhole(properties, ofStructure: type)
+        return isWhole ? properties : nil
+    }
+
+    /// Whether properties are all of a structure: the runtime puts one behind the other, as near as alignment lets it.
+    private static func areWhole(_ properties: [StoredProperty], ofStructure type: Any.Type) -> Bool {
+        var end = 0
+        for property in properties {
+            guard let propertyEnd = property.end else { continue }
+            let alignment = TypeSize(of: property.type).alignment
+            guard property.offset == (end + alignment - 1) / alignment * alignment else { return false }
+            end = propertyEnd
+        }
+        return end == TypeSize(of: type).size
+    }
+
+    /// Whether properties are all of a class and its superclasses: each class ends where its last property does.
+    private static func areWhole(_ properties: [StoredProperty], ofClass type: Any.Type) -> Bool {
+        guard let type = type as? AnyClass else { return false }
+        let ownEnd = Int(instanceExtents(type).positive)
+        let superclass: AnyClass? = _getSuperclass(type)
+        let inheritedCount = superclass.map { reflectedCount($0) } ?? 0
+        guard inheritedCount <= properties.count else { return false }
+        if let end = properties.dropFirst(inheritedCount).compactMap(\.end).last {
+            guard end == ownEnd else { return false }
+        } else if let superclass {
+            guard ownEnd == Int(instanceExtents(superclass).positive) else { return false }
+        } else {
+            // Not more than the header of an object.
+            guard ownEnd <= 2 * MemoryLayout<Int>.size else { return false }
+        }
+        guard let superclass else { return true }
+        return areWhole(Array(properties.prefix(inheritedCount)), ofClass: superclass)
+    }
+}
+
+/// The size of the values of a type that is known only at run time.
+private struct TypeSize {
+    let size: Int
+    let alignment: Int
+
+    init(of type: Any.Type) {
+        func open<Value>(_ type: Value.Type) -> TypeSize {
+            TypeSize(size: MemoryLayout<Value>.size, alignment: MemoryLayout<Value>.alignment)
+        }
+        self = open(type)
+    }
+
+    private init(size: Int, alignment: Int) {
+        self.size = size
+        self.alignment = alignment
     }
 }
 
@@ -66,6 +123,14 @@ private func reflectedChild(
     _ type: Any.Type, index: Int, metadata: UnsafeMutablePointer<FieldMetadata>
 ) -> Any.Type
 
+/// The bytes of an object before and behind the address of its header; those behind end with its last property.
+#if canImport(ObjectiveC)
+@_silgen_name("_swift_getObjCClassInstanceExtents")
+#else
+@_silgen_name("_swift_getSwiftClassInstanceExtents")
+#endif
+private func instanceExtents(_ type: AnyClass) -> (negative: UInt, positive: UInt)
+
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
@@ -77,6 +142,7 @@ extension StoredProperties: SelfTesting {
             "testStructureAgreesWithMemoryLayout": testStructureAgreesWithMemoryLayout,
             "testClassAgreesWithKeyPaths": testClassAgreesWithKeyPaths,
             "testTellsVariablesAndWeakOnesApart": testTellsVariablesAndWeakOnesApart,
+            "testKnowsWhenAPropertyIsLeftOut": testKnowsWhenAPropertyIsLeftOut,
         ]
     }
 
@@ -86,6 +152,16 @@ extension StoredProperties: SelfTesting {
         let constant = 3
         var text: String? = nil
         var small: UInt16 = 0
+    }
+
+    private enum Only { case one }
+
+    private struct WithEmpty {
+        var number = 1
+        var only = Only.one
+        var void: Void = ()
+        var last: Int8 = 2
+        var other = Only.one
     }
 
     private class Base { var first: Int8 = 1 }
@@ -123,6 +199,27 @@ extension StoredProperties: SelfTesting {
         let properties = try requireNotNil(of(Derived<Int>.self, isClass: true), "properties")
         expectEqual(properties.map(\.isVariable), [true, true, false, true], "variables")
         expectEqual(properties.map(\.isStrong), [true, true, true, false], "strong ones")
+    }
+
+    private class Empty {}
+    private class Hiding: Empty { var flag = true }
+    private final class Shown: Hiding { var number = 1 }
+
+    private static func testKnowsWhenAPropertyIsLeftOut() throws {
+        let sample = try requireNotNil(of(Sample.self, isClass: false), "properties")
+        for index in sample.indices {
+            var others = sample
+            others.remove(at: index)
+            expectFalse(areWhole(others, ofStructure: Sample.self), "without \(sample[index].name)")
+        }
+        expectFalse(areWhole([], ofStructure: Int.self), "a type of which nothing is known")
+        expectTrue(areWhole([], ofStructure: Void.self), "a type without properties")
+        expectEqual(of(WithEmpty.self, isClass: false)?.count, 5, "properties, three of them without bytes")
+        let shown = try requireNotNil(of(Shown.self, isClass: true), "properties of an object")
+        expectTrue(areWhole(shown, ofClass: Shown.self), "all of an object")
+        expectFalse(areWhole([shown[0]], ofClass: Shown.self), "without the own one")
+        expectFalse(areWhole([], ofClass: Hiding.self), "without the only one")
+        expectNotNil(of(Empty.self, isClass: true), "an object without properties")
     }
 }
 #endif

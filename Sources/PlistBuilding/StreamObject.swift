@@ -33,12 +33,14 @@ extension StreamObject {
     public static var streamMembers: StreamMembers { .reflected }
 
     // PERF: StructBuilder/records; inlinable, so that the operations are specialised in the module of the type.
-    /// Makes the plan of a structure or class with members.
+    /// The binding of a structure or class with members.
     @inlinable
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-        try unsafe binder.objectPlan(
-            for: Self.self, ValueOperations(of: Self.self), members: streamMembers,
-            make: { unsafe $0.initializeMemory(as: Self.self, to: Self()) })
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in
+            try unsafe binder.objectPlan(
+                for: Self.self, ValueOperations(of: Self.self), members: streamMembers,
+                make: { unsafe $0.initializeMemory(as: Self.self, to: Self()) })
+        }
     }
 }
 
@@ -67,6 +69,7 @@ public struct StreamMember {
     let name: String
     let isRequired: Bool
     let root: Any.Type
+    let valueType: Any.Type
     /// The offset of the property in a structure, or nil.
     let structureOffset: Int?
     /// Returns the offset of the property in the memory of an object, or nil when it has no storage there.
@@ -95,6 +98,7 @@ public struct StreamMember {
         self.name = name
         self.isRequired = isRequired
         root = Root.self
+        valueType = Value.self
         structureOffset = MemoryLayout<Root>.offset(of: property)
         bind = { (binder) throws(StreamError) in try binder.plan(for: Value.self) }
         objectOffset = { object in

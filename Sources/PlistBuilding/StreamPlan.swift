@@ -5,7 +5,7 @@ import PlistStreaming
 
 /// A scalar message with its value; bytes are valid during the message.
 @unsafe
-public enum ScalarMessage {
+package enum ScalarMessage {
     /// Null.
     case null
     /// A Boolean.
@@ -27,7 +27,7 @@ public enum ScalarMessage {
 }
 
 /// A scalar value on its way to a sink.
-public enum ScalarValue: Sendable, Equatable {
+package enum ScalarValue: Sendable, Equatable {
     /// Null.
     case null
     /// A Boolean.
@@ -63,17 +63,28 @@ package enum FastKind: UInt8 {
     @inlinable package var isText: Bool { self == .string || self == .columnString }
 }
 
+/// How values of one type are read and written: by what every kind of ``StreamValue`` provides, so there is nothing to
+/// make one of.
+public struct StreamBinding {
+    @usableFromInline let makePlan: (PlanBinder) throws(StreamError) -> StreamPlan
+
+    @usableFromInline
+    init(_ makePlan: @escaping (PlanBinder) throws(StreamError) -> StreamPlan) { self.makePlan = makePlan }
+}
+
 /// How values of one type are read and written; made by the type, used by builders and writers.
-@safe
-public final class StreamPlan {
+@safe @usableFromInline
+final class StreamPlan {
+    /// The type that the operations are made for, which the binder checks.
+    let type: Any.Type
     /// Reads a scalar into uninitialized memory, or throws and leaves it uninitialized.
-    public typealias Read = (ScalarMessage, UnsafeMutableRawPointer) throws(StreamError) -> Void
+    typealias Read = (ScalarMessage, UnsafeMutableRawPointer) throws(StreamError) -> Void
     /// Makes a scalar of the value at an address.
-    public typealias Get = (UnsafeRawPointer) -> ScalarValue
+    typealias Get = (UnsafeRawPointer) -> ScalarValue
     /// Moves the value at the first address, converted, into uninitialized memory, or throws and only consumes it.
-    public typealias Convert = (UnsafeMutableRawPointer, UnsafeMutableRawPointer) throws(StreamError) -> Void
+    typealias Convert = (UnsafeMutableRawPointer, UnsafeMutableRawPointer) throws(StreamError) -> Void
     /// Makes the value that a value is converted from, in uninitialized memory.
-    public typealias Revert = (UnsafeRawPointer, UnsafeMutableRawPointer) -> Void
+    typealias Revert = (UnsafeRawPointer, UnsafeMutableRawPointer) -> Void
 
     @safe
     enum Shape {
@@ -91,7 +102,7 @@ public final class StreamPlan {
     @usableFromInline let fast: FastKind
     /// What the type is called in an error, such as `an integer`.
     let expectation: String
-    /// Set once, right after making: a type may contain arrays of itself.
+    /// Set once, right after making, since a type may contain arrays of itself; and when the plan is given up.
     var shape: Shape {
         didSet {
             unsafe written.pointee.take(self)
@@ -106,10 +117,9 @@ public final class StreamPlan {
     let written: UnsafeMutablePointer<WrittenForm>
     /// Whether this is the plan of an array of bytes, which a data message fills.
     var isBytes = false
-    /// Whether values hold no references to objects, so that two copies of one are independent.
-    var isValueLike = true
 
     init(_ operations: ValueOperations, fast: FastKind = .none, expectation: String, shape: Shape) {
+        type = unsafe operations.type
         // SAFETY: freed with this plan, which is the only owner.
         let memory = UnsafeMutablePointer<ValueOperations>.allocate(capacity: 1)
         unsafe memory.initialize(to: operations)
@@ -125,12 +135,19 @@ public final class StreamPlan {
         unsafe record.pointee.take(self)
     }
 
+    @usableFromInline
     deinit {
         unsafe record.deallocate()
         let memory = unsafe UnsafeMutablePointer(mutating: operations)
         unsafe memory.deinitialize(count: 1)
         unsafe memory.deallocate()
         unsafe written.deallocate()
+    }
+
+    /// Gives up what the plan refers to, which may be itself; nobody uses it from now on.
+    func dissolve() {
+        shape = .propertyList
+        unsafe writable = nil
     }
 
     /// The error that a value of another type was found.

@@ -8,17 +8,21 @@ import PlistStreaming
 /// optionals, arrays and dictionaries of such types conform. An enumeration with raw values conforms by `extension Color: StreamValue {}`; a structure or class
 /// conforms to ``StreamObject``; any other type to ``StreamConvertible``.
 public protocol StreamValue {
-    /// Makes the plan of the type; builders call it once for each type.
+    /// How values of the type are read and written, which each of these kinds of types provides.
     ///
-    /// - Throws: `misuse` when the type, or one that it consists of, cannot be bound; so do all that follow.
-    static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan
+    /// A type has the binding of its kind and no other: that of another type is an error where the type is bound.
+    static var streamBinding: StreamBinding { get }
 }
 
 // MARK: Numbers
 
 extension FixedWidthInteger where Self: StreamValue {
-    /// Makes the plan of an integer: any number that is one and fits.
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+    /// The binding of an integer: any number that is one and fits.
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+    }
+
+    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         let read: StreamPlan.Read = { (message, address) throws(StreamError) in
             unsafe address.initializeMemory(as: Self.self, to: try integer(message))
         }
@@ -34,14 +38,14 @@ extension FixedWidthInteger where Self: StreamValue {
     /// How values of the integers of the standard library lie in memory.
     private static var kind: FastKind {
         switch ObjectIdentifier(self) {
-        case ObjectIdentifier(Int.self), ObjectIdentifier(Int64.self): .integer
+        case ObjectIdentifier(Int.self), ObjectIdentifier(Int64.self): bitWidth == 64 ? .integer : .int32
         case ObjectIdentifier(Int8.self): .int8
         case ObjectIdentifier(Int16.self): .int16
         case ObjectIdentifier(Int32.self): .int32
         case ObjectIdentifier(UInt8.self): .uint8
         case ObjectIdentifier(UInt16.self): .uint16
         case ObjectIdentifier(UInt32.self): .uint32
-        case ObjectIdentifier(UInt.self), ObjectIdentifier(UInt64.self): .uint64
+        case ObjectIdentifier(UInt.self), ObjectIdentifier(UInt64.self): bitWidth == 64 ? .uint64 : .uint32
         default: .none
         }
     }
@@ -83,8 +87,12 @@ extension UInt32: StreamValue {}
 extension UInt64: StreamValue {}
 
 extension BinaryFloatingPoint where Self: StreamValue {
-    /// Makes the plan of a floating-point number: any number, rounded to the nearest value of the type.
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+    /// The binding of a floating-point number: any number, rounded to the nearest value of the type.
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+    }
+
+    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         let read: StreamPlan.Read = { (message, address) throws(StreamError) in
             let value: Self
             switch unsafe message {
@@ -140,8 +148,12 @@ extension Double {
 // MARK: Other scalars
 
 extension Bool: StreamValue {
-    /// Makes the plan of a Boolean: true or false, never a number.
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+    /// The binding of a Boolean: true or false, never a number.
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+    }
+
+    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         let read: StreamPlan.Read = { (message, address) throws(StreamError) in
             guard case .bool(let value) = unsafe message else {
                 throw unsafe StreamPlan.mismatch(expected: "a Boolean", message)
@@ -155,8 +167,12 @@ extension Bool: StreamValue {
 }
 
 extension String: StreamValue {
-    /// Makes the plan of a string.
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+    /// The binding of a string.
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+    }
+
+    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         let read: StreamPlan.Read = { (message, address) throws(StreamError) in
             guard case .string(let bytes) = unsafe message else {
                 throw unsafe StreamPlan.mismatch(expected: "a string", message)
@@ -172,8 +188,12 @@ extension String: StreamValue {
 // MARK: Containers
 
 extension Optional: StreamValue where Wrapped: StreamValue {
-    /// Makes the plan of an optional: null is nil.
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+    /// The binding of an optional: null is nil.
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+    }
+
+    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         let wrapped = try binder.plan(for: Wrapped.self)
         let fast: FastKind =
             switch wrapped.fast {
@@ -186,30 +206,35 @@ extension Optional: StreamValue where Wrapped: StreamValue {
         let plan = unsafe StreamPlan(
             ValueOperations(of: Self.self), fast: fast, expectation: wrapped.expectation,
             shape: .optional(wrapped))
-        plan.isValueLike = wrapped.isValueLike
         return plan
     }
 }
 
 extension Array: StreamValue where Element: StreamValue {
-    /// Makes the plan of an array.
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+    /// The binding of an array.
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+    }
+
+    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         let element = try binder.plan(for: Element.self)
         let plan = unsafe StreamPlan(
             ValueOperations(of: Self.self), expectation: "an array", shape: .array(element))
         plan.isBytes = Element.self == UInt8.self
-        plan.isValueLike = element.isValueLike
         return plan
     }
 }
 
 extension Dictionary: StreamValue where Key == String, Value: StreamValue {
-    /// Makes the plan of a dictionary with string keys.
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+    /// The binding of a dictionary with string keys.
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+    }
+
+    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         let value = try binder.plan(for: Value.self)
         let plan = unsafe StreamPlan(
             ValueOperations(of: Self.self), expectation: "a dictionary", shape: .dictionary(value))
-        plan.isValueLike = value.isValueLike
         return plan
     }
 }
@@ -217,8 +242,12 @@ extension Dictionary: StreamValue where Key == String, Value: StreamValue {
 // MARK: Conversions
 
 extension RawRepresentable where Self: StreamValue, RawValue: StreamValue {
-    /// Makes the plan of an enumeration with raw values, which must be known.
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+    /// The binding of an enumeration with raw values, which must be known.
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+    }
+
+    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         try binder.convertedPlan(
             for: Self.self, from: RawValue.self,
             { (raw) throws(StreamError) in
@@ -246,8 +275,12 @@ public protocol StreamConvertible: StreamValue {
 }
 
 extension StreamConvertible {
-    /// Makes the plan of a converted type.
-    public static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
+    /// The binding of a converted type.
+    public static var streamBinding: StreamBinding {
+        StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
+    }
+
+    private static func makePlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
         try binder.convertedPlan(
             for: Self.self, from: StreamForm.self, { (form) throws(StreamError) in try Self(streamForm: form) },
             { $0.streamForm })

@@ -266,21 +266,11 @@ extension ValueMachine {
             throw located(
                 StreamError(.missingMember, "expected a member \(name) of \(layout.typeName)"), isContainer: true)
         }
-        var missing = unsafe top.pointee.complete & ~top.pointee.seen
-        while missing != 0 {
-            let index = missing.trailingZeroBitCount
-            let (member, bit) = unsafe (layout.members[index], UInt64(1) << UInt64(index))
-            if let value = unsafe layout.defaultAddress(of: member) {
-                let address = unsafe top.pointee.base + member.offset
-                // SAFETY: a default is a value of the member's type; what the last record left there is used by no one.
-                if unsafe top.pointee.initialized & bit != 0 {
-                    unsafe member.plan.operations.pointee.deinitialize(address)
-                }
-                unsafe member.plan.operations.pointee.copy(value, address)
-                unsafe top.pointee.initialized |= bit
-            }
-            missing &= missing &- 1
-        }
+        let missing = unsafe top.pointee.complete & ~top.pointee.seen
+        guard missing != 0 else { return }
+        // SAFETY: only where every member has an offset, more members than the required ones make a value complete.
+        unsafe layout.setDefaults(missing, at: top.pointee.base, initialized: top.pointee.initialized)
+        unsafe top.pointee.initialized |= missing
     }
 
     /// Leaves a complete container and moves it where it goes.

@@ -43,6 +43,7 @@ extension ValueMachine {
         unsafe top.pointee.index = 0
         isFilled = false
         isRecycling = false
+        (lent, isInObject) = (.nothing, false)
         tree = nil
         unknownMembers = []
     }

@@ -3,11 +3,47 @@
 import PlistStreaming
 
 extension ValueMachine {
-    /// Lends memory for objects: where they follow each other, in an array of objects or at the streaming depth, for
-    /// several; at any other place for one, which is then gone into.
+    /// Lends memory for objects, and none while some is lent.
     @usableFromInline
     mutating func beginRecords() throws(StreamError) -> RecordPort? {
-        guard let element = unsafe top.pointee.elementObject else { return try lendObject() }
+        guard lent == .nothing else { throw notInTurn() }
+        guard let port = try unsafe lendRecords() else { return nil }
+        beginLoan(.records)
+        return unsafe port
+    }
+
+    /// Lends memory for arrays that follow each other in an array, and none while some is lent.
+    @usableFromInline
+    mutating func beginArrays() throws(StreamError) -> RecordPort? {
+        guard lent == .nothing else { throw notInTurn() }
+        guard let port = unsafe lendArrays() else { return nil }
+        beginLoan(.arrays)
+        return unsafe port
+    }
+
+    private mutating func beginLoan(_ loan: Loan) {
+        lent = loan
+        // What an earlier reader said counts no more.
+        unsafe (records.pointee.doneCount, records.pointee.isOpen) = (0, false)
+        unsafe (records.pointee.seen, records.pointee.next) = (0, 0)
+    }
+
+    /// Takes memory back that was lent, of which a reader says how much it has filled.
+    private mutating func endLoan(_ loan: Loan) throws(StreamError) {
+        let isInRoom = unsafe (0...records.pointee.room).contains(records.pointee.doneCount)
+        guard lent == loan, isInRoom else { throw notInTurn() }
+        lent = .nothing
+    }
+
+    @inline(never)
+    private func notInTurn() -> StreamError {
+        located(StreamError(.misuse, "memory was lent and taken back out of turn, or more of it filled than there was"))
+    }
+
+    /// Lends memory for objects: where they follow each other, in an array of objects or at the streaming depth, for
+    /// several; at any other place for one, which is then gone into.
+    private mutating func lendRecords() throws(StreamError) -> RecordPort? {
+        guard let element = unsafe top.pointee.elementObject else { return try unsafe lendObject() }
         guard canBeginElement else { return nil }
         // Structures without a value and new objects lie side by side, so a reader goes from one to the next; a value
         // that was there before is used again for each.
@@ -39,9 +75,7 @@ extension ValueMachine {
         unsafe records.pointee.isRoot = false
     }
 
-    /// Lends memory for arrays that follow each other in an array.
-    @usableFromInline
-    mutating func beginArrays() -> RecordPort? {
+    private mutating func lendArrays() -> RecordPort? {
         guard unsafe top.pointee.kind == .array else { return nil }
         let shape = unsafe top.pointee.elementPlan._withUnsafeGuaranteedRef { unsafe UnsafePointer($0.record) }
         let room = unsafe shape.pointee.room
@@ -59,7 +93,8 @@ extension ValueMachine {
 
     /// Takes the arrays that a reader has stored.
     @usableFromInline
-    mutating func endArrays() {
+    mutating func endArrays() throws(StreamError) {
+        try endLoan(.arrays)
         let count = unsafe records.pointee.doneCount
         guard count > 0, let shape = unsafe records.pointee.arrays else { return }
         unsafe shape.pointee.append(records.pointee.reference, count, to: top.pointee.value)
@@ -103,6 +138,7 @@ extension ValueMachine {
     /// Counts the complete objects, and goes into the one that is not.
     @usableFromInline
     mutating func endRecords() throws(StreamError) {
+        try endLoan(.records)
         if isInObject {
             isInObject = false
             let isOpen = unsafe records.pointee.isOpen

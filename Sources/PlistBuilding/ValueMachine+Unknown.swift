@@ -45,6 +45,7 @@ extension ValueMachine {
     }
 
     private mutating func collect(_ value: PropertyList) throws(StreamError) {
+        if let receiveUnknown { return try receiveUnknown(UnknownMember(path: path(), value: value)) }
         guard unknownMembers.count < options.unknownMemberLimit else {
             throw located(
                 StreamError(.limitExceeded, "there are more than \(options.unknownMemberLimit) unknown members"))

@@ -27,12 +27,17 @@ struct ValueMachine: ~Copyable {
     private let owner: AnyObject
     /// The members that the type does not have, if they are collected.
     var unknownMembers: [UnknownMember] = []
+    /// Gets them instead, one by one, if anyone does.
+    @usableFromInline var receiveUnknown: ((UnknownMember) throws(StreamError) -> Void)?
     /// Whether the value at the root is complete.
     @usableFromInline var isFilled = false
     /// Whether the memory at the root holds an object that may be used again.
     var isRecycling = false
     /// Whether the object that is lent to a reader is the innermost level already.
     var isInObject = false
+    /// What is lent to a reader, which has to give it back before anything else.
+    enum Loan { case nothing, records, arrays }
+    var lent = Loan.nothing
     /// Builds property lists within the value.
     var tree: PropertyListBuilder?
     /// What a reader is lent for records, by address, so that it stays where it is.

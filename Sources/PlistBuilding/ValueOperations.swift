@@ -2,8 +2,9 @@
 // Made where the type is known, so that each operation is a specialised function.
 
 /// The memory operations of one type, by address.
-@unsafe
-public struct ValueOperations {
+@unsafe @usableFromInline
+struct ValueOperations {
+    @usableFromInline let type: Any.Type
     /// The number of bytes of a value.
     @usableFromInline let size: Int
     /// The number of bytes between values of an array.
@@ -44,7 +45,8 @@ public struct ValueOperations {
     // PERF: StructBuilder/records; inlinable, so that the closures are specialised where the type is declared.
     /// Makes the operations of a type.
     @inlinable
-    public init<Value>(of type: Value.Type) {
+    init<Value>(of type: Value.Type) {
+        unsafe self.type = type
         unsafe size = MemoryLayout<Value>.size
         unsafe stride = MemoryLayout<Value>.stride
         unsafe alignment = MemoryLayout<Value>.alignment

@@ -150,19 +150,17 @@ package struct ValueSource {
     let writer: PlanWriter
     /// Whether members that are nil are left out.
     package let omitsNil: Bool
-    /// The deepest nesting of values.
-    package let depthLimit: Int
 
     init(_ address: UnsafeRawPointer, _ plan: StreamPlan, _ writer: PlanWriter) {
         unsafe self.address = unsafe address
         unsafe form = UnsafePointer(plan.written)
         unsafe self.writer = writer
         unsafe omitsNil = writer.options.nilMembers == .omit
-        unsafe depthLimit = writer.options.depthLimit
     }
 
-    /// The error of values that are nested too deep.
-    package func tooDeep() -> StreamError { unsafe writer.tooDeep() }
+    /// Refuses values that are nested too deep.
+    @inline(__always)  // PERF: see `PlanWriter.checkDepth`; once a container.
+    package func checkDepth(_ depth: Int) throws(StreamError) { try unsafe writer.checkDepth(depth) }
 
     /// Sends a value by messages.
     package func send<Sink: PlistSink & ~Copyable>(

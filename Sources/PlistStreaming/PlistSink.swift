@@ -82,23 +82,8 @@ public protocol PlistSink: ~Copyable {
     /// - Parameter seconds: Seconds since 2001-01-01 00:00:00 UTC, negative before.
     mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError)
 
-    /// Lends the memory of the dictionaries to come, where a sink has such; nil unless a sink says otherwise.
-    ///
-    /// A reader asks at the beginning of a dictionary. It may then store members itself, and calls ``endRecords()``
-    /// instead of sending the messages that these members stand for.
-    mutating func beginRecords() throws(StreamError) -> RecordPort?
-    /// Takes the dictionaries that a reader has stored since ``beginRecords()``; the last one may still be open.
-    mutating func endRecords() throws(StreamError)
-    /// Lends memory for the arrays to come in an array, where a sink has such; nil unless a sink says otherwise.
-    ///
-    /// A reader asks at the beginning of an array. It may then make some arrays itself, and calls ``endArrays()`` instead
-    /// of sending the messages that these arrays stand for.
-    mutating func beginArrays() throws(StreamError) -> RecordPort?
-    /// Takes the arrays that a reader has made since ``beginArrays()``.
-    mutating func endArrays() throws(StreamError)
-
-    /// Writes a value of a bound type from where it lies in memory, where a sink can; false when it wants messages.
-    mutating func writeValue(_ port: ValuePort) throws(StreamError) -> Bool
+    /// The ways through memory that a sink of this package has besides messages; nil for all others.
+    static var memoryPort: MemoryPort? { get }
 }
 
 extension PlistSink where Self: ~Copyable {

@@ -7,10 +7,13 @@ import PlistStreaming
 struct SQLiteMember: Sendable {
     /// The offset from the start of the members; nil for a property without storage.
     let offset: Int?
+    /// The type of the property: a part of a stored property may have the same offset, but not the same type.
+    let type: ObjectIdentifier
     let description: String
 
     init<Row: StreamObject, Value>(_ property: KeyPath<Row, Value>) {
         description = "\(property)"
+        type = ObjectIdentifier(Value.self)
         if let offset = MemoryLayout<Row>.offset(of: property) {
             self.offset = offset
         } else if let property = property as? ReferenceWritableKeyPath<Row, Value> {
@@ -91,7 +94,7 @@ struct SQLiteClause {
 
     /// Appends the name of a property's column.
     mutating func append(_ member: SQLiteMember) throws(SQLiteError) {
-        guard let offset = member.offset, let index = members.index(ofOffset: offset) else {
+        guard let offset = member.offset, let index = members.index(ofOffset: offset, type: member.type) else {
             throw SQLiteError(.misuse, "\(member.description) is no stored property that is a column")
         }
         sql += try SQLiteName.quoted(members.columns[index].name)

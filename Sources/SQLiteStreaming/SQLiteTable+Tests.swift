@@ -8,17 +8,6 @@ import PlistStreaming
 enum SQLiteTableTests {
     enum Level: Int8, StreamValue { case low = -1, high = 1 }
 
-    /// A moment, as a program may have its own.
-    struct Moment: StreamValue, Equatable, Comparable {
-        var seconds = 0.0
-
-        static func makeStreamPlan(_ binder: PlanBinder) throws(StreamError) -> StreamPlan {
-            try Double.makeStreamPlan(binder)
-        }
-
-        static func < (left: Moment, right: Moment) -> Bool { left.seconds < right.seconds }
-    }
-
     struct Task: StreamObject, Equatable {
         var id: Int? = nil
         var title = ""

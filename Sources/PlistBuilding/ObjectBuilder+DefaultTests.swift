@@ -1,0 +1,254 @@
+// The in-class tests of defaults and of binding: what `init` makes is made for each value, what cannot be bound is said, and
+// the types' own code may do what it likes while they are bound.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+
+enum DefaultTests {
+    /// Numbers that are another one each time, as identifiers and times are.
+    nonisolated(unsafe) static var lastNumber = 0
+
+    static func nextNumber() -> Int {
+        unsafe lastNumber += 1
+        return unsafe lastNumber
+    }
+
+    struct Stamped: StreamObject {
+        var number = DefaultTests.nextNumber()
+        var name = "a name of more than fifteen bytes, \(unsafe DefaultTests.lastNumber)"
+        var other = 0
+    }
+
+    final class StampedObject: StreamObject {
+        var number = DefaultTests.nextNumber()
+        var other = 0
+        init() {}
+    }
+
+    /// An object that holds one that is made with it.
+    final class Parent: StreamObject {
+        var child = StampedObject()
+        var other = 0
+        init() {}
+    }
+
+    struct DeclaredStamp: StreamObject {
+        var number = DefaultTests.nextNumber()
+        var hidden = DefaultTests.nextNumber()
+        static var streamMembers: StreamMembers { [.member("number", \DeclaredStamp.number)] }
+    }
+
+    final class DeclaredObject: StreamObject {
+        var number = 1
+        var hidden = 2
+        init() {}
+        static var streamMembers: StreamMembers { [.member("number", \DeclaredObject.number)] }
+    }
+
+    /// A class whose `init` gives out one and the same object.
+    final class Single: SingleObject, StreamObject {
+        nonisolated(unsafe) static let only = Single(text: "the only one, of more than fifteen bytes")
+        var text: String
+        var other = 0
+        init(text: String) { self.text = text }
+        static var theOnly: Single { unsafe only }
+    }
+
+    /// Binds another type within `init`, and within a default.
+    final class Binding: StreamObject {
+        var points: [ObjectBuilderTests.Point]
+        var count = DefaultTests.boundCount()
+        init() { points = (try? ObjectBuilder<[ObjectBuilderTests.Point]>.build("[ { } ]")) ?? [] }
+        static var streamMembers: StreamMembers {
+            _ = try? ObjectBuilder<[ObjectBuilderTests.Address]>()
+            return [.member("points", \Binding.points), .member("count", \Binding.count)]
+        }
+    }
+
+    static func boundCount() -> Int { (try? ObjectBuilder<[NeverBoundBefore]>.build("[ { } { } ]"))?.count ?? -1 }
+
+    struct NeverBoundBefore: StreamObject { var x = 1 }
+
+    /// Claims to be of another kind than it is.
+    struct Pretender: StreamObject {
+        var text = "of more than fifteen bytes, on the heap"
+        static var streamBinding: StreamBinding { Int.streamBinding }
+    }
+
+    struct HoldsPretender: StreamObject { var inner = Pretender() }
+
+    struct Node: StreamObject {
+        var value = 0
+        var children: [Node] = []
+    }
+
+    final class NodeObject: StreamObject {
+        var next: NodeObject?
+        var children: [NodeObject] = []
+        init() {}
+    }
+
+    static func numbers<Value: StreamValue>(_ script: String, _ number: @escaping (borrowing Value) -> Int) throws
+        -> [Int]
+    {
+        unsafe lastNumber = 0
+        return try ObjectStreamTests.stream(script) { (value: borrowing Value) in "\(number(value))" }
+            .compactMap { Int($0) }
+    }
+}
+
+protocol SingleObject { static var theOnly: Self { get } }
+
+extension SingleObject { init() { self = Self.theOnly } }
+
+extension DefaultTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testDefaultsAreMadeForEachValue": testDefaultsAreMadeForEachValue,
+            "testNoDefaultIsMadeForWholeStructures": testNoDefaultIsMadeForWholeStructures,
+            "testObjectsThatAreUsedAgainGetOtherDefaults": testObjectsThatAreUsedAgainGetOtherDefaults,
+            "testInitMayGiveOutOneObject": testInitMayGiveOutOneObject,
+            "testBindsWhileAnotherTypeIsBound": testBindsWhileAnotherTypeIsBound,
+            "testRefusesTheBindingOfAnotherType": testRefusesTheBindingOfAnotherType,
+            "testGivesUpThePlansOfAFunction": testGivesUpThePlansOfAFunction,
+            "testTrustsNothingThatReflectionDoesNotShow": testTrustsNothingThatReflectionDoesNotShow,
+            "testMemoryIsLentInTurn": testMemoryIsLentInTurn,
+        ]
+    }
+
+    private static let three = "[ { key \"other\" integer 1 } { } { key \"other\" integer 2 } ]"
+
+    private static func testDefaultsAreMadeForEachValue() throws {
+        func distinct<Value: StreamValue>(_ type: Value.Type, _ number: (Value) -> Int) throws {
+            let values = try ObjectBuilder<[Value]>.build(three)
+            expectEqual(Set(values.map(number)).count, 3, "numbers of \(type): \(values.map(number))")
+        }
+        try distinct(Stamped.self) { $0.number }
+        try distinct(StampedObject.self) { $0.number }
+        try distinct(Parent.self) { $0.child.number }
+        try distinct(DeclaredStamp.self) { $0.number }
+        try distinct(DeclaredStamp.self) { $0.hidden }
+        let names = try ObjectBuilder<[Stamped]>.build(three).map(\.name)
+        expectEqual(Set(names).count, 3, "names: \(names)")
+    }
+
+    private static func testNoDefaultIsMadeForWholeStructures() throws {
+        unsafe lastNumber = 0
+        let whole = "{ key \"number\" integer -1 key \"name\" string \"n\" key \"other\" integer 1 }"
+        let values = try ObjectBuilder<[Stamped]>.build("[ \(whole) \(whole) { key \"number\" integer -2 } ]")
+        expectEqual(values.map(\.number), [-1, -1, -2], "numbers")
+        expectEqual(values.map(\.name), ["n", "n", "a name of more than fifteen bytes, 1"], "names")
+        expectEqual(unsafe lastNumber, 1, "values made for their defaults")
+    }
+
+    private static func testObjectsThatAreUsedAgainGetOtherDefaults() throws {
+        let whole = "{ key \"number\" integer -1 key \"other\" integer 1 }"
+        let script = "[ { } \(whole) { } { key \"number\" integer -2 } { } ]"
+        for numbers in [
+            try numbers(script) { (value: borrowing Stamped) in value.number },
+            try numbers(script) { (value: borrowing StampedObject) in value.number },
+        ] {
+            expectEqual([numbers[1], numbers[3]], [-1, -2], "numbers that came")
+            expectEqual(Set(numbers).count, 5, "numbers: \(numbers)")
+        }
+        let children = try numbers("[ { } { } { } ]") { (value: borrowing Parent) in value.child.number }
+        expectEqual(Set(children).count, 3, "children: \(children)")
+    }
+
+    private static func testInitMayGiveOutOneObject() throws {
+        let script = "[ { key \"other\" integer 1 } { key \"text\" string \"a text of more than fifteen bytes\" } { } ]"
+        let built = try ObjectBuilder<[Single]>.build(script)
+        expectTrue(built.allSatisfy { $0 === Single.theOnly }, "the only object")
+        let texts = try ObjectStreamTests.stream(script) { (value: borrowing Single) in value.text }
+        expectEqual(texts.last, "a text of more than fifteen bytes", "its text")
+    }
+
+    private static func testBindsWhileAnotherTypeIsBound() throws {
+        let value = try ObjectBuilder<[Binding]>.build("[ { } { key \"count\" integer 7 } ]")
+        expectEqual(value.map(\.count), [2, 7], "counts")
+        expectEqual(value.map(\.points.count), [1, 1], "points")
+    }
+
+    private static func testRefusesTheBindingOfAnotherType() {
+        for bind in [
+            { _ = try ObjectBuilder<Pretender>() }, { _ = try ObjectBuilder<[String: [HoldsPretender?]]>() },
+            {
+                var trace = EventTrace()
+                try trace.write([HoldsPretender()])
+            },
+        ] as [() throws -> Void] {
+            let error = expectThrows(StreamError.self, "a binding of another type", bind)
+            expectEqual(error?.kind, .misuse, "kind")
+            expectEqual(error?.message, "Pretender has the stream binding of Int", "message")
+        }
+    }
+
+    /// A weak reference to the plan of a type that refers to itself.
+    private final class Watched {
+        weak var plan: StreamPlan?
+        init(_ plan: StreamPlan) { self.plan = plan }
+    }
+
+    private static func testGivesUpThePlansOfAFunction() throws {
+        func watched<Value: StreamValue>(_ type: Value.Type) throws -> Watched {
+            let (plan, owner) = try PlanBinder.bind(type, .custom { $0.uppercased() })
+            defer { withExtendedLifetime(owner) {} }
+            return Watched(plan)
+        }
+        expectNil(try watched(Node.self).plan, "a structure with an array of its own type")
+        expectNil(try watched(NodeObject.self).plan, "a class with members of its own type")
+        expectNil(try watched([String: [NodeObject?]].self).plan, "a container of such")
+        // The builder keeps them as long as it lives.
+        var builder = try ObjectBuilder<Node>(options: BuilderOptions(keyMapping: .custom { $0.uppercased() }))
+        try EventScript.send("{ key \"CHILDREN\" [ { key \"VALUE\" integer 3 } ] }", to: &builder)
+        expectEqual(try builder.takeResult().children.map(\.value), [3], "values")
+    }
+
+    private static func testTrustsNothingThatReflectionDoesNotShow() throws {
+        let binder = PlanBinder(keyMapping: .exact, reflection: { _, _ in nil })
+        let error = expectThrows(StreamError.self, "a type of which nothing is seen") {
+            _ = try binder.plan(for: [NodeObject].self)
+        }
+        expectEqual(error?.kind, .misuse, "kind")
+        expectTrue(error?.message.contains("NodeObject has no reflection metadata") ?? false, "\(error?.message ?? "")")
+        guard case .object(let declared) = try binder.plan(for: DeclaredStamp.self).shape,
+            case .object(let object) = try binder.plan(for: DeclaredObject.self).shape
+        else { return fail("got no plans of objects") }
+        expectFalse(declared.isFilledMemberwise || declared.isResettable, "a structure is left without its defaults")
+        unsafe expectEqual(object.members.map(\.offset), [-1], "offsets of members of an object")
+        expectFalse(object.isResettable, "an object is used again")
+    }
+
+    /// Whatever is called out of turn is refused, and the builder is as good as new after a reset.
+    private static func testMemoryIsLentInTurn() throws {
+        func expectRefused(_ words: String, _ body: () throws -> Void) {
+            expectEqual(expectThrows(StreamError.self, words, body)?.kind, .misuse, words)
+        }
+        var builder = try ObjectBuilder<[Node]>()
+        expectRefused("records without a loan") { try builder.endRecords() }
+        expectRefused("arrays without a loan") { try builder.endArrays() }
+        try EventScript.send("[ { key \"value\" integer 1 }", to: &builder)
+        let port = try unsafe requireNotNil(builder.beginRecords().map { unsafe $0.records }, "lent memory")
+        expectRefused("a second loan") { _ = try unsafe builder.beginRecords() }
+        expectRefused("a loan of arrays besides") { _ = try unsafe builder.beginArrays() }
+        expectRefused("arrays for records") { try builder.endArrays() }
+        unsafe port.pointee.doneCount = port.pointee.room + 1
+        expectRefused("more records than there was room for") { try builder.endRecords() }
+        unsafe port.pointee.doneCount = 0
+        try builder.endRecords()
+        expectRefused("the same loan again") { try builder.endRecords() }
+        builder.reset()
+        try EventScript.send("[ { key \"value\" integer 2 } ]", to: &builder)
+        expectEqual(try builder.takeResult().map(\.value), [2], "values after it")
+        var columns = ColumnsBuilder(["value": .integer])
+        expectRefused("rows without a loan") { try columns.endRecords() }
+        try columns.beginArray()
+        _ = try unsafe columns.beginRecords()
+        expectRefused("a second loan of columns") { _ = try unsafe columns.beginRecords() }
+        try columns.endRecords()
+        expectRefused("rows of a loan that ended") { try columns.endRecords() }
+        expectEqual(columns.rowCount, 0, "rows")
+    }
+}
+#endif

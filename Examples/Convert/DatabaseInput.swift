@@ -126,8 +126,7 @@ final class DatabaseInput {
     func send<Sink: PlistSink & ~Copyable>(_ table: String, to sink: inout Sink) throws(StreamError) {
         var options = SQLiteReadingOptions()
         do throws(SQLiteError) {
-            for column in try connection.columns(ofTable: table)
-            where ["BOOL", "BOOLEAN"].contains(column.declaredType.uppercased()) {
+            for column in try connection.columns(ofTable: table) where column.isBoolean {
                 let name = SQLText.quoted(column.name)
                 let others = try connection.value(
                     """

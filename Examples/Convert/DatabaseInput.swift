@@ -42,6 +42,10 @@ final class DatabaseInput {
             try connection.begin(.deferred)
             _ = try connection.tableNames()
         } catch {
+            if error.code == .readOnly {
+                throw StreamError(
+                    .cannotRead, "the database was left in the middle of a transaction; open it once to have it undone")
+            }
             throw error.streamError(.cannotRead)
         }
     }

@@ -27,8 +27,7 @@ final class AppendedTable: RowTable {
     private var notes: [Note: (first: Int, count: Int)] = [:]
     /// The keys that came, with the number of rows.
     private var counts: [String: Int] = [:]
-    /// The columns that are declared to hold Booleans.
-    private let booleans: Set<String>
+    private let columns: [String: SQLiteColumn]
 
     private struct Note: Hashable {
         let key: String
@@ -40,8 +39,7 @@ final class AppendedTable: RowTable {
         self.path = path
         do throws(SQLiteError) {
             let columns = try connection.columns(ofTable: name)
-            booleans = Set(
-                columns.filter { ["BOOL", "BOOLEAN"].contains($0.declaredType.uppercased()) }.map(\.name))
+            self.columns = Dictionary(columns.map { ($0.name, $0) }) { first, _ in first }
             writer = try SQLiteTableWriter(connection, table: name)
         } catch {
             throw error.streamError(.cannotWrite)
@@ -55,7 +53,8 @@ final class AppendedTable: RowTable {
             for item in row {
                 try item.key.withUTF8Span { (key) throws(StreamError) in try writer.writeKey(key) }
                 counts[item.key, default: 0] += 1
-                if item.origin == .container || item.origin == .bool && !booleans.contains(item.key) {
+                try checkIsKept(item)
+                if item.origin == .container || item.origin == .bool && columns[item.key]?.isBoolean == false {
                     notes[Note(key: item.key, origin: item.origin), default: (rowCount, 0)].count += 1
                 }
                 switch item.value {
@@ -96,6 +95,14 @@ final class AppendedTable: RowTable {
         }
     }
 
+    /// Throws for a value that the column would turn into another one.
+    private func checkIsKept(_ item: RowValue) throws(StreamError) {
+        guard let column = columns[item.key], let found = column.affinity.change(of: item.value) else { return }
+        throw StreamError(
+            .unrepresentable, "expected a value that a column of \(column.declaredType) keeps, found \(found)",
+            path: StreamPath([.index(rowCount), .key(item.key)]))
+    }
+
     /// The error with the place in the input; a row that the table refuses is the input's fault, not the output's.
     private func located(_ error: StreamError) -> StreamError {
         let place = error.path.map { StreamPath(path.steps + $0.steps) } ?? path
@@ -104,6 +111,34 @@ final class AppendedTable: RowTable {
         let kind = isOfARow ? StreamError.Kind.unrepresentable : error.kind
         let message = isOfARow ? error.sqliteError?.message ?? error.message : error.message
         return StreamError(kind, message, position: error.position, path: place, cause: error.cause)
+    }
+}
+
+extension SQLiteColumn {
+    /// Whether 0 and 1 are false and true, as `SQLiteReadingOptions` has it.
+    var isBoolean: Bool { ["BOOL", "BOOLEAN"].contains(declaredType.uppercased()) }
+}
+
+extension SQLiteColumn.Affinity {
+    // SPEC: https://sqlite.org/datatype3.html section 3. An integer that becomes the equal real, or the reverse, stays what it is.
+    /// What a value is that a column would not keep; nil for one that it does.
+    fileprivate func change(of value: SQLiteValue) -> String? {
+        switch (self, value) {
+        case (.blob, _), (_, .null), (_, .blob), (.text, .text): return nil
+        case (.text, _): return "a number"
+        case (_, .text(let text)): return Self.isNumber(text) ? "text that is a number" : nil
+        case (_, .real(let value)): return value == 0 && value.sign == .minus ? "-0.0" : nil
+        case (.real, .integer(let value)): return Double(exactly: value) == nil ? "an integer that no real holds" : nil
+        case (_, .integer): return nil
+        }
+    }
+
+    /// Whether SQLite takes text for a number: one of digits, with spaces around it.
+    private static func isNumber(_ text: String) -> Bool {
+        let spaces: Set<UInt8> = [0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x20]
+        let bytes = Array(text.utf8.drop { spaces.contains($0) }.reversed().drop { spaces.contains($0) }.reversed())
+        guard bytes.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) else { return false }
+        return bytes.contains { (0x30...0x39).contains($0) } && Double(String(decoding: bytes, as: UTF8.self)) != nil
     }
 }
 

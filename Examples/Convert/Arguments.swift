@@ -116,7 +116,11 @@ struct Arguments: Equatable {
             default: throw Self.unknown("option", word, among: Self.options)
             }
         }
-        if wantsHelp { return }
+        if !wantsHelp { try complete(paths, from, to) }
+    }
+
+    /// Sets files and formats, and checks that they fit the options.
+    private mutating func complete(_ paths: [String], _ from: Format?, _ to: Format?) throws(UsageError) {
         guard paths.count == 2 else {
             throw UsageError(message: "expected IN and OUT, got \(paths.count) file name\(paths.count == 1 ? "" : "s")")
         }

@@ -24,6 +24,7 @@ extension Conversion: SelfTesting {
             "testIsExactForTablesAtRandom": testIsExactForTablesAtRandom,
             "testKeepsSchemas": testKeepsSchemas,
             "testAppendsInOneTransaction": testAppendsInOneTransaction,
+            "testAppendsExactly": testAppendsExactly,
             "testDestroysNothing": testDestroysNothing,
             "testLeavesNothingBesideALoggedDatabase": testLeavesNothingBesideALoggedDatabase,
         ]
@@ -323,6 +324,55 @@ extension Conversion: SelfTesting {
         try write(#"[{"a":1}]"#, to: input)
         for _ in 0..<2 { try run(input, output, "--append") }
         expectEqual(try cells(output), "1,1", "a database that was not there")
+    }
+
+    /// Each value into a column of each type: what is there afterwards is equal, or nothing was added.
+    private static func testAppendsExactly() throws {
+        let directory = try temporaryDirectory()
+        let (input, output) = ("\(directory)/in.json", "\(directory)/out.db")
+        let types = ["", "INTEGER", "REAL", "TEXT", "BLOB", "NUMERIC", "BOOLEAN", "DATETIME"]
+        let values = [
+            "1", "-0.0", "2.0", "2.5", "9007199254740993", "9223372036854775807", "1e300", "0.1", "\"007\"", "\" 1 \"",
+            "\"1e400\"", "\"-.5\"", "\"1.\"", "\"0x10\"", "\"inf\"", "\"1e\"", "\"+\"", "\"\"",
+            "\"12345678901234567890\"",
+            "\"x\"", "null",
+        ]
+        var refusedCount = 0
+        let made = try connection(output)
+        for (index, type) in types.enumerated() { try made.execute("CREATE TABLE t\(index) (a \(type))") }
+        try made.close()
+        for value in values {
+            for (index, type) in types.enumerated() {
+                try write("[{\"a\":\(value)}]", to: input)
+                let table = "t\(index)"
+                do {
+                    try run(input, output, "--append", "--table", table)
+                } catch let error as StreamError {
+                    expectEqual(error.path?.description, "$[0].a", "the place of \(value) in \(type)")
+                    refusedCount += 1
+                    continue
+                }
+                // Equal in value and, numbers aside, in type: with a column that keeps all on the right.
+                let connection = try connection(output)
+                try connection.execute("CREATE TEMP TABLE e (a)")
+                var expected: SQLiteValue = .null
+                if value.hasPrefix("\"") {
+                    expected = .text(String(value.dropFirst().dropLast()))
+                } else if let integer = Int64(value) {
+                    expected = .integer(integer)
+                } else if let real = Double(value) {
+                    expected = .real(real)
+                }
+                try connection.run("INSERT INTO e VALUES (?)", [expected])
+                let isEqual = try connection.value(
+                    """
+                    SELECT e.a IS t.a AND (typeof(e.a) = 'text') = (typeof(t.a) = 'text') AND \
+                    (quote(e.a) <> '-0.0' OR quote(t.a) = '-0.0') FROM e, (SELECT a FROM \(table) ORDER BY rowid DESC LIMIT 1) t
+                    """)
+                expectEqual(isEqual, 1, "\(value) in \(type)")
+            }
+        }
+        expectGreater(refusedCount, 20, "refused")
     }
 
     private static func testDestroysNothing() throws {

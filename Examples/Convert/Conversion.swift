@@ -133,14 +133,7 @@ struct Conversion {
     private func send<Target: PlistSink & ~Copyable>(
         _ names: [String], of source: DatabaseInput, to sink: inout BlobNotes<Target>
     ) throws(StreamError) {
-        if arguments.table == nil {
-            do throws(SQLiteError) {
-                let views = try source.names(of: "view")
-                if !views.isEmpty { warnings.add("views are not converted: \(Warnings.list(views))") }
-            } catch {
-                throw error.streamError(.cannotRead)
-            }
-        }
+        try warnOfViews(source)
         let isAlone = names.count == 1
         if !isAlone { try sink.target.beginDictionary() }
         for name in names {
@@ -158,6 +151,16 @@ struct Conversion {
             }
         }
         if !isAlone { try sink.target.endDictionary() }
+    }
+
+    private func warnOfViews(_ source: DatabaseInput) throws(StreamError) {
+        guard arguments.table == nil else { return }
+        do throws(SQLiteError) {
+            let views = try source.names(of: "view")
+            if !views.isEmpty { warnings.add("views are not converted: \(Warnings.list(views))") }
+        } catch {
+            throw error.streamError(.cannotRead)
+        }
     }
 
     // MARK: To a database
@@ -193,7 +196,15 @@ struct Conversion {
             let copy = DatabaseCopy(source: source, target: connection, warnings: warnings)
             if isScratch, arguments.table == nil { return try copy.copyAll() }
             try copy.attach()
-            try transaction(connection) { () throws(StreamError) in try add(names, by: copy) }
+            try transaction(connection) { () throws(StreamError) in
+                // Tables may come before those that they refer to.
+                do throws(SQLiteError) {
+                    try connection.run("PRAGMA defer_foreign_keys = ON")
+                } catch {
+                    throw error.streamError(.cannotWrite)
+                }
+                try add(names, by: copy)
+            }
         } else {
             let input = try openInput()
             try transaction(connection) { () throws(StreamError) in
@@ -217,16 +228,9 @@ struct Conversion {
 
     /// Copies the tables that are not there; adds the rows of the others.
     private func add(_ names: [String], by copy: DatabaseCopy) throws(StreamError) {
-        if arguments.table == nil {
-            do throws(SQLiteError) {
-                let views = try copy.source.names(of: "view")
-                if !views.isEmpty { warnings.add("views are not converted: \(Warnings.list(views))") }
-            } catch {
-                throw error.streamError(.cannotRead)
-            }
-        }
+        try warnOfViews(copy.source)
         for name in names {
-            if try !copy.hasTable(name), try copy.copyTable(name) { continue }
+            if try !copy.target.isInFile(name), try copy.copyTable(name) { continue }
             var writer = DatabaseWriter(copy.target, table: name, isSequence: false, warnings: warnings)
             try copy.source.send(name, to: &writer)
             try writer.finish()

@@ -43,17 +43,6 @@ struct DatabaseCopy {
         }
     }
 
-    /// Whether the target has a table or view of a name.
-    func hasTable(_ name: String) throws(StreamError) -> Bool {
-        do throws(SQLiteError) {
-            return try target.value(
-                "SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')", [name])
-                != nil
-        } catch {
-            throw error.streamError(.cannotWrite)
-        }
-    }
-
     /// Copies a table with its row ids, constraints and indexes; false for what is no ordinary table.
     func copyTable(_ name: String) throws(StreamError) -> Bool {
         do throws(SQLiteError) {
@@ -136,6 +125,17 @@ struct DatabaseCopy {
         }
         if !others.isEmpty {
             warnings.add("the table \(table) refers to tables that are not converted: \(Warnings.list(others))")
+        }
+    }
+}
+
+extension SQLiteConnection {
+    /// Whether the file has a table or view of a name: not the temporary database, nor one that is attached.
+    func isInFile(_ table: String) throws(StreamError) -> Bool {
+        do throws(SQLiteError) {
+            return try value("SELECT 1 FROM pragma_table_xinfo(?, 'main') LIMIT 1", [table]) != nil
+        } catch {
+            throw error.streamError(.cannotWrite)
         }
     }
 }

@@ -42,6 +42,10 @@ final class DatabaseInput {
             try connection.begin(.deferred)
             _ = try connection.tableNames()
         } catch {
+            if error.code == .readOnly {
+                throw StreamError(
+                    .cannotRead, "the database was left in the middle of a transaction; open it once to have it undone")
+            }
             throw error.streamError(.cannotRead)
         }
     }
@@ -126,8 +130,7 @@ final class DatabaseInput {
     func send<Sink: PlistSink & ~Copyable>(_ table: String, to sink: inout Sink) throws(StreamError) {
         var options = SQLiteReadingOptions()
         do throws(SQLiteError) {
-            for column in try connection.columns(ofTable: table)
-            where ["BOOL", "BOOLEAN"].contains(column.declaredType.uppercased()) {
+            for column in try connection.columns(ofTable: table) where column.isBoolean {
                 let name = SQLText.quoted(column.name)
                 let others = try connection.value(
                     """

@@ -117,17 +117,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         guard !folded.utf8.starts(with: "sqlite_".utf8) else {
             throw refused("the name \(name) is one of SQLite's own, which begin with sqlite_")
         }
-        var isThere = false
-        do throws(SQLiteError) {
-            isThere =
-                try connection.value(
-                    "SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')",
-                    [name])
-                != nil
-        } catch {
-            throw error.streamError(.cannotWrite)
-        }
-        if isThere { return try AppendedTable(connection, name: name, path: tablePath) }
+        if try connection.isInFile(name) { return try AppendedTable(connection, name: name, path: tablePath) }
         let table = StagedTable(connection, name: name, number: tables.count, path: tablePath)
         tables.append(table)
         return table

@@ -74,6 +74,34 @@ import Testing
         }
     }
 
+    @Test(arguments: [SIGTERM, SIGKILL])
+    func leavesDatabasesAsTheyWere(by signal: Int32) throws {
+        try withDirectory { directory in
+            func convert(_ arguments: [String], _ text: String) throws -> Int32 {
+                let convert = try RunningConvert(arguments, in: directory)
+                try convert.write(Array(text.utf8))
+                convert.closeInput()
+                return convert.wait()
+            }
+            #expect(try convert(["-", "out.db"], #"[{"a":1}]"#) == 0)
+            for option in ["--replace", "--append"] {
+                let running = try RunningConvert(["-", "out.db", option], in: directory)
+                try running.write(Array("[".utf8))
+                for _ in 0..<8 { try running.write(elements) }
+                kill(running.process, signal)
+                #expect(running.wait() == -signal)
+            }
+            // What is left of one that was killed has a name that is in nobody's way.
+            let left = try files(in: directory).filter { !["out.db", "out.db-journal"].contains($0) }
+            #expect(left.allSatisfy { $0.hasPrefix(".convert-") && $0.hasSuffix(".partial") })
+            if signal != SIGKILL { #expect(left == []) }
+            #expect(try convert(["-", "out.db", "--append"], #"[{"a":2}]"#) == 0)
+            let reading = try RunningConvert(["out.db", "-"], in: directory, output: directory.path + "/rows")
+            #expect(reading.wait() == 0)
+            #expect(try String(contentsOf: directory.appending(path: "rows"), encoding: .utf8) == #"[{"a":1},{"a":2}]"#)
+        }
+    }
+
     @Test func reportsALateErrorAtItsPlace() throws {
         try withDirectory { directory in
             let line = "{\"ä\": [1, 2.5, \"x\"]},\r\n"

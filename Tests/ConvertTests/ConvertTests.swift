@@ -22,7 +22,8 @@ import Testing
     }()
 
     private func run(
-        _ arguments: [String], input: String = "", in directory: URL, fileSizeLimit: Int? = nil
+        _ arguments: [String], input: String = "", in directory: URL, fileSizeLimit: Int? = nil,
+        isAmongOthers: Bool = false
     ) throws -> Outcome {
         let process = Process()
         process.executableURL = Self.command
@@ -32,6 +33,11 @@ import Testing
             process.executableURL = URL(filePath: "/bin/sh")
             process.arguments =
                 ["-c", "ulimit -f \(fileSizeLimit) && exec \"$0\" \"$@\"", Self.command.path] + arguments
+        }
+        if isAmongOthers {
+            process.executableURL = URL(filePath: "/bin/sh")
+            process.arguments =
+                ["-c", "echo before; \"$0\" \"$@\"; code=$?; echo after; exit $code", Self.command.path] + arguments
         }
         process.currentDirectoryURL = directory
         let files = ["in", "out", "err"].map { directory.appending(path: ".std\($0)") }
@@ -95,7 +101,11 @@ import Testing
             try Data("[{\"a\":1}]".utf8).write(to: directory.appending(path: "a.json"))
             try Data("an old one".utf8).write(to: directory.appending(path: "out.db"))
             try Data("its log".utf8).write(to: directory.appending(path: "out.db-wal"))
-            let outcome = try run(["a.json", "out.db"], in: directory)
+            var outcome = try run(["a.json", "out.db"], in: directory)
+            #expect(outcome.status == 2)
+            #expect(
+                outcome.errors == "convert: error: there is a file out.db, which is no database; use --replace\n")
+            outcome = try run(["a.json", "out.db", "--replace"], in: directory)
             #expect(outcome.status == 1)
             #expect(outcome.errors.hasPrefix("out.db: error: cannot replace: "))
             #expect(try String(contentsOf: directory.appending(path: "out.db"), encoding: .utf8) == "an old one")
@@ -160,9 +170,10 @@ import Testing
             #expect(one.errors == "")
             let array = #"[{"id":1,"t":"é","f":true},{"id":2,"t":null,"f":false}]"#
             #expect(try run(["one.db", "-"], in: directory).output == array)
-            #expect(try run(["one.db", "one.db"], in: directory).status == 0)
-            #expect(try run(["one.db", "-"], in: directory).output == array)
-            #expect(try files(in: directory) == ["in.json", "one.db", "out.sqlite"])
+            #expect(try run(["one.db", "one.db", "--replace"], in: directory).status == 2)
+            #expect(try run(["one.db", "copy.db"], in: directory).status == 0)
+            #expect(try run(["copy.db", "-"], in: directory).output == array)
+            #expect(try files(in: directory) == ["copy.db", "in.json", "one.db", "out.sqlite"])
         }
     }
 
@@ -175,8 +186,8 @@ import Testing
             #expect(try run(["copy.db", "-"], in: directory).output == tables)
             // One table of several, and the only one: it is still called `b`.
             #expect(try run(["two.db", "one.db", "--table", "b"], in: directory).errors == "")
-            #expect(try run(["one.db", "one.db"], in: directory).errors == "")
-            #expect(try run(["one.db", "-", "--table", "b"], in: directory).output == #"[{"y":1.5},{"y":2.5}]"#)
+            #expect(try run(["one.db", "again.db"], in: directory).errors == "")
+            #expect(try run(["again.db", "-", "--table", "b"], in: directory).output == #"[{"y":1.5},{"y":2.5}]"#)
             #expect(try run(["one.db", "-", "--table", "rows"], in: directory).errors.contains("no such table: rows"))
         }
     }
@@ -196,7 +207,7 @@ import Testing
             #expect(outcome.status == 1)
             #expect(outcome.errors.hasPrefix("bad.db: error: expected a SQLite database"))
             #expect(try files(in: directory) == ["bad.db"])
-            outcome = try run(["-", "bad.db"], input: "[1]", in: directory)
+            outcome = try run(["-", "bad.db", "--replace"], input: "[1]", in: directory)
             #expect(outcome.status == 1)
             #expect(try String(contentsOf: directory.appending(path: "bad.db"), encoding: .utf8) == "no database")
         }
@@ -224,6 +235,44 @@ import Testing
                 #expect(outcome.errors.hasPrefix("\(output): error: "))
                 #expect(try files(in: directory) == [])
             }
+        }
+    }
+
+    @Test func writesToAStreamThatHasAName() throws {
+        try withDirectory { directory in
+            // As by `(echo before; convert …; echo after) > file`.
+            for output in ["/dev/stdout", "/dev/fd/1", "link"] {
+                let link = directory.appending(path: "link").path
+                try? FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/stdout")
+                let outcome = try run(["-", output, "--to", "json"], input: "[1]", in: directory, isAmongOthers: true)
+                #expect(outcome.status == 0)
+                #expect(outcome.output == "before\n[1]after\n")
+                #expect(try files(in: directory) == ["link"])
+            }
+        }
+    }
+
+    @Test func asksBeforeItTouchesADatabase() throws {
+        try withDirectory { directory in
+            #expect(try run(["-", "app.db"], input: #"[{"a":1}]"#, in: directory).status == 0)
+            let before = try Data(contentsOf: directory.appending(path: "app.db"))
+            let outcome = try run(["-", "app.db"], input: #"[{"a":2}]"#, in: directory)
+            #expect(outcome.status == 2)
+            #expect(
+                outcome.errors
+                    == "convert: error: there is a database app.db; use --replace, or --append to add to it\n")
+            #expect(try Data(contentsOf: directory.appending(path: "app.db")) == before)
+            let added = try run(["-", "app.db", "--append"], input: #"[{"a":true},{}]"#, in: directory)
+            #expect(added.status == 0)
+            #expect(
+                added.errors == """
+                    <stdin>: warning: $[0].a: in the column a, which is not declared BOOLEAN, true and false become 1 and 0
+                    <stdin>: warning: $: members that are missing get the default of the column a
+
+                    """)
+            #expect(try run(["app.db", "-"], in: directory).output == #"[{"a":1},{"a":1},{"a":null}]"#)
+            #expect(try run(["-", "app.db", "--replace"], input: #"[{"a":2}]"#, in: directory).status == 0)
+            #expect(try run(["app.db", "-"], in: directory).output == #"[{"a":2}]"#)
         }
     }
 

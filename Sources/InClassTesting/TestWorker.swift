@@ -31,7 +31,8 @@ public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<Unsafe
 }
 
 enum TestWorker {
-    struct Test {
+    // SAFETY: as for the list that the body comes from.
+    struct Test: @unchecked Sendable {
         var typeName: String
         var testName: String
         var testType: String

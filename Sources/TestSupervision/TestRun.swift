@@ -22,6 +22,7 @@ package final class TestRun {
     /// The literals that `--accept` may replace.
     package var fixes: [LiteralFix] { results.fixes }
 
+    private var orphans = Orphans()
     private lazy var directories = TemporaryDirectories(keptFolder: options.keptDirectoryFolder)
     private lazy var results = makeResults(chosen: [])
     /// What is to be run yet.
@@ -49,11 +50,11 @@ package final class TestRun {
 
     /// Runs the selected tests and says what they came to.
     package func run() throws(RunError) -> RunTally {
-        Orphans.adopt(true)
+        orphans.adopt(true)
         defer {
             sessions = []
-            Orphans.end()
-            Orphans.adopt(false)
+            orphans.end()
+            orphans.adopt(false)
             directories.removeRest()
         }
         let first = try startedSession()
@@ -163,7 +164,7 @@ package final class TestRun {
             assign()
             sessions.removeAll { $0.state == .dead }
             if sessions.isEmpty {
-                Orphans.end()
+                orphans.end()
                 if queue.isEmpty, retries.isEmpty { return }
                 try startedSession()
             }

@@ -360,9 +360,26 @@ package final class TestRun {
         return SourceScan(sources: module.sources, module: module.module).place(of: test)
     }
 
-    /// Reports what the worker could not test and what the sources say was forgotten.
+    /// How a worker begins to say why the tests of a type cannot run.
+    private static let refusalStart = "its tests do not run: "
+
+    /// Reports what is listed and not planned, what the worker could not test, and what the sources say was forgotten.
     private func reportWarnings(_ warnings: [(typeName: String, text: String)], isListComplete: Bool) {
-        for (typeName, text) in warnings {
+        var lostTypes: Set<String> = []
+        if !options.selection.isRestricted, !isListComplete || !warnings.isEmpty {
+            let refusals = warnings.map { warning in
+                let isRefusal = warning.text.hasPrefix(Self.refusalStart)
+                let reason = isRefusal ? String(warning.text.dropFirst(Self.refusalStart.count)) : warning.text
+                return (SourceScan.plainName(warning.typeName), reason)
+            }
+            for entry in sources.lostEntries(
+                plan: plan, refusals: Dictionary(refusals) { first, _ in first }, isAsCompiled: results.isAsCompiled)
+            {
+                lostTypes.insert(entry.typeName)
+                results.reportModuleIssue(entry.issue)
+            }
+        }
+        for (typeName, text) in warnings where !lostTypes.contains(SourceScan.plainName(typeName)) {
             let place = sources[typeName]?.lists.first ?? locator.fallbackPlace
             results.warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
         }

@@ -35,7 +35,7 @@ extension SourceScan {
         var lost: [LostEntry] = []
         for (name, type) in types.sorted(by: { $0.key < $1.key }) where !type.isProtocol {
             for list in type.written where isAsCompiled(list.place.path) {
-                let isCompiled = list.conditions.allSatisfy { Self.isAlwaysTrue($0) || evident.contains($0) }
+                let isCompiled = Self.isCompiled(list.conditions, evident)
                 // An extension may conform a type under an alias of its name.
                 let isOfAnyName = !Self.protocols.isDisjoint(with: type.addedParents)
                 for entry in list.entries ?? []
@@ -53,7 +53,44 @@ extension SourceScan {
                 }
             }
         }
+        return lost + lostByInheritance(&planned, evident, isAsCompiled)
+    }
+
+    private static func isCompiled(_ conditions: [String], _ evident: Set<String>) -> Bool {
+        conditions.allSatisfy { isAlwaysTrue($0) || evident.contains($0) }
+    }
+
+    /// The entries of lists that a protocol gives the types that conform to it.
+    private func lostByInheritance(
+        _ planned: inout PlannedNames, _ evident: Set<String>, _ isAsCompiled: (String) -> Bool
+    ) -> [LostEntry] {
+        var lost: [LostEntry] = []
+        for (parentName, parent) in types.sorted(by: { $0.key < $1.key }) where parent.isProtocol {
+            let lists = parent.written.filter {
+                isAsCompiled($0.place.path) && Self.isCompiled($0.conditions, evident)
+            }
+            for (name, type) in types.sorted(by: { $0.key < $1.key }) where !lists.isEmpty && !type.isProtocol {
+                guard type.written.isEmpty, let conditions = type.conditionsOfParents[parentName],
+                    Self.isCompiled(conditions, evident),
+                    ![parent, type].allSatisfy({
+                        Self.protocols.isDisjoint(with: $0.declaredParents.union($0.addedParents))
+                    })
+                else { continue }
+                let isInline = type.declaredParents.contains(parentName)
+                for entry in lists.flatMap({ $0.entries ?? [] })
+                where !planned.take(entry.name, of: name, orOfAny: false) {
+                    lost.append(
+                        LostEntry(
+                            typeName: name, testName: entry.name, place: entry.place,
+                            reason: isInline ? Self.leftOut(name, parentName) : "its conformance is not in the image"))
+                }
+            }
+        }
         return lost
+    }
+
+    private static func leftOut(_ name: String, _ parent: String) -> String {
+        "the optimiser has left out its conformance; state it in an extension, 'extension \(name): \(parent)'"
     }
 
     private static let protocols: Set<String> = ["SelfTesting", "FixtureTesting"]
@@ -86,8 +123,7 @@ extension SourceScan {
         if list.isOverride { return "\(name) inherits its conformance, and the tests of a subclass are not run" }
         if isPlanned { return "the list of \(name) that runs is another" }
         if !protocols.isDisjoint(with: type.declaredParents) {
-            return
-                "the optimiser has left out its conformance; state it in an extension, 'extension \(name): SelfTesting'"
+            return Self.leftOut(name, "SelfTesting")
         }
         if !protocols.isDisjoint(with: type.addedParents) { return "its conformance is not in the image" }
         return "\(name) does not conform to SelfTesting"
@@ -178,6 +214,9 @@ extension LostEntry: SelfTesting {
             ("struct S { \(list) }", ["Other.testA", "Other.b"], ["testA", "b"]),
             // Two private types of one name in two files.
             ("private enum S { \(list) }\nprivate enum S { \(list) }", ["S.testA", "S.b"], ["testA", "b"]),
+            ("protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}", [], ["testA", "b"]),
+            ("protocol P: SelfTesting {}\nextension P { \(list) }\nstruct S: P {}", ["S.testA", "S.b"], []),
+            ("protocol P {}\nextension P { \(list) }\nstruct S: P, SelfTesting {}", ["S.b"], ["testA"]),
             ("struct S { static var testSelectors: TestSelectors { helper } }", [], ["list"]),
             ("struct S { static var testSelectors: TestSelectors { helper } }", ["S.made"], []),
             ("#if DEBUG || IN_CLASS_TESTS\nstruct S { \(list) }\n#endif", [], ["testA", "b"]),
@@ -199,6 +238,8 @@ extension LostEntry: SelfTesting {
             ("#if SLOW_TESTS && (DEBUG || IN_CLASS_TESTS)\nstruct S { \(list) }\n#endif", []),
             ("#if X\nstruct T { \(list) }\n#else\nstruct S { \(list) }\n#endif", ["T.testA", "T.b"]),
             ("protocol P { static var testSelectors: TestSelectors { get } }\nextension P { \(list) }", []),
+            ("protocol P {}\nextension P { \(list) }\nstruct S: P {}", []),
+            ("protocol P: SelfTesting {}\nextension P { \(list) }\n#if X\nstruct S: P {}\n#endif", []),
             ("func f() { struct S { \(list) } }", ["Outer.S.testA", "Outer.S.b"]),
             ("extension Alias: SelfTesting { \(list) }", ["Outer.S.testA", "Outer.S.b"]),
             ("struct S { static var testSelectors: [String] { [\"testA\"] } }", []),

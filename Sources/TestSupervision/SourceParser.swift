@@ -145,6 +145,9 @@ struct SourceParser {
         if parents.isEmpty { return }
         let property = isExtension ? \ScannedType.addedParents : \.declaredParents
         types[typeName, default: ScannedType()][keyPath: property].formUnion(parents)
+        for parent in parents {
+            types[typeName, default: ScannedType()].conditionsOfParents[parent] = conditions.map(\.text)
+        }
     }
 
     private mutating func parseFunction() {

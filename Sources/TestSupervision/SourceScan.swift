@@ -47,6 +47,8 @@ struct ScannedType: Equatable {
     /// What its declaration and what its extensions say it is.
     var declaredParents: Set<String> = []
     var addedParents: Set<String> = []
+    /// The `#if` that each of them is stated in.
+    var conditionsOfParents: [String: [String]] = [:]
     var isProtocol = false
     var lists: [SourcePlace] = []
     /// Behind the opening bracket of the first list.

@@ -35,14 +35,7 @@ enum CrashReports {
         self.descriptor = descriptor
         frames = .allocate(capacity: frameCountMax)
         line = .allocate(capacity: 64 + frameCountMax * 20)
-        // SAFETY: dladdr's signature; its result is four words, of which the second is where the image starts.
-        typealias AddressOwner = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt>) -> Int32
-        var owner: [UInt] = [0, 0, 0, 0]
-        if let symbol = dlsym(nil, "dladdr"),
-            unsafeBitCast(symbol, to: AddressOwner.self)(#dsohandle, &owner) != 0
-        {
-            imageStart = owner[1]
-        }
+        imageStart = startOfImage()
         backtrace = dlsym(nil, "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
         _ = backtraceFrames()  // loads what the unwinder needs while that is still allowed
         var action = sigaction()
@@ -52,23 +45,37 @@ enum CrashReports {
         #else
         action.__sigaction_handler.sa_handler = { CrashReports.report(signal: $0) }
         #endif
-        for signal in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS] { sigaction(signal, &action, nil) }
+        for signal in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS] {
+            _ = SettingCalls.setAction?(signal, &action, nil)
+        }
         action.sa_flags = Int32(SA_ONSTACK)
-        sigaction(SIGPROF, &action, nil)
-        signal(SIGPIPE, SIG_IGN)
+        _ = SettingCalls.setAction?(SIGPROF, &action, nil)
+        SettingCalls.set(SIGPIPE, ignored: true)
         atexit { CrashReports.reportExit() }
         prepareThread()
+    }
+
+    /// Where this image starts in memory, or 0 when nobody knows.
+    static func startOfImage() -> UInt {
+        // SAFETY: dladdr's signature; its result is four words, of which the second is where the image starts.
+        typealias AddressOwner = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt>) -> Int32
+        var owner: [UInt] = [0, 0, 0, 0]
+        guard let symbol = dlsym(nil, "dladdr"),
+            unsafeBitCast(symbol, to: AddressOwner.self)(#dsohandle, &owner) != 0
+        else { return 0 }
+        return owner[1]
     }
 
     /// Says nothing in this process, a child that is to die: its parent looks at how it does.
     static func leaveToParent() {
         isTestRunning = false
-        for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS, SIGPROF] { signal(number, SIG_DFL) }
-        var noCore = rlimit(rlim_cur: 0, rlim_max: 0)
+        for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS, SIGPROF] {
+            SettingCalls.set(number, ignored: false)
+        }
         #if canImport(Glibc)
-        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &noCore)
+        _ = SettingCalls.set(Int32(RLIMIT_CORE.rawValue), rlimit(rlim_cur: 0, rlim_max: 0))
         #else
-        setrlimit(RLIMIT_CORE, &noCore)
+        _ = SettingCalls.set(RLIMIT_CORE, rlimit(rlim_cur: 0, rlim_max: 0))
         #endif
     }
 
@@ -105,7 +112,7 @@ enum CrashReports {
             return
         }
         send("crash", Int(number))
-        signal(number, SIG_DFL)
+        SettingCalls.set(number, ignored: false)
         if number == SIGPROF { _exit(1) }
         raise(number)
     }

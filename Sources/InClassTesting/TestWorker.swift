@@ -57,6 +57,7 @@ enum TestWorker {
         setvbuf(stdout, nil, _IOLBF, 0)
         Recorder.connect(EventWriter(descriptor: events))
         CrashReports.install(descriptor: events)
+        ProcessSettings.keepMaskOfMainThread()
         let tests = announcePlan(module: module, isKnown: isPlanKnown)
         drainMainQueue {
             await serve(CommandReader(descriptor: commands), tests)

@@ -22,19 +22,21 @@ enum CrashReports {
     // that runs tests sets between them; handlers only read.
     private nonisolated(unsafe) static var descriptor: Int32 = -1
     private nonisolated(unsafe) static var imageStart: UInt = 0
-    private nonisolated(unsafe) static var frames = UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: 1)
-    private nonisolated(unsafe) static var line = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
+    private nonisolated(unsafe) static var frames =
+        UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: frameCountMax)
+    private nonisolated(unsafe) static var line = UnsafeMutablePointer<UInt8>.allocate(
+        capacity: 64 + frameCountMax * 20)
     private nonisolated(unsafe) static var backtrace: Backtrace?
     private nonisolated(unsafe) static var isTestRunning = false
     private nonisolated(unsafe) static var testThread = pthread_self()
+    private nonisolated(unsafe) static var lastStack: UnsafeMutableRawPointer?
     /// The thread that has been given its stack last.
     private nonisolated(unsafe) static var preparedThread: pthread_t?
 
     /// Sends last words to the descriptor from now on.
     static func install(descriptor: Int32) {
         self.descriptor = descriptor
-        frames = .allocate(capacity: frameCountMax)
-        line = .allocate(capacity: 64 + frameCountMax * 20)
+        _ = (frames, line)  // made now, since handlers allocate nothing
         imageStart = startOfImage()
         backtrace = dlsym(nil, "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
         _ = backtraceFrames()  // loads what the unwinder needs while that is still allowed
@@ -84,7 +86,11 @@ enum CrashReports {
         var current = stack_t()
         guard sigaltstack(nil, &current) == 0, current.ss_flags & Int32(SS_DISABLE) != 0 else { return }
         var stack = stack_t()
-        stack.ss_sp = UnsafeMutableRawPointer.allocate(byteCount: alternateStackSize, alignment: 16)
+        // A thread may end before the process does: below its stack each has the address of the one before.
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: alternateStackSize + 16, alignment: 16)
+        memory.storeBytes(of: lastStack, as: UnsafeMutableRawPointer?.self)
+        lastStack = memory
+        stack.ss_sp = memory + 16
         stack.ss_size = alternateStackSize
         sigaltstack(&stack, nil)
     }

@@ -266,6 +266,8 @@ package final class TestRun {
         let rest = session.takeUnfinished { results.done[$0] || $0 == death.test?.index }
         guard let (index, partial) = death.test else {
             if case .interruption? = death.verdict { return }
+            let leaks = session.wasClosing ? locator.leaks(death) : []
+            if !leaks.isEmpty { return leaks.forEach(results.reportModuleIssue) }
             if session.wasStarting || !rest.isEmpty || death.end != .exited(0) {
                 results.reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
                 // One that has not even begun a test is followed by others like it.

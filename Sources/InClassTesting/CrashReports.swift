@@ -22,27 +22,22 @@ enum CrashReports {
     // that runs tests sets between them; handlers only read.
     private nonisolated(unsafe) static var descriptor: Int32 = -1
     private nonisolated(unsafe) static var imageStart: UInt = 0
-    private nonisolated(unsafe) static var frames = UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: 1)
-    private nonisolated(unsafe) static var line = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
+    private nonisolated(unsafe) static var frames =
+        UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: frameCountMax)
+    private nonisolated(unsafe) static var line = UnsafeMutablePointer<UInt8>.allocate(
+        capacity: 64 + frameCountMax * 20)
     private nonisolated(unsafe) static var backtrace: Backtrace?
     private nonisolated(unsafe) static var isTestRunning = false
     private nonisolated(unsafe) static var testThread = pthread_self()
+    private nonisolated(unsafe) static var lastStack: UnsafeMutableRawPointer?
     /// The thread that has been given its stack last.
     private nonisolated(unsafe) static var preparedThread: pthread_t?
 
     /// Sends last words to the descriptor from now on.
     static func install(descriptor: Int32) {
         self.descriptor = descriptor
-        frames = .allocate(capacity: frameCountMax)
-        line = .allocate(capacity: 64 + frameCountMax * 20)
-        // SAFETY: dladdr's signature; its result is four words, of which the second is where the image starts.
-        typealias AddressOwner = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt>) -> Int32
-        var owner: [UInt] = [0, 0, 0, 0]
-        if let symbol = dlsym(nil, "dladdr"),
-            unsafeBitCast(symbol, to: AddressOwner.self)(#dsohandle, &owner) != 0
-        {
-            imageStart = owner[1]
-        }
+        _ = (frames, line)  // made now, since handlers allocate nothing
+        imageStart = startOfImage()
         backtrace = dlsym(nil, "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
         _ = backtraceFrames()  // loads what the unwinder needs while that is still allowed
         var action = sigaction()
@@ -52,23 +47,37 @@ enum CrashReports {
         #else
         action.__sigaction_handler.sa_handler = { CrashReports.report(signal: $0) }
         #endif
-        for signal in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS] { sigaction(signal, &action, nil) }
+        for signal in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS] {
+            _ = SettingCalls.setAction?(signal, &action, nil)
+        }
         action.sa_flags = Int32(SA_ONSTACK)
-        sigaction(SIGPROF, &action, nil)
-        signal(SIGPIPE, SIG_IGN)
+        _ = SettingCalls.setAction?(SIGPROF, &action, nil)
+        SettingCalls.set(SIGPIPE, ignored: true)
         atexit { CrashReports.reportExit() }
         prepareThread()
+    }
+
+    /// Where this image starts in memory, or 0 when nobody knows.
+    static func startOfImage() -> UInt {
+        // SAFETY: dladdr's signature; its result is four words, of which the second is where the image starts.
+        typealias AddressOwner = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt>) -> Int32
+        var owner: [UInt] = [0, 0, 0, 0]
+        guard let symbol = dlsym(nil, "dladdr"),
+            unsafeBitCast(symbol, to: AddressOwner.self)(#dsohandle, &owner) != 0
+        else { return 0 }
+        return owner[1]
     }
 
     /// Says nothing in this process, a child that is to die: its parent looks at how it does.
     static func leaveToParent() {
         isTestRunning = false
-        for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS, SIGPROF] { signal(number, SIG_DFL) }
-        var noCore = rlimit(rlim_cur: 0, rlim_max: 0)
+        for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS, SIGPROF] {
+            SettingCalls.set(number, ignored: false)
+        }
         #if canImport(Glibc)
-        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &noCore)
+        _ = SettingCalls.set(Int32(RLIMIT_CORE.rawValue), rlimit(rlim_cur: 0, rlim_max: 0))
         #else
-        setrlimit(RLIMIT_CORE, &noCore)
+        _ = SettingCalls.set(RLIMIT_CORE, rlimit(rlim_cur: 0, rlim_max: 0))
         #endif
     }
 
@@ -77,7 +86,11 @@ enum CrashReports {
         var current = stack_t()
         guard sigaltstack(nil, &current) == 0, current.ss_flags & Int32(SS_DISABLE) != 0 else { return }
         var stack = stack_t()
-        stack.ss_sp = UnsafeMutableRawPointer.allocate(byteCount: alternateStackSize, alignment: 16)
+        // A thread may end before the process does: below its stack each has the address of the one before.
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: alternateStackSize + 16, alignment: 16)
+        memory.storeBytes(of: lastStack, as: UnsafeMutableRawPointer?.self)
+        lastStack = memory
+        stack.ss_sp = memory + 16
         stack.ss_size = alternateStackSize
         sigaltstack(&stack, nil)
     }
@@ -105,7 +118,7 @@ enum CrashReports {
             return
         }
         send("crash", Int(number))
-        signal(number, SIG_DFL)
+        SettingCalls.set(number, ignored: false)
         if number == SIGPROF { _exit(1) }
         raise(number)
     }

@@ -15,7 +15,8 @@ public struct InClassTest: Sendable, CustomStringConvertible {
     public let typeName: String
     /// The name in the list.
     public let testName: String
-    private let body: TestBody
+    // SAFETY: `SerialExecution` runs one test at a time.
+    private nonisolated(unsafe) let body: TestBody
 
     /// The name of the test, as `Type.test`.
     public var description: String { "\(typeName).\(testName)" }

@@ -26,17 +26,7 @@ struct ProcessState {
     /// The variables where they are, with the nil that ends them, and copies of what they were.
     private var variables: [UnsafeMutablePointer<CChar>?]
     private let variableCopies: [UnsafeMutablePointer<CChar>]
-    private let limits: [(resource: Resource, limit: rlimit)]
-    private let handlers: [(signal: Int32, action: sigaction)]
-
-    #if canImport(Glibc)
-    private typealias Resource = __rlimit_resource_t
-    private static let resources = [RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_CPU]
-        .map { Resource($0.rawValue) }
-    #else
-    private typealias Resource = Int32
-    private static let resources = [RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_CPU]
-    #endif
+    private let settings = ProcessSettings()
 
     /// A file, whatever descriptor or path leads to it.
     private struct FileIdentity: Equatable {
@@ -67,14 +57,6 @@ struct ProcessState {
         umask(mask)
         variables = Self.presentVariables()
         variableCopies = variables.compactMap { $0.flatMap { strdup($0) } }
-        limits = Self.resources.compactMap { resource in
-            var limit = rlimit()
-            return getrlimit(resource, &limit) == 0 ? (resource, limit) : nil
-        }
-        handlers = (1..<Int32(32)).compactMap { signal in
-            var action = sigaction()
-            return sigaction(signal, nil, &action) == 0 ? (signal, action) : nil
-        }
     }
 
     /// How much has been written to the standard output, when that is a file; and the descriptor it is known by here.
@@ -87,27 +69,26 @@ struct ProcessState {
     /// Empties the file that the standard output goes to; false when it is none.
     func emptyOutput() -> Bool { ftruncate(output, 0) == 0 }
 
-    /// Puts back what takes next to no time to look at.
+    /// Puts back what a passed test may have changed.
     mutating func restore() {
+        settings.restore(ProcessSettings.Kind.changeable)
+        restoreCommon()
+    }
+
+    /// Puts back everything: the test before has failed, and may have been in the middle of something.
+    mutating func restoreAll() {
+        settings.restore(ProcessSettings.Kind.allCases)
+        restoreCommon()
+    }
+
+    /// Puts back what any library may change, and what takes next to no time to look at.
+    private mutating func restoreCommon() {
         if FileIdentity(1) != outputFile { dup2(output, 1) }
         if FileIdentity(2) != errorFile { dup2(errors, 2) }
         var status = stat()
         if lstat(".", &status) != 0 || FileIdentity(status) != folderIdentity { fchdir(folder) }
         umask(mask)
         restoreEnvironment()
-    }
-
-    /// Puts back everything: the test before has failed, and may have been in the middle of something.
-    mutating func restoreAll() {
-        for (resource, limit) in limits {
-            var limit = limit
-            setrlimit(resource, &limit)
-        }
-        for (signal, action) in handlers {
-            var action = action
-            sigaction(signal, &action, nil)
-        }
-        restore()
     }
 
     /// Looks at no text: who sets a variable puts another pointer in place of the old.
@@ -195,7 +176,11 @@ extension ProcessState: SelfTesting {
     private static func testPutsBackMoreAfterFailure() {
         expectRestored(by: { $0.restoreAll() }) {
             var limit = rlimit()
-            let resource = resources[0]
+            #if canImport(Glibc)
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            #else
+            let resource = RLIMIT_NOFILE
+            #endif
             getrlimit(resource, &limit)
             limit.rlim_cur = 0
             signal(SIGUSR1, SIG_IGN)

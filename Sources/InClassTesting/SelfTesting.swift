@@ -48,7 +48,7 @@ extension FixtureTesting where Self: ~Copyable {
     /// ```swift
     /// "testPop": fixture { try $0.testPop() },
     /// ```
-    public static func fixture(_ test: @escaping @Sendable (inout Self) async throws -> Void) -> TestBody
+    public static func fixture(_ test: @escaping (inout Self) async throws -> Void) -> TestBody
     where Self: SendableMetatype {
         {
             var instance: Self
@@ -81,7 +81,7 @@ extension FixtureTesting {
     /// ```swift
     /// "testPush": fixture(testPush),
     /// ```
-    public static func fixture(_ test: @escaping @Sendable (Self) -> () async throws -> Void) -> TestBody
+    public static func fixture(_ test: @escaping (Self) -> () async throws -> Void) -> TestBody
     where Self: SendableMetatype {
         fixture { (instance: inout Self) in try await test(instance)() }
     }

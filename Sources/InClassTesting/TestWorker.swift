@@ -18,7 +18,8 @@
 /// supervisor has the plan from another worker, else `unknown`.
 @_cdecl("inclass_main")
 public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
-    let words = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
+    TestWorker.arguments = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
+    let words = TestWorker.arguments
     if words.count == 4, words[1] == "--in-class-debug" { TestWorker.startDebugging(module: words[2], test: words[3]) }
     guard words.count == 6, words[1] == "--in-class-worker", let events = Int32(words[3]),
         let commands = Int32(words[4])
@@ -31,7 +32,11 @@ public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<Unsafe
 }
 
 enum TestWorker {
-    struct Test {
+    // SAFETY: written before anything else runs. The main function does not return, so what it alone had would be leaked.
+    nonisolated(unsafe) static var arguments: [String] = []
+
+    // SAFETY: as for the list that the body comes from.
+    struct Test: @unchecked Sendable {
         var typeName: String
         var testName: String
         var testType: String
@@ -56,6 +61,7 @@ enum TestWorker {
         setvbuf(stdout, nil, _IOLBF, 0)
         Recorder.connect(EventWriter(descriptor: events))
         CrashReports.install(descriptor: events)
+        ProcessSettings.keepMaskOfMainThread()
         let tests = announcePlan(module: module, isKnown: isPlanKnown)
         drainMainQueue {
             await serve(CommandReader(descriptor: commands), tests)
@@ -200,6 +206,20 @@ enum TestWorker {
                 }
             }
             Recorder.send { $0.add("idle") }
+        }
+        endIfLeaking()
+        // What the tests are listed with is not leaked as long as it may be of use.
+        withExtendedLifetime((tests, state)) {}
+    }
+
+    /// Has a leak sanitizer, if there is one, look for what the tests have left, and ends the process if there is any.
+    private static func endIfLeaking() {
+        typealias Check = @convention(c) () -> Int32
+        guard let symbol = dlsym(nil, "__lsan_do_recoverable_leak_check") else { return }
+        // SAFETY: the function's signature in sanitizer/lsan_interface.h.
+        if unsafeBitCast(symbol, to: Check.self)() != 0 {
+            fflush(nil)
+            _exit(23)
         }
     }
 

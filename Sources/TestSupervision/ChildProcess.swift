@@ -74,6 +74,33 @@ package enum ChildProcess {
         return ProcessEnd(status: status)
     }
 
+    /// Waits until a process ends, no longer than a moment that nothing can delay.
+    ///
+    /// - Returns: how it ended; nil when it has not, as one that hangs in the system does not whatever is sent to it.
+    static func wait(for process: pid_t, until deadline: ContinuousClock.Instant) -> ProcessEnd? {
+        var status: Int32 = 0
+        var nap: UInt32 = 100
+        while true {
+            let found = waitpid(process, &status, WNOHANG)
+            if found == process { return ProcessEnd(status: status) }
+            if found < 0, errno != EINTR { return .killed(signal: SIGKILL) }
+            if ContinuousClock.now >= deadline { return nil }
+            usleep(nap)
+            nap = min(nap * 2, 10_000)
+        }
+    }
+
+    /// Whether a process has ended; it is still there to be waited for, and so are its number and its group's.
+    static func hasEnded(_ process: pid_t) -> Bool {
+        var found = siginfo_t()
+        #if canImport(Darwin)
+        let code = waitid(P_PID, id_t(process), &found, WEXITED | WNOHANG | WNOWAIT)
+        #else
+        let code = waitid(P_PID, id_t(process), &found, Int32(WEXITED) | Int32(WNOHANG) | Int32(WNOWAIT))
+        #endif
+        return code == 0 ? found.si_signo != 0 : errno == ECHILD
+    }
+
     /// Runs a program to its end and returns what it wrote to both of its output streams.
     package static func run(_ words: [String], input: [UInt8] = []) throws(SystemError) -> (
         end: ProcessEnd, output: [UInt8]
@@ -132,3 +159,28 @@ package enum ChildProcess {
 
 /// The system's `pipe`, whose name is taken inside the type.
 private func systemPipe(_ ends: UnsafeMutablePointer<Int32>) -> Int32 { pipe(ends) }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension ChildProcess: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testWaitsNoLongerThanAsked": testWaitsNoLongerThanAsked
+        ]
+    }
+
+    private static func testWaitsNoLongerThanAsked() throws {
+        let process = try start(["sleep", "60"], descriptors: [])
+        expectFalse(hasEnded(process))
+        expectNil(wait(for: process, until: .now + .milliseconds(5)))
+        kill(process, SIGKILL)
+        while !hasEnded(process) { usleep(100) }
+        expectTrue(hasEnded(process), "asked twice")
+        expectEqual(kill(process, 0), 0, "is still there")
+        expectEqual(wait(for: process, until: .now), .killed(signal: SIGKILL))
+    }
+}
+#endif

@@ -60,26 +60,38 @@ package enum FileAccess {
 
     /// Writes a file so that a reader sees the old contents or the new ones, never a part.
     package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
-        let temporary = "\(path).\(getpid())"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw SystemError("create \(temporary)") }
-        var sent = 0
-        while sent < bytes.count {
-            let count = bytes.withUnsafeBytes { Self.write(descriptor, $0, from: sent) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                let error = SystemError("write \(temporary)")
-                close(descriptor)
-                unlink(temporary)
-                throw error
-            }
-            sent += count
+        let (temporary, descriptor) = try createTemporary(beside: path, mode: 0o644)
+        do throws(SystemError) { try write(bytes, to: descriptor, name: temporary) } catch {
+            close(descriptor)
+            unlink(temporary)
+            throw error
         }
         close(descriptor)
         guard rename(temporary, path) == 0 else {
             let error = SystemError("rename \(temporary) to \(path)")
             unlink(temporary)
             throw error
+        }
+    }
+
+    /// Creates a file beside another, under a name that nobody can have guessed.
+    static func createTemporary(beside path: String, mode: mode_t) throws(SystemError) -> (path: String, Int32) {
+        while true {
+            let temporary = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36))"
+            let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+            if descriptor >= 0 { return (temporary, descriptor) }
+            guard errno == EEXIST else { throw SystemError("create \(temporary)") }
+        }
+    }
+
+    /// Writes bytes to an open file, all of them.
+    static func write(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(SystemError) {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes { Self.write(descriptor, $0, from: sent) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw SystemError("write \(name)") }
+            sent += count
         }
     }
 

@@ -60,7 +60,13 @@ package struct ImageLinker {
             autolinked += object.autolinkOptions
             if !hasRunner { hasRunner = object.mentions(symbol: "inclass_main") }
             if object.mentions(symbol: "__asan_init") { instrumentation.append("-fsanitize=address") }
-            if object.mentions(symbol: "__tsan_init") { instrumentation.append("-fsanitize=thread") }
+            if object.mentions(symbol: "__tsan_init") {
+                // Its runtime watches the queues of Dispatch, whoever uses them.
+                instrumentation += ["-fsanitize=thread", "-ldispatch", "-lBlocksRuntime"]
+            }
+            if object.mentions(symbolsStartingWith: "__ubsan_handle_") {
+                instrumentation.append("-fsanitize=undefined")
+            }
             if object.hasSection("__llvm_prf_cnts") { instrumentation.append("-fprofile-instr-generate") }
             #endif
         }

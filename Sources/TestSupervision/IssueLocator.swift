@@ -51,17 +51,31 @@ struct IssueLocator {
             issue.kind = .exit
             issue.got = "exit(\(code))"
         }
+        if death.verdict == nil, let report = SanitizerReport(output: String(decoding: death.output, as: UTF8.self)) {
+            issue.kind = .crash
+            issue.got = report.text
+            // In C that belongs to another module, of which this one's sources show the call.
+            if report.isAtFirstPlace, let place = report.places.first, !isOwn(place) {
+                issue.got += " at \(place.path):\(place.line):\(place.column)"
+            }
+            return issue.placed(at: report.places.filter(isOwn))
+        }
         let places = Symbolizer(image: module.image, clang: module.clang).places(of: frames).filter(isOwn)
         // The optimiser merges traps, which then have no line; the runtime's message may still name the file.
         if let place = places.first ?? fatal?.place(among: module.sources) { issue = issue.placed(at: place) }
         if places.count >= 40, case .crash(let signal, _)? = death.lastWords, signal == SIGSEGV || signal == SIGBUS {
             issue.got += " 'stack overflow'"
         }
-        // Recursion says the same place again and again.
-        for caller in places.dropFirst() where caller != issue.callers.last && issue.callers.count < 8 {
-            issue.callers.append(caller)
+        return issue.called(from: places.dropFirst())
+    }
+
+    /// The leaks that a worker has found when its tests were over, each where the memory was allocated.
+    func leaks(_ death: WorkerDeath) -> [TestIssue] {
+        SanitizerReport.leaks(in: String(decoding: death.output, as: UTF8.self)).map { leak in
+            let issue = TestIssue(kind: .crash, got: leak.text, expected: "no memory that nobody can free")
+            let places = leak.places.filter(isOwn)
+            return issue.placed(at: places.isEmpty ? [fallbackPlace] : places)
         }
-        return issue
     }
 
     private func isOwn(_ place: SourcePlace) -> Bool {
@@ -72,6 +86,21 @@ struct IssueLocator {
 }
 
 extension TestIssue {
+    /// The same issue at the first of several places, called from the others; without any, where it was.
+    func placed(at places: [SourcePlace]) -> TestIssue {
+        guard let place = places.first else { return self }
+        return placed(at: place).called(from: places.dropFirst())
+    }
+
+    /// The same issue with these callers; recursion says the same place again and again.
+    func called(from places: ArraySlice<SourcePlace>) -> TestIssue {
+        var issue = self
+        for caller in places where caller != issue.callers.last && issue.callers.count < 8 {
+            issue.callers.append(caller)
+        }
+        return issue
+    }
+
     /// The same issue at a place.
     func placed(at place: SourcePlace) -> TestIssue {
         var issue = self

@@ -68,7 +68,7 @@ extension LiteralFix {
         replacement = issue.got
     }
 
-    /// Writes replacements into a file, all or none.
+    /// Writes replacements into a file, all or none; a link to it, its mode and its owner stay.
     ///
     /// - Returns: false when a literal is not where it was found; the file is then as before.
     package static func apply(_ fixes: [LiteralFix], to path: String) throws(SystemError) -> Bool {
@@ -79,7 +79,7 @@ extension LiteralFix {
             }
             bytes.replaceSubrange(fix.range, with: fix.replacement.utf8)
         }
-        try FileAccess.write(bytes, to: path)
+        try FileReplacement.write(bytes, to: path)
         return true
     }
 }

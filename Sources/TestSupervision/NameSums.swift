@@ -5,7 +5,7 @@ import TestEvents
 
 enum NameSums {
     /// Whether the sources declare, list and plan the same names: in each file as many functions `test…` as entries
-    /// `"test…"` of the same names, and in all files together those that are planned.
+    /// `"test…"` of the same names, and in all files together those that are planned; and as many lists.
     ///
     /// False is no verdict: an entry may be a closure, a function somebody's helper.
     /// - Complexity: O(bytes of the sources) at the speed of `memmem`.
@@ -13,6 +13,13 @@ enum NameSums {
         var planned: UInt64 = 0
         var index = 0
         while index < plan.count {
+            // The lists of a type stand together, that of its unit tests first.
+            let isUnit = plan[index].testType == "unit"
+            if index == 0 || plan[index].typeName != plan[index - 1].typeName
+                || isUnit != (plan[index - 1].testType == "unit")
+            {
+                planned &+= isUnit ? unitListWeight : otherListsWeight
+            }
             var name = plan[index].testName
             planned &+= name.withUTF8 { hash(UnsafeRawBufferPointer($0), from: 4) }
             index += 1
@@ -30,8 +37,26 @@ enum NameSums {
             }
             guard functions == entries else { return nil }
             declared &+= functions
+            bytes.withUnsafeBytes {
+                declared &+= UInt64(count(of: "testSelectors:", in: $0)) &* unitListWeight
+                declared &+= UInt64(count(of: "testSelectorsByType:", in: $0)) &* otherListsWeight
+            }
         }
         return declared
+    }
+
+    /// What a list adds to a sum, lest one without any `test…` is missed.
+    private static let unitListWeight: UInt64 = 0x9FB2_1C65_1E98_DF25
+    private static let otherListsWeight: UInt64 = 0xD6E8_FEB8_6659_FD93
+
+    private static func count(of marker: StaticString, in bytes: UnsafeRawBufferPointer) -> Int {
+        let pattern = UnsafeRawBufferPointer(start: marker.utf8Start, count: marker.utf8CodeUnitCount)
+        var (count, offset) = (0, 0)
+        while let found = ByteSearch.offset(of: pattern, in: bytes, from: offset) {
+            count += 1
+            offset = found + pattern.count
+        }
+        return count
     }
 
     /// Adds up the hashes of all names that begin with `test` at the end of a marker.
@@ -73,8 +98,26 @@ import InClassTesting
 extension NameSums: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testComparesNames": testComparesNames
+            "testComparesNames": testComparesNames,
+            "testMissesNoList": testMissesNoList,
         ]
+    }
+
+    private static func testMissesNoList() throws {
+        let list = "static var testSelectors: TestSelectors { ["
+        let rows: [(text: String, planned: [(String, String, String)], isComplete: Bool)] = [
+            ("\(list)\"testA\": testA] }; func testA() {}", [("S", "testA", "unit")], true),
+            ("\(list)\"testA\": testA] }; func testA() {}", [], false),
+            ("\(list)\"testA\": testA] }; func testA() {}\n\(list)helper", [("S", "testA", "unit")], false),
+            ("\(list)\"a\": { f() }]", [("T", "b", "unit")], false),
+            ("static var testSelectorsByType: [TestType: TestSelectors] { slow }", [], false),
+        ]
+        let path = "\(try temporaryDirectory())/s.swift"
+        for row in rows {
+            try FileAccess.write(Array(row.text.utf8), to: path)
+            let plan = row.planned.map { PlannedTest(typeName: $0, testName: $1, testType: $2, module: "M") }
+            expectEqual(showNothingLost(declared: declared(in: [path]), plan: plan), row.isComplete, row.text)
+        }
     }
 
     private static func testComparesNames() {

@@ -87,9 +87,15 @@ struct ObjectFile {
     /// Whether a symbol is in the file's symbol table, defined or not.
     ///
     /// - Complexity: O(number of symbols).
-    func mentions(symbol: String) -> Bool {
-        let pattern = Array(symbol.utf8) + [0]
-        return bytes.withUnsafeBytes { contents in
+    func mentions(symbol: String) -> Bool { mentions(nameStartingWith: Array(symbol.utf8) + [0]) }
+
+    /// Whether a symbol of this beginning is in the file's symbol table, defined or not.
+    ///
+    /// - Complexity: O(number of symbols).
+    func mentions(symbolsStartingWith start: String) -> Bool { mentions(nameStartingWith: Array(start.utf8)) }
+
+    private func mentions(nameStartingWith pattern: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { contents in
             guard let base = contents.baseAddress,
                 let symbols = ranges(ofSections: ".symtab").first, let names = ranges(ofSections: ".strtab").first
             else { return false }

@@ -1,5 +1,6 @@
 // What tests have started and left behind, also what has left their process group: while a run goes on, this process is
-// the one that the system gives such processes to, and it ends them.
+// the one that the system gives such processes to, and it ends them. Others it is given too, by whatever else it may be
+// the parent of, and leaves alone.
 
 #if canImport(Darwin)
 import Darwin
@@ -9,12 +10,34 @@ import Musl
 import Glibc
 #endif
 
-enum Orphans {
+/// The processes that the tests of one run leave behind.
+struct Orphans {
+    /// The variable by which processes are known: workers inherit it, and so does all that they start.
+    static let markVariable = "IN_CLASS_RUN"
+
+    /// What no other run's processes carry; behind the marks of the runs that this one is itself part of.
+    static let mark: String = {
+        let outer = getenv(markVariable).map { "\(String(cString: $0)):" } ?? ""
+        return outer + ownMark
+    }()
+    private static let ownMark =
+        String(UInt64.random(in: .min ... .max), radix: 36)
+        + String(UInt64.random(in: .min ... .max), radix: 36)
+
+    /// How long processes may take to be gone once they are killed.
+    private static let patience = Duration.seconds(2)
+
+    /// The children that this process had before any test ran: those of a shell that has become this process, say.
+    private var foreign: Set<pid_t> = []
+
     /// Becomes the parent of what descendants leave behind, or ceases to be; Linux only.
     ///
     /// Elsewhere only what stays in the process group of a worker goes with it.
-    static func adopt(_ adopts: Bool) {
+    mutating func adopt(_ adopts: Bool) {
+        // An ignored signal would have the system throw away how a child has ended.
+        signal(SIGCHLD, SIG_DFL)
         #if os(Linux)
+        if adopts { foreign = Set(Self.children()) }
         // Swift has no word for a function of variable arguments; all of these are words in registers.
         typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
         guard let symbol = dlsym(nil, "prctl") else { return }
@@ -23,27 +46,55 @@ enum Orphans {
         #endif
     }
 
-    /// Ends every child of this process; to be called while none of them is its own.
-    static func end() {
+    /// Ends what tests have left behind; to be called while no worker runs.
+    ///
+    /// - Complexity: O(children), and a wait for a process that cannot be ended is soon given up.
+    func end() {
         #if os(Linux)
+        let deadline = ContinuousClock.now + Self.patience
         // A process that is ended hands its own children on to this one, hence again until there are none.
-        while let processes = children(), !processes.isEmpty {
+        while ContinuousClock.now < deadline {
+            let processes = Self.children().filter(isLeftBehind)
+            if processes.isEmpty { return }
             for process in processes { kill(process, SIGKILL) }
-            for process in processes { _ = ChildProcess.wait(for: process) }
+            for process in processes { _ = ChildProcess.wait(for: process, until: deadline) }
         }
         #endif
     }
 
     #if os(Linux)
-    private static func children() -> [pid_t]? {
-        let descriptor = open("/proc/self/task/\(getpid())/children", O_RDONLY | O_CLOEXEC)
+    /// Whether a child is what a test has started. One that has cleared its environment is known by there being nobody
+    /// else whom it could come from: process 1 is given everything, and a foreign child may leave children, too.
+    private func isLeftBehind(_ process: pid_t) -> Bool {
+        if foreign.contains(process) { return false }
+        if foreign.isEmpty, getpid() != 1 { return true }
+        guard let environment = Self.contents(of: "/proc/\(process)/environ") else { return false }
+        return environment.withUnsafeBytes { bytes in
+            var mark = Self.ownMark
+            return mark.withUTF8 { ByteSearch.offset(of: UnsafeRawBufferPointer($0), in: bytes, from: 0) != nil }
+        }
+    }
+
+    /// The children of this process that have not ended.
+    private static func children() -> [pid_t] {
+        let list = contents(of: "/proc/self/task/\(getpid())/children") ?? []
+        let processes = String(decoding: list, as: UTF8.self).split(separator: " ").compactMap { pid_t($0) }
+        return processes.filter { waitpid($0, nil, WNOHANG) == 0 }
+    }
+
+    /// Reads a file of `/proc`, which has no length.
+    private static func contents(of path: String) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        // As many as fit; the next round finds the others.
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = read(descriptor, &bytes, bytes.count)
-        guard count > 0, let last = bytes[..<count].lastIndex(of: UInt8(ascii: " ")) else { return nil }
-        return String(decoding: bytes[..<last], as: UTF8.self).split(separator: " ").compactMap { pid_t($0) }
+        var contents: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count == 0 ? contents : nil }
+            contents += chunk[..<count]
+        }
     }
     #endif
 }
@@ -56,21 +107,50 @@ import InClassTesting
 extension Orphans: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testEndsWhatItIsLeft": testEndsWhatItIsLeft
+            "testEndsWhatItIsLeft": testEndsWhatItIsLeft,
+            "testSparesWhatNoTestHasStarted": testSparesWhatNoTestHasStarted,
         ]
     }
+
+    /// Has a shell leave a process behind, in another session, and says which.
+    private static func leave(_ words: String) -> pid_t {
+        guard
+            let (_, output) = try? ChildProcess.run(["sh", "-c", "\(words) setsid sleep 60 > /dev/null 2>&1 & echo $!"]
+            ),
+            let orphan = pid_t(String(decoding: output.dropLast(), as: UTF8.self)), kill(orphan, 0) == 0
+        else { exit(1) }
+        return orphan
+    }
+
+    private static func isAlive(_ process: pid_t) -> Bool { kill(process, 0) == 0 }
 
     /// In a child process, which has no other children and whose changes are its own.
     private static func testEndsWhatItIsLeft() {
         #if os(Linux)
+        for words in ["", "env -i PATH=\"$PATH\"", "\(markVariable)=\(mark)"] {
+            expectExit(.exit(7), "\(words)") {
+                var orphans = Orphans()
+                orphans.adopt(true)
+                let orphan = leave(words)
+                orphans.end()
+                exit(isAlive(orphan) ? 2 : 7)
+            }
+        }
+        #endif
+    }
+
+    private static func testSparesWhatNoTestHasStarted() {
+        #if os(Linux)
         expectExit(.exit(7)) {
-            adopt(true)
-            // The shell ends at once and leaves its child, in another session, which holds the pipe.
-            guard let (_, output) = try? ChildProcess.run(["sh", "-c", "setsid sleep 60 > /dev/null 2>&1 & echo $!"]),
-                let orphan = pid_t(String(decoding: output.dropLast(), as: UTF8.self)), kill(orphan, 0) == 0
-            else { exit(1) }
-            end()
-            exit(kill(orphan, 0) == 0 ? 2 : 7)
+            var orphans = Orphans()
+            guard let earlier = try? ChildProcess.start(["sleep", "60"], descriptors: []) else { exit(1) }
+            orphans.adopt(true)
+            let ours = leave("\(markVariable)=0:\(mark):1")
+            let foreign = leave("\(markVariable)=0:1")
+            orphans.end()
+            let found = (isAlive(earlier), isAlive(ours), isAlive(foreign))
+            for process in [earlier, foreign] { kill(process, SIGKILL) }
+            exit(found == (true, false, true) ? 7 : 2)
         }
         #endif
     }

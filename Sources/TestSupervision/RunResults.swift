@@ -128,11 +128,15 @@ final class RunResults {
 
     /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
     private func fixIt(for issue: TestIssue) -> SourceFixIt? {
-        guard let written = FileAccess.modificationTime(of: issue.path), written < compilationTime,
-            let fix = LiteralFix(for: issue)
+        guard isAsCompiled(issue.path), let fix = LiteralFix(for: issue)
         else { return nil }
         fixes.append(fix)
         return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
+    }
+
+    /// Whether a source has not been written since it was compiled.
+    func isAsCompiled(_ path: String) -> Bool {
+        FileAccess.modificationTime(of: path).map { $0 < compilationTime } ?? false
     }
 
     /// When the image was linked, or what is in it was compiled if that is earlier; a relinked image is no newer.

@@ -17,17 +17,18 @@ struct SourceParser {
     let module: String
     private(set) var types: [String: ScannedType]
 
-    private let tokens: [SwiftToken]
+    let tokens: [SwiftToken]
     private var index = 0
     /// A type's name for each open brace, or nil for the braces of anything else.
     private var scopes: [String?] = []
     /// A type that was named and whose brace has not opened yet.
     private var pendingType: String?
-    /// For each open `#if`: whether its present branch is compiled whenever tests are.
-    private var conditions: [Bool] = []
+    /// For each open `#if`: whether its present branch is compiled whenever tests are, and the branch as it is written.
+    private var conditions: [(isOfTests: Bool, text: String)] = []
     /// Modifiers in front of the present declaration.
     private var isStatic = false
     private var isMutating = false
+    private var isOverride = false
 
     init(source: UnsafeRawBufferPointer, path: String, module: String, types: [String: ScannedType]) {
         self.source = source
@@ -37,7 +38,7 @@ struct SourceParser {
         tokens = SwiftTokens.split(source)
     }
 
-    private func isWord(_ word: StaticString, at position: Int) -> Bool {
+    func isWord(_ word: StaticString, at position: Int) -> Bool {
         guard position < tokens.count else { return false }
         let token = tokens[position]
         guard token.kind == .word, token.end - token.start == word.utf8CodeUnitCount else { return false }
@@ -45,19 +46,19 @@ struct SourceParser {
         return memcmp(base + token.start, word.utf8Start, word.utf8CodeUnitCount) == 0
     }
 
-    private func isPunctuation(_ character: Unicode.Scalar, at position: Int) -> Bool {
+    func isPunctuation(_ character: Unicode.Scalar, at position: Int) -> Bool {
         guard position < tokens.count, tokens[position].kind == .punctuation else { return false }
         return source[tokens[position].start] == UInt8(ascii: character)
     }
 
-    private func text(at position: Int) -> String {
+    func text(at position: Int) -> String {
         guard position < tokens.count else { return "" }
         let token = tokens[position]
         let name = String(decoding: source[token.start..<token.end], as: UTF8.self)
         return name.hasPrefix("`") ? name.filter { $0 != "`" } : name
     }
 
-    private func place(at position: Int) -> SourcePlace {
+    func place(at position: Int) -> SourcePlace {
         SourcePlace(path: path, line: tokens[position].line, column: tokens[position].column)
     }
 
@@ -101,21 +102,34 @@ struct SourceParser {
             if isWord("testSelectors", at: index + 1) || isWord("testSelectorsByType", at: index + 1) {
                 return parseList()
             }
-            isStatic = false
-            isMutating = false
+            resetModifiers()
         case 6 where isWord("static", at: index): isStatic = true
         case 8 where isWord("mutating", at: index): isMutating = true
+        case 8 where isWord("override", at: index): isOverride = true
         default: break
         }
         index += 1
     }
 
+    private mutating func resetModifiers() {
+        isStatic = false
+        isMutating = false
+        isOverride = false
+    }
+
+    private static let wordsBehindClass: [StaticString] = [
+        "func", "var", "override", "final", "public", "package", "internal", "fileprivate", "private", "open",
+    ]
+
     private mutating func parseType() {
         let isClassModifier =
-            isWord("class", at: index) && (isWord("func", at: index + 1) || isWord("var", at: index + 1))
+            isWord("class", at: index) && Self.wordsBehindClass.contains { isWord($0, at: index + 1) }
         if isClassModifier { isStatic = true }
+        let isExtension = isWord("extension", at: index)
+        let isProtocol = isWord("protocol", at: index)
         index += 1
         guard !isClassModifier, index < tokens.count, tokens[index].kind == .word else { return }
+        resetModifiers()
         var name = text(at: index)
         index += 1
         while isPunctuation(".", at: index), index + 1 < tokens.count, tokens[index + 1].kind == .word {
@@ -124,14 +138,20 @@ struct SourceParser {
         }
         if name.hasPrefix("\(module).") { name = String(name.dropFirst(module.count + 1)) }
         let outer = scopes.last.flatMap(\.self)
-        pendingType = outer.map { "\($0).\(name)" } ?? name
+        let typeName = outer.map { "\($0).\(name)" } ?? name
+        pendingType = typeName
+        let parents = parents(behind: index)
+        if isProtocol { types[typeName, default: ScannedType()].isProtocol = true }
+        if parents.isEmpty { return }
+        let property = isExtension ? \ScannedType.addedParents : \.declaredParents
+        types[typeName, default: ScannedType()][keyPath: property].formUnion(parents)
+        for parent in parents {
+            types[typeName, default: ScannedType()].conditionsOfParents[parent] = conditions.map(\.text)
+        }
     }
 
     private mutating func parseFunction() {
-        defer {
-            isStatic = false
-            isMutating = false
-        }
+        defer { resetModifiers() }
         index += 1
         guard let typeName = scopes.last.flatMap(\.self), index < tokens.count else { return }
         let name = text(at: index)
@@ -146,7 +166,7 @@ struct SourceParser {
         types[typeName, default: ScannedType()].declared.append(
             DeclaredTest(
                 name: name, place: place(at: index), entry: "\"\(name)\": \(entry)",
-                isConditional: conditions.contains(false)))
+                isConditional: conditions.contains { !$0.isOfTests }))
     }
 
     /// `test` and then anything but a small letter; and not what makes a fixture.
@@ -160,7 +180,8 @@ struct SourceParser {
     /// Reads a list from its name to the bracket or brace that ends it.
     private mutating func parseList() {
         let typeName = scopes.last.flatMap(\.self)
-        isStatic = false
+        let isOverride = isOverride
+        resetModifiers()
         let nameIndex = index + 1
         index += 2
         // The type annotation has no brace and no equals sign.
@@ -179,6 +200,14 @@ struct SourceParser {
         guard let typeName, nameIndex < tokens.count else { return }
         var type = types[typeName] ?? ScannedType()
         type.lists.append(place(at: nameIndex))
+        if (nameIndex..<index).contains(where: { isWord("TestSelectors", at: $0) }) {
+            let isOfUnitTests = isWord("testSelectors", at: nameIndex)
+            type.written.append(
+                WrittenList(
+                    place: place(at: nameIndex), conditions: conditions.map(\.text), isOverride: isOverride,
+                    entries: isOfUnitTests ? entries(ofList: index) : entries(ofLists: index),
+                    isOfUnitTests: isOfUnitTests))
+        }
         if type.insertion == nil, isWord("testSelectors", at: nameIndex),
             let bracket = (index..<end).first(where: { isPunctuation("[", at: $0) })
         {
@@ -200,7 +229,7 @@ struct SourceParser {
     }
 
     /// The function of an entry `testA` or `fixture(testA)`.
-    private func listedFunction(behind position: Int) -> String? {
+    func listedFunction(behind position: Int) -> String? {
         let isFixture = isWord("fixture", at: position) && isPunctuation("(", at: position + 1)
         let name = position + (isFixture ? 2 : 0)
         guard name < tokens.count, tokens[name].kind == .word, Self.isTestName(text(at: name)),
@@ -213,21 +242,21 @@ struct SourceParser {
         let line = tokens[index].line
         let word = index + 1
         index += 1
+        var position = word
+        var text = ""
+        while position < tokens.count, tokens[position].line == line {
+            text += self.text(at: position) + " "
+            position += 1
+        }
         func isAboutTests() -> Bool {
-            var position = word + 1
-            var words: Set<String> = []
-            while position < tokens.count, tokens[position].line == line {
-                if isPunctuation("!", at: position) { return false }
-                if tokens[position].kind == .word { words.insert(text(at: position)) }
-                position += 1
-            }
-            return words.contains("DEBUG") || words.contains { $0.hasSuffix("_TESTS") }
+            let words = (word..<position).filter { tokens[$0].kind == .word }.map { self.text(at: $0) }
+            return !text.contains("!") && words.contains { $0 == "DEBUG" || $0.hasSuffix("_TESTS") }
         }
         if isWord("if", at: word) {
-            conditions.append(isAboutTests())
+            conditions.append((isAboutTests(), text))
         } else if isWord("elseif", at: word) || isWord("else", at: word) {
-            _ = conditions.popLast()
-            conditions.append(false)
+            let others = conditions.popLast()?.text ?? ""
+            conditions.append((false, others + text))
         } else if isWord("endif", at: word) {
             _ = conditions.popLast()
         }

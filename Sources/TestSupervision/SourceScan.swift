@@ -29,8 +29,27 @@ struct ListedTest: Equatable {
     var place: SourcePlace
 }
 
+/// A list as it is written.
+struct WrittenList: Equatable {
+    var place: SourcePlace
+    /// The `#if` that it is in, from the outermost to the innermost, each as it is written.
+    var conditions: [String]
+    var isOverride: Bool
+    /// The entries whose names are literals; nil for a list that is made otherwise.
+    var entries: [ListedTest]?
+    /// Whether it is of the tests that run unless others are asked for.
+    var isOfUnitTests: Bool
+}
+
 /// What the sources say about one type's tests, extensions taken together.
 struct ScannedType: Equatable {
+    var written: [WrittenList] = []
+    /// What its declaration and what its extensions say it is.
+    var declaredParents: Set<String> = []
+    var addedParents: Set<String> = []
+    /// The `#if` that each of them is stated in.
+    var conditionsOfParents: [String: [String]] = [:]
+    var isProtocol = false
     var lists: [SourcePlace] = []
     /// Behind the opening bracket of the first list.
     var insertion: SourcePlace?

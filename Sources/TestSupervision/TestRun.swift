@@ -22,6 +22,7 @@ package final class TestRun {
     /// The literals that `--accept` may replace.
     package var fixes: [LiteralFix] { results.fixes }
 
+    private var orphans = Orphans()
     private lazy var directories = TemporaryDirectories(keptFolder: options.keptDirectoryFolder)
     private lazy var results = makeResults(chosen: [])
     /// What is to be run yet.
@@ -49,11 +50,11 @@ package final class TestRun {
 
     /// Runs the selected tests and says what they came to.
     package func run() throws(RunError) -> RunTally {
-        Orphans.adopt(true)
+        orphans.adopt(true)
         defer {
             sessions = []
-            Orphans.end()
-            Orphans.adopt(false)
+            orphans.end()
+            orphans.adopt(false)
             directories.removeRest()
         }
         let first = try startedSession()
@@ -163,7 +164,7 @@ package final class TestRun {
             assign()
             sessions.removeAll { $0.state == .dead }
             if sessions.isEmpty {
-                Orphans.end()
+                orphans.end()
                 if queue.isEmpty, retries.isEmpty { return }
                 try startedSession()
             }
@@ -265,6 +266,8 @@ package final class TestRun {
         let rest = session.takeUnfinished { results.done[$0] || $0 == death.test?.index }
         guard let (index, partial) = death.test else {
             if case .interruption? = death.verdict { return }
+            let leaks = session.wasClosing ? locator.leaks(death) : []
+            if !leaks.isEmpty { return leaks.forEach(results.reportModuleIssue) }
             if session.wasStarting || !rest.isEmpty || death.end != .exited(0) {
                 results.reportModuleIssue(locator.issue(for: death, expected: "quiet end after the last test"))
                 // One that has not even begun a test is followed by others like it.
@@ -359,9 +362,26 @@ package final class TestRun {
         return SourceScan(sources: module.sources, module: module.module).place(of: test)
     }
 
-    /// Reports what the worker could not test and what the sources say was forgotten.
+    /// How a worker begins to say why the tests of a type cannot run.
+    private static let refusalStart = "its tests do not run: "
+
+    /// Reports what is listed and not planned, what the worker could not test, and what the sources say was forgotten.
     private func reportWarnings(_ warnings: [(typeName: String, text: String)], isListComplete: Bool) {
-        for (typeName, text) in warnings {
+        var lostTypes: Set<String> = []
+        if !options.selection.isRestricted, !isListComplete || !warnings.isEmpty {
+            let refusals = warnings.map { warning in
+                let isRefusal = warning.text.hasPrefix(Self.refusalStart)
+                let reason = isRefusal ? String(warning.text.dropFirst(Self.refusalStart.count)) : warning.text
+                return (SourceScan.plainName(warning.typeName), reason)
+            }
+            for entry in sources.lostEntries(
+                plan: plan, refusals: Dictionary(refusals) { first, _ in first }, isAsCompiled: results.isAsCompiled)
+            {
+                lostTypes.insert(entry.typeName)
+                results.reportModuleIssue(entry.issue)
+            }
+        }
+        for (typeName, text) in warnings where !lostTypes.contains(SourceScan.plainName(typeName)) {
             let place = sources[typeName]?.lists.first ?? locator.fallbackPlace
             results.warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
         }

@@ -73,10 +73,28 @@ final class Worker {
         buffer.deallocate()
         closeCommands()
         close(events)
-        if end == nil { kill(process, SIGKILL) }
-        // What a test has started and left behind goes with the worker.
+        if end == nil {
+            kill(process, SIGKILL)
+            _ = reap(until: .now + Self.patience)
+        }
+    }
+
+    /// How long the process may take to be gone once it is killed; one that hangs in the system may never be.
+    private static let patience = Duration.seconds(5)
+
+    /// Waits for the process to end, and ends with it what a test has started in its group and left behind.
+    ///
+    /// The group's number may be somebody else's as soon as the process has been waited for.
+    private func reap(until deadline: ContinuousClock.Instant) -> ProcessEnd? {
+        while !ChildProcess.hasEnded(process) {
+            if ContinuousClock.now >= deadline {
+                kill(-process, SIGKILL)
+                return nil
+            }
+            usleep(500)
+        }
         kill(-process, SIGKILL)
-        if end == nil { _ = ChildProcess.wait(for: process) }
+        return ChildProcess.wait(for: process)
     }
 
     /// Tells the worker to run ranges of its plan, and whether to stop at the first failure.
@@ -162,9 +180,8 @@ final class Worker {
     /// Whether the process is gone although something it started still holds the pipe.
     private var hasEnded: Bool {
         if end != nil { return true }
-        var status: Int32 = 0
-        guard waitpid(process, &status, WNOHANG) == process else { return false }
-        end = ProcessEnd(status: status)
+        guard ChildProcess.hasEnded(process) else { return false }
+        end = reap(until: .now)
         return true
     }
 
@@ -178,13 +195,10 @@ final class Worker {
     func waitForEnd() -> ProcessEnd? {
         if let end { return end }
         // A process closes its descriptors a moment before it is gone.
-        let patience = ContinuousClock.now + .milliseconds(500)
-        while ContinuousClock.now < patience {
-            if hasEnded { return end }
-            usleep(500)
-        }
+        end = reap(until: .now + .milliseconds(500))
+        if let end { return end }
         send(signal: SIGKILL)
-        end = ChildProcess.wait(for: process)
+        end = reap(until: .now + Self.patience) ?? .killed(signal: SIGKILL)
         return nil
     }
 }

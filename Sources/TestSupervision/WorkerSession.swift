@@ -105,10 +105,13 @@ final class WorkerSession {
         }
         outputFile = try ChildProcess.temporaryFile()
         _ = fcntl(outputFile, F_SETFL, O_APPEND)
-        var environment = ["IN_CLASS_TEMPORARY": directory]
+        var environment = ["IN_CLASS_TEMPORARY": directory, Orphans.markVariable: Orphans.mark]
         let resources = module.resources.filter(FileAccess.isDirectory)
         // Without any, those that this process has been told of are the worker's.
         if !resources.isEmpty { environment["IN_CLASS_RESOURCES"] = resources.joined(separator: ":") }
+        environment.merge(
+            SanitizerReport.environment(module) { getenv($0).map { String(cString: $0) } }
+        ) { $1 }
         // An instrumented image leaves a profile when it ends: where it is wanted, or nowhere.
         environment.merge(
             options.leavesProfiles ? CoverageReport.environment(module) : ["LLVM_PROFILE_FILE": "/dev/null"]
@@ -355,7 +358,9 @@ final class WorkerSession {
 
     /// The end of a part of what the tests have written, and how much is missing before it.
     private func output(_ start: Int, _ end: Int) -> (bytes: [UInt8], omittedCount: Int) {
-        let first = max(start, end - options.outputByteCountMax)
+        // What a worker has to say after its tests is not of one test, and may be a long report.
+        let countMax = current == nil && state == .dead ? 1 << 20 : options.outputByteCountMax
+        let first = max(start, end - countMax)
         guard first < end,
             let bytes = try? FileAccess.contents(of: outputFile, from: first, to: end, name: "output")
         else { return ([], 0) }

@@ -1,0 +1,178 @@
+// Puts other contents into a file that belongs to somebody: a source. It stays the file it was, whatever path leads to
+// it: its links, its owner, its mode and its attributes.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+package enum FileReplacement {
+    /// Replaces the contents of a file, at once where that leaves all else about it as it was, else in place.
+    ///
+    /// - Throws: `SystemError` for a file that is not to be written, or cannot be; it is then as before, unless the
+    ///   disk fills up while a file with several names is written.
+    package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
+        // Not the link that leads there.
+        guard let target = FileAccess.realPath(path) else { throw SystemError("find \(path)") }
+        let descriptor = open(target, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError("open \(path)") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw SystemError("read \(path)") }
+        // The superuser may write it nevertheless, but somebody has said that nobody should.
+        guard status.st_mode & 0o222 != 0 else { throw SystemError("write \(path), which is read-only", code: EACCES) }
+        guard access(target, W_OK) == 0 else { throw SystemError("write \(path)") }
+        if status.st_nlink == 1, !hasAttributes(target), try replace(target, status, bytes) { return }
+        try overwrite(target, bytes)
+    }
+
+    /// Puts a new file in the place of an old one.
+    ///
+    /// - Returns: false when a new file cannot be what the old one is: its folder or its owner is somebody else's.
+    private static func replace(_ target: String, _ status: stat, _ bytes: [UInt8]) throws(SystemError) -> Bool {
+        guard let (temporary, descriptor) = try? FileAccess.createTemporary(beside: target, mode: 0o600) else {
+            return false
+        }
+        var isInPlace = false
+        defer {
+            close(descriptor)
+            if !isInPlace { unlink(temporary) }
+        }
+        var own = stat()
+        guard fstat(descriptor, &own) == 0 else { return false }
+        if own.st_uid != status.st_uid || own.st_gid != status.st_gid,
+            fchown(descriptor, status.st_uid, status.st_gid) != 0
+        {
+            return false
+        }
+        guard fchmod(descriptor, status.st_mode & 0o7777) == 0 else { return false }
+        try FileAccess.write(bytes, to: descriptor, name: temporary)
+        fsync(descriptor)
+        guard rename(temporary, target) == 0 else { return false }
+        isInPlace = true
+        return true
+    }
+
+    private static func overwrite(_ target: String, _ bytes: [UInt8]) throws(SystemError) {
+        let descriptor = open(target, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError("write \(target)") }
+        defer { close(descriptor) }
+        try FileAccess.write(bytes, to: descriptor, name: target)
+        guard ftruncate(descriptor, off_t(bytes.count)) == 0 else { throw SystemError("write \(target)") }
+        fsync(descriptor)
+    }
+
+    /// Whether a file has attributes that a new one would lack; a label of the system's own it would have, too.
+    private static func hasAttributes(_ path: String) -> Bool {
+        #if os(Linux)
+        typealias List = @convention(c) (UnsafePointer<CChar>, UnsafeMutablePointer<CChar>?, Int) -> Int
+        guard let symbol = dlsym(nil, "listxattr") else { return false }
+        // SAFETY: the function's signature; Glibc's Swift overlay does not show it.
+        let list = unsafeBitCast(symbol, to: List.self)
+        var names = [CChar](repeating: 0, count: 1024)
+        let count = list(path, &names, names.count)
+        if count < 0 { return errno == ERANGE }
+        let bytes = names[..<count].map { UInt8(bitPattern: $0) }
+        return bytes.split(separator: 0).contains { String(decoding: $0, as: UTF8.self) != "security.selinux" }
+        #else
+        return listxattr(path, nil, 0, 0) > 0
+        #endif
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension FileReplacement: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testKeepsLinks": testKeepsLinks,
+            "testKeepsOwnerAndMode": testKeepsOwnerAndMode,
+            "testRefusesWhatIsReadOnly": testRefusesWhatIsReadOnly,
+            "testLeavesNothingBeside": testLeavesNothingBeside,
+            "testShortensAndLengthens": testShortensAndLengthens,
+        ]
+    }
+
+    private static func make(_ name: String) throws -> String {
+        let path = "\(try temporaryDirectory())/\(name)"
+        try FileAccess.write(Array("old contents".utf8), to: path)
+        return path
+    }
+
+    private static func text(_ path: String) throws -> String {
+        String(decoding: try FileAccess.contents(of: path), as: UTF8.self)
+    }
+
+    private static func status(_ path: String) -> stat {
+        var status = stat()
+        lstat(path, &status)
+        return status
+    }
+
+    private static func testKeepsLinks() throws {
+        let path = try make("file")
+        let links = ["symbolic", "chain", "hard"].map { "\(path)-\($0)" }
+        symlink("file", links[0])
+        symlink(links[0], links[1])
+        try write(Array("one".utf8), to: links[1])
+        link(path, links[2])
+        try write(Array("more".utf8), to: links[0])
+        try write(Array("most of all".utf8), to: links[2])
+        for link in links + [path] { expectEqual(try text(link), "most of all", link) }
+        expectEqual(links.map { status($0).st_mode & S_IFMT }, [S_IFLNK, S_IFLNK, S_IFREG])
+        expectEqual(status(links[2]).st_ino, status(path).st_ino, "two names of one file")
+    }
+
+    private static func testKeepsOwnerAndMode() throws {
+        let path = try make("file")
+        for mode: mode_t in [0o600, 0o755, 0o664, 0o4711, 0o222] where geteuid() == 0 || mode & 0o400 != 0 {
+            // Who may give files away sees that they stay given.
+            if geteuid() == 0 { chown(path, 12, 34) }
+            chmod(path, mode)
+            let before = status(path)
+            try write(Array("new".utf8), to: path)
+            let after = status(path)
+            expectEqual(after.st_mode, before.st_mode)
+            expectEqual([after.st_uid, after.st_gid], [before.st_uid, before.st_gid])
+        }
+    }
+
+    private static func testRefusesWhatIsReadOnly() throws {
+        let path = try make("file")
+        chmod(path, 0o444)
+        let error = expectThrows(SystemError.self) { try write([], to: path) }
+        expectEqual(error?.description, "cannot write \(path), which is read-only: Permission denied")
+        expectEqual(try text(path), "old contents")
+        expectEqual(
+            expectThrows(SystemError.self) { try write([], to: "\(path)-none") }?.description,
+            "cannot find \(path)-none: No such file or directory")
+    }
+
+    private static func testLeavesNothingBeside() throws {
+        let path = try make("file")
+        // What lies under a name that could be guessed is nobody's to write through.
+        symlink("/nowhere/else", "\(path).\(getpid())")
+        try write(Array("new".utf8), to: path)
+        try FileAccess.write(Array("newer".utf8), to: path)
+        expectEqual(FileAccess.names(in: FileAccess.directory(of: path)), ["file", "file.\(getpid())"])
+        expectEqual(try text(path), "newer")
+    }
+
+    private static func testShortensAndLengthens() throws {
+        let path = try make("file")
+        for isLinked in [false, true] {
+            if isLinked { link(path, "\(path)-2") }
+            for length in [0, 1, 5000, 3] {
+                try write([UInt8](repeating: 65, count: length), to: path)
+                expectEqual(FileAccess.size(of: path), length)
+            }
+        }
+    }
+}
+#endif

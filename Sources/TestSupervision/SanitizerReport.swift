@@ -1,0 +1,219 @@
+// What a sanitizer has written before it ended a process, or about what was left when the tests were over; and the
+// options by which it says so in time.
+
+import TestEvents
+
+/// A report of AddressSanitizer, ThreadSanitizer or UndefinedBehaviorSanitizer.
+struct SanitizerReport: Equatable {
+    /// Such as `AddressSanitizer: heap-use-after-free`.
+    var text: String
+    /// The places of the frames that have one, innermost first.
+    var places: [SourcePlace]
+    /// Whether the first place is where it happened, and not in the sanitizer's or the system's own code.
+    var isAtFirstPlace = false
+
+    /// Reads the last report of an output.
+    init?(output: String) {
+        let lines = output.split(separator: "\n")
+        guard let (index, found) = lines.indices.reversed().lazy.compactMap({ Self.title(lines[$0], $0) }).first else {
+            return nil
+        }
+        text = found.text
+        places = found.place.map { [$0] } ?? []
+        isAtFirstPlace = found.place != nil
+        places += lines[(index + 1)...].prefix { !$0.hasPrefix("SUMMARY: ") }.compactMap(Self.place)
+    }
+
+    private static func title(_ line: Substring, _ index: Int) -> (Int, (text: String, place: SourcePlace?))? {
+        for name in ["AddressSanitizer", "ThreadSanitizer"] {
+            for severity in ["ERROR", "WARNING"] {
+                guard let title = line.part(behind: "\(severity): \(name): ") else { continue }
+                let end = [" on ", " (pid", " at pc", ":"].compactMap { title.part(before: $0)?.count }.min()
+                return (index, ("\(name): \(title.prefix(end ?? title.count))", nil))
+            }
+        }
+        guard let error = line.part(behind: ": runtime error: "), let place = line.part(before: ": runtime error: ")
+        else { return nil }
+        return (index, ("UndefinedBehaviorSanitizer: \(error)", Self.place(ofText: place)))
+    }
+
+    /// The leaks of a report by LeakSanitizer: what leaked, and where it was allocated.
+    static func leaks(in output: String) -> [SanitizerReport] {
+        var leaks: [SanitizerReport] = []
+        var isLeak = false
+        for line in output.split(separator: "\n") {
+            if let size = line.part(behind: "irect leak of ") {
+                // What only a leaked object refers to is gone with that.
+                isLeak = line.hasPrefix("Direct")
+                let what = size.part(before: " allocated from") ?? size
+                if isLeak { leaks.append(SanitizerReport(text: "LeakSanitizer: leak of \(what)", places: [])) }
+            } else if isLeak, let place = place(line) {
+                leaks[leaks.count - 1].places.append(place)
+            }
+        }
+        return leaks
+    }
+
+    private init(text: String, places: [SourcePlace]) {
+        self.text = text
+        self.places = places
+    }
+
+    /// The place of a frame: `#1 0x12 in f() /a/b.swift:3:4 (image+0x1) (BuildId: x)`.
+    private static func place(_ line: Substring) -> SourcePlace? {
+        guard line.drop(while: { $0 == " " }).first == "#", let path = line.part(behind: " /") else { return nil }
+        return place(ofText: "/" + (path.part(before: " (") ?? path))
+    }
+
+    /// Reads `/path:line:column` or `/path:line`.
+    private static func place(ofText text: some StringProtocol) -> SourcePlace? {
+        var parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        var numbers: [Int] = []
+        while numbers.count < 2, parts.count > 1, let last = parts.last, let number = Int(last) {
+            numbers.insert(number, at: 0)
+            parts.removeLast()
+        }
+        guard let line = numbers.first, line > 0 else { return nil }
+        return SourcePlace(
+            path: parts.joined(separator: ":"), line: line, column: max(1, numbers.count > 1 ? numbers[1] : 1))
+    }
+
+    // MARK: Options
+
+    /// What the environment of a worker adds to that of this process, when its image has a sanitizer in it.
+    ///
+    /// A race or undefined behaviour ends the process like a crash, so that the test it happened in is known. Leaks are
+    /// looked for when the tests are over, by the worker: a child that a test has forked knows nothing of them.
+    static func environment(_ module: ModuleDescription, inherited: (String) -> String?) -> [String: String] {
+        guard let words = sanitizers(of: module.image), !words.isEmpty else { return [:] }
+        let symbolizer = "\(FileAccess.directory(of: module.clang))/llvm-symbolizer"
+        let path = FileAccess.isExecutable(symbolizer) ? symbolizer : FileAccess.program(named: "llvm-symbolizer")
+        let forced = [
+            "address": ("ASAN_OPTIONS", "leak_check_at_exit=0"),
+            "thread": ("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0"),
+            "undefined": ("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1"),
+        ]
+        var environment: [String: String] = [:]
+        for word in words {
+            guard let (name, options) = forced[word] else { continue }
+            let parts = [path.map { "external_symbolizer_path=\($0)" }, inherited(name), options]
+            environment[name] = parts.compactMap(\.self).filter { !$0.isEmpty }.joined(separator: ":")
+        }
+        return environment
+    }
+
+    /// The sanitizers in an image: `address`, `thread`, `undefined`; nil when it cannot be read.
+    private static func sanitizers(of image: String) -> [String]? {
+        if let response = try? FileAccess.contents(of: "\(image).link") {
+            let words = String(decoding: response, as: UTF8.self).split(separator: "\n")
+            return words.compactMap { $0.part(behind: "-fsanitize=")?.part(before: "\"") }.map(String.init)
+        }
+        guard let bytes = try? FileAccess.contents(of: image) else { return nil }
+        let names: [(StaticString, String)] = [
+            ("__asan_init", "address"), ("__tsan_init", "thread"), ("__ubsan_handle_", "undefined"),
+        ]
+        return bytes.withUnsafeBytes { contents in
+            names.filter { ByteSearch.offset(of: $0.0, in: contents) != nil }.map(\.1)
+        }
+    }
+}
+
+extension StringProtocol {
+    /// What follows a text, or nil when it does not occur.
+    fileprivate func part(behind text: String) -> Substring? { split(at: text)?.1 }
+    /// What precedes a text, or nil when it does not occur.
+    fileprivate func part(before text: String) -> Substring? { split(at: text)?.0 }
+
+    private func split(at text: String) -> (Substring, Substring)? {
+        let (bytes, pattern) = (Array(utf8), Array(text.utf8))
+        let found = bytes.withUnsafeBytes { contents in
+            pattern.withUnsafeBytes { ByteSearch.offset(of: $0, in: contents) }
+        }
+        guard let found else { return nil }
+        return (
+            Substring(decoding: bytes[..<found], as: UTF8.self),
+            Substring(decoding: bytes[(found + pattern.count)...], as: UTF8.self)
+        )
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension SanitizerReport: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsReports": testReadsReports,
+            "testReadsLeaks": testReadsLeaks,
+            "testSetsOptionsForSanitizersOnly": testSetsOptionsForSanitizersOnly,
+        ]
+    }
+
+    private static func testReadsReports() {
+        let rows: [(output: String, text: String?, places: [String])] = [
+            (
+                """
+                of a test
+                ==12==ERROR: AddressSanitizer: heap-use-after-free on address 0x1 at pc 0x2 bp 0x3 sp 0x4
+                READ of size 8 at 0x1 thread T0
+                    #0 0x2 in $s1M (/s/image+0x4)
+                    #1 0x3 in f() (.cold) /s/a b.swift:3:4
+                    #2 0x3 in g() /s/c.swift:5 (image+0x2) (BuildId: 0)
+                SUMMARY: AddressSanitizer: heap-use-after-free /s/a b.swift:3:4 in f()
+                    #0 0x2 in h() /s/after.swift:1:1
+                """, "AddressSanitizer: heap-use-after-free", ["/s/a b.swift:3:4", "/s/c.swift:5:1"]
+            ),
+            (
+                """
+                WARNING: ThreadSanitizer: data race (pid=12)
+                  Write of size 8 at 0x7 by thread T2:
+                    #0 M.f() -> () /s/a.swift:34:58 (image+0xf) (BuildId: a)
+                    #1 main <null> (image+0xf)
+                """, "ThreadSanitizer: data race", ["/s/a.swift:34:58"]
+            ),
+            (
+                "/s/a.c:3:9: runtime error: signed integer overflow: 1 + 2\n    #0 0x1 in f /s/b.c:4:5\n",
+                "UndefinedBehaviorSanitizer: signed integer overflow: 1 + 2", ["/s/a.c:3:9", "/s/b.c:4:5"]
+            ),
+            ("==1==ERROR: AddressSanitizer: stack-overflow on address 0x7", "AddressSanitizer: stack-overflow", []),
+            ("an ERROR: of another kind", nil, []),
+        ]
+        for row in rows {
+            let report = SanitizerReport(output: row.output)
+            expectEqual(report?.text, row.text)
+            expectEqual(report?.places.map { "\($0.path):\($0.line):\($0.column)" } ?? [], row.places, row.text ?? "")
+        }
+    }
+
+    private static func testReadsLeaks() {
+        let leaks = leaks(
+            in: """
+                ==1==ERROR: LeakSanitizer: detected memory leaks
+
+                Direct leak of 123 byte(s) in 1 object(s) allocated from:
+                    #0 0x1 in malloc /build/asan.cpp:1:2
+                    #1 0x2 in f() /s/a.swift:3:4
+
+                Indirect leak of 8 byte(s) in 1 object(s) allocated from:
+                    #0 0x1 in g() /s/b.swift:3:4
+
+                SUMMARY: AddressSanitizer: 131 byte(s) leaked in 2 allocation(s).
+                """)
+        expectEqual(leaks.map(\.text), ["LeakSanitizer: leak of 123 byte(s) in 1 object(s)"])
+        expectEqual(leaks.first?.places.map(\.line), [1, 3])
+    }
+
+    private static func testSetsOptionsForSanitizersOnly() throws {
+        var module = ModuleDescription()
+        module.image = "\(try temporaryDirectory())/image"
+        try FileAccess.write(Array("\"/a.o\"\n\"-lm\"\n".utf8), to: "\(module.image).link")
+        expectEqual(environment(module) { _ in nil }, [:])
+        try FileAccess.write(Array("\"/a.o\"\n\"-fsanitize=address\"\n".utf8), to: "\(module.image).link")
+        let options = environment(module) { $0 == "ASAN_OPTIONS" ? "detect_leaks=0" : nil }
+        expectEqual(options.keys.sorted(), ["ASAN_OPTIONS"])
+        expectTrue(options["ASAN_OPTIONS"]?.hasSuffix("detect_leaks=0:leak_check_at_exit=0") ?? false, "\(options)")
+    }
+}
+#endif

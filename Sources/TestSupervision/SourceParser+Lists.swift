@@ -1,0 +1,223 @@
+// Reads the entries of a list whose names are literals, and what a type says it is. What is made at run time has no names
+// here; whether it is a list at all is for a reader of Swift to say, not for a reader of tokens.
+
+extension SourceParser {
+    /// The names behind the colon of a declaration that has no body yet, each without what it is a member of.
+    func parents(behind position: Int) -> Set<String> {
+        var position = position
+        if isPunctuation("<", at: position) {
+            var depth = 0
+            repeat {
+                if isPunctuation("<", at: position) { depth += 1 }
+                // Not the end of an arrow.
+                if isPunctuation(">", at: position), !isPunctuation("-", at: position - 1) { depth -= 1 }
+                position += 1
+            } while depth > 0 && position < tokens.count
+        }
+        guard isPunctuation(":", at: position) else { return [] }
+        var names: Set<String> = []
+        while position < tokens.count, !isPunctuation("{", at: position), !isWord("where", at: position) {
+            if tokens[position].kind == .word, !isPunctuation(".", at: position + 1) {
+                names.insert(text(at: position))
+            }
+            position += 1
+        }
+        return names
+    }
+
+    /// The entries of `{ [...] }`, `= [...]` and `{ .timeout(milliseconds: 5, [...]) }`, or nil for anything else.
+    func entries(ofList position: Int) -> [ListedTest]? {
+        guard let (bracket, end) = literal(at: position) else { return nil }
+        return keys(ofLiteral: bracket, end: end).compactMap { key in
+            let name = text(at: key)
+            // A name with an escape or an interpolation is another at run time.
+            if name.contains("\\") || name.contains("\n") { return nil }
+            return ListedTest(name: name, function: listedFunction(behind: key + 2), place: place(at: key))
+        }
+    }
+
+    /// The entries of all lists of `{ ["slow": [...], "network": .timeout(milliseconds: 5, [...])] }`.
+    func entries(ofLists position: Int) -> [ListedTest]? {
+        guard let (bracket, end) = literal(at: position) else { return nil }
+        var all: [ListedTest] = []
+        for colon in colons(ofLiteral: bracket, end: end) {
+            guard let entries = entries(ofList: colon) else { return nil }
+            all += entries
+        }
+        return all
+    }
+
+    /// The brackets of the literal that is all there is behind a brace, a colon or an equals sign.
+    private func literal(at position: Int) -> (bracket: Int, end: Int)? {
+        var start = position + 1
+        if isWord("return", at: start) { start += 1 }
+        var closing = 0
+        if isPunctuation(".", at: start), isWord("timeout", at: start + 1), isPunctuation("(", at: start + 2) {
+            guard let comma = (start + 3..<min(start + 12, tokens.count)).first(where: { isPunctuation(",", at: $0) })
+            else { return nil }
+            start = comma + 1
+            closing = 1
+        }
+        guard isPunctuation("[", at: start), let end = end(ofBracket: start) else { return nil }
+        var next = end + 1
+        for _ in 0..<closing {
+            guard isPunctuation(")", at: next) else { return nil }
+            next += 1
+        }
+        let isAlone =
+            isPunctuation("{", at: position)
+            ? isPunctuation("}", at: next)
+            : !["+", ".", "?", "("].contains { isPunctuation($0, at: next) }
+        return isAlone ? (start, end) : nil
+    }
+
+    private func end(ofBracket bracket: Int) -> Int? {
+        var depth = 0
+        for position in bracket..<tokens.count {
+            depth += change(at: position)
+            if depth == 0 { return position }
+        }
+        return nil
+    }
+
+    /// How a token changes the depth of brackets.
+    private func change(at position: Int) -> Int {
+        guard tokens[position].kind == .punctuation else { return 0 }
+        switch source[tokens[position].start] {
+        case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"): return 1
+        case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"): return -1
+        default: return 0
+        }
+    }
+
+    /// The string literals that are keys of a dictionary literal itself, not of one inside it.
+    private func keys(ofLiteral bracket: Int, end: Int) -> [Int] {
+        var keys: [Int] = []
+        var depth = 0
+        for position in bracket..<end {
+            depth += change(at: position)
+            if depth == 1, tokens[position].kind == .string, isPunctuation(":", at: position + 1),
+                isPunctuation("[", at: position - 1) || isPunctuation(",", at: position - 1)
+            {
+                keys.append(position)
+            }
+        }
+        return keys
+    }
+
+    /// The colons behind the keys of a dictionary literal, whatever these are.
+    private func colons(ofLiteral bracket: Int, end: Int) -> [Int] {
+        var depth = 0
+        var isKey = true
+        var colons: [Int] = []
+        for position in bracket..<end {
+            depth += change(at: position)
+            guard depth == 1 else { continue }
+            if isPunctuation(",", at: position) { isKey = true }
+            if isKey, isPunctuation(":", at: position) {
+                // `[:]` has none.
+                if position + 1 < end { colons.append(position) }
+                isKey = false
+            }
+        }
+        return colons
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+enum WrittenListTests {}
+
+extension WrittenListTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsLiteralsOnly": testReadsLiteralsOnly,
+            "testReadsWhatATypeIs": testReadsWhatATypeIs,
+            "testKeepsConditionsAndOverrides": testKeepsConditionsAndOverrides,
+        ]
+    }
+
+    private static func type(_ text: String) -> ScannedType? {
+        SourceScan(text: text, path: "/s.swift", module: "M").types["S"]
+    }
+
+    private static func testReadsLiteralsOnly() {
+        let rows: [(list: String, entries: [String]?)] = [
+            ("testSelectors: TestSelectors { [\"a\": a, \"b\": fixture(b),] }", ["a", "b"]),
+            ("testSelectors: TestSelectors { return [\"a\": a] }", ["a"]),
+            ("testSelectors: TestSelectors { [:] }", []),
+            ("testSelectors: TestSelectors = [\"a\": a]\n", ["a"]),
+            (
+                "testSelectors: InClassTesting.TestSelectors { [\"a\": { f([\"x\": 1], b ? \"y\" : \"z\") }, #\"b\"#: b] }",
+                ["a", "b"]
+            ),
+            ("testSelectors: TestSelectors { [\"a\": isX ? \"b\" : c] }", ["a"]),
+            ("testSelectors: TestSelectors { [\"a\\(1)\": a, \"b\\n\": b, \"c\": c, name: d] }", ["c"]),
+            ("testSelectors: TestSelectors { .timeout(milliseconds: 5 * 1_000, [\"a\": a]) }", ["a"]),
+            ("testSelectors: TestSelectors { [\"a\": a] + other }", nil),
+            ("testSelectors: TestSelectors = [\"a\": a] + other", nil),
+            ("testSelectors: TestSelectors { TestSelectors(rows.map { (\"a\", $0) }) }", nil),
+            ("testSelectors: TestSelectors { if x { [\"a\": a] } else { [\"b\": b] } }", nil),
+            ("testSelectors: TestSelectors { helper }", nil),
+            ("testSelectors: TestSelectors {\n#if X\n[\"a\": a]\n#else\n[\"b\": b]\n#endif\n}", nil),
+            (
+                "testSelectorsByType: [TestType: TestSelectors] { [\"slow\": [\"a\": a], .net: [\"b\": b, \"c\": { x[1: 2] }]] }",
+                ["a", "b", "c"]
+            ),
+            (
+                "testSelectorsByType: [TestType: TestSelectors] { [\"slow\": .timeout(milliseconds: 5, [\"a\": a]), \"x\": [:]] }",
+                ["a"]
+            ),
+            ("testSelectorsByType: [TestType: TestSelectors] { [\"slow\": slow, \"x\": [\"a\": a]] }", nil),
+            ("testSelectorsByType: [TestType: TestSelectors] { [:] }", []),
+        ]
+        for row in rows {
+            let lists = type("extension S { static var \(row.list) }")?.written
+            expectEqual(lists?.count, 1, row.list)
+            expectEqual(lists?.first?.entries?.map(\.name), row.entries, row.list)
+        }
+        expectEqual(type("struct S { var testSelectors: [Int] { [1] } }")?.written, [], "something else's list")
+    }
+
+    private static func testReadsWhatATypeIs() {
+        let rows: [(text: String, declared: Set<String>, added: Set<String>)] = [
+            ("struct S: A, M.B {}", ["A", "B"], []),
+            ("class S<T: Hashable, U>: Base<T> where U: C {}", ["Base", "T"], []),
+            (
+                "struct S<F: (Int) -> Void>: A {}; extension S: @MainActor FixtureTesting where T == [Int: Int] {}",
+                ["A"], ["MainActor", "FixtureTesting"]
+            ),
+            ("enum S {}; extension S: SelfTesting {}", [], ["SelfTesting"]),
+            ("extension S where T: SelfTesting {}", [], []),
+        ]
+        for row in rows {
+            let type = type(row.text + "\nextension S { static var testSelectors: TestSelectors { [:] } }")
+            expectEqual(type?.declaredParents, row.declared, row.text)
+            expectEqual(type?.addedParents, row.added, row.text)
+        }
+    }
+
+    private static func testKeepsConditionsAndOverrides() {
+        let lists = type(
+            """
+            #if DEBUG || IN_CLASS_TESTS
+            class S: Base {
+                override class var testSelectors: TestSelectors { ["testA": testA] }
+                #if os(Linux)
+                #else
+                class override var testSelectorsByType: [TestType: TestSelectors] { [:] }
+                #endif
+                class func testA() {}
+            }
+            #endif
+            """)?.written
+        expectEqual(lists?.map(\.isOverride), [true, true])
+        expectEqual(lists?.first?.conditions, ["if DEBUG | | IN_CLASS_TESTS "])
+        expectEqual(
+            lists?.last?.conditions, ["if DEBUG | | IN_CLASS_TESTS ", "if os ( Linux ) else "])
+    }
+}
+#endif

@@ -80,8 +80,8 @@ final class WorkerSession {
     /// The test that is running.
     private var current: Running?
     private var list: PlannedTest?
-    /// When it began what it is doing.
-    private var beginning = ContinuousClock.now
+    /// Of what it is doing.
+    private var time = TestTime()
     /// How long starting and ending may take.
     private let limitOutsideTests: Int
     private var lastWords: TestEvent?
@@ -145,7 +145,7 @@ final class WorkerSession {
     /// Has the worker end, now that there is nothing more to run.
     func finish() {
         state = .closing
-        beginning = ContinuousClock.now
+        time = TestTime()
         worker.closeCommands()
     }
 
@@ -161,8 +161,7 @@ final class WorkerSession {
         // It is about to be gone, which nobody announces while a copy of it holds the pipe.
         if lastWords != nil { return 5 }
         if state == .idle || state == .running && current == nil { return 1000 }
-        let left = (beginning + .milliseconds(limitMilliseconds) - ContinuousClock.now).components
-        return max(0, min(1000, Int(left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000) + 1))
+        return max(1, min(1000, time.left(of: limitMilliseconds) + 1))
     }
 
     // MARK: Events
@@ -203,7 +202,7 @@ final class WorkerSession {
             }
             begunCount += 1
             current = Running(index: index, outputStart: outputStart)
-            beginning = ContinuousClock.now
+            time = TestTime()
             return .began(index: index)
         case .end(let index, let nanoseconds, let outputEnd):
             guard let ended = current, ended.index == index else { return nil }
@@ -295,7 +294,7 @@ final class WorkerSession {
             guard current != nil else { return }
             if outputSize > options.outputFileByteCountMax { verdict = .flood(byteCount: outputSize) }
         }
-        if verdict == nil, ContinuousClock.now - beginning >= .milliseconds(limitMilliseconds) {
+        if verdict == nil, time.isOver(limitMilliseconds, of: worker.process) {
             verdict = .timeout(milliseconds: limitMilliseconds)
         }
         if verdict != nil { Self.end([self]) }
@@ -340,8 +339,7 @@ final class WorkerSession {
         if reached == nil, verdict == nil { verdict = .silence }
         let end = reached ?? .killed(signal: SIGKILL)
         let size = outputSize
-        let time = (ContinuousClock.now - beginning).components
-        let elapsed = Int(time.seconds * 1_000_000_000 + time.attoseconds / 1_000_000_000)
+        let elapsed = time.elapsed
         let (bytes, omitted) = output(current?.outputStart ?? 0, size)
         return WorkerDeath(
             end: end, lastWords: lastWords, test: current.map { ($0.index, result(of: $0, elapsed, size)) },

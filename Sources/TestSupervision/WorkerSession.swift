@@ -311,19 +311,22 @@ final class WorkerSession {
     /// after a moment the processes are ended.
     private static func end(_ sessions: [WorkerSession]) {
         for session in sessions { session.worker.send(signal: SIGPROF) }
-        let patience = ContinuousClock.now + .milliseconds(300)
-        var silent = sessions
-        while !silent.isEmpty, ContinuousClock.now < patience {
+        var silent = sessions.map { (session: $0, time: TestTime()) }
+        while !silent.isEmpty {
             // A process that is stopped answers nothing, and may stop itself again.
-            for session in silent { session.worker.send(signal: SIGCONT) }
-            _ = Worker.wait(for: silent.map(\.worker), milliseconds: 20)
-            for session in silent {
+            for (session, _) in silent { session.worker.send(signal: SIGCONT) }
+            _ = Worker.wait(for: silent.map(\.session.worker), milliseconds: 20)
+            for index in silent.indices.reversed() {
+                let session = silent[index].session
                 session.receive(waiting: 0)
                 while let line = session.worker.nextLine() {
                     if let report = session.take(line) { session.unread.append(report) }
                 }
+                let hasAnswered = session.lastWords != nil || !session.isOpen
+                if hasAnswered || silent[index].time.isOver(300, of: session.worker.process) {
+                    silent.remove(at: index)
+                }
             }
-            silent = silent.filter { $0.lastWords == nil && $0.isOpen }
         }
         for session in sessions { session.worker.send(signal: SIGKILL) }
     }

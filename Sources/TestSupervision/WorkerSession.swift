@@ -80,8 +80,8 @@ final class WorkerSession {
     /// The test that is running.
     private var current: Running?
     private var list: PlannedTest?
-    /// When it began what it is doing.
-    private var beginning = ContinuousClock.now
+    /// Of what it is doing.
+    private var time = TestTime()
     /// How long starting and ending may take.
     private let limitOutsideTests: Int
     private var lastWords: TestEvent?
@@ -148,7 +148,7 @@ final class WorkerSession {
     /// Has the worker end, now that there is nothing more to run.
     func finish() {
         state = .closing
-        beginning = ContinuousClock.now
+        time = TestTime()
         worker.closeCommands()
     }
 
@@ -164,8 +164,7 @@ final class WorkerSession {
         // It is about to be gone, which nobody announces while a copy of it holds the pipe.
         if lastWords != nil { return 5 }
         if state == .idle || state == .running && current == nil { return 1000 }
-        let left = (beginning + .milliseconds(limitMilliseconds) - ContinuousClock.now).components
-        return max(0, min(1000, Int(left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000) + 1))
+        return max(1, min(1000, time.left(of: limitMilliseconds) + 1))
     }
 
     // MARK: Events
@@ -206,7 +205,7 @@ final class WorkerSession {
             }
             begunCount += 1
             current = Running(index: index, outputStart: outputStart)
-            beginning = ContinuousClock.now
+            time = TestTime()
             return .began(index: index)
         case .end(let index, let nanoseconds, let outputEnd):
             guard let ended = current, ended.index == index else { return nil }
@@ -298,7 +297,7 @@ final class WorkerSession {
             guard current != nil else { return }
             if outputSize > options.outputFileByteCountMax { verdict = .flood(byteCount: outputSize) }
         }
-        if verdict == nil, ContinuousClock.now - beginning >= .milliseconds(limitMilliseconds) {
+        if verdict == nil, time.isOver(limitMilliseconds, of: worker.process) {
             verdict = .timeout(milliseconds: limitMilliseconds)
         }
         if verdict != nil { Self.end([self]) }
@@ -315,19 +314,22 @@ final class WorkerSession {
     /// after a moment the processes are ended.
     private static func end(_ sessions: [WorkerSession]) {
         for session in sessions { session.worker.send(signal: SIGPROF) }
-        let patience = ContinuousClock.now + .milliseconds(300)
-        var silent = sessions
-        while !silent.isEmpty, ContinuousClock.now < patience {
+        var silent = sessions.map { (session: $0, time: TestTime()) }
+        while !silent.isEmpty {
             // A process that is stopped answers nothing, and may stop itself again.
-            for session in silent { session.worker.send(signal: SIGCONT) }
-            _ = Worker.wait(for: silent.map(\.worker), milliseconds: 20)
-            for session in silent {
+            for (session, _) in silent { session.worker.send(signal: SIGCONT) }
+            _ = Worker.wait(for: silent.map(\.session.worker), milliseconds: 20)
+            for index in silent.indices.reversed() {
+                let session = silent[index].session
                 session.receive(waiting: 0)
                 while let line = session.worker.nextLine() {
                     if let report = session.take(line) { session.unread.append(report) }
                 }
+                let hasAnswered = session.lastWords != nil || !session.isOpen
+                if hasAnswered || silent[index].time.isOver(300, of: session.worker.process) {
+                    silent.remove(at: index)
+                }
             }
-            silent = silent.filter { $0.lastWords == nil && $0.isOpen }
         }
         for session in sessions { session.worker.send(signal: SIGKILL) }
     }
@@ -343,8 +345,7 @@ final class WorkerSession {
         if reached == nil, verdict == nil { verdict = .silence }
         let end = reached ?? .killed(signal: SIGKILL)
         let size = outputSize
-        let time = (ContinuousClock.now - beginning).components
-        let elapsed = Int(time.seconds * 1_000_000_000 + time.attoseconds / 1_000_000_000)
+        let elapsed = time.elapsed
         let (bytes, omitted) = output(current?.outputStart ?? 0, size)
         return WorkerDeath(
             end: end, lastWords: lastWords, test: current.map { ($0.index, result(of: $0, elapsed, size)) },

@@ -8,8 +8,8 @@ import SQLiteStreaming
 import Testing
 
 @Suite(.serialized) struct KillTests {
-    /// The kills of each test; `SQLITE_KILLS` asks for more.
-    static let kills = environment("SQLITE_KILLS", default: 100)
+    /// The kills of each test; `SQLITE_KILLS` asks for more, as the second tier of `.ci/run` does.
+    static let kills = environment("SQLITE_KILLS", default: 16)
 
     static let modes = ["delete", "wal", "truncate", "persist"]
 
@@ -109,15 +109,17 @@ import Testing
             let path = directory.path("import.sqlite")
             let mode = Self.modes[completed % Self.modes.count]
             var last: Int64 = 0
+            var limit = 20_000.0
             while true {
                 round += 1
                 try #require(round < 20 * Self.kills, "the worker is not killed in its work")
                 let worker = try WorkerProcess(
                     ["import", path, input.path("people.json"), mode, keepsProgress ? "progress" : "again"])
                 try worker.waitUntilReady()
-                // Later ones of a chain get more time, so that it comes to an end where nothing is remembered.
-                let limit = UInt32(20_000 + 10_000 * (round % 16))
-                usleep(UInt32.random(in: 0..<limit, using: &generator))
+                // Later ones of a chain get more time, so that it comes to an end where nothing is remembered, on however
+                // slow a machine.
+                usleep(UInt32.random(in: 0..<UInt32(limit), using: &generator))
+                limit = min(limit * 1.2, 60_000_000)
                 worker.kill()
                 let outcome = try worker.outcome()
                 let connection = try SQLiteConnection(path: path)

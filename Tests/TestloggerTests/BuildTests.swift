@@ -7,7 +7,7 @@ import Testing
 extension TestloggerTests {
     @Suite(.serialized)
     struct BuildTests {
-        private static let source = "Sources/Stock/Stock.swift"
+        static let source = "Sources/Stock/Stock.swift"
         private static let expectation = #"expectEqual(count(of: "pens"), 2, "count after adding")"#
         private static let broken = #"expectEqual(count(of: "pens"), 3, "count after adding")"#
 
@@ -113,6 +113,21 @@ extension TestloggerTests {
             #expect(try package.modificationTime(of: binary) == relinked)
         }
 
+        /// What the README shows, built as it stands.
+        @Test func quickStart() throws {
+            let package = try FixturePackage(copying: "Examples/QuickStart", dependencyPath: "../..", as: "QuickStart")
+            let result = try package.build()
+            #expect(result.status == 0, "\(result)")
+            #expect(package.built("Tested.swift").count == 1)
+        }
+    }
+}
+
+extension TestloggerTests.BuildTests {
+    @Suite(.serialized, .slow)
+    struct SlowTests {
+        typealias BuildTests = TestloggerTests.BuildTests
+
         /// The text of a release is the one of a package that never had tests.
         @Test(.enabled(if: RunningPrograms.path(of: "objcopy") != nil, "objcopy is not installed"))
         func releaseHoldsNothingOfTests() throws {
@@ -132,9 +147,9 @@ extension TestloggerTests {
             }
             let withTests = try text()
             #expect(withTests.count > 1000)
-            let source = try package.text(of: Self.source)
+            let source = try package.text(of: BuildTests.source)
             let start = try #require(source.firstRange(of: "#if DEBUG"))
-            try package.write(String(source[..<start.lowerBound]), to: Self.source)
+            try package.write(String(source[..<start.lowerBound]), to: BuildTests.source)
             #expect(try text() == withTests)
             // Nor does it matter whether the package has ever heard of InClassTesting.
             var manifest = try package.text(of: "Package.swift")
@@ -144,14 +159,6 @@ extension TestloggerTests {
             #expect(!manifest.contains("name: \"InClassTesting\""))
             try package.write(manifest, to: "Package.swift")
             #expect(try text() == withTests)
-        }
-
-        /// What the README shows, built as it stands.
-        @Test func quickStart() throws {
-            let package = try FixturePackage(copying: "Examples/QuickStart", dependencyPath: "../..", as: "QuickStart")
-            let result = try package.build()
-            #expect(result.status == 0, "\(result)")
-            #expect(package.built("Tested.swift").count == 1)
         }
     }
 }

@@ -5,8 +5,12 @@ import Foundation
 import Testing
 
 extension TestloggerTests {
-    @Suite(.serialized)
-    struct ExamplesTests {
+    enum ExamplesTests {}
+}
+
+extension TestloggerTests.ExamplesTests {
+    @Suite(.serialized, .slow)
+    struct SlowTests {
         @Test func benchmarksAgreeWithTheirPeers() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/Benchmarks")
             let build = try RunningPrograms.swift(["build", "-c", "release"], in: folder)

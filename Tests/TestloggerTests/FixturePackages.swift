@@ -134,17 +134,16 @@ struct FixturePackage {
 
     // MARK: Files
 
-    func file(_ path: String) -> URL { folder.appending(path: path) }
+    func file(_ path: String) -> URL { path.hasPrefix("/") ? URL(filePath: path) : folder.appending(path: path) }
 
     func text(of path: String) throws -> String { try String(contentsOf: file(path), encoding: .utf8) }
 
-    /// Writes a file, as an editor would: a second after the last build, since the compiler takes a source that was
-    /// written right after it for an unchanged one.
+    /// Writes a file, as an editor would.
     func write(_ text: String, to path: String) throws {
-        if exists(path) { Thread.sleep(forTimeInterval: 1.1) }
         try FileManager.default.createDirectory(
             at: file(path).deletingLastPathComponent(), withIntermediateDirectories: true)
-        try Data(text.utf8).write(to: file(path))
+        // At once: who watches the file sees no half of it.
+        try Data(text.utf8).write(to: file(path), options: .atomic)
     }
 
     /// Replaces a text that occurs in a file exactly once.
@@ -162,14 +161,15 @@ struct FixturePackage {
 
     /// The paths of all files of this name or ending below the build folder.
     func built(_ suffix: String) -> [String] {
-        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: file(".build").path)) ?? []
+        _ = try? SharedBuild.enter(folder)
+        let build = file(".build").resolvingSymlinksInPath().path
+        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: build)) ?? []
         return paths.filter { $0.hasSuffix(suffix) }.sorted().map { file(".build/\($0)").path }
     }
 
     /// When a file was last written.
     func modificationTime(of path: String) throws -> Date {
-        let path = path.hasPrefix("/") ? path : file(path).path
-        return try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date ?? .distantPast
+        try FileManager.default.attributesOfItem(atPath: file(path).path)[.modificationDate] as? Date ?? .distantPast
     }
 
     /// Puts relative paths in place of the package's own.

@@ -13,10 +13,10 @@ extension TestloggerTests {
         init() throws { package = try Self.shared.get() }
 
         /// The modules that the build plugin tests, in the order of the golden.
-        private static let modules = ["Kinds", "LifeCycles", "Mixed", "Resources", "tool"]
+        static let modules = ["Kinds", "LifeCycles", "Mixed", "Resources", "tool"]
 
         /// Expects that a build tested the modules, and runs the images it left, each test by name.
-        private func expectTested(
+        func expectTested(
             _ modules: [String], in configuration: String, sourceLocation: SourceLocation = #_sourceLocation
         ) throws {
             let built = package.built(".inclass").filter {
@@ -40,7 +40,7 @@ extension TestloggerTests {
         }
 
         /// Expects a build to end well and without a word about tests.
-        private func expectQuiet(_ result: ProgramResult, sourceLocation: SourceLocation = #_sourceLocation) {
+        func expectQuiet(_ result: ProgramResult, sourceLocation: SourceLocation = #_sourceLocation) {
             #expect(result.status == 0, "\(result)", sourceLocation: sourceLocation)
             let news = result.lines.filter { line in
                 // Swift Build's own linker options, which are there without any plugin.
@@ -107,28 +107,38 @@ extension TestloggerTests {
                 result.output.contains(
                     "passed Texts.testBundle\npassed Texts.testResource\npassed Texts.testNestedResource\n"))
         }
+    }
+}
+
+extension TestloggerTests.GalleryTests {
+    @Suite(.serialized, .slow)
+    struct SlowTests {
+        typealias GalleryTests = TestloggerTests.GalleryTests
+        let gallery: GalleryTests
+
+        init() throws { gallery = try GalleryTests() }
 
         /// In release the tests are not compiled, and nothing is said of that.
         @Test func releaseAlone() throws {
-            expectQuiet(try package.build(.native, "-c", "release"))
-            #expect(package.built(".img").filter { $0.contains("/InClassTests/release/") } == [])
-            let app = try Data(contentsOf: package.file(".build/release/app"))
+            gallery.expectQuiet(try gallery.package.build(.native, "-c", "release"))
+            #expect(gallery.package.built(".img").filter { $0.contains("/InClassTests/release/") } == [])
+            let app = try Data(contentsOf: gallery.package.file(".build/release/app"))
             #expect(app.firstRange(of: Data("inclass_main".utf8)) == nil)
             #expect(app.firstRange(of: Data("testSelectors".utf8)) == nil)
             // Whoever asks for tests there is told.
-            let result = try package.swift("package", "-c", "release", "testlogger", "Kinds")
+            let result = try gallery.package.swift("package", "-c", "release", "testlogger", "Kinds")
             #expect(result.status != 0, "\(result)")
             #expect(result.text.contains("the tests of module 'Kinds' are compiled out of this build"))
         }
 
         @Test func releaseWithTests() throws {
-            expectQuiet(try package.build(.native, "-c", "release", "-Xswiftc", "-DIN_CLASS_TESTS"))
-            try expectTested(Self.modules, in: "release")
+            gallery.expectQuiet(try gallery.package.build(.native, "-c", "release", "-Xswiftc", "-DIN_CLASS_TESTS"))
+            try gallery.expectTested(GalleryTests.modules, in: "release")
         }
 
         @Test func swiftBuildReleaseWithTests() throws {
-            expectQuiet(try package.build(.swiftbuild, "-c", "release", "-Xswiftc", "-DIN_CLASS_TESTS"))
-            try expectTested(Self.modules + ["SelfHosted"], in: "Release-linux")
+            gallery.expectQuiet(try gallery.package.build(.swiftbuild, "-c", "release", "-Xswiftc", "-DIN_CLASS_TESTS"))
+            try gallery.expectTested(GalleryTests.modules + ["SelfHosted"], in: "Release-linux")
         }
     }
 }

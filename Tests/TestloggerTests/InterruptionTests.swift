@@ -17,20 +17,21 @@ extension TestloggerTests {
 
         init() throws { package = try SharedPackages.diagnostics.get() }
 
-        /// Kills a run again and again, at moments that are spread over its whole length and a little beyond.
         @Test(.enabled(if: JUnitReader.hasValidator, "xmllint is not installed"))
-        func hundredKills() throws {
+        func tenKills() throws { try killRuns(10) }
+
+        /// Kills a run again and again, at moments that are spread over its whole length and a little beyond.
+        func killRuns(_ kills: Int) throws {
             let folder = package.file("kills")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
-            var generator = SystemRandomNumberGenerator()
             var reports: [URL] = []
             var cutShort = 0
-            for number in 0..<100 {
+            for number in 0..<kills {
                 let report = folder.appending(path: "\(number).xml")
                 let begun = folder.appending(path: "\(number).begun")
                 let log = folder.appending(path: "\(number).log")
-                let microseconds = UInt32.random(in: 0..<150_000, using: &generator)
+                let microseconds = UInt32(150_000 * number / kills)
                 let program = try package.startTestlogger(
                     ["--jobs", "\(1 + number % 2)", "--junit", report.path, "Counting"],
                     environment: [
@@ -49,7 +50,7 @@ extension TestloggerTests {
                 #expect(try RunningPrograms.processes(with: "KILLED_RUN=\(folder.path)") == [], "\(moment)")
             }
             try JUnitReader.expectValid(reports)
-            #expect(cutShort > 30, "few of 100 runs were killed before their end")
+            #expect(cutShort * 10 > 3 * kills, "few of \(kills) runs were killed before their end")
         }
 
         /// Compares a report with what the tests themselves have written down.
@@ -117,14 +118,18 @@ extension TestloggerTests {
         @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
         func hangingTestIsEndedBy(signal: Int32) throws {
             let begun = package.file("begun")
+            let events = package.file("hanging.json")
+            try FileManager.default.removeItemIfThere(events)
             let program = try package.startTestlogger(
                 [
                     "-vv", "--test-type", "hanging", "--filter", "testLoops", "--timeout", "600000", "--junit",
-                    package.file("hanging.xml").path, "Hostile",
+                    package.file("hanging.xml").path, "--json", events.path, "Hostile",
                 ],
                 environment: ["TEST_PREMATURE_EXIT_FILE": begun.path, "HANGING_RUN": "\(signal)"])
-            try program.wait { try RunningPrograms.processes(with: "HANGING_RUN=\(signal)").count == 2 }
-            usleep(100_000)
+            try program.wait {
+                (try? String(contentsOf: events, encoding: .utf8))?.contains(#""event":"started""#) ?? false
+            }
+            #expect(try RunningPrograms.processes(with: "HANGING_RUN=\(signal)").count == 2)
             program.send(signal)
             let result = try program.result()
             #expect(result.status == 128 + signal, "\(result)")
@@ -149,5 +154,13 @@ extension TestloggerTests {
             #expect(result.lines.allSatisfy { !$0.contains("error:") && !$0.contains("warning:") }, "\(result)")
             #expect(!FileManager.default.fileExists(atPath: marker.path), "a step that was ended has not passed")
         }
+    }
+}
+
+extension TestloggerTests.InterruptionTests {
+    @Suite(.serialized, .slow)
+    struct SlowTests {
+        @Test(.enabled(if: JUnitReader.hasValidator, "xmllint is not installed"))
+        func hundredKills() throws { try TestloggerTests.InterruptionTests().killRuns(100) }
     }
 }

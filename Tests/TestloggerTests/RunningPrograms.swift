@@ -36,7 +36,8 @@ enum RunningPrograms {
     /// Variables that a test process has and that would change what a program started by it does.
     private static let removedVariables: Set<String> = [
         "RECORD_GOLDENS", "NO_COLOR", "GITHUB_ACTIONS", "IN_CLASS_TESTS_OFF", "XCTestConfigurationFilePath",
-        "LLVM_PROFILE_FILE", "SWIFT_TESTING_ENABLED", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "XML_OUTPUT_FILE",
+        "LLVM_PROFILE_FILE", "SWIFT_TESTING_ENABLED", "SWIFTPM_BUILD_DIR", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE",
+        "XML_OUTPUT_FILE",
     ]
 
     /// Runs a program.
@@ -125,12 +126,14 @@ enum RunningPrograms {
         }
         posix_spawn_file_actions_adddup2(&actions, output.descriptor, 1)
         posix_spawn_file_actions_adddup2(&actions, errors.descriptor, 2)
-        let variables = ProcessInfo.processInfo.environment
+        let variables = try ProcessInfo.processInfo.environment
             .filter { !removedVariables.contains($0.key) }
             .merging(["TMPDIR": Fixtures.temporaryFolder.path]) { $1 }
+            .merging(SharedBuild.enter(folder, for: words)) { $1 }
             .merging(environment) { $1 }
-        // The shell changes the folder, for which not every system's posix_spawn has a word, and becomes the program.
-        let shell = ["/bin/sh", "-c", "cd -- \"$1\" && shift && exec \"$@\"", "sh", folder.path]
+        // The shell changes the folder, for which not every system's posix_spawn has a word, and becomes the program. The
+        // folder is in no variable: SwiftPM compiles plugins again when a variable has changed.
+        let shell = ["/bin/sh", "-c", "cd -- \"$1\" && shift && unset PWD OLDPWD && exec \"$@\"", "sh", folder.path]
         var arguments = (shell + words).map { strdup($0) } + [nil]
         var assignments = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for text in arguments + assignments { free(text) } }
@@ -174,7 +177,7 @@ final class RunningProgram {
     /// Waits until something is so.
     ///
     /// - Throws: `ProgramError` when it is not in time, or the program has ended before.
-    func wait(until condition: () throws -> Bool, within limit: Duration = .seconds(120)) throws {
+    func wait(until condition: () throws -> Bool, within limit: Duration = .seconds(600)) throws {
         let deadline = ContinuousClock.now + limit
         while try !condition() {
             var information = siginfo_t()
@@ -193,7 +196,7 @@ final class RunningProgram {
     }
 
     /// Waits for the program's end.
-    func result(within timeLimit: Duration = .seconds(120)) throws -> ProgramResult {
+    func result(within timeLimit: Duration = .seconds(600)) throws -> ProgramResult {
         let deadline = ContinuousClock.now + timeLimit
         var status: Int32 = 0
         var pause: UInt32 = 1_000

@@ -132,14 +132,18 @@ extension TestloggerTests {
         /// At nine tenths of its time a run ends itself, and marks what was running.
         @Test func bazelTimeLimit() throws {
             let xml = package.file("limit.xml")
-            let start = ContinuousClock.now
-            let result = try package.testlogger(
-                ["--test-type", "hanging", "--timeout", "600000", "Hostile"],
-                environment: ["TEST_TIMEOUT": "5", "XML_OUTPUT_FILE": xml.path, "BAZEL_RUN": "limit"])
-            #expect(ContinuousClock.now - start < .seconds(300))
-            #expect(result.status != 0, "\(result)")
-            #expect(try RunningPrograms.processes(with: "BAZEL_RUN=limit") == [])
-            let cases = try JUnitReader(Data(contentsOf: xml)).cases
+            var cases: [JUnitCase] = []
+            // On a busy machine the time may be over before the tests are known; then it was too short.
+            for seconds in [2, 20, 200] where cases.count < 3 {
+                let start = ContinuousClock.now
+                let result = try package.testlogger(
+                    ["--test-type", "hanging", "--timeout", "600000", "Hostile"],
+                    environment: ["TEST_TIMEOUT": "\(seconds)", "XML_OUTPUT_FILE": xml.path, "BAZEL_RUN": "limit"])
+                #expect(ContinuousClock.now - start < .seconds(500), "well before a test's own limit")
+                #expect(result.status != 0, "\(result)")
+                #expect(try RunningPrograms.processes(with: "BAZEL_RUN=limit") == [])
+                cases = try JUnitReader(Data(contentsOf: xml)).cases
+            }
             #expect(cases.count == 3)
             #expect(cases.contains { $0.outcome == "error" }, "\(cases)")
             #expect(cases.contains { $0.attributes["status"] == "notrun" }, "\(cases)")

@@ -14,6 +14,15 @@ extension SharedPackages {
     }
 }
 
+extension FixturePackage {
+    /// Whether the test that runs until it is ended has written its file, in a temporary directory below a folder.
+    func hasBegunLongTest(in folder: URL) -> Bool {
+        // The folders come and go.
+        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
+        return paths.contains { $0.hasSuffix("Directories.testTakesLong/inner/file") }
+    }
+}
+
 extension TestloggerTests {
     @Suite(.serialized)
     struct TemporaryDirectoryTests {
@@ -94,7 +103,13 @@ extension TestloggerTests {
                 let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
                 #expect(names.filter { $0 != "report.xml" } == [], "after \(step * 80) ms")
             }
-            // The last of them was well into the test.
+            // And one that is well into the test.
+            let program = try package.startTestlogger(
+                ["Runs", "-tt", "long", "--junit", report.path], environment: ["TMPDIR": folder.path])
+            try program.wait { package.hasBegunLongTest(in: folder) }
+            program.send(SIGTERM)
+            #expect(try program.result().status == 143)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["report.xml"])
             let xml = try String(contentsOf: report, encoding: .utf8)
             #expect(xml.contains("got end of the run by SIGTERM"), "\(xml)")
         }

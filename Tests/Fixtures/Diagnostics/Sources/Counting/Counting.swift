@@ -20,7 +20,7 @@ enum Counting {
     }
 
     private static func count(_ name: String) async throws {
-        try await Task.sleep(for: .milliseconds(2))
+        try await Task.sleep(for: .milliseconds(getenv("COUNTING_PAUSE").flatMap { Int(String(cString: $0)) } ?? 2))
         print("counted \(name)")
         note(name)
         if name == "test07" { fail("seven") }

@@ -1,0 +1,155 @@
+// How long a test has taken, without what a busy machine has kept from it: a limit of seconds is there to end what
+// hangs, not what waits for a processor.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The time of what a process is doing, as far as it counts against a limit.
+///
+/// A thread that is ready and waits for a processor is counted by the system. That is asked twice, when an eighth of the
+/// limit is over and when all of it is, so that short tests cost nothing; what came before the first look is taken to
+/// have been like what came after. A thread that runs, sleeps or waits for anything else is on its own time, and so
+/// whatever hangs comes to its limit.
+struct TestTime {
+    /// For each thread how long it has waited for a processor, in nanoseconds, by its number.
+    typealias Waits = [Int32: Int]
+
+    private var beginning = ContinuousClock.now
+    private var firstLook: (elapsed: Int, waits: Waits)?
+    /// How long the thread that waited most had waited at the last look, in nanoseconds.
+    private var lost = 0
+
+    /// How long it has taken by the clock, in nanoseconds.
+    var elapsed: Int {
+        let time = (ContinuousClock.now - beginning).components
+        return Int(time.seconds) * 1_000_000_000 + Int(time.attoseconds / 1_000_000_000)
+    }
+
+    /// Whether a process has had a limit's time.
+    mutating func isOver(_ limitMilliseconds: Int, of process: pid_t) -> Bool {
+        let elapsed = elapsed
+        guard left(of: limitMilliseconds, after: elapsed) <= 0 else { return false }
+        return isOver(limitMilliseconds, after: elapsed, waits: Self.waits(of: process))
+    }
+
+    /// How long nothing needs to be looked at, in milliseconds.
+    func left(of limitMilliseconds: Int) -> Int { left(of: limitMilliseconds, after: elapsed) }
+
+    private func left(of limitMilliseconds: Int, after elapsed: Int) -> Int {
+        (firstLook == nil ? limitMilliseconds / 8 : limitMilliseconds) - (elapsed - lost) / 1_000_000
+    }
+
+    /// - Parameter waits: nil where the system does not tell; then the clock counts.
+    private mutating func isOver(_ limitMilliseconds: Int, after elapsed: Int, waits: Waits?) -> Bool {
+        guard let waits else {
+            firstLook = (elapsed, [:])
+            return elapsed / 1_000_000 >= limitMilliseconds
+        }
+        guard let firstLook, elapsed > firstLook.elapsed else {
+            // At the end of the limit already: this process, too, was kept from looking. Another look will tell.
+            self.firstLook = (elapsed, waits)
+            return false
+        }
+        let waited = waits.map { $0.value - (firstLook.waits[$0.key] ?? 0) }.max() ?? 0
+        let share = min(1, max(0, Double(waited) / Double(elapsed - firstLook.elapsed)))
+        lost = Int(Double(elapsed) * share)
+        return (elapsed - lost) / 1_000_000 >= limitMilliseconds
+    }
+
+    /// What the threads of a process have waited for a processor; nil where the system does not tell.
+    private static func waits(of process: pid_t) -> Waits? {
+        #if os(Linux)
+        var waits: Waits = [:]
+        for name in FileAccess.names(in: "/proc/\(process)/task") {
+            // A thread may end meanwhile.
+            guard let thread = Int32(name), let text = schedulerStatistics("/proc/\(process)/task/\(name)/schedstat"),
+                let waited = waited(in: text)
+            else { continue }
+            waits[thread] = waited
+        }
+        return waits.isEmpty ? nil : waits
+        #else
+        return nil
+        #endif
+    }
+
+    /// The second number of a line of three: time on a processor, time waiting for one, turns.
+    private static func waited(in text: String) -> Int? {
+        let numbers = text.split(whereSeparator: { $0 == " " || $0 == "\n" })
+        return numbers.count == 3 ? Int(numbers[1]) : nil
+    }
+
+    private static func schedulerStatistics(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 128)
+        let count = read(descriptor, &bytes, bytes.count)
+        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension TestTime: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testCountsTheClockOfACalmMachine": testCountsTheClockOfACalmMachine,
+            "testCountsNoWaiting": testCountsNoWaiting,
+            "testTakesTheThreadThatWaitedMost": testTakesTheThreadThatWaitedMost,
+            "testCountsTheClockWhereNothingIsTold": testCountsTheClockWhereNothingIsTold,
+            "testReadsTheSystem": testReadsTheSystem,
+        ]
+    }
+
+    /// The milliseconds of the clock after which a limit of a second is over, looked at every ten.
+    private static func end(_ waits: (Int) -> Waits?) -> Int? {
+        var time = TestTime()
+        return stride(from: 10, through: 100_000, by: 10).first { milliseconds in
+            let elapsed = milliseconds * 1_000_000
+            guard time.left(of: 1_000, after: elapsed) <= 0 else { return false }
+            return time.isOver(1_000, after: elapsed, waits: waits(elapsed))
+        }
+    }
+
+    private static func testCountsTheClockOfACalmMachine() {
+        expectEqual(end { _ in [1: 7_000_000] }, 1_000, "no waiting but before it began")
+        expectEqual(end { _ in [:] }, 1_000, "no thread")
+    }
+
+    private static func testCountsNoWaiting() {
+        for (share, expected) in [(2, 2_000), (4, 4_000), (20, 20_000)] {
+            expectEqual(end { [1: $0 - $0 / share] }, expected, "a \(share)th of a processor")
+        }
+        expectNil(end { [1: $0] }, "no processor at all")
+        expectEqual(end { [1: min($0, 500_000_000)] }, 1_430, "busy at first only, of which the first eighth is unseen")
+    }
+
+    private static func testTakesTheThreadThatWaitedMost() {
+        expectEqual(end { [1: 9_000_000_000, 2: $0 / 2, 3: $0 / 4] }, 2_000)
+        expectEqual(
+            end { $0 < 500_000_000 ? [1: 0] : [1: 0, 2: ($0 - 500_000_000) / 2] }, 1_600, "one that began later")
+    }
+
+    private static func testCountsTheClockWhereNothingIsTold() {
+        expectEqual(end { _ in nil }, 1_000)
+    }
+
+    private static func testReadsTheSystem() {
+        expectEqual(waited(in: "12 345 6\n"), 345)
+        for text in ["", "12", "12 345", "a b c", "1 2 3 4"] { expectNil(waited(in: text), text) }
+        #if os(Linux)
+        expectTrue((waits(of: getpid())?[getpid()] ?? -1) >= 0, "of this process")
+        expectNil(waits(of: -1), "of none")
+        #endif
+    }
+}
+#endif

@@ -1,0 +1,41 @@
+// Limits on time on a machine that has other things to do: what is kept from a test does not count against it, and what
+// hangs is ended all the same.
+
+#if os(Linux)
+import Foundation
+import Testing
+
+extension TestloggerTests {
+    @Suite(.serialized, .enabled(if: RunningPrograms.path(of: "taskset") != nil, "taskset is not installed"))
+    struct BusyMachineTests {
+        /// Runs tests at a tenth of a processor, the rest of which is taken by a program that does nothing else.
+        private func run(_ words: String...) throws -> ProgramResult {
+            let package = try SharedPackages.runs.get()
+            let pin = ["taskset", "-c", try #require(Self.processor)]
+            let other = try RunningPrograms.start(pin + ["sh", "-c", "while :; do :; done"], in: package.folder)
+            defer { other.send(SIGKILL) }
+            return try RunningPrograms.run(
+                ["nice", "-n", "10"] + pin + [Fixtures.testlogger.path, "Runs", "--stable-output", "--jobs", "1"]
+                    + words,
+                in: package.folder)
+        }
+
+        /// One that this process may use.
+        private static let processor: String? = {
+            let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+            return status?.firstMatch(of: /Cpus_allowed_list:\s*(\d+)/).map { String($0.1) }
+        }()
+
+        @Test func whatIsKeptFromATestDoesNotCount() throws {
+            let result = try run("--timeout", "1000", "-tt", "busy")
+            #expect(result.status == 0 && result.output == "1 test, 1 passed\n", "\(result)")
+        }
+
+        @Test func whatHangsIsEnded() throws {
+            let result = try run("--timeout", "100", "-tt", "busy for ever")
+            #expect(result.status == 1, "\(result)")
+            #expect(result.output.contains("got no end after 100 ms instead of expected end of test"), "\(result)")
+        }
+    }
+}
+#endif

@@ -45,6 +45,10 @@ package struct ModuleDescription: Equatable, Sendable {
     package var usesCPlusPlus = false
     /// Why the tests cannot be run here, when the writer of the file already knows.
     package var obstacle = ""
+    /// What the module is made of that cannot be linked.
+    package var unsupported = ""
+    /// The lines that say what is linked and tested, and not where the results go.
+    package var identity = ""
 
     package init() {}
 }
@@ -71,6 +75,7 @@ extension ModuleDescription {
             guard parts.count == 2, add(key: parts[0], parts[1]) else {
                 throw DescriptionError(path: path, line: number, text: String(line))
             }
+            if parts[0] != "image" { identity += "\(line)\n" }
         }
     }
 
@@ -93,6 +98,7 @@ extension ModuleDescription {
         case "clang": clang = value
         case "c++": usesCPlusPlus = value == "yes"
         case "obstacle": obstacle = value
+        case "unsupported": unsupported = value
         default: return false
         }
         return true
@@ -119,6 +125,20 @@ extension ModuleDescription {
         }
         var seen: Set<String> = []
         return found.filter { seen.insert($0).inserted }
+    }
+
+    /// The sources that have been saved since the module was last compiled.
+    ///
+    /// Not each is compared with its own object: what is saved during a build may have been compiled already, and a
+    /// module that is optimised as a whole has one object.
+    package func sourcesNewerThanObjects() throws(SystemError) -> [String] {
+        let own = try resolvedObjects().filter { path in
+            let folder = FileAccess.name(of: FileAccess.directory(of: path))
+            return folder == "\(target).build" || FileAccess.name(of: path) == "\(module).o"
+                || executables.contains { path.hasPrefix($0) && FileAccess.name(of: $0) == "\(target)-" }
+        }
+        guard let compiled = own.compactMap(FileAccess.modificationTime).max() else { return [] }
+        return sources.filter { FileAccess.modificationTime(of: $0) ?? 0 > compiled }
     }
 
     /// The values of all `"object"` keys of a JSON text, in order of appearance.

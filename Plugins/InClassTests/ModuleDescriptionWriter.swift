@@ -151,8 +151,13 @@ struct TestedModule {
                 }
             } else if let library = part as? SystemLibraryTarget {
                 lines += library.linkerFlags.map { ("linker", $0) }
-            } else if part is BinaryArtifactTarget {
-                lines.append(("unsupported", "it depends on the binary target '\(part.name)', which cannot be linked"))
+            } else if let binary = part as? BinaryArtifactTarget {
+                if let libraries = binary.librariesForThisMachine {
+                    lines += libraries.map { ("linker", $0.path) }
+                } else {
+                    lines.append(
+                        ("unsupported", "it depends on the binary target '\(part.name)', which cannot be linked here"))
+                }
             }
         }
         // Accessors are named after the package and the target.

@@ -196,6 +196,8 @@ extension ModuleDescription: SelfTesting {
             "testReadsLines": testReadsLines,
             "testSaysWhichLineIsWrong": testSaysWhichLineIsWrong,
             "testReadsFileMaps": testReadsFileMaps,
+            "testIsTheSameWhereverTheImageIs": testIsTheSameWhereverTheImageIs,
+            "testFindsSourcesNewerThanObjects": testFindsSourcesNewerThanObjects,
         ]
     }
 
@@ -216,6 +218,41 @@ extension ModuleDescription: SelfTesting {
             expectEqual(error?.line, 2)
             expectEqual(error?.text, line)
         }
+    }
+
+    private static func testIsTheSameWhereverTheImageIs() throws {
+        let one = try ModuleDescription(lines: "module\tM\nimage\t/a/M.img\nlibrary\tz\n", path: "/m")
+        let other = try ModuleDescription(lines: "module\tM\nimage\t/b/M.img\nlibrary\tz\n", path: "/m")
+        expectEqual(one.identity, other.identity)
+        let linked = try ModuleDescription(lines: "module\tM\nimage\t/a/M.img\nlibrary\ty\n", path: "/m")
+        expectNotEqual(one.identity, linked.identity)
+    }
+
+    private static func testFindsSourcesNewerThanObjects() throws {
+        let folder = try temporaryDirectory()
+        func write(_ path: String, at time: Int) throws -> String {
+            try FileAccess.write([], to: "\(folder)/\(path)")
+            let moment = timeval(tv_sec: .init(time), tv_usec: 0)
+            utimes("\(folder)/\(path)", [moment, moment])
+            return "\(folder)/\(path)"
+        }
+        mkdir("\(folder)/M.build", 0o755)
+        var description = ModuleDescription()
+        description.module = "M"
+        description.target = "M"
+        description.objects = [
+            try write("M.build/a.swift.o", at: 1000), try write("M.build/b.swift.o", at: 2000),
+            try write("Other.o", at: 4000),
+        ]
+        // One object is as new as the compiler's last run over the module, whose others were up to date.
+        description.sources = [try write("a.swift", at: 1500), try write("b.swift", at: 1999)]
+        expectEqual(try description.sourcesNewerThanObjects(), [])
+        description.sources.append(try write("c.swift", at: 3000))
+        expectEqual(try description.sourcesNewerThanObjects(), ["\(folder)/c.swift"])
+        description.objects = [try write("M.o", at: 2500)]
+        expectEqual(try description.sourcesNewerThanObjects(), ["\(folder)/c.swift"])
+        description.objects = []
+        expectEqual(try description.sourcesNewerThanObjects(), [])
     }
 
     private static func testReadsFileMaps() {

@@ -159,6 +159,8 @@ extension ObjectFile: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testRefusesOtherFiles": testRefusesOtherFiles,
+            "testTellsOtherMachinesFromOtherFiles": testTellsOtherMachinesFromOtherFiles,
+            "testReadsNamesOfBitcode": testReadsNamesOfBitcode,
             "testFindsThisVeryImage": testFindsThisVeryImage,
         ]
     }
@@ -189,6 +191,31 @@ extension ObjectFile: SelfTesting {
         expectEqual(object?.mentions(symbol: "x"), false)
         large[0x12] ^= 1
         expectNil(ObjectFile(bytes: large), "another machine's object")
+    }
+
+    private static func testTellsOtherMachinesFromOtherFiles() {
+        var header: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1, 0] + [UInt8](repeating: 0, count: 56)
+        header[0x12] = UInt8(truncatingIfNeeded: machine)
+        expectFalse(isForeign(header), "this machine's, however broken")
+        for (index, value) in [(4, 1), (5, 2), (7, 9), (0x12, 0x28), (0x13, 1)] as [(Int, UInt8)] {
+            var other = header
+            other[index] = value
+            expectTrue(isForeign(other), "byte \(index)")
+            expectNil(ObjectFile(bytes: index == 7 ? [] : other), "byte \(index)")
+        }
+        expectTrue(isForeign([0, 0x61, 0x73, 0x6D, 1, 0, 0, 0]), "WebAssembly")
+        for bytes in [[], [0x7F, 0x45, 0x4C, 0x46], Array("text".utf8), [UInt8](repeating: 0, count: 100)] {
+            expectFalse(isForeign(bytes), "\(bytes.count) bytes")
+        }
+    }
+
+    private static func testReadsNamesOfBitcode() {
+        for start in [[0x42, 0x43, 0xC0, 0xDE], [0xDE, 0xC0, 0x17, 0x0B]] as [[UInt8]] {
+            let object = ObjectFile(bytes: start + Array("main inclass_main".utf8))
+            expectEqual(object?.mentions(symbol: "inclass_main"), true)
+            expectEqual(object?.mentions(symbol: "__asan_init"), false)
+            expectEqual(object?.autolinkOptions, [])
+        }
     }
 
     private static func testFindsThisVeryImage() throws {

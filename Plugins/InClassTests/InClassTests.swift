@@ -15,6 +15,9 @@ struct InClassTests: BuildToolPlugin {
         let clang = try? context.tool(named: "clang").url
         let machine = command.otherMachine(than: layout.triple)
         let packages = LocalPackages(root: context.package)
+        // Swift Build starts its commands without the variables of whoever builds, but asks this plugin in every build;
+        // the native system does neither.
+        let variables = ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("IN_CLASS_TESTS_") }
         var commands: [Command] = []
         for case let tested as SwiftSourceModuleTarget in packages.closure(of: target) where tested.kind != .test {
             // The native build system cannot run a target's own tests while it builds that target.
@@ -33,6 +36,7 @@ struct InClassTests: BuildToolPlugin {
                 .buildCommand(
                     displayName: "Testing \(tested.moduleName)", executable: tool,
                     arguments: ["--marker", marker.path, module.descriptionURL.path],
+                    environment: layout.isSwiftBuild ? variables : [:],
                     inputFiles: [module.descriptionURL] + (machine == nil ? module.objects + module.resources : []),
                     outputFiles: isOwn ? [] : [marker]))
         }

@@ -106,13 +106,11 @@ struct TestedModule {
         let resources = closure.compactMap { $0 as? any SourceModuleTarget }
             .flatMap { $0.sourceFiles.filter { $0.type == .resource }.map(\.url) }
         return resources.flatMap { url in
+            let inside = FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)
+            return [url] + (inside?.compactMap { $0 as? URL } ?? []).sorted { $0.path < $1.path }
+        }.filter { url in
             var isFolder: ObjCBool = false
-            guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return [URL]() }
-            guard isFolder.boolValue else { return [url] }
-            let files = FileManager.default.enumerator(at: url, includingPropertiesForKeys: [.isRegularFileKey])
-            return (files?.compactMap { $0 as? URL } ?? [])
-                .filter { (try? $0.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile ?? false }
-                .sorted { $0.path < $1.path }
+            return FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) && !isFolder.boolValue
         }
     }
 
@@ -129,7 +127,8 @@ struct TestedModule {
         }
         if let machine { lines.append(("obstacle", "they are compiled for another machine (\(machine))")) }
         lines += target.sourceFiles(withSuffix: ".swift").map { ("source", $0.url.path) }
-        lines += resources.map { ("resource-file", $0.path) }
+        // A name of several lines is an input all the same.
+        lines += resources.filter { !$0.path.contains("\n") }.map { ("resource-file", $0.path) }
         for part in closure {
             if let module = part as? SwiftSourceModuleTarget {
                 lines += linkedLibraries(module.linkedLibraries)

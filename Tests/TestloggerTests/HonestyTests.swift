@@ -226,6 +226,26 @@ extension TestloggerTests {
             #expect(result.output.contains("5 tests, 4 passed, 1 skipped"), "\(result)")
         }
 
+        /// A command that belongs to a build tests that build and no other, however new that is.
+        @Test func commandOfAnotherBuild() throws {
+            try expectBuild(.native)
+            let products = package.file("other/triple/debug")
+            try FileManager.default.createDirectory(at: products, withIntermediateDirectories: true)
+            defer { try? package.remove("other") }
+            try FileManager.default.copyItem(at: Fixtures.testlogger, to: products.appending(path: "testlogger"))
+            let description = try #require(package.built("/InClassTests/debug/Shelf.inclass").first)
+            let lines = try String(contentsOfFile: description, encoding: .utf8).split(separator: "\n")
+            let moved = lines.map { $0.hasPrefix("bundles\t") ? "bundles\t\(products.path)" : $0 }
+            try package.write(moved.joined(separator: "\n") + "\n", to: "other/plugins/outputs/Shelf.inclass")
+            func list(_ module: String) throws -> ProgramResult {
+                try RunningPrograms.run([products.path + "/testlogger", "--list", module], in: package.folder)
+            }
+            var result = try list("Shelf")
+            #expect(result.status == 0 && result.output == "Shelf.Shelf.testBoards\n", "\(result)")
+            result = try list("Pantry")
+            #expect(result.status == 2 && result.errors.contains("(known are Shelf)"), "\(result)")
+        }
+
         /// What SwiftPM does not let a plugin do is refused with the words that do it.
         @Test func watchingThroughSwiftPM() throws {
             let result = try package.swift("package", "testlogger", "--watch", "--filter", "a|b", "Shelf")

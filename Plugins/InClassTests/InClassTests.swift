@@ -6,22 +6,27 @@ import PackagePlugin
 @main
 struct InClassTests: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) async throws -> [Command] {
-        if ProcessInfo.processInfo.environment["IN_CLASS_TESTS_OFF"] != nil { return [] }
         // Whoever depends on a package trusts its tests: they run where the package itself is built.
         guard case .root = context.package.origin else { return [] }
+        let command = SwiftPMCommand(programs: Set(context.package.programs))
+        if command.isForIndex { return [] }
         let tool = try context.tool(named: "testlogger").url
         let layout = BuildLayout(tool: tool)
         let clang = try? context.tool(named: "clang").url
-        let obstacle = CrossCompilation.obstacle(host: layout.triple)
+        let machine = command.otherMachine(than: layout.triple)
+        let packages = LocalPackages(root: context.package)
+        // Swift Build starts its commands without the variables of whoever builds, but asks this plugin in every build;
+        // the native system does neither.
+        let variables = ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("IN_CLASS_TESTS_") }
         var commands: [Command] = []
-        for case let tested as SwiftSourceModuleTarget in target.withLocalDependencies where tested.kind != .test {
+        for case let tested as SwiftSourceModuleTarget in packages.closure(of: target) where tested.kind != .test {
             // The native build system cannot run a target's own tests while it builds that target.
             let isOwn = tested.id == target.id
             if isOwn, !layout.isSwiftBuild { continue }
             let module = TestedModule(
-                target: tested, package: context.package, layout: layout,
+                target: tested, packages: packages, layout: layout,
                 folder: context.pluginWorkDirectoryURL.appending(path: layout.configuration), clang: clang,
-                obstacle: obstacle)
+                machine: machine)
             guard module.canHaveTests else { continue }
             try module.writeDescription()
             // A source file that stays empty: the build must wait for something. A header when it is the target's own,
@@ -31,9 +36,26 @@ struct InClassTests: BuildToolPlugin {
                 .buildCommand(
                     displayName: "Testing \(tested.moduleName)", executable: tool,
                     arguments: ["--marker", marker.path, module.descriptionURL.path],
-                    inputFiles: [module.descriptionURL] + (obstacle == nil ? module.objects + module.resources : []),
+                    environment: layout.isSwiftBuild ? variables : [:],
+                    inputFiles: [module.descriptionURL] + (machine == nil ? module.objects + module.resources : []),
                     outputFiles: isOwn ? [] : [marker]))
         }
         return commands
+    }
+}
+
+extension Package {
+    /// The names of what `swift run` and `swift package` may be asked to run in this package.
+    fileprivate var programs: [String] {
+        var names = ["plugin", "testlogger"]
+        var packages = [self]
+        var seen: Set<String> = []
+        while let package = packages.popLast() {
+            guard seen.insert(package.id).inserted else { continue }
+            names += package.products.filter { $0 is ExecutableProduct }.map(\.name)
+            names += package.targets.filter { ($0 as? any SourceModuleTarget)?.kind == .executable }.map(\.name)
+            packages += package.dependencies.map(\.package)
+        }
+        return names
     }
 }

@@ -44,14 +44,14 @@ struct BuildLayout {
 /// A module that has tests, or may have.
 struct TestedModule {
     let target: SwiftSourceModuleTarget
-    let package: Package
+    let packages: LocalPackages
     let layout: BuildLayout
     /// Where to put the description, the image and the marker.
     let folder: URL
     /// The toolchain's compiler, when it has one.
     let clang: URL?
-    /// Why the tests cannot run here, when that is known already.
-    var obstacle: String?
+    /// The option by which the build is for another machine, if it is.
+    var machine: String?
 
     var descriptionURL: URL { folder.appending(path: "\(target.moduleName).inclass") }
 
@@ -100,10 +100,15 @@ struct TestedModule {
         }
     }
 
-    /// The module's resource files, on which its tests may depend as on its code; not those in folders that are copied
-    /// whole, which a build cannot wait for.
+    /// The files that make the resources of the module and of all it depends on: its tests may depend on them as on
+    /// code. A folder that is copied whole is all files in it, at any depth.
     var resources: [URL] {
-        target.sourceFiles.filter { $0.type == .resource }.map(\.url).filter { url in
+        let resources = closure.compactMap { $0 as? any SourceModuleTarget }
+            .flatMap { $0.sourceFiles.filter { $0.type == .resource }.map(\.url) }
+        return resources.flatMap { url in
+            let inside = FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)
+            return [url] + (inside?.compactMap { $0 as? URL } ?? []).sorted { $0.path < $1.path }
+        }.filter { url in
             var isFolder: ObjCBool = false
             return FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) && !isFolder.boolValue
         }
@@ -111,7 +116,7 @@ struct TestedModule {
 
     private var text: String {
         var lines: [(String, String)] = [
-            ("module", target.moduleName), ("target", target.name), ("root", package.directoryURL.path),
+            ("module", target.moduleName), ("target", target.name), ("root", packages.all[0].directoryURL.path),
             ("image", folder.appending(path: "\(target.moduleName).img").path),
             ("search", layout.products.path), ("bundles", layout.products.path),
         ]
@@ -120,9 +125,10 @@ struct TestedModule {
         } else {
             lines.append(("obstacle", "the toolchain has no clang"))
         }
-        if let obstacle { lines.append(("obstacle", obstacle)) }
+        if let machine { lines.append(("obstacle", "they are compiled for another machine (\(machine))")) }
         lines += target.sourceFiles(withSuffix: ".swift").map { ("source", $0.url.path) }
-        lines += resources.map { ("resource-file", $0.path) }
+        // A name of several lines is an input all the same.
+        lines += resources.filter { !$0.path.contains("\n") }.map { ("resource-file", $0.path) }
         for part in closure {
             if let module = part as? SwiftSourceModuleTarget {
                 lines += linkedLibraries(module.linkedLibraries)
@@ -144,14 +150,20 @@ struct TestedModule {
                 }
             } else if let library = part as? SystemLibraryTarget {
                 lines += library.linkerFlags.map { ("linker", $0) }
-            } else if part is BinaryArtifactTarget {
-                lines.append(("obstacle", "it depends on the binary target '\(part.name)', which is not supported"))
+            } else if let binary = part as? BinaryArtifactTarget {
+                if let libraries = binary.librariesForThisMachine {
+                    lines += libraries.map { ("linker", $0.path) }
+                } else {
+                    lines.append(
+                        ("unsupported", "it depends on the binary target '\(part.name)', which cannot be linked here"))
+                }
             }
         }
         // Accessors are named after the package and the target.
+        let owner = packages.owner(of: target) ?? packages.all[0]
         for ending in ["resources", "bundle"] {
             lines.append(
-                ("resources", layout.products.appending(path: "\(package.displayName)_\(target.name).\(ending)").path))
+                ("resources", layout.products.appending(path: "\(owner.displayName)_\(target.name).\(ending)").path))
         }
         return lines.map { "\($0.0)\t\($0.1)\n" }.joined()
     }
@@ -164,21 +176,5 @@ struct TestedModule {
         if let old = try? Data(contentsOf: descriptionURL), old == new { return }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try new.write(to: descriptionURL, options: .atomic)
-    }
-}
-
-extension Target {
-    /// This target and all it depends on in the same package, in an order that is always the same.
-    var withLocalDependencies: [any Target] {
-        var found: [any Target] = []
-        var seen: Set<String> = []
-        func visit(_ target: any Target) {
-            guard seen.insert(target.id).inserted else { return }
-            if (target as? any SourceModuleTarget)?.kind == .macro { return }
-            for case .target(let dependency) in target.dependencies { visit(dependency) }
-            found.append(target)
-        }
-        visit(self)
-        return found
     }
 }

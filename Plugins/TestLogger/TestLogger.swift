@@ -18,14 +18,25 @@ struct TestLogger: CommandPlugin {
             return
         }
         let modules = try selectedModules(context, names, BuildLayout(tool: tool))
+        var parameters = PackageManager.BuildParameters(configuration: .inherit)
+        if options.contains("--coverage") {
+            // What '--enable-code-coverage' is made of.
+            parameters.otherSwiftcFlags = ["-profile-coverage-mapping", "-profile-generate"]
+            parameters.otherCFlags = ["-fprofile-instr-generate", "-fcoverage-mapping"]
+        }
         for module in modules {
-            let result = try packageManager.build(
-                .target(module.target.name), parameters: .init(configuration: .inherit))
+            let result = try packageManager.build(.target(module.target.name), parameters: parameters)
             guard result.succeeded else {
                 print(result.logText, terminator: "")
                 throw Failure(description: "module '\(module.target.moduleName)' does not build")
             }
             try module.writeDescription()
+        }
+        for option in ["--watch", "--debug"] where options.contains(option) {
+            // SwiftPM keeps the build to itself as long as a plugin runs, and the terminal's input, too.
+            let words = options.map { $0.contains { " '\"*?$&|;<>()[]\\".contains($0) } ? "'\($0)'" : $0 }
+            let command = (["swift run testlogger"] + words + modules.map(\.target.moduleName)).joined(separator: " ")
+            throw Failure(description: "'swift package' can not do '\(option)'; this can: \(command)")
         }
         try run(tool, options + modules.map(\.descriptionURL.path))
     }
@@ -52,11 +63,12 @@ struct TestLogger: CommandPlugin {
         -> [TestedModule]
     {
         let clang = try? context.tool(named: "clang").url
-        let testable = context.package.targets.compactMap { $0 as? SwiftSourceModuleTarget }
+        let packages = LocalPackages(root: context.package)
+        let testable = packages.all.flatMap(\.targets).compactMap { $0 as? SwiftSourceModuleTarget }
             .filter { $0.kind != .test && $0.kind != .macro }
             .map { target in
                 TestedModule(
-                    target: target, package: context.package, layout: layout,
+                    target: target, packages: packages, layout: layout,
                     folder: context.pluginWorkDirectoryURL.appending(path: layout.configuration), clang: clang)
             }
             .filter(\.canHaveTests)
@@ -80,11 +92,22 @@ struct TestLogger: CommandPlugin {
         process.executableURL = tool
         process.arguments = arguments
         try process.run()
+        endWithSwiftPM(process.processIdentifier)
         process.waitUntilExit()
         // The tool has said why; SwiftPM's own line about a failed plugin would only follow it.
         guard process.terminationReason == .exit, process.terminationStatus == 0 else {
             exit(process.terminationStatus)
         }
+    }
+}
+
+/// Ends a program, and this one, when SwiftPM is gone: a signal that ends SwiftPM reaches nobody else.
+private func endWithSwiftPM(_ program: pid_t) {
+    let parent = getppid()
+    Thread.detachNewThread {
+        while getppid() == parent { usleep(100_000) }
+        kill(program, SIGTERM)
+        exit(1)
     }
 }
 

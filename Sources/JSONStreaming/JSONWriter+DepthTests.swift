@@ -70,7 +70,7 @@ extension DeepValueTests: SelfTesting {
 
     private static func outcomes(_ depth: Int, stackByteCount: Int) -> [[String]] {
         var outcomes: [[String]] = []
-        StackRoom.onThread(stackByteCount: stackByteCount) {
+        StackBounds.run(onStackOf: stackByteCount) {
             outcomes = [
                 roundTrip(Node.self, text(#"{"id":1,"children":["#, "]}", depth / 2)),
                 roundTrip(Chain.self, text(#"{"id":1,"next":"#, "}", depth - 1).replacing(#":}"#, with: ":null}")),

@@ -148,16 +148,16 @@ struct PlanWriter {
 
     @inlinable
     func checkDepth(_ depth: Int) throws(StreamError) {
-        if depth >= options.depthLimit || depth & 7 == 7 && isStackLow { throw tooDeep(depth) }
+        // PERF: JSONRecords/writing; every eighth level asks for the stack, so that flat values never do.
+        if depth >= options.depthLimit || depth & 7 == 7 && isStackUsedUp { throw tooDeep() }
     }
 
-    // PERF: JSONRecords/writing; every eighth level asks, so that flat values never do.
-    /// Whether the stack of this thread is too small for values nested deeper.
-    @usableFromInline var isStackLow: Bool { StackRoom.isLow }
+    @usableFromInline @inline(never)
+    var isStackUsedUp: Bool { StackBounds.isNearEnd }
 
     @usableFromInline @inline(never)
-    func tooDeep(_ depth: Int) -> StreamError {
-        let limit = depth >= options.depthLimit ? "\(options.depthLimit)" : "\(depth), for which the stack is too small"
+    func tooDeep() -> StreamError {
+        let limit = isStackUsedUp ? "the stack of the thread allows" : "\(options.depthLimit)"
         return StreamError(
             .limitExceeded, "values are nested deeper than \(limit), or objects refer to each other in a circle")
     }

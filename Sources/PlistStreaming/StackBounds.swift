@@ -89,8 +89,8 @@ extension StackBounds: SelfTesting {
         ]
     }
 
-    /// Runs a closure on a thread with a stack of so many bytes.
-    package static func run(onStackOf byteCount: Int, _ body: @escaping @Sendable () -> Void) {
+    /// Runs a closure on a thread with a stack of so many bytes, and waits for its end.
+    package static func run(onStackOf byteCount: Int, _ body: @escaping () -> Void) {
         final class Work {
             let body: () -> Void
             init(_ body: @escaping () -> Void) { self.body = body }

@@ -11,14 +11,16 @@ import Glibc
 
 /// Why an image could not be made.
 package enum LinkError: Error, CustomStringConvertible {
-    /// Something is missing here that has nothing to do with the code: the tests cannot be run.
+    /// A part of the toolchain is missing, or the objects are for another machine: nobody can run the tests here.
     case obstacle(String)
+    /// Something went wrong that ought not to.
+    case failed(String)
     /// The linker refused, for reasons in its own words.
     case refused(String)
 
     package var description: String {
         switch self {
-        case .obstacle(let text), .refused(let text): text
+        case .obstacle(let text), .failed(let text), .refused(let text): text
         }
     }
 }
@@ -39,11 +41,12 @@ package struct ImageLinker {
     /// Makes the image, unless it is there and newer than all of its parts.
     package func link() throws(LinkError) -> LinkOutcome {
         if !description.obstacle.isEmpty { throw .obstacle(description.obstacle) }
+        if !description.unsupported.isEmpty { throw .failed(description.unsupported) }
         let paths: [String]
         do throws(SystemError) { paths = try description.resolvedObjects() } catch {
-            throw .obstacle("\(error.description); the objects are not where this build puts them")
+            throw .failed("\(error.description); the objects are not where this build puts them")
         }
-        if paths.isEmpty { throw .obstacle("no objects of module '\(description.module)' are built") }
+        if paths.isEmpty { throw .failed("no objects of module '\(description.module)' are built") }
         let clang = try clangPath()
         let words = [clang] + options(toolchain: clang)
         if isUpToDate(paths, words) { return .upToDate }
@@ -54,9 +57,7 @@ package struct ImageLinker {
             #if os(macOS)
             hasRunner = true
             #else
-            guard let object = ObjectFile(path: path) else {
-                throw .obstacle("\(path) is not an object of this machine; cross-compiled tests cannot run here")
-            }
+            let object = try Self.object(at: path)
             autolinked += object.autolinkOptions
             if !hasRunner { hasRunner = object.mentions(symbol: "inclass_main") }
             if object.mentions(symbol: "__asan_init") { instrumentation.append("-fsanitize=address") }
@@ -74,6 +75,21 @@ package struct ImageLinker {
         try link(paths, words, unique(autolinked) + unique(instrumentation))
         return .linked
     }
+
+    #if !os(macOS)
+    /// Reads an object, and tells what cannot be linked here from what cannot be linked at all.
+    private static func object(at path: String) throws(LinkError) -> ObjectFile {
+        let bytes: [UInt8]
+        do throws(SystemError) { bytes = try FileAccess.contents(of: path) } catch {
+            throw .failed(error.description)
+        }
+        if let object = ObjectFile(bytes: bytes) { return object }
+        if ObjectFile.isForeign(bytes) {
+            throw .obstacle("\(path) is not an object of this machine; cross-compiled tests cannot run here")
+        }
+        throw .failed("\(path) is not an object")
+    }
+    #endif
 
     private func unique(_ words: [String]) -> [String] {
         var seen: Set<String> = []
@@ -149,14 +165,31 @@ package struct ImageLinker {
         do throws(SystemError) {
             try FileAccess.write(Array(response.utf8), to: responsePath)
             result = try ChildProcess.run([words[0], "@\(responsePath)", "-o", temporary])
-        } catch { throw .obstacle(error.description) }
-        guard result.end == .exited(0), rename(temporary, description.image) == 0 else {
+        } catch { throw .failed(error.description) }
+        guard result.end == .exited(0) else {
             unlink(temporary)
             unlink(responsePath)
+            try checkLinker(words[0])
+            if case .killed(let signal) = result.end { throw .failed("the linker was ended by signal \(signal)") }
             throw .refused(String(decoding: result.output, as: UTF8.self))
+        }
+        guard rename(temporary, description.image) == 0 else {
+            let error = SystemError("rename \(temporary) to \(description.image)")
+            unlink(temporary)
+            unlink(responsePath)
+            throw .failed(error.description)
         }
         #if !os(macOS)
         linkBundles()
+        #endif
+    }
+
+    /// Tells a linker that is not there from one that refuses.
+    private func checkLinker(_ clang: String) throws(LinkError) {
+        #if !os(macOS)
+        let folder = FileAccess.directory(of: FileAccess.realPath(clang) ?? clang)
+        if FileAccess.isExecutable("\(folder)/ld.lld") || FileAccess.program(named: "ld.lld") != nil { return }
+        throw .obstacle("there is no ld.lld beside \(clang) or on the PATH")
         #endif
     }
 

@@ -45,6 +45,10 @@ package struct ModuleDescription: Equatable, Sendable {
     package var usesCPlusPlus = false
     /// Why the tests cannot be run here, when the writer of the file already knows.
     package var obstacle = ""
+    /// What the module is made of that cannot be linked.
+    package var unsupported = ""
+    /// The lines that say what is linked and tested, and not where the results go.
+    package var identity = ""
 
     package init() {}
 }
@@ -71,6 +75,7 @@ extension ModuleDescription {
             guard parts.count == 2, add(key: parts[0], parts[1]) else {
                 throw DescriptionError(path: path, line: number, text: String(line))
             }
+            if parts[0] != "image" { identity += "\(line)\n" }
         }
     }
 
@@ -93,6 +98,7 @@ extension ModuleDescription {
         case "clang": clang = value
         case "c++": usesCPlusPlus = value == "yes"
         case "obstacle": obstacle = value
+        case "unsupported": unsupported = value
         default: return false
         }
         return true
@@ -119,6 +125,20 @@ extension ModuleDescription {
         }
         var seen: Set<String> = []
         return found.filter { seen.insert($0).inserted }
+    }
+
+    /// The sources that have been saved since the module was last compiled.
+    ///
+    /// Not each is compared with its own object: what is saved during a build may have been compiled already, and a
+    /// module that is optimised as a whole has one object.
+    package func sourcesNewerThanObjects() throws(SystemError) -> [String] {
+        let own = try resolvedObjects().filter { path in
+            let folder = FileAccess.name(of: FileAccess.directory(of: path))
+            return folder == "\(target).build" || FileAccess.name(of: path) == "\(module).o"
+                || executables.contains { path.hasPrefix($0) && FileAccess.name(of: $0) == "\(target)-" }
+        }
+        guard let compiled = own.compactMap(FileAccess.modificationTime).max() else { return [] }
+        return sources.filter { FileAccess.modificationTime(of: $0) ?? 0 > compiled }
     }
 
     /// The values of all `"object"` keys of a JSON text, in order of appearance.
@@ -176,6 +196,8 @@ extension ModuleDescription: SelfTesting {
             "testReadsLines": testReadsLines,
             "testSaysWhichLineIsWrong": testSaysWhichLineIsWrong,
             "testReadsFileMaps": testReadsFileMaps,
+            "testIsTheSameWhereverTheImageIs": testIsTheSameWhereverTheImageIs,
+            "testFindsSourcesNewerThanObjects": testFindsSourcesNewerThanObjects,
         ]
     }
 
@@ -196,6 +218,41 @@ extension ModuleDescription: SelfTesting {
             expectEqual(error?.line, 2)
             expectEqual(error?.text, line)
         }
+    }
+
+    private static func testIsTheSameWhereverTheImageIs() throws {
+        let one = try ModuleDescription(lines: "module\tM\nimage\t/a/M.img\nlibrary\tz\n", path: "/m")
+        let other = try ModuleDescription(lines: "module\tM\nimage\t/b/M.img\nlibrary\tz\n", path: "/m")
+        expectEqual(one.identity, other.identity)
+        let linked = try ModuleDescription(lines: "module\tM\nimage\t/a/M.img\nlibrary\ty\n", path: "/m")
+        expectNotEqual(one.identity, linked.identity)
+    }
+
+    private static func testFindsSourcesNewerThanObjects() throws {
+        let folder = try temporaryDirectory()
+        func write(_ path: String, at time: Int) throws -> String {
+            try FileAccess.write([], to: "\(folder)/\(path)")
+            let moment = timeval(tv_sec: .init(time), tv_usec: 0)
+            utimes("\(folder)/\(path)", [moment, moment])
+            return "\(folder)/\(path)"
+        }
+        mkdir("\(folder)/M.build", 0o755)
+        var description = ModuleDescription()
+        description.module = "M"
+        description.target = "M"
+        description.objects = [
+            try write("M.build/a.swift.o", at: 1000), try write("M.build/b.swift.o", at: 2000),
+            try write("Other.o", at: 4000),
+        ]
+        // One object is as new as the compiler's last run over the module, whose others were up to date.
+        description.sources = [try write("a.swift", at: 1500), try write("b.swift", at: 1999)]
+        expectEqual(try description.sourcesNewerThanObjects(), [])
+        description.sources.append(try write("c.swift", at: 3000))
+        expectEqual(try description.sourcesNewerThanObjects(), ["\(folder)/c.swift"])
+        description.objects = [try write("M.o", at: 2500)]
+        expectEqual(try description.sourcesNewerThanObjects(), ["\(folder)/c.swift"])
+        description.objects = []
+        expectEqual(try description.sourcesNewerThanObjects(), [])
     }
 
     private static func testReadsFileMaps() {

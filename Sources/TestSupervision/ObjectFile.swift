@@ -1,5 +1,6 @@
 // Reads what linking needs to know of ELF objects: the libraries that Swift asked to be linked, and which
-// instrumentation the compiler added. Mach-O carries both to the linker itself.
+// instrumentation the compiler added. Mach-O carries both to the linker itself, and so does bitcode, which the linker
+// compiles.
 
 #if canImport(Darwin)
 import Darwin
@@ -9,7 +10,7 @@ import Musl
 import Glibc
 #endif
 
-/// A 64-bit little-endian ELF file of this machine's architecture.
+/// A 64-bit little-endian ELF file of this machine's architecture, or bitcode, of which only the names are read.
 struct ObjectFile {
     private let bytes: [UInt8]
     private let sections: [(name: Int, offset: Int, size: Int)]
@@ -22,6 +23,12 @@ struct ObjectFile {
     }
 
     init?(bytes: [UInt8]) {
+        if Self.isBitcode(bytes) {
+            self.bytes = bytes
+            sections = []
+            nameTable = 0
+            return
+        }
         guard bytes.count >= 64, bytes[0...5].elementsEqual([0x7F, 0x45, 0x4C, 0x46, 2, 1]) else { return nil }
         func number(at offset: Int, _ size: Int) -> Int? {
             guard offset >= 0, offset <= bytes.count - size else { return nil }
@@ -46,6 +53,22 @@ struct ObjectFile {
         self.bytes = bytes
         self.sections = sections
         self.nameTable = sections[nameIndex].offset
+    }
+
+    /// Whether a file is bitcode, bare or wrapped: what link-time optimisation leaves in place of objects.
+    private static func isBitcode(_ bytes: [UInt8]) -> Bool {
+        bytes.starts(with: [0x42, 0x43, 0xC0, 0xDE]) || bytes.starts(with: [0xDE, 0xC0, 0x17, 0x0B])
+    }
+
+    /// Whether a file is an object, but of another machine: ELF's by its header, else WebAssembly or Mach-O.
+    static func isForeign(_ bytes: [UInt8]) -> Bool {
+        guard bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]), bytes.count >= 0x34 else {
+            let others: [[UInt8]] = [[0, 0x61, 0x73, 0x6D], [0xCF, 0xFA, 0xED, 0xFE], [0xCE, 0xFA, 0xED, 0xFE]]
+            return others.contains { bytes.starts(with: $0) }
+        }
+        // Class and byte order, the system (none, GNU), the machine.
+        return bytes[4] != 2 || bytes[5] != 1 || ![0, 3].contains(bytes[7])
+            || Int(bytes[0x12]) | Int(bytes[0x13]) << 8 != machine
     }
 
     /// `e_machine` of the objects that can run here.
@@ -96,6 +119,10 @@ struct ObjectFile {
 
     private func mentions(nameStartingWith pattern: [UInt8]) -> Bool {
         bytes.withUnsafeBytes { contents in
+            if Self.isBitcode(bytes) {
+                let name = pattern.last == 0 ? pattern.dropLast() : pattern[...]
+                return name.withUnsafeBytes { ByteSearch.offset(of: $0, in: contents) != nil }
+            }
             guard let base = contents.baseAddress,
                 let symbols = ranges(ofSections: ".symtab").first, let names = ranges(ofSections: ".strtab").first
             else { return false }
@@ -139,6 +166,8 @@ extension ObjectFile: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testRefusesOtherFiles": testRefusesOtherFiles,
+            "testTellsOtherMachinesFromOtherFiles": testTellsOtherMachinesFromOtherFiles,
+            "testReadsNamesOfBitcode": testReadsNamesOfBitcode,
             "testFindsThisVeryImage": testFindsThisVeryImage,
         ]
     }
@@ -169,6 +198,31 @@ extension ObjectFile: SelfTesting {
         expectEqual(object?.mentions(symbol: "x"), false)
         large[0x12] ^= 1
         expectNil(ObjectFile(bytes: large), "another machine's object")
+    }
+
+    private static func testTellsOtherMachinesFromOtherFiles() {
+        var header: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1, 0] + [UInt8](repeating: 0, count: 56)
+        header[0x12] = UInt8(truncatingIfNeeded: machine)
+        expectFalse(isForeign(header), "this machine's, however broken")
+        for (index, value) in [(4, 1), (5, 2), (7, 9), (0x12, 0x28), (0x13, 1)] as [(Int, UInt8)] {
+            var other = header
+            other[index] = value
+            expectTrue(isForeign(other), "byte \(index)")
+            expectNil(ObjectFile(bytes: index == 7 ? [] : other), "byte \(index)")
+        }
+        expectTrue(isForeign([0, 0x61, 0x73, 0x6D, 1, 0, 0, 0]), "WebAssembly")
+        for bytes in [[], [0x7F, 0x45, 0x4C, 0x46], Array("text".utf8), [UInt8](repeating: 0, count: 100)] {
+            expectFalse(isForeign(bytes), "\(bytes.count) bytes")
+        }
+    }
+
+    private static func testReadsNamesOfBitcode() {
+        for start in [[0x42, 0x43, 0xC0, 0xDE], [0xDE, 0xC0, 0x17, 0x0B]] as [[UInt8]] {
+            let object = ObjectFile(bytes: start + Array("main inclass_main".utf8))
+            expectEqual(object?.mentions(symbol: "inclass_main"), true)
+            expectEqual(object?.mentions(symbol: "__asan_init"), false)
+            expectEqual(object?.autolinkOptions, [])
+        }
     }
 
     private static func testFindsThisVeryImage() throws {

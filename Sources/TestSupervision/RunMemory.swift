@@ -1,5 +1,6 @@
-// What is remembered of a module's last run, in a file beside its image: the tests that failed, how long the slow ones
-// took, which temporary directories stayed, and when it was.
+// What is remembered of a module's last run, in a file beside the build's products: the tests that failed, how long the
+// slow ones took, which temporary directories stayed, and when it was. The build, the plugin and a person's own runs
+// share it, although each has an image of its own.
 
 import TestEvents
 
@@ -22,8 +23,11 @@ struct RunMemory: Equatable {
 
     /// Recalls the last run of a module.
     init(_ module: ModuleDescription) {
-        let path = Self.path(module)
-        guard let time = FileAccess.modificationTime(of: path), let bytes = try? FileAccess.contents(of: path) else {
+        let times = Self.paths(module).compactMap { path in
+            FileAccess.modificationTime(of: path).map { (path: path, time: $0) }
+        }
+        guard let (path, time) = times.max(by: { $0.time < $1.time }), let bytes = try? FileAccess.contents(of: path)
+        else {
             self.init()
             return
         }
@@ -76,7 +80,7 @@ struct RunMemory: Equatable {
     ///
     /// A memory that cannot be kept is no failure: the next run is merely less well informed.
     func store(for module: ModuleDescription) {
-        try? FileAccess.write(Array(text.utf8), to: Self.path(module))
+        for path in Self.paths(module) where (try? FileAccess.write(Array(text.utf8), to: path)) != nil { return }
     }
 
     private var text: String {
@@ -86,7 +90,13 @@ struct RunMemory: Equatable {
         return lines.joined()
     }
 
-    private static func path(_ module: ModuleDescription) -> String { "\(module.image).memory" }
+    /// Where the memory is: beside the products, or beside the image where a sandbox allows no more.
+    private static func paths(_ module: ModuleDescription) -> [String] {
+        let shared =
+            module.bundleFolder.isEmpty || module.module.isEmpty
+            ? [] : ["\(module.bundleFolder)/\(module.module).img.memory"]
+        return shared + ["\(module.image).memory"]
+    }
 }
 
 // MARK: - In-class tests

@@ -30,8 +30,9 @@ package struct RunOptions: Sendable {
     package var leavesProfiles = false
     /// Report no beginnings, and nothing of tests that passed with nothing to say of them.
     package var reportsOnlyNews = false
-    /// Whether a test that is running when the run is ended has failed. A build ends its steps when another one fails.
-    package var blamesInterrupted = true
+    /// Whether this is a step of a build: everything has just been compiled, and a test that is running when the run is
+    /// ended is not to blame, since a build ends its steps when another one fails.
+    package var isBuildStep = false
     /// Only announce the plan.
     package var isListing = false
 

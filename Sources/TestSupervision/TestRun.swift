@@ -78,6 +78,7 @@ package final class TestRun {
         try runQueue()
         giveUpRetries()
         results.finish()
+        if !options.isBuildStep { warnOfNewerSources() }
         reportWarnings(first.warnings, isListComplete: isListComplete)
         remember(memory)
         return results.checkedTally()
@@ -299,7 +300,7 @@ package final class TestRun {
 
     /// Whether a worker was ended together with the run, for which nothing in it is to blame.
     private func isExcused(_ death: WorkerDeath) -> Bool {
-        if case .interruption? = death.verdict { return !options.blamesInterrupted }
+        if case .interruption? = death.verdict { return options.isBuildStep }
         return false
     }
 
@@ -360,6 +361,14 @@ package final class TestRun {
             typeName: String(name[..<dot]), testName: String(name[name.index(after: dot)...]), testType: "unit",
             module: module.module)
         return SourceScan(sources: module.sources, module: module.module).place(of: test)
+    }
+
+    /// Says that what was tested is not what the editor shows.
+    private func warnOfNewerSources() {
+        for path in (try? module.sourcesNewerThanObjects()) ?? [] {
+            let text = "changed since module '\(module.module)' was built, which is what was tested"
+            results.warn(SourceWarning(place: SourcePlace(path: path, line: 1, column: 1), text: text))
+        }
     }
 
     /// How a worker begins to say why the tests of a type cannot run.

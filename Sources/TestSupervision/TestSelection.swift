@@ -76,6 +76,8 @@ package struct TestSelection: Sendable {
     package var exclusions: [TestPattern] = []
     /// Only the tests around these lines.
     package var lines: [SourceLine] = []
+    /// Only the tests of these names.
+    package var names: Set<String>?
     /// Only what failed in the last run.
     package var isFailedOnly = false
     /// Only tests in sources that have changed since the last run.
@@ -88,7 +90,7 @@ package struct TestSelection: Sendable {
     /// Whether the selection is more than the default, every unit test.
     package var isRestricted: Bool {
         !testTypes.isEmpty || !filters.isEmpty || !exclusions.isEmpty || !lines.isEmpty || isFailedOnly || isChangedOnly
-            || partition != nil
+            || partition != nil || names != nil
     }
 
     /// The selected tests of a plan, in its order.
@@ -114,7 +116,8 @@ package struct TestSelection: Sendable {
 
     package func includes(_ test: PlannedTest) -> Bool {
         let isOfType = testTypes.isEmpty ? test.testType == "unit" : testTypes.contains(test.testType)
-        return isOfType && (filters.isEmpty || filters.contains { $0.matches(test) })
+        return isOfType && names?.contains(test.name) ?? true
+            && (filters.isEmpty || filters.contains { $0.matches(test) })
             && !exclusions.contains { $0.matches(test) }
     }
 

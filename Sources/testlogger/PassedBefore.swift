@@ -1,5 +1,6 @@
 // Keeps a build from running the same tests twice: a module may be used by several targets that each have the build
-// plugin, and so a step for each of them. The first to come runs the tests, the others wait and believe it.
+// plugin, and so a step for each of them. The first to come runs the tests, the others wait and believe it. What was
+// skipped is not believed: it may have waited for something that no build knows of, and runs again in every build.
 
 #if canImport(Darwin)
 import Darwin
@@ -23,7 +24,9 @@ final class PassedBefore {
         }
         path = "\(module.bundleFolder)/\(module.module).in-class-passed"
         let tool = FileAccess.program(named: CommandLine.arguments.first ?? "") ?? ""
-        key = (objects + module.sources + module.resourceFiles + [tool])
+        key =
+            module.identity
+            + (objects + module.sources + module.resourceFiles + [tool])
             .map { "\($0)\t\(FileAccess.modificationTime(of: $0) ?? 0)\n" }.joined()
         lock = open("\(path).lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard lock >= 0 else { return nil }
@@ -37,12 +40,25 @@ final class PassedBefore {
 
     deinit { close(lock) }
 
-    /// Whether these very objects have passed.
-    var isRecorded: Bool {
-        guard let bytes = try? FileAccess.contents(of: path) else { return false }
-        return String(decoding: bytes, as: UTF8.self) == key
+    /// The tests that were skipped when all others of these very objects passed; nil when that is not known.
+    var skippedTests: Set<String>? {
+        guard let bytes = try? FileAccess.contents(of: path) else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard text.hasPrefix(key) else { return nil }
+        var names: Set<String> = []
+        for line in text.utf8.dropFirst(key.utf8.count).split(separator: UInt8(ascii: "\n")) {
+            let line = String(decoding: line, as: UTF8.self)
+            guard line.hasPrefix(Self.mark) else { return nil }
+            names.insert(String(line.dropFirst(Self.mark.count)))
+        }
+        return names
     }
 
+    private static let mark = "skipped\t"
+
     /// Records that the objects have passed; without a record they are merely tested again.
-    func record() { try? FileAccess.write(Array(key.utf8), to: path) }
+    func record(skipped: Set<String>) {
+        let text = key + skipped.sorted().map { "\(Self.mark)\($0)\n" }.joined()
+        try? FileAccess.write(Array(text.utf8), to: path)
+    }
 }

@@ -89,17 +89,34 @@ struct Subjects {
         } catch { throw SubjectError(description: "\(error)") }
     }
 
-    /// The description of each module that the plugins have left below the package: of this program's own
-    /// configuration where there is one, else the newest.
+    /// The description of each module that the plugins have left of a build of this package: of the build that this
+    /// program belongs to if it belongs to one, and of no other; else of the last that was tested.
     private func builtModules() -> [String: String] {
-        let program = FileAccess.program(named: CommandLine.arguments.first ?? "") ?? CommandLine.arguments.first
-        let products = FileAccess.realPath(program ?? "").map(FileAccess.directory) ?? ""
-        let configuration = FileAccess.name(of: products)
+        if let place = BuildPlace.ofThisProgram {
+            let descriptions = descriptions(below: "\(place.scratch)/plugins", depth: 7).map {
+                (path: $0, lines: lines(of: $0))
+            }
+            .filter { $0.lines.contains("root\t\(root)") }
+            if !descriptions.isEmpty {
+                return newest(descriptions.filter { $0.lines.contains("bundles\t\(place.products)") }.map(\.path))
+            }
+        }
+        return newest(descriptions(below: "\(root)/.build/plugins", depth: 7))
+    }
+
+    private func lines(of path: String) -> Set<Substring> {
+        Set(String(decoding: (try? FileAccess.contents(of: path)) ?? [], as: UTF8.self).split(separator: "\n"))
+    }
+
+    /// Of each module the description whose image was linked last.
+    private func newest(_ paths: [String]) -> [String: String] {
         var best: [String: (path: String, rank: (Int, Int))] = [:]
-        for path in descriptions(below: "\(root)/.build/plugins", depth: 7) {
+        for path in paths {
             let module = String(FileAccess.name(of: path).dropLast(".inclass".count))
-            let isOwn = FileAccess.name(of: FileAccess.directory(of: path)) == configuration
-            let rank = (isOwn ? 1 : 0, FileAccess.modificationTime(of: path) ?? 0)
+            let image = path.dropLast(".inclass".count) + ".img"
+            let rank = (
+                FileAccess.modificationTime(of: String(image)) ?? 0, FileAccess.modificationTime(of: path) ?? 0
+            )
             if let known = best[module], known.rank >= rank { continue }
             best[module] = (path, rank)
         }

@@ -79,6 +79,10 @@ struct TestLogger {
             Self.complain("\(error)")
             return .usage
         }
+        if options.marker != nil, getenv("IN_CLASS_TESTS_OFF") != nil {
+            SubjectRunner.runAgainInNextBuild(options)
+            return createMarker()
+        }
         if let test = options.debuggedTest { return SubjectRunner(options).debug(test, subjects) }
         guard options.isWatching else { return runOnce(subjects, runOptions) }
         let modules = subjects.compactMap { if case .module(let module) = $0 { module } else { nil } }
@@ -138,7 +142,7 @@ struct TestLogger {
         run.isStable = options.isStable
         run.stopsAtFirstFailure = options.stopsAtFirstFailure
         run.isListing = options.isListing
-        run.blamesInterrupted = options.marker == nil
+        run.isBuildStep = options.marker != nil
         run.leavesProfiles = options.wantsCoverage
         return run
     }

@@ -39,11 +39,8 @@ struct Watching {
     /// Builds the modules' targets; prints what the compiler says when it fails.
     private func build() -> Bool {
         for module in modules {
-            let configuration =
-                FileAccess.name(of: module.bundleFolder).lowercased().hasPrefix("release") ? "release" : "debug"
-            let words = [
-                "swift", "build", "--package-path", module.root, "-c", configuration, "--target", module.target,
-            ]
+            let place = BuildPlace(products: module.bundleFolder)?.options ?? []
+            let words = ["swift", "build", "--package-path", module.root] + place + ["--target", module.target]
             do throws(SystemError) {
                 let result = try ChildProcess.run(words)
                 if result.end == .exited(0) { continue }

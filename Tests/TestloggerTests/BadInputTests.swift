@@ -238,6 +238,13 @@ extension TestloggerTests {
                 #expect(result.output == place + reason + "\n", sourceLocation: sourceLocation)
                 #expect(try package.modificationTime(of: changed) > past, sourceLocation: sourceLocation)
             }
+            // A machine that must run tests says so.
+            let required = try package.testlogger(
+                ["--marker", package.file("required").path, changed], environment: ["IN_CLASS_TESTS_REQUIRED": "1"])
+            #expect(required.status == 3 && !package.exists("required"), sourceLocation: sourceLocation)
+            #expect(
+                required.output == "\(package.file("Package.swift").path):1:1: error: tests of module 'Stock' not run: "
+                    + reason + "\n", sourceLocation: sourceLocation)
             // A person who asks is told that it is an error.
             let result = try package.testlogger([changed])
             #expect(result.status == 3, sourceLocation: sourceLocation)
@@ -274,13 +281,66 @@ extension TestloggerTests {
             #expect(result.status == 3)
         }
 
+        /// Runs testlogger as a build step on a changed description, and expects that the build fails with these words.
+        private func expectFailed(
+            adding lines: String, because reason: String, sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            let text = try String(contentsOfFile: description(), encoding: .utf8)
+            try package.write(text + lines + "\n", to: "Failing.inclass")
+            defer { try? package.remove("Failing.inclass") }
+            let result = try package.testlogger([
+                "--marker", package.file("failing").path, package.file("Failing.inclass").path,
+            ])
+            #expect(result.status == 3, "\(result)", sourceLocation: sourceLocation)
+            #expect(
+                result.output.hasPrefix(
+                    "\(package.file("Package.swift").path):1:1: error: tests of module 'Stock' not run: "),
+                "\(result)", sourceLocation: sourceLocation)
+            #expect(result.output.contains(reason), "\(result)", sourceLocation: sourceLocation)
+            #expect(!package.exists("failing"), sourceLocation: sourceLocation)
+        }
+
+        /// What goes wrong here is an error: a disk that takes nothing, objects that are none or not there.
+        @Test func whatKeepsTestsFromRunning() throws {
+            try expectFailed(adding: "image\t/nowhere/Stock.img", because: "cannot create /nowhere/Stock.img.link")
+            try expectFailed(adding: "file-map\t/nowhere/map.json", because: "cannot open /nowhere/map.json")
+            try expectFailed(adding: "object\t/nowhere/some.o", because: "cannot open /nowhere/some.o")
+            try expectFailed(adding: "object\t/", because: "cannot read /: Is a directory")
+            try expectFailed(adding: "object\t/dev/full", because: "cannot read /dev/full")
+            try package.write("no object\n", to: "text.o")
+            try expectFailed(adding: "object\t\(package.file("text.o").path)", because: "text.o is not an object")
+            try expectFailed(adding: "unsupported\tit is not", because: "it is not")
+            // A link that has no room is the linker's own word.
+            let text = try String(contentsOfFile: description(), encoding: .utf8)
+            let folder = package.file("folder.img")
+            try FileManager.default.createDirectory(
+                at: folder.appending(path: "full"), withIntermediateDirectories: true)
+            try package.write(text + "image\t\(folder.path)\n", to: "Failing.inclass")
+            let result = try package.testlogger(["--marker", "failing", package.file("Failing.inclass").path])
+            #expect(result.status == 3 && !package.exists("failing"), "\(result)")
+        }
+
+        /// Link-time optimisation leaves bitcode, which is linked all the same.
+        @Test(.enabled(if: RunningPrograms.path(of: "clang") != nil, "clang is not on the path"))
+        func bitcode() throws {
+            let text = try String(contentsOfFile: description(), encoding: .utf8)
+            try package.write("int answer(void) { return 42; }\n", to: "bitcode.c")
+            let compiled = try RunningPrograms.run(
+                ["clang", "-flto", "-c", "bitcode.c", "-o", "bitcode.o"], in: package.folder)
+            #expect(compiled.status == 0, "\(compiled)")
+            try package.write(text + "object\t\(package.file("bitcode.o").path)\n", to: "Bitcode.inclass")
+            defer { try? package.remove("Bitcode.inclass") }
+            let result = try package.testlogger(["-v", package.file("Bitcode.inclass").path])
+            #expect(result.status == 0 && result.output.contains("passed Stock.testAdds"), "\(result)")
+        }
+
         @Test func missingObject() throws {
             let result = try package.testlogger([package.file("missing.o").path])
             #expect(result.status == 2)
             try package.write("no object at all\n", to: "text.o")
             let text = try package.testlogger(["text.o"])
             #expect(text.status == 3)
-            #expect(text.errors.contains("text.o is not an object of this machine"), "\(text)")
+            #expect(text.errors.contains("text.o is not an object"), "\(text)")
         }
 
         @Test func brokenDescription() throws {

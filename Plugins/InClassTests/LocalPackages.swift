@@ -1,0 +1,60 @@
+// Which packages are tested by a build: the one that is built, and those that it depends on by path, which are worked on
+// beside it. Whoever depends on a version of a package trusts its tests: they run where that package itself is built.
+
+import PackagePlugin
+
+struct LocalPackages {
+    /// The packages, the one that is built first.
+    let all: [Package]
+    /// The package of each of their targets.
+    private let owners: [String: Package]
+
+    init(root: Package) {
+        var all: [Package] = []
+        var seen: Set<String> = []
+        func visit(_ package: Package) {
+            guard seen.insert(package.id).inserted else { return }
+            all.append(package)
+            for dependency in package.dependencies {
+                // The tester is a tool, wherever it comes from.
+                guard case .local = dependency.package.origin, !dependency.package.isTester else { continue }
+                visit(dependency.package)
+            }
+        }
+        visit(root)
+        self.all = all
+        owners = Dictionary(
+            all.flatMap { package in package.targets.map { ($0.id, package) } }, uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    /// The package that a target belongs to, when it is one of these.
+    func owner(of target: any Target) -> Package? { owners[target.id] }
+
+    /// A target and all it depends on in these packages, in an order that is always the same.
+    func closure(of target: any Target) -> [any Target] {
+        var found: [any Target] = []
+        var seen: Set<String> = []
+        func visit(_ target: any Target) {
+            guard owner(of: target) != nil, seen.insert(target.id).inserted else { return }
+            if (target as? any SourceModuleTarget)?.kind == .macro { return }
+            for dependency in target.dependencies {
+                switch dependency {
+                case .target(let target): visit(target)
+                case .product(let product): product.targets.forEach(visit)
+                @unknown default: break
+                }
+            }
+            found.append(target)
+        }
+        visit(target)
+        return found
+    }
+}
+
+extension Package {
+    /// Whether this is the package of the library and of these plugins.
+    fileprivate var isTester: Bool {
+        targets.contains { ($0 as? any SourceModuleTarget)?.moduleName == "InClassTesting" }
+    }
+}

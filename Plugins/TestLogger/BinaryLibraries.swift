@@ -1,0 +1,1 @@
+../InClassTests/BinaryLibraries.swift

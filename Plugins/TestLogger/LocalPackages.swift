@@ -1,0 +1,1 @@
+../InClassTests/LocalPackages.swift

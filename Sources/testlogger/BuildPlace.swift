@@ -1,0 +1,67 @@
+// Where SwiftPM has put a build, and the words that have it build there again.
+
+import TestSupervision
+
+struct BuildPlace: Equatable {
+    /// The folder of products, such as `.build/x86_64-unknown-linux-gnu/debug` or `.build/out/Products/Debug-linux`.
+    let products: String
+    /// The folder of everything that SwiftPM makes, `.build` unless another was asked for.
+    let scratch: String
+    /// The words after `swift build`.
+    let options: [String]
+
+    /// Reads the path of a folder of products; nil when it is laid out as no build system of SwiftPM does.
+    init?(products: String) {
+        let name = FileAccess.name(of: products)
+        let parent = FileAccess.directory(of: products)
+        let grandparent = FileAccess.directory(of: parent)
+        let isSwiftBuild = FileAccess.name(of: parent) == "Products" && FileAccess.name(of: grandparent) == "out"
+        let configuration = isSwiftBuild ? String(name.lowercased().prefix { $0 != "-" }) : name
+        guard configuration == "debug" || configuration == "release" else { return nil }
+        self.products = products
+        scratch = isSwiftBuild ? FileAccess.directory(of: grandparent) : grandparent
+        options = [
+            "--scratch-path", scratch, "--build-system", isSwiftBuild ? "swiftbuild" : "native", "-c", configuration,
+        ]
+    }
+
+    /// The build that this program is of, if it is of one.
+    static var ofThisProgram: BuildPlace? {
+        let word = CommandLine.arguments.first ?? ""
+        return FileAccess.realPath(FileAccess.program(named: word) ?? word)
+            .flatMap { BuildPlace(products: FileAccess.directory(of: $0)) }
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension BuildPlace: SelfTesting {
+    static var testSelectors: TestSelectors {
+        ["testReadsBothLayouts": testReadsBothLayouts, "testKnowsNoOther": testKnowsNoOther]
+    }
+
+    private static func testReadsBothLayouts() throws {
+        let rows = [
+            ("/p/.build/x86_64-unknown-linux-gnu/debug", "/p/.build", "native", "debug"),
+            ("/s x/arm64-apple-macosx/release", "/s x", "native", "release"),
+            ("/p/.build/out/Products/Debug-linux", "/p/.build", "swiftbuild", "debug"),
+            ("/x/out/Products/Release", "/x", "swiftbuild", "release"),
+        ]
+        for (products, scratch, system, configuration) in rows {
+            let place = try requireNotNil(BuildPlace(products: products), products)
+            expectEqual(place.scratch, scratch, products)
+            expectEqual(
+                place.options, ["--scratch-path", scratch, "--build-system", system, "-c", configuration], products)
+        }
+    }
+
+    private static func testKnowsNoOther() {
+        for products in ["/usr/bin", "/", "", ".", "/x/Products/Debugging"] {
+            expectNil(BuildPlace(products: products), products)
+        }
+    }
+}
+#endif

@@ -1,0 +1,297 @@
+// Green must have been earned: whatever a test can read is an input of the build, what was not run is said, and a run is
+// of the build that was asked for. One package, with a local package beside its own modules.
+
+import Foundation
+import Testing
+
+extension TestloggerTests {
+    @Suite(.serialized)
+    struct HonestyTests {
+        private static let shared = Result { try makePackage() }
+        private static let source = "Sources/Pantry/Pantry.swift"
+        private static let part = "Part/Sources/Shelf/Shelf.swift"
+        private let package: FixturePackage
+
+        init() throws { package = try Self.shared.get() }
+
+        private static func makePackage() throws -> FixturePackage {
+            let dependency = try FixturePackage.dependency
+            return try FixturePackage(
+                named: "Honest",
+                files: [
+                    "Package.swift": """
+                    // swift-tools-version: 6.2
+                    import PackageDescription
+                    let library = Target.Dependency.product(name: "InClassTesting", package: "InClassTesting")
+                    let package = Package(
+                        name: "Honest", dependencies: [\(dependency), .package(path: "Part")],
+                        targets: [
+                            .target(
+                                name: "Pantry", dependencies: [library, .product(name: "Shelf", package: "Part")],
+                                resources: [.copy("Stores")]),
+                            .executableTarget(
+                                name: "eat", dependencies: ["Pantry"],
+                                plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]),
+                        ])
+
+                    """,
+                    "Part/Package.swift": """
+                    // swift-tools-version: 6.2
+                    import PackageDescription
+                    let package = Package(
+                        name: "Part", products: [.library(name: "Shelf", targets: ["Shelf"])],
+                        dependencies: [\(dependency)],
+                        targets: [
+                            .target(
+                                name: "Shelf",
+                                dependencies: [.product(name: "InClassTesting", package: "InClassTesting")],
+                                resources: [.process("label.txt")])
+                        ])
+
+                    """,
+                    source: sourceText, part: partText, "Sources/Pantry/Stores/jars/jam.txt": "plum\n",
+                    "Part/Sources/Shelf/label.txt": "top\n",
+                    "Sources/eat/main.swift": "import Pantry\nprint(\"eaten:\", Pantry.jarCount)\n",
+                ])
+        }
+
+        private static let sourceText = """
+            import Foundation
+            import Shelf
+
+            public enum Pantry {
+                public static let jarCount = 3
+
+                static var jam: String {
+                    let file = Bundle.module.bundleURL.appending(path: "Stores/jars/jam.txt")
+                    return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+                }
+            }
+
+            #if DEBUG || IN_CLASS_TESTS
+            import InClassTesting
+
+            extension Pantry: SelfTesting {
+                public static var testSelectors: TestSelectors {
+                    ["testCounts": testCounts, "testJam": testJam, "testLabel": testLabel, "testGuest": testGuest]
+                }
+                private static func testCounts() { expectEqual(jarCount, 3, "jars") }
+                private static func testJam() { expectEqual(jam, "plum\\n", "jam") }
+                private static func testLabel() { expectEqual(Shelf.label, "top\\n", "label") }
+                private static func testGuest() throws {
+                    let path = #filePath.replacing("Sources/Pantry/Pantry.swift", with: "guest")
+                    if !FileManager.default.fileExists(atPath: path) { try skip("there is no guest") }
+                    fail("a guest")
+                }
+            }
+            #endif
+
+            """
+
+        private static let partText = """
+            import Foundation
+
+            public enum Shelf {
+                public static let boardCount = 5
+                public static var label: String {
+                    let file = Bundle.module.url(forResource: "label", withExtension: "txt")
+                    return file.flatMap { try? String(contentsOf: $0, encoding: .utf8) } ?? ""
+                }
+            }
+
+            #if DEBUG || IN_CLASS_TESTS
+            import InClassTesting
+
+            extension Shelf: SelfTesting {
+                public static var testSelectors: TestSelectors { ["testBoards": testBoards] }
+                private static func testBoards() { expectEqual(boardCount, 5, "boards") }
+            }
+            #endif
+
+            """
+
+        /// Builds, and expects this failure, or none.
+        private func expectBuild(
+            _ system: BuildSystem, _ words: [String] = ["build"], _ failure: String? = nil,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            let result = try RunningPrograms.swift(
+                words.prefix(1) + system.options + words.dropFirst(), in: package.folder)
+            #expect((result.status == 0) == (failure == nil), "\(result)", sourceLocation: sourceLocation)
+            if let failure {
+                #expect(result.text.contains(failure), "\(result)", sourceLocation: sourceLocation)
+            } else {
+                #expect(!result.text.contains("error:"), "\(result)", sourceLocation: sourceLocation)
+            }
+        }
+
+        /// Changes a file and expects a failure, puts it back and expects none.
+        private func expectBuild(
+            _ system: BuildSystem, changing path: String, _ old: String, _ new: String, fails failure: String,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            try package.replace(old, with: new, in: path)
+            try expectBuild(system, ["build"], failure, sourceLocation: sourceLocation)
+            try package.replace(new, with: old, in: path)
+            try expectBuild(system, sourceLocation: sourceLocation)
+        }
+
+        // MARK: Inputs
+
+        /// What a test reads makes it run again: files of folders copied whole, a dependency's resources, the module's
+        /// description; a test that was skipped runs in each build, and a local package's own tests are tests, too.
+        @Test(arguments: BuildSystem.allCases)
+        func everythingRead(system: BuildSystem) throws {
+            try expectBuild(system)
+            try expectBuild(
+                system, changing: "Sources/Pantry/Stores/jars/jam.txt", "plum", "fig",
+                fails: "Pantry.swift:21:48: error: got \"fig\\n\" instead of expected \"plum\\n\" for jam")
+            try expectBuild(
+                system, changing: "Part/Sources/Shelf/label.txt", "top", "low",
+                fails: "Pantry.swift:22:50: error: got \"low\\n\" instead of expected \"top\\n\" for label")
+            try expectBuild(
+                system, changing: Self.part, "boardCount, 5", "boardCount, 6",
+                fails: "Shelf.swift:16:51: error: got 5 instead of expected 6 for boards")
+            // Nothing that the build knows of has changed.
+            try package.write("", to: "guest")
+            try expectBuild(system, ["build"], "Pantry.swift:26:13: error: got failure")
+            try package.remove("guest")
+            try expectBuild(system)
+        }
+
+        @Test func linkSettings() throws {
+            try expectBuild(.native)
+            try expectBuild(
+                .native, changing: "Package.swift", "resources: [.copy(\"Stores\")]",
+                "resources: [.copy(\"Stores\")], linkerSettings: [.linkedLibrary(\"no-such-library\")]",
+                fails: "the test image of module 'Pantry' cannot be linked")
+        }
+
+        // MARK: Not run
+
+        /// Options of the program that `swift run` runs are none of SwiftPM's.
+        @Test func optionsOfAnotherProgram() throws {
+            try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
+            defer { try? package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source) }
+            let failure = "error: got 3 instead of expected 4 for jars"
+            try expectBuild(.native, ["run", "eat", "--arch", "foo"], failure)
+            try expectBuild(.native, ["run", "-c", "debug", "eat", "--swift-sdk", "foo"], failure)
+            try expectBuild(.native, ["run", "-v", "eat", "--experimental-prepare-for-indexing"], failure)
+            try expectBuild(.native, ["build"], failure)
+        }
+
+        /// An index needs modules only: nothing is linked, no test is run, and the next build is as ever.
+        @Test func indexing() throws {
+            try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
+            defer { try? package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source) }
+            for _ in 0..<2 { try expectBuild(.native, ["build", "--experimental-prepare-for-indexing"]) }
+            try expectBuild(.native, ["build"], "error: got 3 instead of expected 4 for jars")
+        }
+
+        @Test(arguments: BuildSystem.allCases)
+        func switchedOff(system: BuildSystem) throws {
+            try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
+            defer { try? package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source) }
+            for _ in 0..<2 {
+                let result = try package.build(system, environment: ["IN_CLASS_TESTS_OFF": "1"])
+                #expect(result.status == 0, "\(result)")
+            }
+            try expectBuild(system, ["build"], "error: got 3 instead of expected 4 for jars")
+        }
+
+        // MARK: Doors
+
+        /// The build, the plugin and the command remember the same, and have the statuses that README says.
+        @Test func oneMemory() throws {
+            try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
+            try expectBuild(.native, ["build"], "error: got 3 instead of expected 4 for jars")
+            let red = "1 test, 0 passed, 1 failed"
+            var result = try package.swift("package", "testlogger", "--failed")
+            #expect(result.status == 1 && result.output.contains(red), "\(result)")
+            result = try package.swift("run", "testlogger", "--failed", "Pantry")
+            #expect(result.status == 1 && result.output.contains(red), "\(result)")
+            result = try package.swift("run", "testlogger", "Larder")
+            #expect(result.status == 2 && result.errors.contains("known are Pantry, Shelf"), "\(result)")
+            result = try package.swift("run", "testlogger", "Pantry", "--filter", "nothing")
+            #expect(result.status == 4, "\(result)")
+            result = try package.swift("package", "testlogger", "Pantry", "--filter", "nothing")
+            #expect(result.status == 1, "\(result)")
+            // What was built is not what the editor shows.
+            try package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source)
+            result = try package.testlogger(["Pantry"])
+            let warning = "\(package.file(Self.source).path):1:1: warning: changed since module 'Pantry' was built"
+            #expect(result.status == 1 && result.output.contains(warning), "\(result)")
+            result = try package.swift("package", "testlogger", "Shelf", "Pantry")
+            #expect(result.status == 0 && !result.text.contains("changed since"), "\(result)")
+            #expect(result.output.contains("5 tests, 4 passed, 1 skipped"), "\(result)")
+        }
+
+        /// A command that belongs to a build tests that build and no other, however new that is.
+        @Test func commandOfAnotherBuild() throws {
+            try expectBuild(.native)
+            let products = package.file("other/triple/debug")
+            try FileManager.default.createDirectory(at: products, withIntermediateDirectories: true)
+            defer { try? package.remove("other") }
+            try FileManager.default.copyItem(at: Fixtures.testlogger, to: products.appending(path: "testlogger"))
+            let description = try #require(package.built("/InClassTests/debug/Shelf.inclass").first)
+            let lines = try String(contentsOfFile: description, encoding: .utf8).split(separator: "\n")
+            let moved = lines.map { $0.hasPrefix("bundles\t") ? "bundles\t\(products.path)" : $0 }
+            try package.write(moved.joined(separator: "\n") + "\n", to: "other/plugins/outputs/Shelf.inclass")
+            func list(_ module: String) throws -> ProgramResult {
+                try RunningPrograms.run([products.path + "/testlogger", "--list", module], in: package.folder)
+            }
+            var result = try list("Shelf")
+            #expect(result.status == 0 && result.output == "Shelf.Shelf.testBoards\n", "\(result)")
+            result = try list("Pantry")
+            #expect(result.status == 2 && result.errors.contains("(known are Shelf)"), "\(result)")
+        }
+
+        /// What SwiftPM does not let a plugin do is refused with the words that do it.
+        @Test func watchingThroughSwiftPM() throws {
+            let result = try package.swift("package", "testlogger", "--watch", "--filter", "a|b", "Shelf")
+            #expect(result.status == 1, "\(result)")
+            #expect(result.text.contains("this can: swift run testlogger --watch --filter 'a|b' Shelf"), "\(result)")
+        }
+
+        /// A signal that ends SwiftPM ends what runs below it.
+        @Test func endedSwiftPM() throws {
+            try package.replace("expectEqual(boardCount, 5, \"boards\")", with: "while true {}", in: Self.part)
+            defer {
+                try? package.replace("while true {}", with: "expectEqual(boardCount, 5, \"boards\")", in: Self.part)
+            }
+            let mark = UUID().uuidString
+            let program = try RunningPrograms.start(
+                ["swift", "package", "testlogger", "-vv", "--timeout", "1000000", "Shelf"], in: package.folder,
+                environment: ["HONEST_RUN": mark])
+            try program.wait(
+                until: {
+                    try RunningPrograms.processes(with: "HONEST_RUN=\(mark)").count >= 4 && program.hasImage(mark)
+                },
+                within: .seconds(300))
+            program.send(SIGTERM)
+            _ = try program.result()
+            let deadline = ContinuousClock.now + .seconds(30)
+            while try !RunningPrograms.processes(with: "HONEST_RUN=\(mark)").isEmpty, ContinuousClock.now < deadline {
+                usleep(50_000)
+            }
+            #expect(try RunningPrograms.processes(with: "HONEST_RUN=\(mark)") == [])
+        }
+
+        /// The plugin builds what coverage needs.
+        @Test func coverageThroughSwiftPM() throws {
+            let result = try package.swift("package", "testlogger", "--coverage", "Shelf")
+            #expect(result.status == 0, "\(result)")
+            #expect(result.output.contains(/coverage: \d+ % of \d+ lines of .*Shelf\.swift/), "\(result)")
+        }
+    }
+}
+
+extension RunningProgram {
+    /// Whether a test image runs whose environment has this mark.
+    fileprivate func hasImage(_ mark: String) throws -> Bool {
+        try RunningPrograms.processes(with: "HONEST_RUN=\(mark)").contains { process in
+            let words = try? Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline"))
+            return words.map { String(decoding: $0, as: UTF8.self).contains("Shelf.img") } ?? false
+        }
+    }
+}

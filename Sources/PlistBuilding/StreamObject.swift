@@ -20,7 +20,11 @@ import PlistStreaming
 ///
 /// Reflection finds every stored property. It needs all of them to be variables of types that are ``StreamValue``, without
 /// property wrappers, `lazy` and `weak`; any other one is an error of binding that says so. It writes storage directly:
-/// `didSet` and `willSet` are not called. Declared members have none of these limits.
+/// `didSet` and `willSet` are not called. Declared members have none of these limits. They may also be parts of stored
+/// properties, and several may be one property: what comes is assigned in its order, so that the last one wins.
+///
+/// A member that does not come has the value that `init()` gives it, made anew for each object: `var id = UUID()` is
+/// another one each time. Objects are bound once, outside all locks, so `init()` may read other values itself.
 public protocol StreamObject: StreamValue {
     /// Makes an object with the values that members have when they do not come.
     init()

@@ -16,7 +16,8 @@ public import Foundation
 /// let tasks = try JSONStreamDecoder().decode([Task].self, from: data)
 /// ```
 ///
-/// Text that is not JSON is a `DecodingError.dataCorrupted` whose underlying error is the `StreamError` with the position.
+/// Text that is not JSON is a `DecodingError.dataCorrupted` whose underlying error is the `StreamError` with the position; so
+/// are containers nested deeper than the stack of the thread allows, with their path.
 /// Differences from `JSONDecoder`: of members with one name, the last counts; the text must be strict RFC 8259 in UTF-8;
 /// the keys of coding paths are names and indexes, not of the types' own types of keys.
 public struct JSONStreamDecoder: Sendable {

@@ -266,10 +266,15 @@ extension DecodingContext {
     @inline(never)
     func mismatch(_ type: Any.Type, _ expected: String, at index: Int) -> any Error {
         let tag = node(index).tag
-        let found = PropertyList(.empty, PropertyListNode(tag, 0, key: 0)).kind
-        let context = DecodingError.Context(
-            codingPath: path(of: index), debugDescription: "expected \(expected), found \(found)")
+        // PERF: types that try several decoders make several errors a value.
+        let found = "expected " + expected + ", found " + Self.kindNames[Int(tag.rawValue)]
+        let context = DecodingError.Context(codingPath: path(of: index), debugDescription: found)
         return tag == .null ? DecodingError.valueNotFound(type, context) : DecodingError.typeMismatch(type, context)
+    }
+
+    /// The names of the types of values, by tag.
+    private static let kindNames = (0...TapeNode.Tag.dictionary.rawValue).map { tag in
+        "\(PropertyList(.empty, PropertyListNode(TapeNode.Tag(rawValue: tag) ?? .null, 0, key: 0)).kind)"
     }
 
     @inline(never)

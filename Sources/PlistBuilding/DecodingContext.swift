@@ -31,6 +31,9 @@ final class DecodingContext {
     /// By number of a key: the first one in the tape that becomes the same coding key; empty where no two do.
     private(set) var canonicalKeys: [UInt32] = []
     private let ways = TapeWays()
+    /// The path that was asked for last, and the one to a container; most errors come where another one was.
+    private var recentPath: (index: Int, path: [any CodingKey]) = (root, [])
+    private var recentContainer: (index: Int, path: [any CodingKey]) = (-1, [])
     /// The dictionaries of which the keys are names, where those are others than coding keys.
     private var exactDictionaries: Set<Int> = []
     /// How many members were looked at in vain.
@@ -147,12 +150,27 @@ final class DecodingContext {
     /// The coding keys on the way from the root to a node.
     func path(of index: Int) -> [any CodingKey] {
         if index < 0 { return path(of: -1 - index) + [NameKey.super] }
-        return unsafe ways.path(to: index, in: nodes).map { step in
-            let isArray = node(step.container).has(.array)
-            let isExact = exactDictionaries.contains(step.container)
-            return isArray
-                ? IndexKey(step.position) : NameKey(name(of: Int(node(step.index).key), isExact: isExact))
+        if index == recentPath.index { return recentPath.path }
+        var path: [any CodingKey]
+        if let last = unsafe ways.lastStep(to: index, in: nodes) {
+            if last.container != recentContainer.index {
+                recentContainer = (last.container, keys(of: unsafe ways.path(to: last.container, in: nodes)))
+            }
+            path = recentContainer.path
+            path.append(key(of: last))
+        } else {
+            path = keys(of: unsafe ways.path(to: index, in: nodes))
         }
+        if !isMapped { recentPath = (index, path) } else { recentContainer = (-1, []) }
+        return path
+    }
+
+    private func keys(of steps: [TapeWays.Step]) -> [any CodingKey] { steps.map { key(of: $0) } }
+
+    private func key(of step: TapeWays.Step) -> any CodingKey {
+        if node(step.container).has(.array) { return IndexKey(step.position) }
+        let isExact = exactDictionaries.contains(step.container)
+        return NameKey(name(of: Int(node(step.index).key), isExact: isExact))
     }
 
     /// Notes that the keys of a dictionary are names, for paths.

@@ -75,13 +75,18 @@ public struct DecodingOptions: Sendable {
     var codingKeys: ((String) -> String)? {
         switch keys {
         case .useDefaultKeys: nil
-        case .convertFromSnakeCase: Self.camelCased
+        case .convertFromSnakeCase: { Self.camelCased($0) }
         case .custom(let map): map
         }
     }
 
     /// Turns `snake_case` to `camelCase`; underscores at both ends stay.
     static func camelCased(_ name: String) -> String {
+        guard name.utf8.contains(UInt8(ascii: "_")) else { return name }
+        return camelCased(ascii: name) ?? camelCased(characters: name)
+    }
+
+    private static func camelCased(characters name: String) -> String {
         let core = name.drop { $0 == "_" }
         guard !core.isEmpty else { return name }
         let leading = name.prefix(name.count - core.count)
@@ -92,4 +97,63 @@ public struct DecodingOptions: Sendable {
         let others = words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst().lowercased() }
         return leading + first + others.joined() + String(repeating: "_", count: trailing)
     }
+
+    // PERF: once a key of a document, where dictionaries have as many as values.
+    /// Does the same for a name that is ASCII; nil for any other.
+    private static func camelCased(ascii name: String) -> String? {
+        guard name.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+        let underscore = UInt8(ascii: "_")
+        let bytes = Array(name.utf8)
+        guard let first = bytes.firstIndex(where: { $0 != underscore }),
+            let last = bytes.lastIndex(where: { $0 != underscore }),
+            bytes[first...last].contains(underscore)
+        else { return name }
+        var result = Array(bytes[..<first])
+        var isWordStart = false
+        var isFirstWord = true
+        for byte in bytes[first...last] {
+            if byte == underscore {
+                (isWordStart, isFirstWord) = (true, false)
+                continue
+            }
+            let letter = byte | 0x20
+            let isLetter = letter >= UInt8(ascii: "a") && letter <= UInt8(ascii: "z")
+            result.append(!isLetter ? byte : isWordStart && !isFirstWord ? byte & ~0x20 : letter)
+            isWordStart = false
+        }
+        result += bytes[(last + 1)...]
+        return String(decoding: result, as: UTF8.self)
+    }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension DecodingOptions: SelfTesting {
+    /// The in-class tests of the options.
+    public static var testSelectors: TestSelectors {
+        ["testTurnsSnakeCaseIntoCamelCase": testTurnsSnakeCaseIntoCamelCase]
+    }
+
+    private static func testTurnsSnakeCaseIntoCamelCase() {
+        let rows = [
+            ("", ""), ("_", "_"), ("a", "a"), ("aB", "aB"), ("a_b", "aB"), ("_a_b_", "_aB_"),
+            ("FIRST_NAME", "firstName"),
+            ("a__b", "aB"), ("a_1b_c2", "a1bC2"), ("__x__y__", "__xY__"), ("_aB", "_aB"), ("größe_äX", "größeÄx"),
+        ]
+        for (name, expected) in rows { expectEqual(camelCased(name), expected, name) }
+        var state: UInt64 = 3
+        for _ in 0..<2_000 {
+            let name = String(
+                (0..<8).map { _ in
+                    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                    return Array("a_Bz9_.Z")[Int(state >> 60) & 7]
+                })
+            let (ours, expected) = (camelCased(ascii: name), camelCased(characters: name))
+            if ours != expected { expectEqual(ours, expected, name) }
+        }
+    }
+}
+#endif

@@ -50,6 +50,13 @@ final class TapeWays {
         return path.reversed()
     }
 
+    /// The last step to a node below the root, once the ways are looked up; else nil.
+    func lastStep(to index: Int, in nodes: UnsafeBufferPointer<TapeNode>) -> Step? {
+        guard !parents.isEmpty, index != DecodingContext.root else { return nil }
+        let parent = parents[index]
+        return Step(container: Int(parent.container), index: index, position: Int(parent.position))
+    }
+
     @unsafe
     private func findParents(in nodes: UnsafeBufferPointer<TapeNode>) {
         parents.reserveCapacity(nodes.count)

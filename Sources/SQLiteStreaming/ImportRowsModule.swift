@@ -14,7 +14,7 @@ final class ImportRowsModule {
 
     init(_ rows: ImportRows, connection: SQLiteConnection) throws(SQLiteError) {
         // A name that no table has, and no other importer of the connection.
-        name = "import_rows_" + String(UInt64.random(in: .min ... .max), radix: 16)
+        name = SQLiteName.random("import_rows_")
         self.connection = connection
         let handle = try unsafe connection.requireHandle()
         // SAFETY: SQLite keeps a reference to the rows until it destroys the module, and then calls the closure, which gives

@@ -14,6 +14,9 @@ final class InsertTarget {
     let qualifiedName: String
     /// The columns when the target was made, those that are computed among them.
     let columns: [SQLiteColumn]
+    /// The columns of the primary key, and those without an affinity, by their folded names.
+    let primaryKey: Set<String>
+    let untyped: Set<String>
     /// Whether it is a table that SQLite itself stores.
     let isOrdinary: Bool
     private var known: (facts: InsertFacts, versions: [Int64])?
@@ -26,6 +29,8 @@ final class InsertTarget {
         (schema, isOrdinary) = (place.schema, place.isOrdinary)
         qualifiedName = "\(try SQLiteName.quoted(place.schema)).\(try SQLiteName.quoted(name))"
         columns = try connection.columns(ofTable: name, inSchema: place.schema)
+        primaryKey = Set(columns.filter { $0.primaryKeyIndex > 0 }.map { SQLiteName.folded($0.name) })
+        untyped = Set(columns.filter { $0.affinity == .blob }.map { SQLiteName.folded($0.name) })
     }
 
     /// Whether the open transaction writes to the schema already.

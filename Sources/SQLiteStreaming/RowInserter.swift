@@ -66,17 +66,17 @@ final class RowInserter {
     private static func updateClause(
         _ keys: [String], _ columns: [String], _ target: InsertTarget
     ) throws(SQLiteError) -> String {
-        let primaryKey = target.columns.filter { $0.primaryKeyIndex > 0 }.map(\.name)
-        let kept = Set((keys + primaryKey).map { $0.lowercased() })
+        let kept = target.primaryKey.union(keys.map(SQLiteName.folded))
         var sets: [String] = []
         var differences: [String] = []
-        for column in columns where !kept.contains(column.lowercased()) {
+        for column in columns where !kept.contains(SQLiteName.folded(column)) {
             let name = try SQLiteName.quoted(column)
             sets.append("\(name) = excluded.\(name)")
             differences.append("\(name) COLLATE BINARY IS NOT excluded.\(name)")
             // Elsewhere an integer and a real of the same value are stored alike.
-            let affinity = target.columns.first { $0.name.lowercased() == column.lowercased() }?.affinity
-            if affinity == .blob { differences.append("typeof(\(name)) <> typeof(excluded.\(name))") }
+            if target.untyped.contains(SQLiteName.folded(column)) {
+                differences.append("typeof(\(name)) <> typeof(excluded.\(name))")
+            }
         }
         let list = try SQLiteName.list(keys)
         guard !sets.isEmpty else { return " ON CONFLICT (\(list)) DO NOTHING" }
@@ -157,7 +157,7 @@ final class RowInserter {
         let facts = try target.facts()
         hasForeignKeys = facts.hasForeignKeys
         if isSequence, let name = facts.rowIDColumn,
-            let column = columns.firstIndex(where: { $0.lowercased() == name.lowercased() })
+            let column = columns.firstIndex(where: { SQLiteName.folded($0) == SQLiteName.folded(name) })
         {
             unsafe reader.source.pointee.rowIDs = try rowIDs(from: column)
         }
@@ -217,7 +217,9 @@ final class RowInserter {
 
     /// The id of the row with the keys of the one that is being read, when it is equal and was not written therefore.
     private func findID(_ keys: [String], _ reader: RowReader) throws(SQLiteError) -> Int64? {
-        let indices = keys.compactMap { key in columns.firstIndex { $0.lowercased() == key.lowercased() } }
+        let indices = keys.compactMap { key in
+            columns.firstIndex { SQLiteName.folded($0) == SQLiteName.folded(key) }
+        }
         guard let idColumn, indices.count == keys.count else { return nil }
         if finding == nil {
             let condition = try keys.map { (key) throws(SQLiteError) in "\(try SQLiteName.quoted(key)) = ?" }

@@ -30,6 +30,11 @@ enum SQLiteName {
         return prefix + words.joined(separator: "_")
     }
 
+    /// A name in the form in which names that are the same to SQLite are equal: with small letters in ASCII, and only there.
+    static func folded(_ name: String) -> String {
+        String(decoding: name.utf8.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+
     /// Names in double quotes, with commas between.
     static func list(_ names: [String]) throws(SQLiteError) -> String {
         var quotedNames: [String] = []
@@ -44,7 +49,19 @@ enum SQLiteName {
 import InClassTesting
 
 extension SQLiteName: SelfTesting {
-    static var testSelectors: TestSelectors { ["testQuotesEveryName": testQuotesEveryName] }
+    static var testSelectors: TestSelectors {
+        ["testQuotesEveryName": testQuotesEveryName, "testFoldsAsSQLite": testFoldsAsSQLite]
+    }
+
+    private static func testFoldsAsSQLite() throws {
+        let connection = try SQLiteConnection.inMemory()
+        let names = ["Größe", "GRÖßE", "GRößE", "größe", "AZ", "az", "@[`{", "\u{212A}", "k", "I", "i", "İ"]
+        for (first, second) in names.flatMap({ name in names.map { (name, $0) } }) {
+            let isSame = (try? connection.execute("CREATE TABLE t (\(inQuotes(first)), \(inQuotes(second)))")) == nil
+            expectEqual(folded(first) == folded(second), isSame, "\(first), \(second)")
+            if !isSame { try connection.execute("DROP TABLE t") }
+        }
+    }
 
     private static func testQuotesEveryName() throws {
         let connection = try SQLiteConnection.inMemory()

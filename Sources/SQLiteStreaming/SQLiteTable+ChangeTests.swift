@@ -20,6 +20,7 @@ extension SQLiteTableChangeTests: SelfTesting {
             "testSeesAColumnGone": testSeesAColumnGone,
             "testUpsertsTouchNoKeys": testUpsertsTouchNoKeys,
             "testUpsertsWhatDiffersInAnyByte": testUpsertsWhatDiffersInAnyByte,
+            "testUpsertsColumnsThatDifferBeyondASCII": testUpsertsColumnsThatDifferBeyondASCII,
             "testUndoesIDsThatDoNotFit": testUndoesIDsThatDoNotFit,
             "testAsksRowsThatWriteThemselves": testAsksRowsThatWriteThemselves,
         ]
@@ -176,6 +177,18 @@ extension SQLiteTableChangeTests: SelfTesting {
         try writer.finish()
         expectEqual(writer.report.changedRowCount, 2, "changed rows")
         expectEqual(try connection.value("SELECT group_concat(a || typeof(b)) FROM t"), "Xinteger,yreal", "rows")
+    }
+
+    private struct Umlauts: StreamObject, Equatable {
+        var Ä = 0
+        var ä = 0
+    }
+
+    private static func testUpsertsColumnsThatDifferBeyondASCII() throws {
+        let options = SQLiteTableOptions(primaryKey: ["Ä"], conflict: .update(matching: ["Ä"]))
+        let table = try SQLiteTable<Umlauts>(try SQLiteConnection.inMemory(), "t", options: options)
+        try table.insert([Umlauts(Ä: 1, ä: 1), Umlauts(Ä: 1, ä: 2)])
+        expectEqual(try table.select(), [Umlauts(Ä: 1, ä: 2)], "rows")
     }
 
     private struct Small: StreamObject {

@@ -148,7 +148,7 @@ public struct SQLiteTable<Row: StreamObject> {
         var differences: [String] = []
         for member in members.columns {
             guard let column = found.first(where: { $0.name == member.name }) else {
-                let similar = found.first { $0.name.lowercased() == member.name.lowercased() }?.name
+                let similar = found.first { SQLiteName.folded($0.name) == SQLiteName.folded(member.name) }?.name
                 differences.append("there is no column \(member.name)" + (similar.map { ", only \($0)" } ?? ""))
                 continue
             }
@@ -168,7 +168,7 @@ public struct SQLiteTable<Row: StreamObject> {
             }
         }
         for column in found where column.isNotNull && column.defaultExpression == nil && !column.isGenerated {
-            if !members.columns.contains(where: { $0.name.lowercased() == column.name.lowercased() }) {
+            if !members.columns.contains(where: { SQLiteName.folded($0.name) == SQLiteName.folded(column.name) }) {
                 differences.append(
                     "the column \(column.name) is NOT NULL without a default, and there is no such member")
             }

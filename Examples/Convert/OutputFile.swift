@@ -98,9 +98,10 @@ struct OutputFile: ~Copyable {
     }
 
     /// Puts the complete file into its place, where it is also after a loss of power.
-    consuming func commit() throws(StreamError) {
+    /// - Parameter isDurable: Whether to wait for the disk; tests do not.
+    consuming func commit(isDurable: Bool = true) throws(StreamError) {
         if case .direct = storage { return }
-        guard Self.synchronize(descriptor) else { throw OutputPlace.error("write", errno) }
+        guard !isDurable || Self.synchronize(descriptor) else { throw OutputPlace.error("write", errno) }
         if staysItself { return try copyIntoPlace() }
         var temporary = ""
         switch storage {
@@ -121,7 +122,7 @@ struct OutputFile: ~Copyable {
         Interruption.removeNothing()
         isCommitted = true
         if let error { throw error }
-        try synchronizeDirectory()
+        if isDurable { try synchronizeDirectory() }
     }
 
     /// Has the disk keep what was written.

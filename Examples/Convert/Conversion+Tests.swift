@@ -180,7 +180,7 @@ extension Conversion: SelfTesting {
 
     private static func connection(_ path: String, _ script: String = "") throws -> SQLiteConnection {
         let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
-        try connection.execute(script)
+        try connection.execute("PRAGMA synchronous = OFF; " + script)
         return connection
     }
 

@@ -3,6 +3,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import JSONStreaming
 import PlistStreaming
 import SQLiteStreaming
 
@@ -41,7 +42,7 @@ extension Conversion: SelfTesting {
     private static func write(_ text: String, to path: String) throws {
         let file = try OutputFile(path: path)
         try requireEqual(systemWrite(file.descriptor, text, text.utf8.count), text.utf8.count, "written bytes")
-        try file.commit()
+        try file.commit(isDurable: false)
     }
 
     private static func text(_ path: String) throws -> String {
@@ -53,7 +54,7 @@ extension Conversion: SelfTesting {
     /// Runs the command, and returns its warnings.
     @discardableResult
     private static func run(_ words: String...) throws -> [String] {
-        let conversion = Conversion(try Arguments(words))
+        let conversion = Conversion(try Arguments(words), isDurable: false)
         try conversion.check()
         try conversion.run()
         return conversion.warnings.lines
@@ -70,7 +71,7 @@ extension Conversion: SelfTesting {
         var path = first
         do {
             for step in steps {
-                let conversion = Conversion(try Arguments([path] + step + ["--replace"]))
+                let conversion = Conversion(try Arguments([path] + step + ["--replace"]), isDurable: false)
                 try conversion.check()
                 try conversion.run()
                 warnings += conversion.warnings.lines
@@ -87,8 +88,10 @@ extension Conversion: SelfTesting {
 
     /// JSON with its members in order.
     private static func sorted(_ path: String) throws -> String {
-        try run(path, "\(path).sorted.json", "--to", "json", "--sort-keys")
-        return try text("\(path).sorted.json")
+        var writer = JSONWriter(options: JSONWriterOptions(sortsKeys: true))
+        try writer.readJSON(contentsOfFile: path)
+        try writer.finish()
+        return writer.text
     }
 
     // MARK: From text
@@ -177,7 +180,7 @@ extension Conversion: SelfTesting {
 
     private static func connection(_ path: String, _ script: String = "") throws -> SQLiteConnection {
         let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
-        try connection.execute(script)
+        try connection.execute("PRAGMA synchronous = OFF; " + script)
         return connection
     }
 
@@ -328,8 +331,6 @@ extension Conversion: SelfTesting {
 
     /// Each value into a column of each type: what is there afterwards is equal, or nothing was added.
     private static func testAppendsExactly() throws {
-        let directory = try temporaryDirectory()
-        let (input, output) = ("\(directory)/in.json", "\(directory)/out.db")
         let types = ["", "INTEGER", "REAL", "TEXT", "BLOB", "NUMERIC", "BOOLEAN", "DATETIME"]
         let values = [
             "1", "-0.0", "2.0", "2.5", "9007199254740993", "9223372036854775807", "1e300", "0.1", "\"007\"", "\" 1 \"",
@@ -338,23 +339,22 @@ extension Conversion: SelfTesting {
             "\"x\"", "null",
         ]
         var refusedCount = 0
-        let made = try connection(output)
-        for (index, type) in types.enumerated() { try made.execute("CREATE TABLE t\(index) (a \(type))") }
-        try made.close()
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TEMP TABLE e (a)")
+        for (index, type) in types.enumerated() { try connection.execute("CREATE TABLE t\(index) (a \(type))") }
         for value in values {
             for (index, type) in types.enumerated() {
-                try write("[{\"a\":\(value)}]", to: input)
                 let table = "t\(index)"
-                do {
-                    try run(input, output, "--append", "--table", table)
-                } catch let error as StreamError {
+                do throws(StreamError) {
+                    var writer = DatabaseWriter(connection, table: table, isSequence: false)
+                    try writer.readJSON("[{\"a\":\(value)}]")
+                    try writer.finish()
+                } catch {
                     expectEqual(error.path?.description, "$[0].a", "the place of \(value) in \(type)")
                     refusedCount += 1
                     continue
                 }
                 // Equal in value and, numbers aside, in type: with a column that keeps all on the right.
-                let connection = try connection(output)
-                try connection.execute("CREATE TEMP TABLE e (a)")
                 var expected: SQLiteValue = .null
                 if value.hasPrefix("\"") {
                     expected = .text(String(value.dropFirst().dropLast()))
@@ -363,6 +363,7 @@ extension Conversion: SelfTesting {
                 } else if let real = Double(value) {
                     expected = .real(real)
                 }
+                try connection.run("DELETE FROM e")
                 try connection.run("INSERT INTO e VALUES (?)", [expected])
                 let isEqual = try connection.value(
                     """
@@ -488,7 +489,7 @@ extension Conversion: SelfTesting {
         let directory = try temporaryDirectory()
         let input = "\(directory)/in.json"
         var exactCount = 0
-        for seed in 0..<60 as Range<UInt64> {
+        for seed in 0..<40 as Range<UInt64> {
             var generator = Generator(state: seed)
             // A few kinds of values for each case, so that many cases are of one kind.
             let values = (0...generator.next(4)).map { _ in generator.pick(jsonValues) }
@@ -507,7 +508,7 @@ extension Conversion: SelfTesting {
                 if middle == "x.db", outcome == .exact { exactCount += 1 }
             }
         }
-        expectGreater(exactCount, 10, "tables that are exact")
+        expectGreater(exactCount, 5, "tables that are exact")
     }
 
     private static func testIsExactForTablesAtRandom() throws {

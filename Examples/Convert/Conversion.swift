@@ -9,9 +9,12 @@ import SQLiteStreaming
 struct Conversion {
     let arguments: Arguments
     let warnings = Warnings()
+    /// Whether the end waits for the disk.
+    private let isDurable: Bool
 
-    init(_ arguments: Arguments) {
+    init(_ arguments: Arguments, isDurable: Bool = true) {
         self.arguments = arguments
+        self.isDurable = isDurable
     }
 
     // MARK: What is there
@@ -53,7 +56,7 @@ struct Conversion {
             try output.checkIsNoOpenDatabase()
             try fill(output.writtenPath, isScratch: true)
             try output.checkIsNoOpenDatabase()
-            return try output.commit()
+            return try output.commit(isDurable: isDurable)
         }
         if arguments.from == .sqlite {
             let source = try DatabaseInput(path: arguments.input)
@@ -66,12 +69,12 @@ struct Conversion {
             }
             let output = try OutputFile(path: arguments.output)
             try write(names, of: source, to: output.descriptor)
-            return try output.commit()
+            return try output.commit(isDurable: isDurable)
         }
         let input = try openInput()
         let output = try OutputFile(path: arguments.output)
         try write(input, to: output.descriptor)
-        try output.commit()
+        try output.commit(isDurable: isDurable)
     }
 
     private func openInput() throws(StreamError) -> InputFile {

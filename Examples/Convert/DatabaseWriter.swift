@@ -34,6 +34,10 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     private var tableName = ""
     private var key = ""
     private var row: [RowValue] = []
+    /// The number of the row among all, the keys of its table, and the row in which each came last.
+    private var rowNumber = 0
+    private var rowKeys = KeySet()
+    private var lastRows: [Int] = []
     /// The text of an array or dictionary within a row.
     private var nested: JSONWriter?
     private var nestedDepth = 0
@@ -62,7 +66,10 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     /// Ends a table that rows were added to, before another one gets some.
     private mutating func endTable() throws(StreamError) {
         if let table = current as? AppendedTable { try table.finish(warnings) }
+        guard current != nil else { return }
         current = nil
+        // The row that was read is the first one of the next table.
+        (rowKeys, lastRows) = (KeySet(), [])
     }
 
     // MARK: Rows
@@ -76,9 +83,12 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     private mutating func store(_ value: SQLiteValue, _ origin: RowValue.Origin = .cell) throws(StreamError) {
         guard isInRow else { throw refusal("a value outside any row") }
         // By bytes, as SQLite tells columns apart: `==` takes a composed "é" for a decomposed one.
-        guard !row.contains(where: { $0.key.utf8.elementsEqual(key.utf8) }) else {
+        let (isNew, index) = rowKeys.insert(key)
+        if isNew { lastRows.append(-1) }
+        guard lastRows[index] != rowNumber else {
             throw StreamError(.duplicateKey, "duplicate key \(key.debugDescription)", path: rowPath)
         }
+        lastRows[index] = rowNumber
         guard row.count < columnLimit else {
             throw StreamError(.limitExceeded, "more than \(columnLimit) columns in a row", path: rowPath)
         }
@@ -102,6 +112,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
             try table.insert(row)
         }
         row.removeAll(keepingCapacity: true)
+        rowNumber += 1
     }
 
     /// Makes the table for the row that was read, the first of its name.
@@ -251,6 +262,7 @@ extension DatabaseWriterTests: SelfTesting {
             "testRefusesWhatIsNoTable": testRefusesWhatIsNoTable,
             "testTakesAnyKeyForAName": testTakesAnyKeyForAName,
             "testKeepsTheOrderOfRows": testKeepsTheOrderOfRows,
+            "testTakesWideRows": testTakesWideRows,
         ]
     }
 
@@ -315,6 +327,13 @@ extension DatabaseWriterTests: SelfTesting {
         expectEqual(Array(written.utf8), Array("[{\"e\u{301}\":1,\"\u{E9}\":2}]".utf8), "equivalent keys")
         let tables = try database(#"{"e\u0301":[{"a":1}],"\u00e9":[{"a":2}]}"#)
         expectEqual(try tables.tableNames().map { Array($0.utf8).count }, [3, 2], "equivalent tables")
+    }
+
+    /// Takes a minute and more when each key is compared with all others of its row.
+    private static func testTakesWideRows() throws {
+        let row = "{" + (0..<1_900).map { "\"a key of some length \($0)\":\($0)" }.joined(separator: ",") + "}"
+        let connection = try database("[" + Array(repeating: row, count: 20).joined(separator: ",") + "]")
+        expectEqual(try connection.value("SELECT sum(\"a key of some length 1899\") FROM rows"), 37_980, "sum")
     }
 
     private static func testKeepsTheOrderOfRows() throws {

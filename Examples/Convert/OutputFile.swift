@@ -98,9 +98,10 @@ struct OutputFile: ~Copyable {
     }
 
     /// Puts the complete file into its place, where it is also after a loss of power.
-    consuming func commit() throws(StreamError) {
+    /// - Parameter isDurable: Whether to wait for the disk; tests do not.
+    consuming func commit(isDurable: Bool = true) throws(StreamError) {
         if case .direct = storage { return }
-        guard fsync(descriptor) == 0 else { throw OutputPlace.error("write", errno) }
+        guard !isDurable || Self.synchronize(descriptor) else { throw OutputPlace.error("write", errno) }
         if staysItself { return try copyIntoPlace() }
         var temporary = ""
         switch storage {
@@ -121,7 +122,16 @@ struct OutputFile: ~Copyable {
         Interruption.removeNothing()
         isCommitted = true
         if let error { throw error }
-        try synchronizeDirectory()
+        if isDurable { try synchronizeDirectory() }
+    }
+
+    /// Has the disk keep what was written.
+    private static func synchronize(_ descriptor: Int32) -> Bool {
+        #if canImport(Darwin)
+        // There fsync leaves the bytes in the disk's own memory; some file systems know nothing else.
+        if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+        #endif
+        return fsync(descriptor) == 0
     }
 
     /// Has the disk keep the name. Some file systems cannot, and keep it without.
@@ -129,7 +139,7 @@ struct OutputFile: ~Copyable {
         let directory = open(OutputPlace.split(path).directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return }
         defer { close(directory) }
-        guard fsync(directory) == 0 || errno == EINVAL || errno == ENOTSUP else {
+        guard Self.synchronize(directory) || errno == EINVAL || errno == ENOTSUP else {
             throw OutputPlace.error("write", errno)
         }
     }
@@ -162,7 +172,9 @@ struct OutputFile: ~Copyable {
             }
             offset += off_t(count)
         }
-        guard ftruncate(target, offset) == 0, fsync(target) == 0 else { throw OutputPlace.error("replace", errno) }
+        guard ftruncate(target, offset) == 0, Self.synchronize(target) else {
+            throw OutputPlace.error("replace", errno)
+        }
     }
 
     /// Gives a new file the owner and the mode of the one that it takes the place of; returns whether it has them.

@@ -14,6 +14,7 @@ extension TransactionTests: SelfTesting {
             "testNestsAsSavepoints": testNestsAsSavepoints,
             "testRollsBackACommitThatFails": testRollsBackACommitThatFails,
             "testSurvivesARollbackBySQLite": testSurvivesARollbackBySQLite,
+            "testKeepsNothingOfATransactionThatIsGone": testKeepsNothingOfATransactionThatIsGone,
             "testRefusesAnEndWithoutABeginning": testRefusesAnEndWithoutABeginning,
             "testRefusesWorkUntilItIsRolledBack": testRefusesWorkUntilItIsRolledBack,
             "testRollsBackPartsThatCannotBeUndone": testRollsBackPartsThatCannotBeUndone,
@@ -93,6 +94,27 @@ extension TransactionTests: SelfTesting {
         expectEqual(error?.extendedCode, .constraintUnique, "the first error")
         expectEqual(connection.openScopes, [], "savepoints")
         expectNoThrow("the next one") { try connection.transaction { try connection.run("INSERT INTO t VALUES (2)") } }
+    }
+
+    private static func testKeepsNothingOfATransactionThatIsGone() throws {
+        for end in ["INSERT OR ROLLBACK INTO t VALUES (1)", "ROLLBACK"] {
+            for isNested in [false, true] {
+                let connection = try connection()
+                try connection.run("INSERT INTO t VALUES (1)")
+                let error = expectThrows(SQLiteError.self, end) {
+                    try connection.transaction {
+                        try connection.run("INSERT INTO t VALUES (2)")
+                        // Whoever does not look at this error.
+                        try? connection.execute(end)
+                        let insert = { _ = try connection.run("INSERT INTO t VALUES (3)") }
+                        if isNested { try connection.transaction(.immediate, insert) } else { try insert() }
+                    }
+                }
+                expectEqual(error?.code, .abort, "code after \(end)")
+                expectEqual(try rows(connection), "1", "rows after \(end), nested: \(isNested)")
+                expectNoThrow("the next one") { try connection.transaction { try connection.run("DELETE FROM t") } }
+            }
+        }
     }
 
     private static func testRefusesAnEndWithoutABeginning() throws {
@@ -233,8 +255,10 @@ extension TransactionTests: SelfTesting {
         // A transaction that another one follows does not take that for its own.
         let old = try connection.beginScope(.immediate)
         try connection.execute("COMMIT")
-        let new = try connection.beginScope(.immediate)
+        expectThrows(SQLiteError.self, "another one before it has ended") { _ = try connection.beginScope(.immediate) }
         expectThrows(SQLiteError.self, "one that was committed by others") { try old.keep() }
+        old.undo()
+        let new = try connection.beginScope(.immediate)
         old.undo()
         expectNoThrow("the new one") { try new.keep() }
     }

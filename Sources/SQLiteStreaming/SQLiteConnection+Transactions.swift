@@ -17,7 +17,8 @@ extension SQLiteConnection {
     /// Runs a closure as one transaction: commits what it did, or rolls all of it back when it throws.
     ///
     /// Within an open transaction it is a savepoint, of which only its own part is rolled back. A rollback that fails, as
-    /// when an interrupted statement is still on a row, is in ``rollbackFailure``, and nothing runs before ``rollBack()``.
+    /// when an interrupted statement is still on a row, is in ``rollbackFailure``, and nothing runs before ``rollBack()``. When
+    /// SQLite rolls the transaction back after an error, nothing else runs in the closure, so that nothing is kept by itself.
     /// - Throws: What the closure throws; an error of beginning or committing, after which nothing is changed.
     @discardableResult
     public func transaction<Value>(
@@ -67,7 +68,6 @@ extension SQLiteConnection {
     /// - Throws: `busy` when the locks are not to be had; `error` within a transaction.
     public func begin(_ kind: TransactionKind = .immediate) throws(SQLiteError) {
         try cachedStatement("BEGIN \(kind.rawValue)").run()
-        openScopes = []
     }
 
     /// Commits the transaction that ``begin(_:)`` began.
@@ -87,6 +87,7 @@ extension SQLiteConnection {
     ///   such as `interrupt` while an interrupted statement is on a row, it is still open, see ``rollbackFailure``.
     public func rollBack() throws(SQLiteError) {
         rollbackFailure = nil
+        if !isInTransaction { openScopes = [] }
         do throws(SQLiteError) {
             try cachedStatement("ROLLBACK").run()
         } catch {
@@ -100,7 +101,6 @@ extension SQLiteConnection {
 
     /// Begins a transaction of a kind, or a savepoint, which is a transaction when none is open.
     func beginScope(_ kind: TransactionKind?) throws(SQLiteError) -> Scope {
-        if !isInTransaction { openScopes = [] }
         let isOutermost = !isInTransaction
         let name = "stream\(openScopes.count + 1)"
         try cachedStatement(kind.map { "BEGIN \($0.rawValue)" } ?? "SAVEPOINT \(name)").run()
@@ -161,8 +161,13 @@ extension SQLiteConnection {
         }
     }
 
-    /// Throws while a transaction is open that could not be rolled back.
+    /// Throws while a transaction is open that could not be rolled back, and within one that SQLite has rolled back.
     func checkIsRolledBack() throws(SQLiteError) {
+        // What runs in the closure of a transaction that is gone would be kept by itself.
+        if !openScopes.isEmpty, !isInTransaction {
+            throw SQLiteError(
+                .abort, "the transaction was rolled back, by SQLite after an error or by others; end it first")
+        }
         guard let failure = rollbackFailure else { return }
         guard isInTransaction else { return rollbackFailure = nil }
         throw SQLiteError(

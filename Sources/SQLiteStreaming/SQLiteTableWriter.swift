@@ -14,7 +14,8 @@ import StringTables
 ///
 /// The outermost array is one transaction, or a savepoint when one is open; arrays in it are savepoints, empty ones cost
 /// nothing. Rows outside any array are one transaction each. Any error undoes the whole outermost array, and so does
-/// giving up the writer within one, for instance after an error of the reader. Arrays complete before stay.
+/// giving up the writer within one, for instance after an error of the reader. Arrays complete before stay. Of writers of one
+/// connection that take turns, an array that was begun within another one's ends before it: else both are undone.
 ///
 /// Keys are columns, found once by their bytes, so that also ASCII case counts. A column whose key does not come gets its
 /// default. Of a key that comes twice the last value counts. A value that the type of its column would change is refused, such

@@ -127,18 +127,36 @@ extension ModuleDescription {
         return found.filter { seen.insert($0).inserted }
     }
 
-    /// The sources that have been saved since the module was last compiled.
+    /// The sources that have been saved since the module was last compiled; none where that is not known.
     ///
-    /// Not each is compared with its own object: what is saved during a build may have been compiled already, and a
+    /// Not each is compared with its own object: a compiler that makes the same object again leaves the old one, and a
     /// module that is optimised as a whole has one object.
-    package func sourcesNewerThanObjects() throws(SystemError) -> [String] {
-        let own = try resolvedObjects().filter { path in
-            let folder = FileAccess.name(of: FileAccess.directory(of: path))
-            return folder == "\(target).build" || FileAccess.name(of: path) == "\(module).o"
-                || executables.contains { path.hasPrefix($0) && FileAccess.name(of: $0) == "\(target)-" }
+    package var sourcesNewerThanBuild: [String] {
+        let endings = [".o", ".swiftdeps", ".d", ".dia", ".priors"]
+        let times = compileFolders.flatMap { folder in
+            FileAccess.names(in: folder).filter { name in endings.contains(where: name.hasSuffix) }
+                .compactMap { FileAccess.modificationTime(of: "\(folder)/\($0)") }
         }
-        guard let compiled = own.compactMap(FileAccess.modificationTime).max() else { return [] }
+        guard let compiled = times.max() else { return [] }
         return sources.filter { FileAccess.modificationTime(of: $0) ?? 0 > compiled }
+    }
+
+    /// The folders to which the compiler writes when it compiles the module, natively or for Swift Build.
+    private var compileFolders: [String] {
+        let native = "\(bundleFolder)/\(target).build"
+        let products = FileAccess.directory(of: bundleFolder)
+        guard FileAccess.name(of: products) == "Products" else { return [native] }
+        let root = "\(FileAccess.directory(of: products))/Intermediates.noindex"
+        return FileAccess.names(in: root).filter { $0.hasSuffix(".build") }.flatMap { package in
+            let folder = "\(root)/\(package)/\(FileAccess.name(of: bundleFolder))"
+            let targets = FileAccess.names(in: folder).filter { name in
+                name == "\(target).build" || name.hasPrefix("\(target)-") && name.hasSuffix(".build")
+            }
+            return targets.flatMap { target in
+                let objects = "\(folder)/\(target)/Objects-normal"
+                return FileAccess.names(in: objects).map { "\(objects)/\($0)" }
+            }
+        }
     }
 
     /// The values of all `"object"` keys of a JSON text, in order of appearance.
@@ -197,7 +215,7 @@ extension ModuleDescription: SelfTesting {
             "testSaysWhichLineIsWrong": testSaysWhichLineIsWrong,
             "testReadsFileMaps": testReadsFileMaps,
             "testIsTheSameWhereverTheImageIs": testIsTheSameWhereverTheImageIs,
-            "testFindsSourcesNewerThanObjects": testFindsSourcesNewerThanObjects,
+            "testFindsSourcesNewerThanBuild": testFindsSourcesNewerThanBuild,
         ]
     }
 
@@ -228,31 +246,42 @@ extension ModuleDescription: SelfTesting {
         expectNotEqual(one.identity, linked.identity)
     }
 
-    private static func testFindsSourcesNewerThanObjects() throws {
-        let folder = try temporaryDirectory()
+    private static func testFindsSourcesNewerThanBuild() throws {
+        let root = try temporaryDirectory()
         func write(_ path: String, at time: Int) throws -> String {
-            try FileAccess.write([], to: "\(folder)/\(path)")
+            var folder = root
+            for part in path.split(separator: "/").dropLast() {
+                folder += "/\(part)"
+                mkdir(folder, 0o755)
+            }
+            try FileAccess.write([], to: "\(root)/\(path)")
             let moment = timeval(tv_sec: .init(time), tv_usec: 0)
-            utimes("\(folder)/\(path)", [moment, moment])
-            return "\(folder)/\(path)"
+            utimes("\(root)/\(path)", [moment, moment])
+            return "\(root)/\(path)"
         }
-        mkdir("\(folder)/M.build", 0o755)
-        var description = ModuleDescription()
-        description.module = "M"
-        description.target = "M"
-        description.objects = [
-            try write("M.build/a.swift.o", at: 1000), try write("M.build/b.swift.o", at: 2000),
-            try write("Other.o", at: 4000),
+        let layouts = [
+            ("debug", "debug/M.build"),
+            ("out/Products/Debug-linux", "out/Intermediates.noindex/P.build/Debug-linux/M.build/Objects-normal/x86_64"),
+            (
+                "out/Products/Release",
+                "out/Intermediates.noindex/P.build/Release/M-1A-testable.build/Objects-normal/arm64"
+            ),
         ]
-        // One object is as new as the compiler's last run over the module, whose others were up to date.
-        description.sources = [try write("a.swift", at: 1500), try write("b.swift", at: 1999)]
-        expectEqual(try description.sourcesNewerThanObjects(), [])
-        description.sources.append(try write("c.swift", at: 3000))
-        expectEqual(try description.sourcesNewerThanObjects(), ["\(folder)/c.swift"])
-        description.objects = [try write("M.o", at: 2500)]
-        expectEqual(try description.sourcesNewerThanObjects(), ["\(folder)/c.swift"])
-        description.objects = []
-        expectEqual(try description.sourcesNewerThanObjects(), [])
+        for (products, compiled) in layouts {
+            var description = ModuleDescription()
+            description.target = "M"
+            description.bundleFolder = "\(root)/\(products)"
+            description.sources = [try write("a.swift", at: 1500), try write("b.swift", at: 1999)]
+            expectEqual(description.sourcesNewerThanBuild, [], "\(products), never built")
+            // The compiler has run, and made the same object again.
+            _ = try write("\(compiled)/a.o", at: 1000)
+            _ = try write("\(compiled)/b.swiftdeps", at: 2000)
+            _ = try write("\(compiled)/sources", at: 4000)
+            _ = try write("\(products)/Other.o", at: 4000)
+            expectEqual(description.sourcesNewerThanBuild, [], products)
+            description.sources.append(try write("c.swift", at: 3000))
+            expectEqual(description.sourcesNewerThanBuild, ["\(root)/c.swift"], products)
+        }
     }
 
     private static func testReadsFileMaps() {

@@ -1,5 +1,12 @@
 // Finds what a word of the command line names: a module that was built here, an image, or objects.
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
 import TestSupervision
 
 /// What is to be tested.
@@ -101,7 +108,13 @@ struct Subjects {
                 return newest(descriptions.filter { $0.lines.contains("bundles\t\(place.products)") }.map(\.path))
             }
         }
-        return newest(descriptions(below: "\(root)/.build/plugins", depth: 7))
+        // SwiftPM's own variable says where it builds, for whatever package.
+        let elsewhere = getenv("SWIFTPM_BUILD_DIR").map {
+            descriptions(below: "\(String(cString: $0))/plugins", depth: 7)
+        }
+        return newest(
+            descriptions(below: "\(root)/.build/plugins", depth: 7)
+                + (elsewhere ?? []).filter { lines(of: $0).contains("root\t\(root)") })
     }
 
     private func lines(of path: String) -> Set<Substring> {

@@ -10,7 +10,7 @@ extension TestloggerTests {
         private static let shared = Result { try makePackage() }
         private static let source = "Sources/Pantry/Pantry.swift"
         private static let part = "Part/Sources/Shelf/Shelf.swift"
-        private let package: FixturePackage
+        fileprivate let package: FixturePackage
 
         init() throws { package = try Self.shared.get() }
 
@@ -140,8 +140,9 @@ extension TestloggerTests {
 
         /// What a test reads makes it run again: files of folders copied whole, a dependency's resources, the module's
         /// description; a test that was skipped runs in each build, and a local package's own tests are tests, too.
-        @Test(arguments: BuildSystem.allCases)
-        func everythingRead(system: BuildSystem) throws {
+        @Test func everythingRead() throws { try everythingRead(.native) }
+
+        fileprivate func everythingRead(_ system: BuildSystem) throws {
             try expectBuild(system)
             try expectBuild(
                 system, changing: "Sources/Pantry/Stores/jars/jam.txt", "plum", "fig",
@@ -188,8 +189,9 @@ extension TestloggerTests {
             try expectBuild(.native, ["build"], "error: got 3 instead of expected 4 for jars")
         }
 
-        @Test(arguments: BuildSystem.allCases)
-        func switchedOff(system: BuildSystem) throws {
+        @Test func switchedOff() throws { try switchedOff(.native) }
+
+        fileprivate func switchedOff(_ system: BuildSystem) throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
             defer { try? package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source) }
             for _ in 0..<2 {
@@ -276,10 +278,25 @@ extension TestloggerTests {
             }
             #expect(try RunningPrograms.processes(with: "HONEST_RUN=\(mark)") == [])
         }
+    }
+}
+
+extension TestloggerTests.HonestyTests {
+    @Suite(
+        .serialized,
+        .enabled(
+            if: ProcessInfo.processInfo.environment["IN_CLASS_SLOW_TESTS"] == "1",
+            "it takes minutes and is run where IN_CLASS_SLOW_TESTS is set"))
+    struct SlowTests {
+        private let tests = try? TestloggerTests.HonestyTests()
+
+        @Test func everythingReadUnderSwiftBuild() throws { try #require(tests).everythingRead(.swiftbuild) }
+
+        @Test func switchedOffUnderSwiftBuild() throws { try #require(tests).switchedOff(.swiftbuild) }
 
         /// The plugin builds what coverage needs.
         @Test func coverageThroughSwiftPM() throws {
-            let result = try package.swift("package", "testlogger", "--coverage", "Shelf")
+            let result = try #require(tests).package.swift("package", "testlogger", "--coverage", "Shelf")
             #expect(result.status == 0, "\(result)")
             #expect(result.output.contains(/coverage: \d+ % of \d+ lines of .*Shelf\.swift/), "\(result)")
         }

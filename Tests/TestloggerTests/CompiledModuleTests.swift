@@ -11,43 +11,45 @@ extension TestloggerTests {
 
         // MARK: Language modes
 
-        private static let modes = try? CompiledModule(
-            named: "modes",
-            source: """
-                import InClassTesting
-                struct Stack {}
-                extension Stack: FixtureTesting {
-                    static func testFixture() -> Stack { Stack() }
-                    static var testSelectors: TestSelectors { [
-                        "testA": testA, "testAsync": testAsync, "testMain": testMain, "testB": fixture(testB),
-                        "testC": fixture { try await $0.testC() }, "testD": { expectEqual(1, 1) },
-                    ] }
-                    static var testSelectorsByType: [TestType: TestSelectors] {
-                        ["slow": .timeout(milliseconds: 5, ["testA": testA])]
+        private static let modes = Result {
+            try CompiledModule(
+                named: "modes",
+                source: """
+                    import InClassTesting
+                    struct Stack {}
+                    extension Stack: FixtureTesting {
+                        static func testFixture() -> Stack { Stack() }
+                        static var testSelectors: TestSelectors { [
+                            "testA": testA, "testAsync": testAsync, "testMain": testMain, "testB": fixture(testB),
+                            "testC": fixture { try await $0.testC() }, "testD": { expectEqual(1, 1) },
+                        ] }
+                        static var testSelectorsByType: [TestType: TestSelectors] {
+                            ["slow": .timeout(milliseconds: 5, ["testA": testA])]
+                        }
+                        static func testA() throws {}
+                        static func testAsync() async throws {}
+                        @MainActor static func testMain() { MainActor.assertIsolated() }
+                        func testB() throws {}
+                        mutating func testC() async throws {}
                     }
-                    static func testA() throws {}
-                    static func testAsync() async throws {}
-                    @MainActor static func testMain() { MainActor.assertIsolated() }
-                    func testB() throws {}
-                    mutating func testC() async throws {}
-                }
-                struct Table<Value> { var value: Value }
-                extension Table: SelfTesting where Value == Int {
-                    static var testSelectors: TestSelectors { ["testT": testT, "testU": { testT() }] }
-                    static func testT() {}
-                }
-                final class View {}
-                @MainActor extension View: @MainActor SelfTesting {
-                    static var testSelectors: TestSelectors { ["testS": testS, "testC": { testS() }] }
-                    static func testS() { MainActor.assertIsolated() }
-                }
-                enum Rows {}
-                extension Rows: SelfTesting {
-                    static func row() {}
-                    static var rows: [(String, TestBody)] { [("a", row), ("b", {})] }
-                    static var testSelectors: TestSelectors { TestSelectors(rows) }
-                }
-                """)
+                    struct Table<Value> { var value: Value }
+                    extension Table: SelfTesting where Value == Int {
+                        static var testSelectors: TestSelectors { ["testT": testT, "testU": { testT() }] }
+                        static func testT() {}
+                    }
+                    final class View {}
+                    @MainActor extension View: @MainActor SelfTesting {
+                        static var testSelectors: TestSelectors { ["testS": testS, "testC": { testS() }] }
+                        static func testS() { MainActor.assertIsolated() }
+                    }
+                    enum Rows {}
+                    extension Rows: SelfTesting {
+                        static func row() {}
+                        static var rows: [(String, TestBody)] { [("a", row), ("b", {})] }
+                        static var testSelectors: TestSelectors { TestSelectors(rows) }
+                    }
+                    """)
+        }
 
         /// Nothing of ours warns, in whatever mode a package is.
         @Test(arguments: [
@@ -55,13 +57,13 @@ extension TestloggerTests {
             ["-swift-version", "5", "-strict-concurrency=complete"], ["-swift-version", "6"],
         ])
         func listsDoNotWarn(mode: [String]) throws {
-            let module = try #require(Self.modes)
+            let module = try Self.modes.get()
             let result = try module.check(mode[0], mode[1], mode.last ?? "")
             #expect(result.status == 0 && !result.text.contains("warning:"), "\(result)")
         }
 
         @Test func methodsOfTheSwift5ModeRunWhereTheyBelong() throws {
-            let result = try #require(Self.modes).testlogger()
+            let result = try Self.modes.get().testlogger()
             #expect(result.output.hasSuffix("12 tests, 12 passed\n"), "\(result)")
         }
 

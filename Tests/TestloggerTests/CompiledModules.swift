@@ -27,7 +27,7 @@ struct CompiledModule {
         guard result.status == 0 else { throw ProgramError(description: "\(result)") }
         let lines = [
             "module\tM", "root\t\(folder.path)", "source\t\(source.path)",
-            "object\t\(folder.appending(path: "Source.o").path)", "object\t\(library.path)/InClassTesting.o",
+            "object\t\(folder.appending(path: "Source.o").path)", "object\t\(library.path)/Library.o",
             "image\t\(folder.appending(path: "M.img").path)",
         ]
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: folder.appending(path: "M.inclass"))
@@ -65,7 +65,7 @@ struct CompiledModule {
     private static func library(_ options: [String]) throws -> URL {
         let name = options.isEmpty ? "plain" : options.joined().replacing("=", with: "-")
         let folder = Fixtures.folder.appending(path: "library\(name)")
-        if FileManager.default.fileExists(atPath: folder.appending(path: "InClassTesting.o").path) { return folder }
+        if FileManager.default.fileExists(atPath: folder.appending(path: "Library.o").path) { return folder }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let sources = Fixtures.checkout.appending(path: "Sources/InClassTesting")
         let names = try FileManager.default.contentsOfDirectory(atPath: sources.path).filter { $0.hasSuffix(".swift") }
@@ -74,7 +74,7 @@ struct CompiledModule {
                 "swiftc", "-swift-version", "6", "-wmo", "-g", "-parse-as-library", "-DDEBUG", "-module-name",
                 "InClassTesting", "-package-name", "inclasstesting", "-emit-module", "-emit-module-path",
                 folder.appending(path: "InClassTesting.swiftmodule").path, "-c", "-o",
-                folder.appending(path: "InClassTesting.o").path,
+                folder.appending(path: "Library.o").path,
             ] + options + names.sorted().map { sources.appending(path: $0).path }, in: folder)
         guard result.status == 0 else { throw ProgramError(description: "\(result)") }
         return folder

@@ -58,7 +58,7 @@ extension TestloggerTests {
         ])
         func listsDoNotWarn(mode: [String]) throws {
             let module = try Self.modes.get()
-            let result = try module.check(mode[0], mode[1], mode.last ?? "")
+            let result = try module.check(mode)
             #expect(result.status == 0 && !result.text.contains("warning:"), "\(result)")
         }
 
@@ -149,7 +149,7 @@ extension TestloggerTests {
                     for index in 0..<2 {
                         pthread_create(&threads[index], nil, { context in
                             for _ in 0..<10 {
-                                Unmanaged<Box>.fromOpaque(context!).takeUnretainedValue().number += 1 // bad
+                                Unmanaged<Box>.fromOpaque(context!).takeUnretainedValue().number += 1 // RACE
                                 usleep(1000)
                             }
                             return nil
@@ -163,7 +163,7 @@ extension TestloggerTests {
             extension Leak: SelfTesting {
                 static var testSelectors: TestSelectors { ["testLeak": testLeak, "testAfter": {}] }
                 static func testLeak() {
-                    let box = Box() // bad
+                    let box = Box() // LEAK
                     box.me = box
                 }
             }
@@ -175,7 +175,7 @@ extension TestloggerTests {
                     let pointer = UnsafeMutablePointer<Int>.allocate(capacity: 1)
                     pointer.initialize(to: 4)
                     pointer.deallocate()
-                    expectEqual(pointer.pointee, 5) // bad
+                    expectEqual(pointer.pointee, 5) // USE
                 }
             }
             #endif
@@ -198,7 +198,7 @@ extension TestloggerTests {
             }
             #expect(result.status == 1, "\(result)")
             #expect(errors.count == 1 && errors[0].contains("got \(text)"), "\(result)")
-            #expect(try errors.first?.hasPrefix("Source.swift:\(module.line("bad")):") ?? false, "\(result)")
+            #expect(try errors.first?.hasPrefix("Source.swift:\(module.line(kind)):") ?? false, "\(result)")
             #expect(result.lines.contains { $0.hasPrefix("passed ") && $0.contains(".testAfter") }, "\(result)")
             // A leak is found when the tests are over; all else belongs to its test.
             #expect(result.lines.contains { $0.hasPrefix("failed ") } == (kind != "LEAK"), "\(result)")

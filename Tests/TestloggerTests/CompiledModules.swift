@@ -40,7 +40,7 @@ struct CompiledModule {
     }
 
     /// Checks the source again, in another mode, and returns what the compiler says.
-    func check(_ words: String...) throws -> ProgramResult { try compile(["-typecheck", source.path] + words) }
+    func check(_ words: [String]) throws -> ProgramResult { try compile(["-typecheck", source.path] + words) }
 
     /// Runs its tests.
     func testlogger(_ words: String..., environment: [String: String] = [:]) throws -> ProgramResult {

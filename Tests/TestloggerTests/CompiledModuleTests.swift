@@ -265,7 +265,9 @@ extension TestloggerTests {
                         static func testLeaves() {
                             // Foundation's Process waits for everybody who has inherited its socket.
                             let command = "setsid sleep 61 > /dev/null 2>&1 & echo $! > left"
-                            var words: [UnsafeMutablePointer<CChar>?] = ["sh", "-c", command].map { strdup($0) } + [nil]
+                            var words: [UnsafeMutablePointer<CChar>?] = ["sh", "-c", command].map { (word: String) in
+                                strdup(word)
+                            } + [nil]
                             var shell: pid_t = 0
                             expectEqual(posix_spawnp(&shell, "sh", nil, nil, &words, environ), 0)
                             expectEqual(waitpid(shell, nil, 0), shell)

@@ -13,19 +13,31 @@ import TestEvents
 package struct TestPattern: Sendable {
     /// The pattern as it was given.
     package let text: String
-    // SAFETY: compiled once and only read afterwards; lives as long as the process.
-    private nonisolated(unsafe) let expression: UnsafeMutablePointer<regex_t>
+    private let compiled: Compiled
+
+    /// What the C library makes of a pattern.
+    private final class Compiled: @unchecked Sendable {
+        // SAFETY: written by regcomp before anybody else has it, and only read afterwards.
+        let expression = UnsafeMutablePointer<regex_t>.allocate(capacity: 1)
+        let code: Int32
+
+        init(_ text: String) { code = regcomp(expression, text, REG_EXTENDED | REG_NOSUB) }
+
+        deinit {
+            if code == 0 { regfree(expression) }
+            expression.deallocate()
+        }
+    }
 
     /// Compiles a pattern.
     ///
     /// - Throws: `PatternError`, in the words of the C library.
     package init(_ text: String) throws(PatternError) {
         self.text = text
-        expression = .allocate(capacity: 1)
-        let code = regcomp(expression, text, REG_EXTENDED | REG_NOSUB)
-        guard code == 0 else {
+        compiled = Compiled(text)
+        guard compiled.code == 0 else {
             var message = [CChar](repeating: 0, count: 256)
-            regerror(code, expression, &message, message.count)
+            regerror(compiled.code, compiled.expression, &message, message.count)
             throw PatternError(
                 pattern: text,
                 reason: String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
@@ -36,7 +48,7 @@ package struct TestPattern: Sendable {
         // Bazel and swift-testing write Type/test.
         let names = [test.name, "\(test.module).\(test.name)", "\(test.typeName)/\(test.testName)"]
         return names.contains {
-            regexec(expression, $0, 0, nil, 0) == 0
+            regexec(compiled.expression, $0, 0, nil, 0) == 0
         }
     }
 }

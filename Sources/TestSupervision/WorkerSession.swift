@@ -84,6 +84,8 @@ final class WorkerSession {
     private var time = TestTime()
     /// How long starting and ending may take.
     private let limitOutsideTests: Int
+    /// How many times longer everything may take, as it does with a sanitizer in the image.
+    private var slowness = 1
     private var lastWords: TestEvent?
     private var verdict: WorkerDeath.Verdict?
     /// What it must announce.
@@ -109,9 +111,9 @@ final class WorkerSession {
         let resources = module.resources.filter(FileAccess.isDirectory)
         // Without any, those that this process has been told of are the worker's.
         if !resources.isEmpty { environment["IN_CLASS_RESOURCES"] = resources.joined(separator: ":") }
-        environment.merge(
-            SanitizerReport.environment(module) { getenv($0).map { String(cString: $0) } }
-        ) { $1 }
+        let sanitizers = SanitizerReport.environment(module) { getenv($0).map { String(cString: $0) } }
+        environment.merge(sanitizers) { $1 }
+        if !sanitizers.isEmpty { slowness = 5 }
         // An instrumented image leaves a profile when it ends: where it is wanted, or nowhere.
         environment.merge(
             options.leavesProfiles ? CoverageReport.environment(module) : ["LLVM_PROFILE_FILE": "/dev/null"]
@@ -156,7 +158,7 @@ final class WorkerSession {
     private var limitMilliseconds: Int {
         guard let current else { return state == .closing ? options.timeoutMilliseconds : limitOutsideTests }
         let own = plan[current.index].timeoutMilliseconds
-        return own > 0 ? own : options.timeoutMilliseconds
+        return (own > 0 ? own : options.timeoutMilliseconds) * slowness
     }
 
     /// How long nothing needs to be done about this worker, in milliseconds.

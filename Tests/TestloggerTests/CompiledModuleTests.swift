@@ -1,0 +1,320 @@
+// What depends on how a module is compiled: the language mode, the optimiser, a sanitizer. And what a run does to the
+// processes and files around it.
+
+import Foundation
+import Testing
+
+extension TestloggerTests {
+    @Suite(.serialized)
+    struct CompiledModuleTests {
+        private static let head = "import Foundation\nimport InClassTesting\n"
+
+        // MARK: Language modes
+
+        private static let modes = Result {
+            try CompiledModule(
+                named: "modes",
+                source: """
+                    import InClassTesting
+                    struct Stack {}
+                    extension Stack: FixtureTesting {
+                        static func testFixture() -> Stack { Stack() }
+                        static var testSelectors: TestSelectors { [
+                            "testA": testA, "testAsync": testAsync, "testMain": testMain, "testB": fixture(testB),
+                            "testC": fixture { try await $0.testC() }, "testD": { expectEqual(1, 1) },
+                        ] }
+                        static var testSelectorsByType: [TestType: TestSelectors] {
+                            ["slow": .timeout(milliseconds: 5, ["testA": testA])]
+                        }
+                        static func testA() throws {}
+                        static func testAsync() async throws {}
+                        @MainActor static func testMain() { MainActor.assertIsolated() }
+                        func testB() throws {}
+                        mutating func testC() async throws {}
+                    }
+                    struct Table<Value> { var value: Value }
+                    extension Table: SelfTesting where Value == Int {
+                        static var testSelectors: TestSelectors { ["testT": testT, "testU": { testT() }] }
+                        static func testT() {}
+                    }
+                    final class View {}
+                    @MainActor extension View: @MainActor SelfTesting {
+                        static var testSelectors: TestSelectors { ["testS": testS, "testC": { testS() }] }
+                        static func testS() { MainActor.assertIsolated() }
+                    }
+                    enum Rows {}
+                    extension Rows: SelfTesting {
+                        static func row() {}
+                        static var rows: [(String, TestBody)] { [("a", row), ("b", {})] }
+                        static var testSelectors: TestSelectors { TestSelectors(rows) }
+                    }
+                    """)
+        }
+
+        /// Nothing of ours warns, in whatever mode a package is.
+        @Test(arguments: [
+            ["-swift-version", "5"], ["-swift-version", "5", "-strict-concurrency=targeted"],
+            ["-swift-version", "5", "-strict-concurrency=complete"], ["-swift-version", "6"],
+        ])
+        func listsDoNotWarn(mode: [String]) throws {
+            let module = try Self.modes.get()
+            let result = try module.check(mode)
+            #expect(result.status == 0 && !result.text.contains("warning:"), "\(result)")
+        }
+
+        @Test func methodsOfTheSwift5ModeRunWhereTheyBelong() throws {
+            let result = try Self.modes.get().testlogger()
+            #expect(result.output.hasSuffix("12 tests, 12 passed\n"), "\(result)")
+        }
+
+        // MARK: Lists
+
+        private static let lists = """
+            import InClassTesting
+            struct Plain {}
+            extension Plain {
+                static var testSelectors: TestSelectors { [
+                    "testPlain": testPlain, // Plain
+                ] }
+                static func testPlain() {}
+            }
+            struct Inline: SelfTesting {
+                static var testSelectors: TestSelectors { [
+                    "testInline": testInline, // Inline
+                ] }
+                static func testInline() {}
+            }
+            class Base {
+                class var testSelectors: TestSelectors { ["testBase": testBase] }
+                class func testBase() {}
+            }
+            extension Base: SelfTesting {}
+            final class Sub: Base {
+                override class var testSelectors: TestSelectors { [
+                    "testSub": testSub, // Sub
+                ] }
+                class func testSub() {}
+            }
+            protocol Suite: SelfTesting {}
+            extension Suite {
+                static var testSelectors: TestSelectors { [
+                    "testSuite": {}, // Suite
+                ] }
+            }
+            enum Useful: Suite {}
+            """
+
+        /// Every listed entry runs or is an error at its line.
+        @Test(arguments: [
+            ([], ["Plain", "Sub"]), (["-O"], ["Inline", "Plain", "Sub", "Suite"]),
+        ])
+        func whatIsListedRunsOrIsAnError(options: [String], marks: [String]) throws {
+            let module = try CompiledModule(named: "lists\(options.count)", source: Self.lists, options: options)
+            let result = try module.testlogger()
+            let errors = result.lines.filter { $0.contains(": error: ") }
+            let lines = errors.compactMap { $0.split(separator: ":").dropFirst().first.flatMap { Int($0) } }
+            #expect(try lines.sorted() == marks.map { try module.line($0) }.sorted(), "\(result)")
+            #expect(errors.allSatisfy { $0.contains("no run of") }, "\(result)")
+            #expect(result.status == 1)
+        }
+
+        // MARK: Sanitizers
+
+        private static let disturbed = """
+            import InClassTesting
+            #if canImport(Darwin)
+            import Darwin
+            #else
+            import Glibc
+            #endif
+            final class Box: @unchecked Sendable { var number = 0; var me: Box? }
+            enum Fine {}
+            extension Fine: SelfTesting {
+                static var testSelectors: TestSelectors { [
+                    "testExits": { expectExit(.exit(3)) { exit(3) } }, "testFolder": { _ = try temporaryDirectory() },
+                    "testTasks": { await withTaskGroup(of: Int.self) { group in
+                        for number in 0..<20 { group.addTask { number } }
+                        for await _ in group {}
+                    } },
+                ] }
+            }
+            #if RACE
+            enum Race {}
+            extension Race: SelfTesting {
+                static var testSelectors: TestSelectors { ["testRace": testRace, "testAfter": {}] }
+                static func testRace() {
+                    let box = Box()
+                    let context = Unmanaged.passUnretained(box).toOpaque()
+                    var threads = [pthread_t](repeating: pthread_self(), count: 2)
+                    for index in 0..<2 {
+                        pthread_create(&threads[index], nil, { context in
+                            for _ in 0..<10 {
+                                Unmanaged<Box>.fromOpaque(context!).takeUnretainedValue().number += 1 // RACE
+                                usleep(1000)
+                            }
+                            return nil
+                        }, context)
+                    }
+                    for thread in threads { pthread_join(thread, nil) }
+                }
+            }
+            #elseif LEAK
+            enum Leak {}
+            extension Leak: SelfTesting {
+                static var testSelectors: TestSelectors { ["testLeak": testLeak, "testAfter": {}] }
+                static func testLeak() {
+                    let box = Box() // LEAK
+                    box.me = box
+                }
+            }
+            #elseif USE
+            enum Use {}
+            extension Use: SelfTesting {
+                static var testSelectors: TestSelectors { ["testUse": testUse, "testAfter": {}] }
+                static func testUse() {
+                    let pointer = UnsafeMutablePointer<Int>.allocate(capacity: 1)
+                    pointer.initialize(to: 4)
+                    pointer.deallocate()
+                    expectEqual(pointer.pointee, 5) // USE
+                }
+            }
+            #endif
+            """
+
+        #if os(Linux)
+        @Test(arguments: [
+            ("address", "FINE", ""), ("thread", "FINE", ""), ("thread", "RACE", "ThreadSanitizer: "),
+            ("address", "LEAK", "LeakSanitizer: leak of "), ("address", "USE", "AddressSanitizer: heap-use-after-free"),
+        ])
+        func sanitizersFindWhatIsThere(sanitizer: String, kind: String, text: String) throws {
+            let module = try CompiledModule(
+                named: "\(sanitizer)-\(kind)", source: Self.disturbed, options: ["-sanitize=\(sanitizer)"],
+                ownOptions: ["-D\(kind)"])
+            let result = try module.testlogger("-v")
+            let errors = result.lines.filter { $0.contains(": error: ") }
+            if text.isEmpty {
+                #expect(result.status == 0 && errors.isEmpty, "\(result)")
+                return
+            }
+            #expect(result.status == 1, "\(result)")
+            #expect(errors.count == 1 && errors[0].contains("got \(text)"), "\(result)")
+            #expect(try errors.first?.hasPrefix("Source.swift:\(module.line(kind)):") ?? false, "\(result)")
+            #expect(result.lines.contains { $0.hasPrefix("passed ") && $0.contains(".testAfter") }, "\(result)")
+            // A leak is found when the tests are over; all else belongs to its test.
+            #expect(result.lines.contains { $0.hasPrefix("failed ") } == (kind != "LEAK"), "\(result)")
+        }
+        #endif
+
+        // MARK: Processes and files
+
+        @Test func whatAPassedTestSetsIsPutBack() throws {
+            let module = try CompiledModule(
+                named: "settings",
+                source: Self.head + """
+                    enum Settings {}
+                    extension Settings: SelfTesting {
+                        static var testSelectors: TestSelectors { ["testSets": testSets, "testFinds": testFinds] }
+                        static func testSets() {
+                            signal(SIGUSR1, SIG_IGN)
+                            signal(SIGTERM, SIG_IGN)
+                            var limit = rlimit()
+                            getrlimit(RLIMIT, &limit)
+                            limit.rlim_cur = 50
+                            expectEqual(setrlimit(RLIMIT, &limit), 0)
+                            alarm(1)
+                            umask(0o777)
+                            setenv("SET_BY_TEST", "1", 1)
+                            chdir("/")
+                        }
+                        static func testFinds() {
+                            var limit = rlimit()
+                            getrlimit(RLIMIT, &limit)
+                            expectNotEqual(limit.rlim_cur, 50)
+                            for number in [SIGUSR1, SIGTERM] {
+                                var action = sigaction()
+                                sigaction(number, nil, &action)
+                                expectTrue(action.isDefault)
+                            }
+                            expectEqual(alarm(0), 0)
+                            expectNotEqual(umask(0o22), 0o777)
+                            expectNil(getenv("SET_BY_TEST"))
+                            expectNotEqual(FileManager.default.currentDirectoryPath, "/")
+                        }
+                    }
+                    #if canImport(Darwin)
+                    private let RLIMIT = RLIMIT_NOFILE
+                    extension sigaction { var isDefault: Bool { __sigaction_u.__sa_handler == nil } }
+                    #else
+                    private let RLIMIT = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+                    extension sigaction { var isDefault: Bool { __sigaction_handler.sa_handler == nil } }
+                    #endif
+                    """)
+            let result = try module.testlogger("--jobs", "1")
+            #expect(result.output.hasSuffix("2 tests, 2 passed\n"), "\(result)")
+        }
+
+        #if os(Linux)
+        /// A shell that becomes testlogger has had children of its own, and what these leave is not the tests' either.
+        @Test func onlyWhatTestsHaveStartedIsEnded() throws {
+            let module = try CompiledModule(
+                named: "orphans",
+                source: Self.head + """
+                    enum Leaving {}
+                    extension Leaving: SelfTesting {
+                        static var testSelectors: TestSelectors { ["testLeaves": testLeaves] }
+                        static func testLeaves() {
+                            // Foundation's Process waits for everybody who has inherited its socket.
+                            let command = "setsid sleep 61 > /dev/null 2>&1 & echo $! > left"
+                            var words: [UnsafeMutablePointer<CChar>?] = ["sh", "-c", command].map { (word: String) in
+                                strdup(word)
+                            } + [nil]
+                            var shell: pid_t = 0
+                            expectEqual(posix_spawnp(&shell, "sh", nil, nil, &words, environ), 0)
+                            expectEqual(waitpid(shell, nil, 0), shell)
+                        }
+                    }
+                    """)
+            let result = try RunningPrograms.run(
+                ["sh", "-c", "sleep 62 & echo $! > own; exec \(module.command)"], in: module.folder)
+            #expect(result.output.hasSuffix("1 test, 1 passed\n"), "\(result)")
+            func process(_ name: String) throws -> pid_t {
+                let text = try String(contentsOf: module.folder.appending(path: name), encoding: .utf8)
+                return try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+            }
+            #expect(try kill(process("own"), 0) == 0, "a child of the shell")
+            #expect(try kill(process("left"), 0) != 0, "a child of the test")
+            _ = try kill(process("own"), SIGKILL)
+            // Who reads the output outlives it.
+            let read = try RunningPrograms.run(
+                ["bash", "-c", "exec \(module.command) > >(sleep 0.2; cat > log)"], in: module.folder)
+            #expect(read.status == 0, "\(read)")
+            Thread.sleep(forTimeInterval: 1)
+            let log = try String(contentsOf: module.folder.appending(path: "log"), encoding: .utf8)
+            #expect(log.hasSuffix("1 test, 1 passed\n"), "\(log)")
+        }
+        #endif
+
+        @Test func acceptanceKeepsLinksAndModes() throws {
+            let module = try CompiledModule(
+                named: "accepting",
+                source: Self.head + """
+                    enum Sum {}
+                    extension Sum: SelfTesting {
+                        static var testSelectors: TestSelectors { ["testSum": { expectEqual(1 + 1, 3) }] }
+                    }
+                    """)
+            let target = module.folder.appending(path: "Target.swift")
+            let files = FileManager.default
+            try files.moveItem(at: module.source, to: target)
+            try files.createSymbolicLink(atPath: module.source.path, withDestinationPath: "Target.swift")
+            try files.setAttributes([.posixPermissions: 0o444], ofItemAtPath: target.path)
+            let refused = try module.testlogger("--accept")
+            #expect(refused.text.contains("which is read-only"), "\(refused)")
+            try files.setAttributes([.posixPermissions: 0o640], ofItemAtPath: target.path)
+            let result = try module.testlogger("--accept")
+            #expect(try String(contentsOf: target, encoding: .utf8).contains("expectEqual(1 + 1, 2)"), "\(result)")
+            #expect(try files.destinationOfSymbolicLink(atPath: module.source.path) == "Target.swift")
+            #expect(try files.attributesOfItem(atPath: target.path)[.posixPermissions] as? Int == 0o640)
+        }
+    }
+}

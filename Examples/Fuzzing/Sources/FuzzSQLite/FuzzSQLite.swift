@@ -89,10 +89,10 @@ private func contents(_ connection: SQLiteConnection) throws -> [String] {
 }
 
 private func fill(_ connection: SQLiteConnection, _ schema: Schema) throws {
-    for row in schema.existing { try connection.run(insertion(.abort), SQLiteParameters(row.values)) }
+    for row in schema.existing { try connection.run(insertion(.abort, primaryKey: []), SQLiteParameters(row.values)) }
 }
 
-private func insertion(_ conflict: SQLiteConflict) -> String {
+private func insertion(_ conflict: SQLiteConflict, primaryKey: [String]) -> String {
     let columns = Row.columns
     let marks = "(\(columns.joined(separator: ", "))) VALUES (?, ?, ?, ?, ?, ?)"
     switch conflict {
@@ -101,10 +101,10 @@ private func insertion(_ conflict: SQLiteConflict) -> String {
     case .replace: return "INSERT OR REPLACE INTO main.t \(marks)"
     case .update(let keys):
         // The row that is there keeps its id.
-        let others = columns.filter { !keys.contains($0) && $0 != "id" }
+        let others = columns.filter { !keys.contains($0) && !primaryKey.contains($0) }
         return "INSERT INTO main.t \(marks) ON CONFLICT (\(keys.joined(separator: ", "))) DO UPDATE SET "
             + others.map { "\($0) = excluded.\($0)" }.joined(separator: ", ") + " WHERE "
-            + others.map { "\($0) IS NOT excluded.\($0)" }.joined(separator: " OR ")
+            + others.map { "\($0) IS NOT excluded.\($0) COLLATE BINARY" }.joined(separator: " OR ")
     }
 }
 
@@ -113,7 +113,7 @@ private func plainly(_ schema: Schema, _ rows: [Row]) throws -> Outcome {
     let connection = try schema.open()
     try fill(connection, schema)
     let before = try contents(connection)
-    let sql = insertion(schema.conflict)
+    let sql = insertion(schema.conflict, primaryKey: schema.primaryKey)
     var outcome = Outcome(changedRowCount: 0, ids: [])
     try connection.execute("BEGIN IMMEDIATE")
     var row: Int?
@@ -245,7 +245,10 @@ private func outcome(_ schema: Schema, _ rows: [Row], _ way: Way) throws -> Outc
     } catch {
         let stream = error as? StreamError
         guard let sqlite = error as? SQLiteError ?? stream?.sqliteError else { throw error }
-        outcome.failure = (row(in: stream?.path ?? sqlite.streamError?.path), sqlite.code)
+        let path = stream?.path ?? sqlite.streamError?.path
+        // What SQLite itself refuses has the path in words.
+        let named = sqlite.message.firstMatch(of: /^\$\[(\d+)\]/).flatMap { Int($0.output.1) }
+        outcome.failure = (row(in: path) ?? named, sqlite.code)
     }
     check(!connection.isInTransaction, "a transaction is left open")
     outcome.contents = try contents(connection)

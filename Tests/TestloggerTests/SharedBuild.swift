@@ -2,14 +2,17 @@
 // everything but its own targets is built already.
 //
 // The paths of a build are in the arguments of its compilers, by which SwiftPM knows what is built. So there is one place
-// to build in, and the build folder of whichever package is at work is moved there. Tests of packages run one at a time,
-// hence one place is enough.
+// to build in for each build system, and the build folder of whichever package is at work is moved there. Tests of
+// packages run one at a time, hence one place is enough.
 
 import Foundation
 
 enum SharedBuild {
-    /// Where packages are built; `.build` of each is a link to it.
-    private static let place = Fixtures.folder.appending(path: "build")
+    /// Where packages are built; `.build` of each is a link to it. People have such names for their folders.
+    private static func place(of system: BuildSystem) -> URL {
+        Fixtures.folder.appending(path: system == .native ? "a build place" : "The Builder's pläce")
+    }
+
     /// Where the build folder of a package that is not at work waits.
     private static let waitingName = ".waiting-build"
     /// In the build folder: the name of the package that it belongs to.
@@ -23,32 +26,43 @@ enum SharedBuild {
             folder.deletingLastPathComponent().path == Fixtures.folder.path
             && FileManager.default.fileExists(atPath: folder.appending(path: "Package.swift").path)
         guard isFixture, !words.contains("--scratch-path") else { return [:] }
-        if words.first == "swift" {
-            let system = words.contains(BuildSystem.swiftbuild.rawValue) ? BuildSystem.swiftbuild : .native
-            // Built before this package takes the place.
-            let framework = folder.lastPathComponent == name(of: system) ? nil : try framework(system)
-            try move(folder)
-            if let framework { try fill(place, with: framework, of: system) }
-        } else {
-            try move(folder)
-        }
-        return ["SWIFTPM_BUILD_DIR": place.path]
+        guard words.first == "swift" else { return ["SWIFTPM_BUILD_DIR": try move(folder).path] }
+        let system = words.contains(BuildSystem.swiftbuild.rawValue) ? BuildSystem.swiftbuild : .native
+        // Built before this package takes the place.
+        let framework = folder.lastPathComponent == name(of: system) ? nil : try framework(system)
+        let build = try move(folder, to: system)
+        if let framework { try fill(build, with: framework, of: system) }
+        return ["SWIFTPM_BUILD_DIR": build.path]
     }
 
-    /// Moves a package's build folder to the place, and that of the package before it away.
-    private static func move(_ folder: URL) throws {
+    /// Moves a package's build folder to the place of a build system, or of the one that it was built with last, and that
+    /// of the package before it away.
+    private static func move(_ folder: URL, to system: BuildSystem? = nil) throws -> URL {
         let files = FileManager.default
-        let ownerFile = place.appending(path: ownerName)
-        let owner = try? String(contentsOf: ownerFile, encoding: .utf8)
-        if owner == folder.lastPathComponent { return }
-        if let owner {
-            try files.moveItem(at: place, to: Fixtures.folder.appending(path: "\(owner)/\(waitingName)"))
+        let link = folder.appending(path: ".build")
+        let known = try? files.destinationOfSymbolicLink(atPath: link.path)
+        let target = system.map(place) ?? known.map { URL(filePath: $0) } ?? place(of: .native)
+        var source = folder.appending(path: waitingName)
+        for place in BuildSystem.allCases.map(place) {
+            let ownerFile = place.appending(path: ownerName)
+            guard let owner = try? String(contentsOf: ownerFile, encoding: .utf8) else { continue }
+            if owner == folder.lastPathComponent {
+                source = place
+            } else {
+                try files.moveItem(at: place, to: Fixtures.folder.appending(path: "\(owner)/\(waitingName)"))
+            }
         }
-        let waiting = folder.appending(path: waitingName)
-        if files.fileExists(atPath: waiting.path) { return try files.moveItem(at: waiting, to: place) }
-        try files.createDirectory(at: place, withIntermediateDirectories: true)
-        try Data(folder.lastPathComponent.utf8).write(to: ownerFile)
-        try files.createSymbolicLink(at: folder.appending(path: ".build"), withDestinationURL: place)
+        if source.path != target.path, files.fileExists(atPath: source.path) {
+            try files.moveItem(at: source, to: target)
+        } else if source.path != target.path {
+            try files.createDirectory(at: target, withIntermediateDirectories: true)
+            try Data(folder.lastPathComponent.utf8).write(to: target.appending(path: ownerName))
+        }
+        if known != target.path {
+            if known != nil { try files.removeItem(at: link) }
+            try files.createSymbolicLink(at: link, withDestinationURL: target)
+        }
+        return target
     }
 
     /// Copies what is built already into a build folder, once for each build system.
@@ -92,6 +106,7 @@ enum SharedBuild {
             ])
         let result = try package.build(system)
         guard result.status == 0 else { throw ProgramError(description: "the framework does not build: \(result)") }
+        let place = place(of: system)
         // The plan of a build names its package; whoever has none makes one.
         let plans = ["debug.yaml", "plugin-tools.yaml", "manifest.pif", "description.json"]
         for path in try FileManager.default.subpathsOfDirectory(atPath: place.path) {

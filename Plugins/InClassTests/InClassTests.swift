@@ -11,7 +11,7 @@ struct InClassTests: BuildToolPlugin {
         let command = SwiftPMCommand(programs: Set(context.package.programs))
         if command.isForIndex { return [] }
         let tool = try context.tool(named: "testlogger").url
-        let layout = BuildLayout(tool: tool)
+        let layout = BuildLayout(tool: tool, leavesBitcode: command.leavesBitcode)
         let clang = try? context.tool(named: "clang").url
         let machine = command.otherMachine(than: layout.triple)
         let packages = LocalPackages(root: context.package)

@@ -10,8 +10,11 @@ struct BuildLayout {
     let products: URL
     /// Whether this is Swift Build's layout, one object a module, or the native one's, one object a source.
     let isSwiftBuild: Bool
+    /// How the names of natively built Swift objects end.
+    private let ending: String
 
-    init(tool: URL) {
+    init(tool: URL, leavesBitcode: Bool = false) {
+        ending = leavesBitcode ? "bc" : "o"
         products = tool.deletingLastPathComponent()
         isSwiftBuild = products.deletingLastPathComponent().lastPathComponent == "Products"
     }
@@ -31,7 +34,7 @@ struct BuildLayout {
         let folder = products.appending(path: "\(target.name).build")
         if target is SwiftSourceModuleTarget {
             return target.sourceFiles(withSuffix: ".swift").map {
-                folder.appending(path: "\($0.url.lastPathComponent).o")
+                folder.appending(path: "\($0.url.lastPathComponent).\(ending)")
             }
         }
         let root = target.directoryURL.path

@@ -112,7 +112,10 @@ extension ModuleDescription {
         var found = objects
         for map in fileMaps {
             let text = String(decoding: try FileAccess.contents(of: map), as: UTF8.self)
-            found += Self.objectPaths(inFileMap: text).filter(FileAccess.exists)
+            // The second is what link-time optimisation compiles to.
+            for key in ["\"object\"", "\"llvm-bc\""] as [StaticString] {
+                found += Self.paths(of: key, inFileMap: text).filter(FileAccess.exists)
+            }
         }
         for start in executables {
             let prefix = FileAccess.name(of: start)
@@ -159,14 +162,13 @@ extension ModuleDescription {
         }
     }
 
-    /// The values of all `"object"` keys of a JSON text, in order of appearance.
-    static func objectPaths(inFileMap text: String) -> [String] {
+    /// The values of all such keys, quotes included, of a JSON text, sorted.
+    static func paths(of key: StaticString, inFileMap text: String) -> [String] {
         var paths: [String] = []
         var text = text
         // PERF: a debug build that looks at every byte itself takes longer here than for running a hundred tests.
         text.withUTF8 { bytes in
             let bytes = UnsafeRawBufferPointer(bytes)
-            let key: StaticString = "\"object\""
             let pattern = UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)
             var offset = 0
             while let found = ByteSearch.offset(of: pattern, in: bytes, from: offset) {
@@ -293,7 +295,12 @@ extension ModuleDescription: SelfTesting {
             ),
             (#"{"object": "#, []),
         ]
-        for (text, paths) in rows { expectEqual(objectPaths(inFileMap: text), paths) }
+        for (text, paths) in rows {
+            expectEqual(self.paths(of: "\"object\"", inFileMap: text), paths)
+            let bitcode = text.replacing("\"object\"", with: "\"llvm-bc\"")
+            expectEqual(self.paths(of: "\"llvm-bc\"", inFileMap: bitcode), paths)
+            expectEqual(self.paths(of: "\"object\"", inFileMap: bitcode), [])
+        }
     }
 }
 #endif

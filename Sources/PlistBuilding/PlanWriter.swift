@@ -148,8 +148,8 @@ struct PlanWriter {
 
     @inlinable
     func checkDepth(_ depth: Int) throws(StreamError) {
-        // PERF: JSONRecords/writing; every eighth level asks for the stack, so that flat values never do.
-        if depth >= options.depthLimit || depth & 7 == 7 && isStackUsedUp { throw tooDeep() }
+        // PERF: JSONRecords/writing; flat values never ask for the stack.
+        if depth >= options.depthLimit || depth > 7 && isStackUsedUp { throw tooDeep() }
     }
 
     @usableFromInline @inline(never)

@@ -5,13 +5,15 @@ import Foundation
 import Testing
 
 #if os(Linux)
+/// What was built beside testlogger: modules to import, and the objects of the one that is linked.
+private enum BuiltFramework {
+    static let products = Fixtures.testlogger.deletingLastPathComponent()
+    static let isThere = FileManager.default.fileExists(atPath: products.appending(path: "InClassTesting.build").path)
+}
+
 extension TestloggerTests {
-    @Suite(.enabled(if: ReadmeClaimTests.canCompile, "the modules lie elsewhere"))
+    @Suite(.enabled(if: BuiltFramework.isThere, "the modules lie elsewhere"))
     struct ReadmeClaimTests {
-        /// What was built beside testlogger: modules to import, and the objects of the one that is linked.
-        private static let products = Fixtures.testlogger.deletingLastPathComponent()
-        private static let canCompile = FileManager.default.fileExists(
-            atPath: products.appending(path: "InClassTesting.build").path)
 
         private static let readme = Result {
             try String(contentsOf: Fixtures.checkout.appending(path: "README.md"), encoding: .utf8)
@@ -46,7 +48,7 @@ extension TestloggerTests {
             try Data(source.utf8).write(to: folder.appending(path: "Claimed.swift"))
             let options = ["-D", "DEBUG", "-swift-version", "6", "-module-name", "Claims"]
             return try RunningPrograms.run(
-                ["swiftc", "-c", "Claimed.swift", "-g", "-I", Self.products.appending(path: "Modules").path] + options,
+                ["swiftc", "-c", "Claimed.swift", "-g", "-I", BuiltFramework.products.appending(path: "Modules").path] + options,
                 in: folder)
         }
 
@@ -54,7 +56,7 @@ extension TestloggerTests {
         private func run(_ list: String, _ members: String, _ words: String...) throws -> ProgramResult {
             let compiled = try compile(list, members)
             try #require(compiled.status == 0, "\(compiled)")
-            let framework = Self.products.appending(path: "InClassTesting.build")
+            let framework = BuiltFramework.products.appending(path: "InClassTesting.build")
             let objects = try FileManager.default.contentsOfDirectory(atPath: framework.path)
                 .filter { $0.hasSuffix(".swift.o") }.map { framework.appending(path: $0).path }
             return try RunningPrograms.run(
@@ -73,7 +75,7 @@ extension TestloggerTests {
 
             // The scan of sources needs the description that a build makes; what it prints is a golden.
             try claim("a function `test…` that is in no list is a warning at its declaration with a fix-it;")
-            try claim("a name listed twice is an error.")
+            try claim("a name listed twice is an error, and so is an entry that does not run:")
             let golden = try String(
                 contentsOf: Fixtures.checkout.appending(path: "Tests/TestloggerTests/Goldens/lists.txt"),
                 encoding: .utf8)
@@ -117,8 +119,8 @@ extension TestloggerTests {
 
         @Test func whatATestChangesIsPutBack() throws {
             try claim(
-                "What a test changes of its process (output, folder, environment, limits, handlers) is put back before "
-                    + "the next")
+                "What a test changes of its process (output, folder, environment, limits, handlers, masks) is put back "
+                    + "before the next")
             let members = """
                 static func testChanges() {
                     close(1)
@@ -127,6 +129,10 @@ extension TestloggerTests {
                     var limit = rlimit(rlim_cur: 5, rlim_max: 5)
                     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
                     signal(SIGTERM, SIG_IGN)
+                    var mask = sigset_t()
+                    sigemptyset(&mask)
+                    sigaddset(&mask, SIGUSR1)
+                    sigprocmask(SIG_BLOCK, &mask, nil)
                 }
                 static func testNext() {
                     expectGreaterOrEqual(fcntl(1, F_GETFD), 0, "output")
@@ -138,6 +144,9 @@ extension TestloggerTests {
                     var action = sigaction()
                     sigaction(SIGTERM, nil, &action)
                     expectTrue(unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 0, "handler")
+                    var mask = sigset_t()
+                    sigprocmask(SIG_BLOCK, nil, &mask)
+                    expectEqual(sigismember(&mask, SIGUSR1), 0, "mask")
                 }
                 """
             let result = try run(#""testChanges": testChanges, "testNext": testNext"#, members, "--jobs", "1")
@@ -176,7 +185,8 @@ extension TestloggerTests {
 
         @Test func exitStatusesAreThoseThatAreNamed() throws {
             try claim(
-                "Exit status: 0 passed, 1 failed, 2 wrong command line, 3 could not run, 4 nothing to run.")
+                "Exit status of `testlogger` and `swift run testlogger`: 0 passed, 1 failed, 2 wrong command line, "
+                    + "3 could not run, 4 nothing to run.")
             #expect(try run(#""testOne": testOne"#, "static func testOne() {}").status == 0)
             #expect(try run(#""testOne": testOne"#, "static func testOne() { fail() }").status == 1)
             #expect(try run(#""testOne": testOne"#, "static func testOne() {}", "--nothing").status == 2)

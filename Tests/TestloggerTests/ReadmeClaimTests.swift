@@ -48,7 +48,8 @@ extension TestloggerTests {
             try Data(source.utf8).write(to: folder.appending(path: "Claimed.swift"))
             let options = ["-D", "DEBUG", "-swift-version", "6", "-module-name", "Claims"]
             return try RunningPrograms.run(
-                ["swiftc", "-c", "Claimed.swift", "-g", "-I", BuiltFramework.products.appending(path: "Modules").path] + options,
+                ["swiftc", "-c", "Claimed.swift", "-g", "-I", BuiltFramework.products.appending(path: "Modules").path]
+                    + options,
                 in: folder)
         }
 

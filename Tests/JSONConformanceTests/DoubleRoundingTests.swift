@@ -151,7 +151,8 @@ private struct LastNumber: PlistSink {
         var random = Random(state: 6)
         for _ in 0..<max(1, Self.count / 4) {
             let integer = Int64(bitPattern: random.next()) >> Int64.random(in: 0..<63, using: &random)
-            let zeros = Int.random(in: 0...5, using: &random)
+            // No number begins with two zeros.
+            let zeros = integer == 0 ? 0 : Int.random(in: 0...5, using: &random)
             let digits = "\(integer)" + String(repeating: "0", count: zeros)
             let fraction = Int.random(in: 1...5, using: &random)
             let texts = [

@@ -93,20 +93,6 @@ extension TestloggerTests {
             #expect(option.status != 0, "\(option)")
             #expect(option.text.contains("unknown option '--flter'; did you mean '--filter'?"))
         }
-
-        @Test func swiftBuildDebug() throws {
-            expectQuiet(try package.build(.swiftbuild))
-            try expectTested(Self.modules + ["SelfHosted"], in: "Debug-linux")
-        }
-
-        @Test func swiftBuildCommand() throws {
-            let result = try package.swift(
-                "package", "--build-system", "swiftbuild", "testlogger", "-v", "--stable-output", "Resources")
-            #expect(result.status == 0, "\(result)")
-            #expect(
-                result.output.contains(
-                    "passed Texts.testBundle\npassed Texts.testResource\npassed Texts.testNestedResource\n"))
-        }
     }
 }
 
@@ -117,6 +103,20 @@ extension TestloggerTests.GalleryTests {
         let gallery: GalleryTests
 
         init() throws { gallery = try GalleryTests() }
+
+        @Test func swiftBuildDebug() throws {
+            gallery.expectQuiet(try gallery.package.build(.swiftbuild))
+            try gallery.expectTested(GalleryTests.modules + ["SelfHosted"], in: "Debug-linux")
+        }
+
+        @Test func swiftBuildCommand() throws {
+            let result = try gallery.package.swift(
+                "package", "--build-system", "swiftbuild", "testlogger", "-v", "--stable-output", "Resources")
+            #expect(result.status == 0, "\(result)")
+            #expect(
+                result.output.contains(
+                    "passed Texts.testBundle\npassed Texts.testResource\npassed Texts.testNestedResource\n"))
+        }
 
         /// In release the tests are not compiled, and nothing is said of that.
         @Test func releaseAlone() throws {

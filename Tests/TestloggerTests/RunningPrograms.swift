@@ -93,6 +93,14 @@ enum RunningPrograms {
         }
     }
 
+    /// The seconds that a process has had a processor, 0 when it is gone.
+    static func processorTime(of process: String) -> Double {
+        // Behind the name, which may have anything in it: in hundredths, of the program and of the system for it.
+        let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+        let fields = text?.components(separatedBy: ") ").last?.split(separator: " ") ?? []
+        return fields.count > 12 ? ((Double(fields[11]) ?? 0) + (Double(fields[12]) ?? 0)) / 100 : 0
+    }
+
     /// The path of a program, or nil when this machine does not have it.
     static func path(of program: String) -> String? {
         let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []

@@ -103,7 +103,32 @@ struct SQLiteClause {
     mutating func append<Row>(_ condition: SQLiteCondition<Row>) throws(SQLiteError) { try append(condition.node) }
 
     private mutating func append<Row>(_ node: SQLiteCondition<Row>.Node) throws(SQLiteError) {
+        guard !StackBounds.isNearEnd else {
+            throw SQLiteError(.misuse, "conditions are nested deeper than the stack of the thread allows")
+        }
         sql += "("
+        try appendBare(node)
+        sql += ")"
+    }
+
+    /// Appends a chain of one operator without brackets between its parts: SQLite's parser takes about a hundred.
+    private mutating func append<Row>(chain node: SQLiteCondition<Row>.Node, ofAnd isAnd: Bool) throws(SQLiteError) {
+        var waiting = [node]
+        var isFirst = true
+        while let node = waiting.popLast() {
+            switch node {
+            case .and(let left, let right) where isAnd, .or(let left, let right) where !isAnd:
+                waiting += [right, left]
+            default:
+                if !isFirst { sql += isAnd ? " AND " : " OR " }
+                isFirst = false
+                try append(node)
+            }
+        }
+    }
+
+    /// Appends a condition without brackets around it.
+    private mutating func appendBare<Row>(_ node: SQLiteCondition<Row>.Node) throws(SQLiteError) {
         switch node {
         case .compare(let member, let symbol, let value):
             try append(member)
@@ -127,14 +152,8 @@ struct SQLiteClause {
             try append(member)
             sql += " LIKE "
             try append(.string(pattern))
-        case .and(let left, let right):
-            try append(left)
-            sql += " AND "
-            try append(right)
-        case .or(let left, let right):
-            try append(left)
-            sql += " OR "
-            try append(right)
+        case .and: try append(chain: node, ofAnd: true)
+        case .or: try append(chain: node, ofAnd: false)
         case .not(let inner):
             sql += "NOT "
             try append(inner)
@@ -144,7 +163,6 @@ struct SQLiteClause {
         case .invalid(let error):
             throw SQLiteError(error)
         }
-        sql += ")"
     }
 
     /// The value that SQLite has for a scalar.

@@ -23,16 +23,27 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
     }
 
     let node: Node
+    private let depth: Int
+    /// SQLite's own limit, by default; beyond it a condition is invalid.
+    private static var depthLimit: Int { 1_000 }
 
-    init(_ node: Node) { self.node = node }
+    init(_ node: Node) { (self.node, depth) = (node, 1) }
+
+    /// Joins conditions, of which the deepest has so many levels.
+    private init(_ node: Node, over depth: Int) {
+        let isTooDeep = depth >= Self.depthLimit
+        let error = StreamError(.limitExceeded, "conditions are nested deeper than \(Self.depthLimit)")
+        self.node = isTooDeep ? .invalid(error) : node
+        self.depth = isTooDeep ? 1 : depth + 1
+    }
 
     init<Value: StreamValue>(
         _ property: KeyPath<Row, Value>, _ symbol: String, _ value: some StreamValue
     ) {
         do throws(StreamError) {
-            node = .compare(SQLiteMember(property), symbol, try ScalarSink.scalar(of: value))
+            self.init(.compare(SQLiteMember(property), symbol, try ScalarSink.scalar(of: value)))
         } catch {
-            node = .invalid(error)
+            self.init(.invalid(error))
         }
     }
 
@@ -84,17 +95,17 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
 
     /// Whether both conditions hold.
     public static func && (left: SQLiteCondition, right: SQLiteCondition) -> SQLiteCondition {
-        SQLiteCondition(.and(left.node, right.node))
+        SQLiteCondition(.and(left.node, right.node), over: max(left.depth, right.depth))
     }
 
     /// Whether one of the conditions holds.
     public static func || (left: SQLiteCondition, right: SQLiteCondition) -> SQLiteCondition {
-        SQLiteCondition(.or(left.node, right.node))
+        SQLiteCondition(.or(left.node, right.node), over: max(left.depth, right.depth))
     }
 
     /// Whether the condition does not hold; for values that are nil, neither may.
     public static prefix func ! (condition: SQLiteCondition) -> SQLiteCondition {
-        SQLiteCondition(.not(condition.node))
+        SQLiteCondition(.not(condition.node), over: condition.depth)
     }
 }
 
@@ -213,6 +224,7 @@ extension SQLiteConditionTests: SelfTesting {
         [
             "testComparesColumns": testComparesColumns,
             "testBindsEveryValue": testBindsEveryValue,
+            "testJoinsMany": testJoinsMany,
             "testRefusesPropertiesThatAreNoColumns": testRefusesPropertiesThatAreNoColumns,
             "testCrossesTasks": testCrossesTasks,
             "testOrdersAndLimits": testOrdersAndLimits,
@@ -246,6 +258,28 @@ extension SQLiteConditionTests: SelfTesting {
         expectEqual(clause.values, [3, "x", 1, 2], "values")
         let error = expectThrows(SQLiteError.self, "NaN") { _ = try table.count(where: \.weight == .nan) }
         expectEqual(error?.code, .mismatch, "code")
+    }
+
+    private static func testJoinsMany() throws {
+        let table = try animals()
+        for count in [2, 99, 101, 900] {
+            let ages = (0..<count).map { $0 == count / 2 ? 7 : 100 + $0 }
+            var (leftward, rightward, all):
+                (SQLiteCondition<Animal>, SQLiteCondition<Animal>, SQLiteCondition<Animal>) =
+                    (\.age == ages[0], \.age == ages[0], \.age != ages[0])
+            for age in ages.dropFirst() {
+                leftward = leftward || \.age == age
+                rightward = \.age == age || rightward
+                all = all && \.age != age
+            }
+            expectEqual(try table.select(where: leftward).map(\.id), [3], "\(count) joined from the left")
+            expectEqual(try table.select(where: rightward).map(\.id), [3], "\(count) joined from the right")
+            expectEqual(try table.select(where: all).map(\.id), [1, 2, 4], "\(count) that all hold")
+        }
+        var condition: SQLiteCondition<Animal> = \.age == 0
+        for age in 0..<100_000 { condition = condition || \.age == age }
+        let error = expectThrows(SQLiteError.self, "too many") { _ = try table.count(where: condition) }
+        expectTrue(error?.message.contains("deeper than 1000") == true, "\(error as Any)")
     }
 
     private static func testRefusesPropertiesThatAreNoColumns() throws {

@@ -28,10 +28,16 @@ final class AppendedTable: RowTable {
     /// The keys that came, with the number of rows.
     private var counts: [String: Int] = [:]
     private let columns: [String: SQLiteColumn]
+    /// The column of which SQLite makes a number where it gets none.
+    private let rowID: String?
 
     private struct Note: Hashable {
+        enum Kind: Int {
+            case container, bool, besideBools, rowID
+        }
+
         let key: String
-        let origin: RowValue.Origin
+        let kind: Kind
     }
 
     init(_ connection: SQLiteConnection, name: String, path: StreamPath) throws(StreamError) {
@@ -40,6 +46,8 @@ final class AppendedTable: RowTable {
         do throws(SQLiteError) {
             let columns = try connection.columns(ofTable: name)
             self.columns = Dictionary(columns.map { ($0.name, $0) }) { first, _ in first }
+            let keys = columns.filter { $0.primaryKeyIndex > 0 }
+            rowID = keys.count == 1 && keys[0].declaredType.uppercased() == "INTEGER" ? keys[0].name : nil
             writer = try SQLiteTableWriter(connection, table: name)
         } catch {
             throw error.streamError(.cannotWrite)
@@ -54,9 +62,7 @@ final class AppendedTable: RowTable {
                 try item.key.withUTF8Span { (key) throws(StreamError) in try writer.writeKey(key) }
                 counts[item.key, default: 0] += 1
                 try checkIsKept(item)
-                if item.origin == .container || item.origin == .bool && columns[item.key]?.isBoolean == false {
-                    notes[Note(key: item.key, origin: item.origin), default: (rowCount, 0)].count += 1
-                }
+                if let kind = note(item) { notes[Note(key: item.key, kind: kind), default: (rowCount, 0)].count += 1 }
                 switch item.value {
                 case .null: try writer.writeNull()
                 case .integer(let value) where item.origin == .bool: try writer.writeBool(value != 0)
@@ -82,16 +88,34 @@ final class AppendedTable: RowTable {
         } catch {
             throw located(error)
         }
-        for (note, found) in notes.sorted(by: { ($0.value.first, $0.key.key) < ($1.value.first, $1.key.key) }) {
-            warnings.add(
-                note.origin == .bool
-                    ? "in the column \(note.key), which is not declared BOOLEAN, true and false become 1 and 0"
-                    : "in the column \(note.key), arrays and dictionaries become text, their json",
-                at: path.element(found.first).member(note.key), count: found.count)
+        for (note, found) in notes.sorted(by: {
+            ($0.value.first, $0.key.key, $0.key.kind.rawValue) < ($1.value.first, $1.key.key, $1.key.kind.rawValue)
+        }) {
+            let change =
+                switch note.kind {
+                case .bool: "which is not declared BOOLEAN, true and false become 1 and 0"
+                case .besideBools:
+                    "which is declared BOOLEAN, 1 and 0 are true and false, or all are numbers beside other values"
+                case .rowID: "which is the row id, null becomes a number that SQLite chooses"
+                case .container: "arrays and dictionaries become text, their json"
+                }
+            let place = path.element(found.first).member(note.key)
+            warnings.add("in the column \(note.key), \(change)", at: place, count: found.count)
         }
         for (key, count) in counts.sorted(by: { $0.key < $1.key }) where count < rowCount {
             warnings.add(
                 "members that are missing get the default of the column \(key)", at: path, count: rowCount - count)
+        }
+    }
+
+    /// What is to be said of a value, since it may come back as another one.
+    private func note(_ item: RowValue) -> Note.Kind? {
+        let isBoolean = columns[item.key]?.isBoolean ?? false
+        switch (item.origin, item.value) {
+        case (.container, _): return .container
+        case (.bool, _): return isBoolean ? nil : .bool
+        case (.cell, .null): return item.key == rowID ? .rowID : nil
+        case (.cell, _): return isBoolean ? .besideBools : nil
         }
     }
 

@@ -26,6 +26,10 @@ extension Conversion: SelfTesting {
             "testKeepsSchemas": testKeepsSchemas,
             "testAppendsInOneTransaction": testAppendsInOneTransaction,
             "testAppendsExactly": testAppendsExactly,
+            "testWarnsOfWhatAColumnMakesOfValues": testWarnsOfWhatAColumnMakesOfValues,
+            "testTakesAnyNameOfATable": testTakesAnyNameOfATable,
+            "testSaysThatAViewBecomesATable": testSaysThatAViewBecomesATable,
+            "testRunsNothingThatASchemaHides": testRunsNothingThatASchemaHides,
             "testDestroysNothing": testDestroysNothing,
             "testLeavesNothingBesideALoggedDatabase": testLeavesNothingBesideALoggedDatabase,
         ]
@@ -374,6 +378,90 @@ extension Conversion: SelfTesting {
             }
         }
         expectGreater(refusedCount, 20, "refused")
+    }
+
+    /// What is added to a column is what comes back, or there is a warning with the place.
+    private static func testWarnsOfWhatAColumnMakesOfValues() throws {
+        let directory = try temporaryDirectory()
+        let (input, database, output) = ("\(directory)/in.json", "\(directory)/t.db", "\(directory)/out.json")
+        for type in ["", "INTEGER", "INTEGER PRIMARY KEY", "BOOLEAN", "bool", "REAL", "INT PRIMARY KEY"] {
+            for values in [["1"], ["0", "true"], ["false", "true"], ["5", "true"], ["null"], ["null", "1"], ["7"]] {
+                let json = "[" + values.map { "{\"k\":\($0),\"z\":\"z\"}" }.joined(separator: ",") + "]"
+                unlink(database)
+                try connection(database, "CREATE TABLE rows (k \(type), z)").close()
+                try write(json, to: input)
+                guard let warnings = try? run(input, database, "--append") else { continue }
+                try run(database, output)
+                // A real of the same value is the same number.
+                let found = try text(output).replacing(".0,", with: ",")
+                expectTrue(found.hasPrefix(json) || !warnings.isEmpty, "\(json) in \(type): \(found), \(warnings)")
+                if values == ["false", "true"], type.uppercased().hasPrefix("BOOL") {
+                    expectEqual(warnings, [], "Booleans in \(type)")
+                }
+            }
+        }
+    }
+
+    private static func testTakesAnyNameOfATable() throws {
+        let directory = try temporaryDirectory()
+        let (input, database, output) = ("\(directory)/in.json", "\(directory)/t.db", "\(directory)/out.db")
+        let names = ["stage0", "STAGE1", "stage0_", "source", "temp", "main", "json_each", "pragma_index_list"]
+        for name in names {
+            for other in ["new", "stage0_", "stage1"] where other != SQLText.folded(name) {
+                unlink(database)
+                unlink(output)
+                try connection(database, "CREATE TABLE \(SQLText.quoted(name)) (a)").close()
+                try write(#"{"\#(other)":[{"a":1}],"\#(name)":[{"a":5}]}"#, to: input)
+                try run(input, database, "--append")
+                try run(database, output, "--table", name)
+                try run(database, output, "--append", "--table", other)
+                for path in [database, output] {
+                    let connection = try connection(path)
+                    for (table, value) in [(name, "5"), (other, "1")] {
+                        let found = try connection.value("SELECT group_concat(a) FROM main.\(SQLText.quoted(table))")
+                        expectEqual(found?.text, value, "\(table) beside \(name), in \(path)")
+                    }
+                }
+            }
+        }
+    }
+
+    private static func testSaysThatAViewBecomesATable() throws {
+        let directory = try temporaryDirectory()
+        let (database, output) = ("\(directory)/v.db", "\(directory)/out.db")
+        try connection(database, "CREATE TABLE t (a); CREATE VIEW v AS SELECT 5 AS a; CREATE VIEW w AS SELECT 6 AS a")
+            .close()
+        for (view, cells) in [("v", "5"), ("w", "5;6")] {
+            let warnings = try run(database, output, "--append", "--table", view)
+            expectTrue(warnings.description.contains("\(view), a view or"), "\(warnings)")
+            expectEqual(try self.cells(output), cells, "rows of \(view)")
+        }
+        // Several that are no tables of SQLite's own, one after another.
+        let virtual = "CREATE VIRTUAL TABLE f USING fts5 (a); CREATE VIRTUAL TABLE g USING fts5 (a)"
+        unlink(database)
+        guard let made = try? connection(database, virtual) else { return }
+        try made.execute("INSERT INTO f VALUES ('x'); INSERT INTO g VALUES ('y')")
+        try made.close()
+        try run(database, output, "--append")
+        expectTrue(try connection(output).hasTable("g"), "the second virtual table")
+    }
+
+    /// SQLite reads the first statement of what a schema says of a table or an index, and no other.
+    private static func testRunsNothingThatASchemaHides() throws {
+        let directory = try temporaryDirectory()
+        let (victim, database, output) = ("\(directory)/victim.db", "\(directory)/in.db", "\(directory)/out.db")
+        for hidden in ["t", "i"] {
+            for path in [victim, database] { unlink(path) }
+            try connection(victim, "CREATE TABLE kept (a); INSERT INTO kept VALUES (1)").close()
+            let made = try connection(
+                database, "CREATE TABLE t (a); CREATE INDEX i ON t (a); PRAGMA writable_schema = ON")
+            try made.run(
+                "UPDATE sqlite_schema SET sql = sql || ? WHERE name = ?",
+                ["; COMMIT; ATTACH '\(victim)' AS v; DELETE FROM v.kept; BEGIN", hidden])
+            try made.close()
+            expectThrows(StreamError.self, hidden) { try run(database, output, "--table", "t") }
+            expectEqual(try cells(victim), "1", "another database, after a statement behind that of \(hidden)")
+        }
     }
 
     private static func testDestroysNothing() throws {

@@ -233,7 +233,10 @@ struct Conversion {
     private func add(_ names: [String], by copy: DatabaseCopy) throws(StreamError) {
         try warnOfViews(copy.source)
         for name in names {
-            if try !copy.target.isInFile(name), try copy.copyTable(name) { continue }
+            if try !copy.target.isInFile(name) {
+                if try copy.copyTable(name) { continue }
+                warnings.add("\(name), a view or a virtual table, becomes an ordinary one")
+            }
             var writer = DatabaseWriter(copy.target, table: name, isSequence: false, warnings: warnings)
             try copy.source.send(name, to: &writer)
             try writer.finish()

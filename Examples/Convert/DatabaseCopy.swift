@@ -56,7 +56,8 @@ struct DatabaseCopy {
             let hasRowID = schema.integer(at: 1) == 0
             let name = try schema.text(at: 2) ?? name
             schema.reset()
-            try target.execute(sql)
+            // One statement: a file that somebody has made may have others behind it, which SQLite itself never runs.
+            try target.run(sql)
             try copyRows(name, hasRowID: hasRowID)
             try copyIndexes(name)
             try copySequence(name)
@@ -92,7 +93,7 @@ struct DatabaseCopy {
         try statement.bind([table])
         var scripts: [String] = []
         while try statement.step() { scripts.append(try statement.text(at: 0) ?? "") }
-        for script in scripts { try target.execute(script) }
+        for sql in scripts { try target.run(sql) }
     }
 
     /// The largest id that an AUTOINCREMENT table ever had.
@@ -130,10 +131,21 @@ struct DatabaseCopy {
 }
 
 extension SQLiteConnection {
-    /// Whether the file has a table or view of a name: not the temporary database, nor one that is attached.
-    func isInFile(_ table: String) throws(StreamError) -> Bool {
+    /// Whether the file has a table or view of a name: not one that is attached, nor SQLite itself, which has tables such as
+    /// `json_each` in every database.
+    ///
+    /// - Parameter orTemporary: Whether the temporary database counts as well.
+    func isInFile(_ table: String, orTemporary: Bool = false) throws(StreamError) -> Bool {
         do throws(SQLiteError) {
-            return try value("SELECT 1 FROM pragma_table_xinfo(?, 'main') LIMIT 1", [table]) != nil
+            for schema in orTemporary ? ["main", "temp"] : ["main"] {
+                let found = try value(
+                    """
+                    SELECT 1 FROM \(schema).sqlite_schema \
+                    WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE LIMIT 1
+                    """, [table])
+                if found != nil { return true }
+            }
+            return false
         } catch {
             throw error.streamError(.cannotWrite)
         }

@@ -129,7 +129,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
             throw refused("the name \(name) is one of SQLite's own, which begin with sqlite_")
         }
         if try connection.isInFile(name) { return try AppendedTable(connection, name: name, path: tablePath) }
-        let table = StagedTable(connection, name: name, number: tables.count, path: tablePath)
+        let table = try StagedTable(connection, name: name, number: tables.count, path: tablePath)
         tables.append(table)
         return table
     }

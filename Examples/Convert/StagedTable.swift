@@ -60,11 +60,14 @@ final class StagedTable: RowTable {
     private var sizes: [Int: Count] = [:]
     private(set) var rowCount = 0
 
-    init(_ connection: SQLiteConnection, name: String, number: Int, path: StreamPath) {
+    init(_ connection: SQLiteConnection, name: String, number: Int, path: StreamPath) throws(StreamError) {
         self.connection = connection
         self.name = name
         self.path = path
-        stage = "temp.stage\(number)"
+        // A temporary table hides one of the same name in the file, which may get rows as well.
+        var stage = "stage\(number)"
+        while try connection.isInFile(stage, orTemporary: true) { stage += "_" }
+        self.stage = "temp.\(stage)"
     }
 
     func insert(_ row: [RowValue]) throws(StreamError) {

@@ -38,6 +38,7 @@ extension RowInserterTests: SelfTesting {
             "testWritesFirstInATransaction": testWritesFirstInATransaction,
             "testRefusesPropertiesThatInsert": testRefusesPropertiesThatInsert,
             "testStoresWhatAPropertyReplaces": testStoresWhatAPropertyReplaces,
+            "testKeepsNothingWhenAPropertyEndsTheTransaction": testKeepsNothingWhenAPropertyEndsTheTransaction,
             "testHoldsPropertiesThatReadItsRows": testHoldsPropertiesThatReadItsRows,
             "testTakesNoTableForItsOwn": testTakesNoTableForItsOwn,
             "testChecksForeignKeysRowByRow": testChecksForeignKeysRowByRow,
@@ -222,6 +223,46 @@ extension RowInserterTests: SelfTesting {
                         """), .integer(Int64(count)), "rows by \(path)")
             }
         }
+    }
+
+    private static func testKeepsNothingWhenAPropertyEndsTheTransaction() throws {
+        for path in SQLiteInsertPath.allCases {
+            for end in ["ROLLBACK", "rollBack()", "rollBack() and begin()"] {
+                let connection = try SQLiteConnection.inMemory()
+                let table = try SQLiteTable<Ending>(
+                    connection, "t", options: SQLiteTableOptions(insertPath: path, batchRowCount: 16))
+                for number in [0, 10, 19, 150] {
+                    let rows = (0..<300).map { _ in Ending() }
+                    (rows[number].connection, rows[number].end) = (connection, end)
+                    expectThrows(SQLiteError.self, "\(end) by \(path)") { try table.insert(rows) }
+                    if connection.isInTransaction { try connection.commit() }
+                    expectEqual(try table.count(), 0, "rows after \(end) in row \(number) by \(path)")
+                }
+            }
+        }
+    }
+
+    /// A row with a property that ends the transaction when it is read.
+    private final class Ending: StreamObject {
+        var id: Int? = nil
+        var connection: SQLiteConnection?
+        var end = ""
+        var note: String {
+            get {
+                guard let connection else { return "" }
+                self.connection = nil
+                if end == "ROLLBACK" {
+                    try? connection.execute(end)
+                } else {
+                    try? connection.rollBack()
+                    if end.contains("begin") { try? connection.begin() }
+                }
+                return ""
+            }
+            set {}
+        }
+        init() {}
+        static var streamMembers: StreamMembers { [.member("id", \Ending.id), .member("note", \Ending.note)] }
     }
 
     private static func testHoldsPropertiesThatReadItsRows() throws {

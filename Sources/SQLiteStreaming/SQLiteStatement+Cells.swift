@@ -128,10 +128,14 @@ extension SQLiteStatement {
 
     /// Calls a closure with the UTF-8 of a cell without a copy; null is empty text.
     ///
+    /// - Precondition: The closure does not step, run or reset the statement, nor clear its parameters.
     /// - Throws: `mismatch` when the text is not valid UTF-8; `noMemory`; what the closure throws.
     public func withText(at column: Int, _ body: (RawSpan) throws(SQLiteError) -> Void) throws(SQLiteError) {
         let index = cell(column)
-        // SAFETY: SQLite keeps the text until the next step, reset or conversion of the cell; the span stays in the closure.
+        // Of a blob that is being read SQLite would make text in other memory.
+        if lentColumns.contains(column), type(at: column) == .blob { return try withLentBlobAsText(column, body) }
+        // SAFETY: SQLite keeps the text until the next step, reset or conversion of the cell; the span stays in the closure, during
+        // which the cell is lent.
         let address = unsafe sqlite3_column_text(handle, index)
         let count = unsafe Int(sqlite3_column_bytes(handle, index))
         guard let address = unsafe address else {
@@ -142,22 +146,39 @@ extension SQLiteStatement {
         guard unsafe TextCheck.isUTF8(bytes) else {
             throw SQLiteError(.mismatch, "the text in column \(columnName(at: column)) is not valid UTF-8", sql: sql)
         }
-        try unsafe body(bytes.bytes)
+        try lend(column) { () throws(SQLiteError) in try unsafe body(bytes.bytes) }
+    }
+
+    private func withLentBlobAsText(
+        _ column: Int, _ body: (RawSpan) throws(SQLiteError) -> Void
+    ) throws(SQLiteError) {
+        try withBlob(at: column) { (span) throws(SQLiteError) in
+            guard String(validating: span) != nil else {
+                throw SQLiteError(
+                    .mismatch, "the text in column \(columnName(at: column)) is not valid UTF-8", sql: sql)
+            }
+            try body(span)
+        }
     }
 
     /// Calls a closure with the bytes of a cell without a copy; null is empty.
     ///
+    /// - Precondition: The closure does not step, run or reset the statement, nor clear its parameters.
     /// - Throws: `noMemory`; what the closure throws.
     public func withBlob(at column: Int, _ body: (RawSpan) throws(SQLiteError) -> Void) throws(SQLiteError) {
         let index = cell(column)
-        // SAFETY: see withText. An empty blob has no address.
-        let address = unsafe sqlite3_column_blob(handle, index)
+        // SAFETY: see withText. An empty blob has no address; of text SQLite would give the bytes that a database in UTF-16 has.
+        let address =
+            unsafe type(at: column) == .text
+            ? UnsafeRawPointer(sqlite3_column_text(handle, index)) : sqlite3_column_blob(handle, index)
         let count = unsafe Int(sqlite3_column_bytes(handle, index))
         guard let address = unsafe address else {
             if count > 0 { throw makeError(SQLITE_NOMEM) }
             return try withEmptySpan(body)
         }
-        try unsafe body(UnsafeRawBufferPointer(start: address, count: count).bytes)
+        try lend(column) { () throws(SQLiteError) in
+            try unsafe body(UnsafeRawBufferPointer(start: address, count: count).bytes)
+        }
     }
 
     private func withEmptySpan(_ body: (RawSpan) throws(SQLiteError) -> Void) throws(SQLiteError) {

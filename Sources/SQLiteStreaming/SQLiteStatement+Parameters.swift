@@ -28,8 +28,14 @@ extension SQLiteStatement {
         return nil
     }
 
-    /// Sets all parameters to null.
-    public func clearBindings() { unsafe sqlite3_clear_bindings(handle) }
+    /// Sets all parameters to null, and leaves the row that the statement is on, whose cells may be values of parameters.
+    ///
+    /// - Precondition: The statement is not sending its rows, and no cell of it is read in a closure.
+    public func clearBindings() {
+        // SQLite copies neither into the row: it would go on with memory that is gone.
+        reset()
+        unsafe sqlite3_clear_bindings(handle)
+    }
 
     /// Binds values to all parameters.
     ///

@@ -28,6 +28,8 @@ public final class SQLiteStatement {
     public private(set) var isOnRow = false
     /// Whether `send` is going through the rows.
     private var isSending = false
+    /// The cells that closures are reading, whose memory stays until they return: each may be there more than once.
+    private(set) var lentColumns: [Int] = []
 
     init(
         _ connection: SQLiteConnection, _ handle: OpaquePointer, sql: String, isKept: Bool, baseOffset: Int = 0
@@ -58,7 +60,7 @@ public final class SQLiteStatement {
     /// - Returns: Whether there is one; after the last row the statement is reset, and can be stepped again.
     /// - Throws: The error of SQLite, such as `busy`, `interrupt` or a constraint; the statement is reset then.
     public func step() throws(SQLiteError) -> Bool {
-        precondition(!isSending, "the statement is sending its rows")
+        checkMayMove()
         if !isOnRow { try connection.checkIsRolledBack() }
         let code = unsafe sqlite3_step(handle)
         if code == SQLITE_ROW {
@@ -77,7 +79,7 @@ public final class SQLiteStatement {
 
     /// Goes back before the first row. Parameters keep their values.
     public func reset() {
-        precondition(!isSending, "the statement is sending its rows")
+        checkMayMove()
         isOnRow = false
         // The code is that of the last step, which was thrown already.
         unsafe sqlite3_reset(handle)
@@ -105,9 +107,25 @@ public final class SQLiteStatement {
         return connection.totalChangeCount == before ? 0 : connection.changeCount
     }
 
+    @inline(__always)  // PERF: SQLite/reading; once a row.
+    private func checkMayMove() {
+        precondition(!isSending, "the statement is sending its rows")
+        precondition(lentColumns.isEmpty, "a cell of the statement is being read in a closure")
+    }
+
+    /// Calls a closure that reads the memory of a cell, from which the statement must not move meanwhile.
+    func lend(_ column: Int, _ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+        lentColumns.append(column)
+        defer { lentColumns.removeLast() }
+        try body()
+    }
+
     /// Begins to go through the rows for `send`.
     func beginSending() throws(SQLiteError) {
         guard !isSending else { throw SQLiteError(.misuse, "the statement is sending its rows already", sql: sql) }
+        guard lentColumns.isEmpty else {
+            throw SQLiteError(.misuse, "a cell of the statement is being read in a closure", sql: sql)
+        }
         try connection.checkIsRolledBack()
         reset()
         isSending = true
@@ -152,6 +170,8 @@ extension SQLiteStatement: SelfTesting {
             "testRefusesWrongParameters": testRefusesWrongParameters,
             "testHidesBoundValues": testHidesBoundValues,
             "testRefusesTextWithNUL": testRefusesTextWithNUL,
+            "testLeavesTheRowWithItsParameters": testLeavesTheRowWithItsParameters,
+            "testKeepsTheCellThatIsRead": testKeepsTheCellThatIsRead,
             "testRefusesInvalidText": testRefusesInvalidText,
             "testNamesColumns": testNamesColumns,
             "testFindsColumnsByName": testFindsColumnsByName,
@@ -172,6 +192,81 @@ extension SQLiteStatement: SelfTesting {
         statement.reset()
         expectTrue(try statement.step(), "a row after reset")
         expectEqual(statement.integer(at: 0), 1, "the first row again")
+    }
+
+    private static let longText = String(repeating: "many bytes ", count: 10_000)
+
+    private static func testLeavesTheRowWithItsParameters() throws {
+        let statement = try SQLiteConnection.inMemory().prepare("SELECT ?1, ?1 || 'x'")
+        try statement.bind([longText])
+        try requireTrue(try statement.step(), "a row")
+        statement.clearBindings()
+        expectFalse(statement.isOnRow, "on a row whose cells are gone")
+        try requireTrue(try statement.step(), "a row of null")
+        expectTrue(statement.isNull(at: 0), "the parameter")
+        expectTrap("while a cell is read") {
+            try? statement.bind([longText])
+            _ = try? statement.step()
+            try? statement.withText(at: 0) { _ in statement.clearBindings() }
+        }
+    }
+
+    /// What a closure does with the statement while it reads a cell.
+    private static var moves: [(String, (SQLiteStatement) throws(SQLiteError) -> Void)] {
+        [
+            ("step", { (statement) throws(SQLiteError) in _ = try statement.step() }), ("reset", { $0.reset() }),
+            ("run", { (statement) throws(SQLiteError) in try statement.run() }),
+            ("runBound", { (statement) throws(SQLiteError) in try statement.runBound() }),
+            ("clear", { $0.clearBindings() }),
+        ]
+    }
+
+    private static func testKeepsTheCellThatIsRead() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TABLE t (a, b)")
+        try connection.run("INSERT INTO t VALUES (?1, CAST(?1 AS BLOB)), ('', x'')", [longText])
+        func statementOnRow() throws -> SQLiteStatement {
+            let statement = try connection.prepare("SELECT a, b FROM t")
+            try requireTrue(try statement.step(), "a row")
+            return statement
+        }
+        for (name, move) in moves {
+            for column in [0, 1] {
+                expectTrap("\(name) while column \(column) is read") {
+                    try? statementOnRow().withBlob(at: column) { _ in }
+                    guard let statement = try? statementOnRow() else { return }
+                    try? statement.withBlob(at: column) { (_) throws(SQLiteError) in try move(statement) }
+                }
+            }
+        }
+        let wide = try SQLiteConnection.inMemory()
+        try wide.execute("PRAGMA encoding = 'UTF-16'; CREATE TABLE t (a)")
+        try wide.run("INSERT INTO t VALUES (?)", [longText])
+        let other = try wide.prepare("SELECT a FROM t")
+        try requireTrue(try other.step(), "a row in UTF-16")
+        try other.withBlob(at: 0) { (bytes) throws(SQLiteError) in
+            expectEqual(try other.text(at: 0), longText, "text")
+            expectEqual(String(validating: bytes), longText, "the UTF-8 of text in UTF-16")
+        }
+        // Of a blob SQLite makes text in other memory, unless it is asked for by the bytes.
+        let statement = try statementOnRow()
+        try statement.withBlob(at: 1) { (bytes) throws(SQLiteError) in
+            expectEqual(try statement.text(at: 1), longText, "a blob as text")
+            try statement.withText(at: 0) { (text) throws(SQLiteError) in
+                expectEqual(String(validating: text), longText, "another cell")
+            }
+            expectEqual(String(validating: bytes), longText, "the blob")
+            let error = expectThrows(SQLiteError.self, "sending") {
+                do throws(StreamError) {
+                    var trace = EventTrace()
+                    try statement.send(to: &trace)
+                } catch {
+                    throw SQLiteError(error)
+                }
+            }
+            expectEqual(error?.code, .misuse, "code")
+        }
+        expectTrue(try statement.step(), "the next row")
     }
 
     private static let samples: [SQLiteValue] = [

@@ -236,8 +236,15 @@ extension SQLiteTable {
     private func insertBuffered(_ rows: [Row], _ inserter: RowInserter) throws(RowInserter.Failure) {
         var buffer = makeBuffer()
         var first = 0
+        let scope = connection.openScopes.last
         func insertRows() throws(RowInserter.Failure) {
             guard buffer.rowCount > 0 else { return }
+            // Outside the transaction that a property has ended, rows would be kept one by one.
+            guard connection.openScopes.last == scope, connection.isInTransaction else {
+                let error = SQLiteError(
+                    .abort, "the transaction around these changes was ended by others, and undone or not")
+                throw RowInserter.Failure(error: error, row: first, column: nil)
+            }
             do throws(RowInserter.Failure) {
                 try inserter.insert(buffer, by: options.insertPath)
             } catch {

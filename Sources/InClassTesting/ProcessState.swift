@@ -177,23 +177,24 @@ extension ProcessState: SelfTesting {
         expectRestored(by: { $0.restoreAll() }) {
             var limit = rlimit()
             #if canImport(Glibc)
-            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            let resource = Int32(RLIMIT_NOFILE.rawValue)
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
             #else
             let resource = RLIMIT_NOFILE
-            #endif
             getrlimit(resource, &limit)
+            #endif
             limit.rlim_cur = 0
-            signal(SIGUSR1, SIG_IGN)
-            return setrlimit(resource, &limit) == 0 && open("/dev/null", O_RDONLY) < 0
+            SettingCalls.set(SIGUSR1, ignored: true)
+            return SettingCalls.set(resource, limit) && open("/dev/null", O_RDONLY) < 0
         }
         expectExit(.signal(SIGUSR1)) {
             var state = ProcessState()
-            signal(SIGUSR1, SIG_IGN)
+            SettingCalls.set(SIGUSR1, ignored: true)
             state.restoreAll()
             // The threads of tasks hear of no signals.
             var none = sigset_t()
             sigemptyset(&none)
-            pthread_sigmask(SIG_SETMASK, &none, nil)
+            _ = SettingCalls.setMask?(SIG_SETMASK, &none, nil)
             kill(getpid(), SIGUSR1)
         }
     }

@@ -130,18 +130,36 @@ extension ModuleDescription {
         return found.filter { seen.insert($0).inserted }
     }
 
-    /// The sources that have been saved since the module was last compiled; none where that is not known.
+    /// The sources that have been saved since they were last compiled, or never were; none where that is not known.
     ///
-    /// Not each is compared with its own object: a compiler that makes the same object again leaves the old one, and a
-    /// module that is optimised as a whole has one object.
+    /// A compiler that makes the same object again leaves the old one, but it always writes anew what a source depends
+    /// on, `.d`, and only when it succeeds. A module that is optimised as a whole has one such file.
     package var sourcesNewerThanBuild: [String] {
-        let endings = [".o", ".swiftdeps", ".d", ".dia", ".priors"]
-        let times = compileFolders.flatMap { folder in
-            FileAccess.names(in: folder).filter { name in endings.contains(where: name.hasSuffix) }
-                .compactMap { FileAccess.modificationTime(of: "\(folder)/\($0)") }
+        var whole: Int?
+        var own: [String: Int] = [:]
+        let stems = Set(sources.map(Self.stem))
+        for folder in compileFolders {
+            for name in FileAccess.names(in: folder) where Self.comesOfSuccess(name) {
+                guard let time = FileAccess.modificationTime(of: "\(folder)/\(name)") else { continue }
+                whole = max(whole ?? 0, time)
+                let stem = String(name.dropLast(2))
+                if name.hasSuffix(".d"), stems.contains(stem) { own[stem] = max(own[stem] ?? 0, time) }
+            }
         }
-        guard let compiled = times.max() else { return [] }
-        return sources.filter { FileAccess.modificationTime(of: $0) ?? 0 > compiled }
+        guard let whole else { return [] }
+        return sources.filter { source in
+            let compiled = own.isEmpty ? whole : own[Self.stem(source)] ?? 0
+            return FileAccess.modificationTime(of: source) ?? 0 > compiled
+        }
+    }
+
+    private static func stem(_ source: String) -> String {
+        String(FileAccess.name(of: source).dropLast(".swift".count))
+    }
+
+    /// Whether the compiler writes such a file only when there is nothing wrong with a source.
+    private static func comesOfSuccess(_ name: String) -> Bool {
+        [".o", ".swiftdeps", ".d"].contains(where: name.hasSuffix) && !name.hasSuffix("emit-module.d")
     }
 
     /// The folders to which the compiler writes when it compiles the module, natively or for Swift Build.
@@ -218,6 +236,7 @@ extension ModuleDescription: SelfTesting {
             "testReadsFileMaps": testReadsFileMaps,
             "testIsTheSameWhereverTheImageIs": testIsTheSameWhereverTheImageIs,
             "testFindsSourcesNewerThanBuild": testFindsSourcesNewerThanBuild,
+            "testFindsSourcesNewerThanWholeModule": testFindsSourcesNewerThanWholeModule,
         ]
     }
 
@@ -275,15 +294,38 @@ extension ModuleDescription: SelfTesting {
             description.bundleFolder = "\(root)/\(products)"
             description.sources = [try write("a.swift", at: 1500), try write("b.swift", at: 1999)]
             expectEqual(description.sourcesNewerThanBuild, [], "\(products), never built")
-            // The compiler has run, and made the same object again.
-            _ = try write("\(compiled)/a.o", at: 1000)
-            _ = try write("\(compiled)/b.swiftdeps", at: 2000)
+            // The compiler has run, and made the same objects again.
+            for source in ["a", "b"] {
+                _ = try write("\(compiled)/\(source).o", at: 1000)
+                _ = try write("\(compiled)/\(source).d", at: 2000)
+            }
             _ = try write("\(compiled)/sources", at: 4000)
             _ = try write("\(products)/Other.o", at: 4000)
             expectEqual(description.sourcesNewerThanBuild, [], products)
             description.sources.append(try write("c.swift", at: 3000))
             expectEqual(description.sourcesNewerThanBuild, ["\(root)/c.swift"], products)
+            // It has run again, and refused two sources, or the module.
+            _ = try write("b.swift", at: 3000)
+            for name in ["a.d", "b.dia", "c.dia", "M.emit-module.d", "M-primary-emit-module.d", "primary.priors"] {
+                _ = try write("\(compiled)/\(name)", at: 4000)
+            }
+            expectEqual(description.sourcesNewerThanBuild, ["b", "c"].map { "\(root)/\($0).swift" }, products)
         }
+    }
+
+    private static func testFindsSourcesNewerThanWholeModule() throws {
+        let root = try temporaryDirectory()
+        var description = ModuleDescription()
+        description.target = "M"
+        description.bundleFolder = "\(root)/release"
+        for folder in ["release", "release/M.build"] { mkdir("\(root)/\(folder)", 0o755) }
+        for (name, time) in [("a.swift", 1000), ("b.swift", 3000), ("release/M.build/M.d", 2000)] {
+            try FileAccess.write([], to: "\(root)/\(name)")
+            let moment = timeval(tv_sec: .init(time), tv_usec: 0)
+            utimes("\(root)/\(name)", [moment, moment])
+            if name.hasSuffix(".swift") { description.sources.append("\(root)/\(name)") }
+        }
+        expectEqual(description.sourcesNewerThanBuild, ["\(root)/b.swift"])
     }
 
     private static func testReadsFileMaps() {

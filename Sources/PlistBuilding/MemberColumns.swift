@@ -149,8 +149,7 @@ package final class MemberColumns {
             try unsafe member.plan.read(.integer(value), into: memory)
             if unsafe member.offset >= 0 {
                 let place = unsafe layout.members(ofValueAt: address) + member.offset
-                unsafe member.plan.operations.pointee.deinitialize(place)
-                unsafe member.plan.operations.pointee.move(memory, place)
+                unsafe member.plan.operations.pointee.replace(memory, place)
             } else if let declared = layout.declared?[index] {
                 unsafe declared.set(memory, address)
             } else {

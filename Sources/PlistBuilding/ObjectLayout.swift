@@ -133,11 +133,12 @@ final class ObjectLayout {
                 let index = rest.trailingZeroBitCount
                 rest &= rest &- 1
                 let (offset, operations) = unsafe (members[index].offset, members[index].plan.operations)
-                if initialized & (1 &<< UInt64(index)) != 0 { unsafe operations.pointee.deinitialize(base + offset) }
+                let isInitialized = initialized & (1 &<< UInt64(index)) != 0
+                let put = unsafe isInitialized ? operations.pointee.replace : operations.pointee.move
                 if isClass {
-                    unsafe operations.pointee.copy(source + offset, base + offset)
+                    unsafe operations.pointee.withCopy(source + offset) { unsafe put($0, base + offset) }
                 } else {
-                    unsafe operations.pointee.move(source + offset, base + offset)
+                    unsafe put(source + offset, base + offset)
                 }
             }
             rest = isClass ? 0 : owningMembers & ~missing

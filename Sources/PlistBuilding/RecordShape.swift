@@ -137,8 +137,7 @@ package struct RecordShape {
 
     /// Moves a complete value in the place of another one.
     package func replace(_ address: UnsafeMutableRawPointer, by value: UnsafeMutableRawPointer) {
-        unsafe operations.pointee.deinitialize(address)
-        unsafe operations.pointee.move(value, address)
+        unsafe operations.pointee.replace(value, address)
     }
 }
 

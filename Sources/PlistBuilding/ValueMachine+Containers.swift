@@ -285,8 +285,7 @@ extension ValueMachine {
                 if unsafe slot.isInitialized {
                     try unsafe Self.withTemporary(slot.plan.operations) { (memory) throws(StreamError) in
                         try unsafe slot.plan.take(value, of: built, into: memory)
-                        unsafe slot.plan.operations.pointee.deinitialize(slot.address)
-                        unsafe slot.plan.operations.pointee.move(memory, slot.address)
+                        unsafe slot.plan.operations.pointee.replace(memory, slot.address)
                     }
                 } else {
                     try unsafe slot.plan.take(value, of: built, into: slot.address)

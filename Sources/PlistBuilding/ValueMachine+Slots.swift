@@ -65,8 +65,7 @@ extension ValueMachine {
             if unsafe slot.isInitialized {
                 try unsafe Self.withTemporary(slot.plan.operations) { (memory) throws(StreamError) in
                     try unsafe slot.plan.read(message, into: memory)
-                    unsafe slot.plan.operations.pointee.deinitialize(slot.address)
-                    unsafe slot.plan.operations.pointee.move(memory, slot.address)
+                    unsafe slot.plan.operations.pointee.replace(memory, slot.address)
                 }
             } else {
                 try unsafe slot.plan.read(message, into: slot.address)

@@ -96,8 +96,9 @@ extension ValueMachine {
                 unsafe memory.initializeMemory(as: PropertyList.self, to: value)
                 try unsafe Self.withTemporary(slot.plan.operations) { (whole) throws(StreamError) in
                     try unsafe slot.plan.take(memory, of: built, into: whole)
-                    if unsafe slot.isInitialized { unsafe slot.plan.operations.pointee.deinitialize(slot.address) }
-                    unsafe slot.plan.operations.pointee.move(whole, slot.address)
+                    let operations = unsafe slot.plan.operations
+                    let put = unsafe slot.isInitialized ? operations.pointee.replace : operations.pointee.move
+                    unsafe put(whole, slot.address)
                 }
             }
         } catch {

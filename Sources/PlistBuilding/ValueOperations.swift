@@ -16,6 +16,9 @@ struct ValueOperations {
     @usableFromInline let deinitialize: (UnsafeMutableRawPointer) -> Void
     /// Moves the value at the first address to the uninitialized memory at the second.
     @usableFromInline let move: (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
+    /// Moves the value at the first address in the place of the one at the second, which ends only after it is gone from
+    /// there: the code that runs at its end may look at the place.
+    @usableFromInline let replace: (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
     /// Copies the value at the first address to the uninitialized memory at the second.
     @usableFromInline let copy: (UnsafeRawPointer, UnsafeMutableRawPointer) -> Void
     /// Moves the value at the first address into an optional in the uninitialized memory at the second.
@@ -55,6 +58,9 @@ struct ValueOperations {
         unsafe deinitialize = { unsafe $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }
         unsafe move = { from, to in
             unsafe to.initializeMemory(as: Value.self, to: from.assumingMemoryBound(to: Value.self).move())
+        }
+        unsafe replace = { from, to in
+            unsafe to.assumingMemoryBound(to: Value.self).pointee = from.assumingMemoryBound(to: Value.self).move()
         }
         unsafe copy = { from, to in
             unsafe to.initializeMemory(as: Value.self, to: from.assumingMemoryBound(to: Value.self).pointee)
@@ -105,6 +111,18 @@ struct ValueOperations {
             for (key, value) in members.sorted(by: { $0.key < $1.key }) {
                 unsafe withUnsafePointer(to: value) { unsafe body(key, UnsafeRawPointer($0)) }
             }
+        }
+    }
+}
+
+extension ValueOperations {
+    /// Calls a closure with a copy of a value, which the closure moves away.
+    func withCopy(_ value: UnsafeRawPointer, _ body: (UnsafeMutableRawPointer) -> Void) {
+        // SAFETY: the memory is that of a value of the type.
+        unsafe withUnsafeTemporaryAllocation(byteCount: max(size, 1), alignment: alignment) { buffer in
+            guard let memory = buffer.baseAddress else { return }
+            unsafe copy(value, memory)
+            unsafe body(memory)
         }
     }
 }

@@ -1,0 +1,95 @@
+// Tests of values that are replaced: the code at the end of the old one may look at its place, where the new one is then.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+
+enum ReplacingTests {
+    /// The object that is being built or used again.
+    nonisolated(unsafe) static weak var watched: Watched?
+    /// What ends of values have seen in their places.
+    nonisolated(unsafe) static var seen: [Int] = []
+
+    /// Looks at the object that it was part of when it ends.
+    final class Ender: StreamObject {
+        let look: (Watched) -> Int
+        init() { look = { $0.held.mark } }
+        init(_ look: @escaping (Watched) -> Int) { self.look = look }
+        deinit { if let watched = unsafe watched { unsafe seen.append(look(watched)) } }
+        static var streamMembers: StreamMembers { [] }
+    }
+
+    struct Held: StreamObject {
+        var mark = 1
+        var ender = Ender()
+    }
+
+    /// Made from a string or null.
+    struct Text: StreamConvertible {
+        var mark = 1
+        var ender = Ender { $0.text.mark }
+        init() {}
+        init(streamForm: String?) throws(StreamError) { mark = streamForm?.utf8.count ?? 0 }
+        var streamForm: String? { nil }
+    }
+
+    /// Made from anything.
+    struct Anything: StreamConvertible {
+        var mark = 1
+        var ender = Ender { $0.anything.mark }
+        init() {}
+        init(streamForm: PropertyList) throws(StreamError) { mark = 9 }
+        var streamForm: PropertyList { nil }
+    }
+
+    /// Lets others see it from the start.
+    final class Watched: StreamObject {
+        var held = Held()
+        var text = Text()
+        var anything = Anything()
+        init() { if unsafe ReplacingTests.watched == nil { unsafe ReplacingTests.watched = self } }
+    }
+}
+
+extension ReplacingTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testTheOldValueEndsWhenTheNewOneIsThere": testTheOldValueEndsWhenTheNewOneIsThere,
+            "testDefaultsOfUsedObjectsAreThereWhenTheOldOnesEnd": testDefaultsOfUsedObjectsAreThereWhenTheOldOnesEnd,
+        ]
+    }
+
+    /// The documents, and what each replaced value sees.
+    private static let rows: [(json: String, seen: [Int])] = [
+        (#"{"held":{"mark":7}}"#, [7]), (#"{"held":{"mark":7},"held":{"mark":8}}"#, [7, 8]),
+        (#"{"text":"four"}"#, [4]), (#"{"text":null,"text":"of more than fifteen bytes"}"#, [0, 26]),
+        (#"{"anything":[1,2]}"#, [9]), (#"{"anything":{}}"#, [9]), (#"{"anything":3}"#, [9]),
+    ]
+
+    private static func testTheOldValueEndsWhenTheNewOneIsThere() throws {
+        for (json, expected) in rows {
+            let bytes = Array("[\(json)]".utf8) + [UInt8](repeating: 0x20, count: 256)
+            for byteCount in [bytes.count, 1, 5] {
+                unsafe (watched, seen) = (nil, [])
+                var reader = JSONReader(sink: try ObjectBuilder<[Watched]>())
+                for start in stride(from: 0, to: bytes.count, by: byteCount) {
+                    try reader.feed(Array(bytes[start..<min(start + byteCount, bytes.count)]))
+                }
+                try reader.finish()
+                let result = try reader.sink.takeResult()
+                unsafe expectEqual(seen, expected, "\(json) in pieces of \(byteCount)")
+                withExtendedLifetime(result) {}
+            }
+        }
+    }
+
+    private static func testDefaultsOfUsedObjectsAreThereWhenTheOldOnesEnd() throws {
+        unsafe (watched, seen) = (nil, [])
+        var seenBefore: [Int] = []
+        var stream = try ObjectStream<Watched> { (value) throws(StreamError) in unsafe seenBefore = seen }
+        try stream.readJSON(#"[{"held":{"mark":7},"text":"four","anything":1},{}]"#)
+        expectEqual(seenBefore, [7, 4, 9, 1, 1, 1], "what was seen until the second value was there")
+    }
+}
+#endif

@@ -138,8 +138,10 @@ struct FixturePackage {
 
     func text(of path: String) throws -> String { try String(contentsOf: file(path), encoding: .utf8) }
 
-    /// Writes a file, as an editor would.
+    /// Writes a file, as an editor would: a second after the last build, since the compiler takes a source that was
+    /// written right after it for an unchanged one.
     func write(_ text: String, to path: String) throws {
+        if exists(path) { Thread.sleep(forTimeInterval: 1.1) }
         try FileManager.default.createDirectory(
             at: file(path).deletingLastPathComponent(), withIntermediateDirectories: true)
         // At once: who watches the file sees no half of it.

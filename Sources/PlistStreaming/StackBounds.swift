@@ -34,20 +34,23 @@ package enum StackBounds {
     package static var isNearEnd: Bool { isBeyond(limit) }
 
     // PERF: JSONTyped; the address of a local variable and a comparison, once a container.
-    /// Whether the stack has grown below an address.
+    /// Whether the stack has grown below an address: not far, else the variable is not on the stack, as where a sanitizer
+    /// keeps variables elsewhere.
     @inline(__always)
     package static func isBeyond(_ limit: UInt) -> Bool {
         var here: UInt8 = 0
         // SAFETY: only the address is used, as a number.
-        return unsafe withUnsafeMutablePointer(to: &here) { UInt(bitPattern: $0) } < limit
+        let address = unsafe withUnsafeMutablePointer(to: &here) { UInt(bitPattern: $0) }
+        return limit &- address &- 1 < largestReserve
     }
+
+    /// As much is left at most to what a level of recursion and its error need.
+    @usableFromInline static var largestReserve: UInt { 128 << 10 }
 
     @inline(never)
     private static func findLimit() -> UInt {
         guard let (lowest, byteCount) = bounds(), byteCount > 0 else { return 0 }
-        // A thread on a stack that is not its own, as of a coroutine, has no bounds that are known.
-        guard isBeyond(lowest &+ byteCount), !isBeyond(lowest) else { return 0 }
-        return lowest &+ min(byteCount / 4, 128 << 10)
+        return lowest &+ min(byteCount / 4, largestReserve)
     }
 
     /// The lowest address of the stack and its size.

@@ -146,6 +146,8 @@ extension SQLiteColumn {
 extension SQLiteColumn.Affinity {
     // SPEC: https://sqlite.org/datatype3.html section 3. An integer that becomes the equal real, or the reverse, stays what it is.
     /// What a value is that a column would not keep; nil for one that it does.
+    ///
+    /// Stricter than `SQLiteTableWriter`, for which an integer and its digits are the same: in JSON they are not.
     fileprivate func change(of value: SQLiteValue) -> String? {
         switch (self, value) {
         case (.blob, _), (_, .null), (_, .blob), (.text, .text): return nil

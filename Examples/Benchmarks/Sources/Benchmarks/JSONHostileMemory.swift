@@ -7,7 +7,7 @@ import JSONStreaming
 import PlistStreaming
 
 /// A gigabyte of brackets and the like; a hundredth of it in a smoke run.
-let jsonHostileMemory = Check(name: "JSONHostileMemory") { scale in
+let jsonHostileMemory = Check(name: "JSONHostileMemory") { scale, _ in
     let size = scale.amount(full: 1 << 30, smoke: 10 << 20)
     let rows = rows(size, scale.amount(full: 100 << 20, smoke: 1 << 20))
     for row in rows { try row.check() }

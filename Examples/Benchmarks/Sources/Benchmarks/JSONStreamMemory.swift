@@ -7,7 +7,7 @@ import PlistBuilding
 import PlistStreaming
 
 /// 4 GiB through `ObjectStream`; 256 MiB in a smoke run.
-let jsonStreamMemory = Check(name: "JSONStreamMemory") { scale in
+let jsonStreamMemory = Check(name: "JSONStreamMemory") { scale, _ in
     try streamRecords(byteCount: scale.amount(full: 4 << 30, smoke: 256 << 20))
 }
 

@@ -107,8 +107,7 @@ var statementDoors: [Door] {
             var json = JSONWriter()
             try connection.query("SELECT * FROM t", into: &json)
         },
-        // SQLite's parser takes no hundred brackets in each other.
-        Door("SQLite, conditions", largest: 80, { ($0, try filled(10)) }) { count, table in
+        Door("SQLite, conditions", largest: 960, { ($0, try filled(10)) }) { count, table in
             var condition = \LinearityRow.id == 0
             for number in 0..<count { condition = condition || \LinearityRow.id == number }
             for _ in 0..<100 { _ = try table.count(where: condition) }

@@ -1,7 +1,7 @@
 // Twice the input, twice the time, for every door: the input of each is doubled several times, and the ratio of the times is
 // what counts, not the times. Time is that of the processor, so that a busy machine changes little.
 //
-//     swift run -c release --package-path Examples/Benchmarks Benchmarks --filter Linearity
+//     swift run -c release --package-path Examples/Benchmarks Benchmarks --filter Linearity [--cases "decoder, depth"]
 
 #if canImport(Glibc)
 import Glibc
@@ -32,10 +32,10 @@ struct Door {
 /// The ratio of times for twice the input beyond which a door is not linear: caches cost something, too.
 private let largestRatio = 2.6
 
-let linearity = Check(name: "Linearity") { scale in
+let linearity = Check(name: "Linearity") { scale, beginnings in
     var steep: [String] = []
-    let doors =
-        readingDoors + decodingDoors + encodingDoors + statementDoors + rowDoors + importDoors + keyDoors
+    let all = readingDoors + decodingDoors + encodingDoors + statementDoors + rowDoors + importDoors + keyDoors
+    let doors = beginnings.isEmpty ? all : all.filter { door in beginnings.contains(where: door.name.hasPrefix) }
     for door in doors {
         let (line, isSteep) = try scale == .full ? measure(door) : (try runOnce(door), false)
         if scale == .full {

@@ -11,8 +11,8 @@ struct Suite: Sendable {
 /// Something that must hold on a large input, and is no race.
 struct Check: Sendable {
     let name: String
-    /// Checks, and says what was found.
-    let run: @Sendable (Scale) throws -> String
+    /// Checks the parts whose names begin with one of these, or all where there are none, and says what was found.
+    let run: @Sendable (Scale, _ beginnings: [String]) throws -> String
 }
 
 /// How much work a run does.

@@ -107,7 +107,7 @@ NativePeers.isOptimized = scale == .full
 do {
     // Checks of memory come first, before there is any that others have left. Large ones run when they are asked for.
     for check in checks where scale == .smoke && check.name.hasPrefix(filter) || check.name == filter {
-        print("\(check.name): \(try check.run(scale))")
+        print("\(check.name): \(try check.run(scale, caseFilters))")
         checkCount += 1
     }
     for suite in suites where filter.isEmpty || suite.name.hasPrefix(filter.prefix(suite.name.count)) {

@@ -157,7 +157,9 @@ struct GeneratedPackage {
     /// The program that runs in-class tests, as the package's own build made it.
     ///
     /// A failed build leaves no `.build/debug` behind, so it is looked for in every folder of products.
-    func testlogger() throws -> String {
+    func testlogger() throws -> String { try Self.testlogger(in: folder) }
+
+    static func testlogger(in folder: URL) throws -> String {
         let build = folder.appending(path: ".build")
         let folders = try FileManager.default.contentsOfDirectory(atPath: build.path)
         let names = folders.flatMap { ["\($0)/debug/testlogger-tool", "\($0)/testlogger-tool"] }

@@ -1,9 +1,9 @@
 // Measures in-class tests beside XCTest and swift-testing on generated packages: from an edit to the result, and nothing
 // changed; many tests, one file of many tests, a crash, and one expectation. The frameworks take turns in each round, so
-// that a change of the machine's speed concerns all.
+// that a change of the machine's speed concerns all. Then how the time grows with what is doubled.
 //
 //     swift run -c release --package-path Examples/Benchmarks FrameworkBenchmarks
-//         [--rounds N] [--only edits|file|many|crash|expectations] [--smoke]
+//         [--rounds N] [--only edits|file|many|crash|expectations|growth] [--smoke]
 
 import Foundation
 let arguments = CommandLine.arguments
@@ -145,6 +145,7 @@ if isWanted("file") {
 if isWanted("many") { try measureManyTests(fileCount: isSmoke ? 2 : 20, testCount: isSmoke ? 10 : 500) }
 if isWanted("crash") { try measureCrash() }
 if isWanted("expectations") { try measureExpectations() }
+if isWanted("growth") { try measureGrowth() }
 
 /// Measures one passing expectation, debug and release.
 func measureExpectations() throws {

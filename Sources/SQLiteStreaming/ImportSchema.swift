@@ -109,42 +109,43 @@ enum ImportSchema {
         to traits: inout Traits, of table: String, _ key: Set<String>, _ connection: SQLiteConnection
     ) throws(SQLiteError) {
         traits.isUniqueByKeyOnly = true
-        let indexes = try connection.prepare("SELECT name, \"unique\" FROM pragma_index_list(?)")
-        try indexes.bind([table])
-        while try indexes.step() {
-            let columns = try connection.prepare("SELECT name FROM pragma_index_xinfo(?) WHERE key")
-            try columns.bind([try indexes.text(at: 0)])
-            var names = Set<String>()
-            // Columns that are expressions have no name.
-            while try columns.step() { names.insert(try columns.text(at: 0)?.lowercased() ?? "") }
+        for index in try indexes(of: table, connection) {
+            let names = Set(index.columns.map(\.name))
             traits.indexedColumns.formUnion(names)
-            if indexes.integer(at: 1) != 0, names != key { traits.isUniqueByKeyOnly = false }
+            if index.isUnique, names != key { traits.isUniqueByKeyOnly = false }
         }
-        let foreignKeys = try connection.prepare("SELECT \"from\" FROM pragma_foreign_key_list(?)")
-        try foreignKeys.bind([table])
-        while try foreignKeys.step() { traits.indexedColumns.insert(try foreignKeys.text(at: 0)?.lowercased() ?? "") }
+        traits.indexedColumns.formUnion(
+            try connection.rows(ofPragma: "foreign_key_list", table) { (row) throws(SQLiteError) in
+                try row.text(at: 3)?.lowercased()
+            })
     }
 
     private static func hasUniqueIndex(
         on key: Set<String>, of table: String, _ connection: SQLiteConnection
     ) throws(SQLiteError) -> Bool {
-        let indexes = try connection.prepare("SELECT name FROM pragma_index_list(?) WHERE \"unique\" AND NOT partial")
-        try indexes.bind([table])
-        while try indexes.step() {
-            let name = try indexes.text(at: 0) ?? ""
-            let columns = try connection.prepare("SELECT name, coll FROM pragma_index_xinfo(?) WHERE key")
-            try columns.bind([name])
-            var names = Set<String>()
-            var count = 0
-            while try columns.step() {
-                // Columns that are expressions have no name.
-                let column = try columns.text(at: 0)?.lowercased() ?? ""
-                if try columns.text(at: 1) == "BINARY" { names.insert(column) }
-                count += 1
-            }
-            if names == key && count == key.count { return true }
+        try indexes(of: table, connection).contains { index in
+            index.isUnique && !index.isPartial && index.columns.count == key.count
+                && Set(index.columns.filter(\.isBinary).map(\.name)) == key
         }
-        return false
+    }
+
+    private struct Index {
+        var isUnique: Bool
+        var isPartial: Bool
+        /// The columns with lower-case names, and whether each compares text by its bytes; those that are expressions have none.
+        var columns: [(name: String, isBinary: Bool)]
+    }
+
+    private static func indexes(of table: String, _ connection: SQLiteConnection) throws(SQLiteError) -> [Index] {
+        try connection.rows(ofPragma: "index_list", table) { (index) throws(SQLiteError) in
+            let columns = try connection.rows(ofPragma: "index_xinfo", try index.text(at: 1) ?? "") {
+                (row) throws(SQLiteError) -> (name: String, isBinary: Bool)? in
+                row.integer(at: 5) == 0
+                    ? nil : (name: try row.text(at: 2)?.lowercased() ?? "", isBinary: try row.text(at: 4) == "BINARY")
+            }
+            return Index(
+                isUnique: index.integer(at: 2) != 0, isPartial: index.integer(at: 4) != 0, columns: columns)
+        }
     }
 
     // MARK: Creating

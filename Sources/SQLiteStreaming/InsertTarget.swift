@@ -75,12 +75,7 @@ struct InsertFacts: Equatable {
         guard target.isOrdinary else { return }
         let schema = try SQLiteName.quoted(target.schema)
         func holds(_ sql: String) throws(SQLiteError) -> Bool {
-            let statement = try target.connection.cachedStatement("SELECT EXISTS (SELECT 1 FROM \(sql))")
-            // Not every one asks for the schema.
-            let values: [(any SQLiteBindable)?] = [target.name, target.schema]
-            try statement.bind(SQLiteParameters(Array(values.prefix(statement.parameterCount))))
-            defer { statement.reset() }
-            return try statement.step() && statement.integer(at: 0) != 0
+            try target.connection.value("SELECT 1 FROM \(sql) LIMIT 1", [target.name]) != nil
         }
         // Temporary triggers may be of any schema's table: those of another table of the same name count as well, which only
         // costs time.
@@ -91,12 +86,17 @@ struct InsertFacts: Equatable {
         let table = "\(schema).sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE"
         let hasConflictClause = try holds("\(table) AND instr(upper(sql), 'CONFLICT') > 0")
         isPlain = !isTriggered && !isTriggeredByOthers && !hasConflictClause
-        refersToItself = try holds("pragma_foreign_key_list(?1, ?2) WHERE \"table\" = ?1 COLLATE NOCASE")
-        let refers = try holds("pragma_foreign_key_list(?1, ?2)")
-        let isReferredTo = try holds(
-            "\(schema).sqlite_schema s JOIN pragma_foreign_key_list(s.name, ?2) f "
-                + "WHERE s.type = 'table' AND f.\"table\" = ?1 COLLATE NOCASE")
-        hasForeignKeys = refers || isReferredTo
+        let name = SQLiteName.folded(target.name)
+        let references = try Self.references(of: target.name, target)
+        refersToItself = references.contains(name)
+        hasForeignKeys = !references.isEmpty
+        if !hasForeignKeys {
+            let others = try target.connection.prepare(
+                "SELECT name FROM \(schema).sqlite_schema WHERE type = 'table' AND instr(upper(sql), 'REFERENCES') > 0")
+            while !hasForeignKeys, try others.step() {
+                hasForeignKeys = try Self.references(of: try others.text(at: 0) ?? "", target).contains(name)
+            }
+        }
         // A trigger would see that there is no id.
         guard isPlain, try holds("\(table) AND instr(upper(sql), 'AUTOINCREMENT') = 0") else { return }
         rowIDColumn = try Self.rowIDColumn(target)
@@ -104,16 +104,20 @@ struct InsertFacts: Equatable {
 
     // A primary key of the type INTEGER is the row id unless it has an index of its own, as with DESC or WITHOUT ROWID.
     private static func rowIDColumn(_ target: InsertTarget) throws(SQLiteError) -> String? {
-        let statement = try target.connection.cachedStatement(
-            """
-            SELECT max(name) FROM pragma_table_xinfo(?1, ?2) WHERE pk > 0 \
-            AND NOT EXISTS (SELECT 1 FROM pragma_index_list(?1, ?2) WHERE origin = 'pk') \
-            HAVING count(*) = 1 AND upper(max(type)) = 'INTEGER'
-            """)
-        try statement.bind([target.name, target.schema])
-        guard try statement.step() else { return nil }
-        defer { statement.reset() }
-        return try statement.text(at: 0)
+        let keys = try target.connection.columns(ofTable: target.name, inSchema: target.schema)
+            .filter { $0.primaryKeyIndex > 0 }
+        guard keys.count == 1, keys[0].declaredType.uppercased() == "INTEGER" else { return nil }
+        let origins = try target.connection.rows(ofPragma: "index_list", target.name, inSchema: target.schema) {
+            (row) throws(SQLiteError) in try row.text(at: 3)
+        }
+        return origins.contains("pk") ? nil : keys[0].name
+    }
+
+    /// The tables that a table of the target's schema refers to, folded.
+    private static func references(of table: String, _ target: InsertTarget) throws(SQLiteError) -> [String] {
+        try target.connection.rows(ofPragma: "foreign_key_list", table, inSchema: target.schema) {
+            (row) throws(SQLiteError) in try row.text(at: 2).map(SQLiteName.folded)
+        }
     }
 
     /// Whether one statement for many rows does the same as one for each of them, up to the first row that is refused.

@@ -48,9 +48,10 @@ final class InsertTarget {
         return facts
     }
 
-    /// Numbers that change with the schema, and with the temporary one, which may have triggers for the table.
+    /// Numbers that change with the schema, and with the temporary one, which may have triggers for the table. Another process
+    /// changes the versions only; what is undone within this one, and databases that are attached instead, bring one back.
     func versions() throws(SQLiteError) -> [Int64] {
-        var versions: [Int64] = []
+        var versions = [try connection.schemaExpirationCount()]
         for schema in [try SQLiteName.quoted(schema), "temp"] {
             let statement = try connection.cachedStatement("PRAGMA \(schema).schema_version")
             while try statement.step() { versions.append(statement.integer(at: 0)) }
@@ -142,6 +143,7 @@ extension InsertTarget: SelfTesting {
             "testKnowsTablesWithPlainRowIDs": testKnowsTablesWithPlainRowIDs,
             "testKnowsWhatManyRowsWouldChange": testKnowsWhatManyRowsWouldChange,
             "testSeesChangesOfTheSchema": testSeesChangesOfTheSchema,
+            "testSeesChangesAfterOthersWereUndone": testSeesChangesAfterOthersWereUndone,
         ]
     }
 
@@ -217,6 +219,38 @@ extension InsertTarget: SelfTesting {
         }
         expectEqual(Set(versions).count, versions.count, "versions \(versions)")
         expectFalse(try target.facts().isPlain, "a table with a trigger")
+    }
+
+    // A change that is undone gives the version back, and the next one has the same.
+    private static func testSeesChangesAfterOthersWereUndone() throws {
+        let changes = [
+            "CREATE TABLE u (a)", "CREATE TRIGGER o.i AFTER INSERT ON s BEGIN SELECT 1; END",
+            "CREATE TEMP TRIGGER i AFTER INSERT ON o.s BEGIN SELECT 1; END", "CREATE TABLE o.t (a REFERENCES s)",
+            "ALTER TABLE o.s ADD COLUMN b REFERENCES s", "DROP TABLE o.s; CREATE TABLE o.s (id INT)",
+        ]
+        let ways = [
+            ("BEGIN", "ROLLBACK"), ("SAVEPOINT a", "ROLLBACK TO a"), ("BEGIN; SAVEPOINT a", "ROLLBACK TO a; COMMIT"),
+            ("SAVEPOINT a", "ROLLBACK TO a; RELEASE a"),
+            ("DETACH o; ATTACH ':memory:' AS o; CREATE TABLE o.s (a)", "DETACH o; ATTACH ':memory:' AS o"),
+        ]
+        for (start, end) in ways {
+            for first in changes {
+                for second in changes where second != first {
+                    let connection = try SQLiteConnection.inMemory()
+                    let schema = "CREATE TABLE o.s (id INTEGER PRIMARY KEY)"
+                    try connection.execute("CREATE TEMP TABLE x (a); ATTACH ':memory:' AS o; \(schema)")
+                    let target = try requireNotNil(try InsertTarget(connection, "s"), "a table")
+                    _ = try target.facts()
+                    try connection.execute("\(start); \(first)")
+                    _ = try target.facts()
+                    try connection.execute(end)
+                    if start.hasPrefix("DETACH") { try connection.execute(schema) }
+                    try connection.execute(second)
+                    let fresh = try requireNotNil(try InsertTarget(connection, "s")?.facts(), "a table")
+                    expectEqual(try target.facts(), fresh, "facts after \(start); \(first); \(end); \(second)")
+                }
+            }
+        }
     }
 }
 #endif

@@ -9,14 +9,14 @@ extension SQLiteColumn.Affinity {
     /// What is wrong with a value that would not come back as it is; nil when it would.
     ///
     /// A number of equal value is the same, and so are an integer and its digits: the text `7`, but not `007`, in a column of
-    /// integers.
+    /// integers. A number that comes by its text is asked for as what is kept of it.
     func change(of message: ScalarMessage) -> String? {
         switch unsafe (self, message) {
         case (.blob, _):
             return nil
         case (.text, .bool(let value)):
             return "\(value), which would become text"
-        case (.text, .real), (.text, .number):
+        case (.text, .real):
             return "a real, which would become text of 15 digits"
         case (.real, .integer(let value)):
             return Int64(exactly: Double(value)) == value ? nil : "integer \(value), which would be rounded"

@@ -19,6 +19,7 @@ final class InsertTarget {
     let untyped: Set<String>
     /// Whether it is a table that SQLite itself stores.
     let isOrdinary: Bool
+    private let versionQuery: String
     private var known: (facts: InsertFacts, versions: [Int64])?
 
     /// Finds the table that a name without a schema means; nil when there is none.
@@ -27,7 +28,9 @@ final class InsertTarget {
         self.connection = connection
         self.name = name
         (schema, isOrdinary) = (place.schema, place.isOrdinary)
-        qualifiedName = "\(try SQLiteName.quoted(place.schema)).\(try SQLiteName.quoted(name))"
+        let quotedSchema = try SQLiteName.quoted(place.schema)
+        qualifiedName = "\(quotedSchema).\(try SQLiteName.quoted(name))"
+        versionQuery = "PRAGMA \(quotedSchema).schema_version"
         columns = try connection.columns(ofTable: name, inSchema: place.schema)
         primaryKey = Set(columns.filter { $0.primaryKeyIndex > 0 }.map { SQLiteName.folded($0.name) })
         untyped = Set(columns.filter { $0.affinity == .blob }.map { SQLiteName.folded($0.name) })
@@ -48,15 +51,14 @@ final class InsertTarget {
         return facts
     }
 
-    /// Numbers that change with the schema, and with the temporary one, which may have triggers for the table. Another process
-    /// changes the versions only; what is undone within this one, and databases that are attached instead, bring one back.
+    /// Numbers of which one changes with the schema, and with the temporary one, which may have triggers for the table.
+    ///
+    /// Other processes change the version of the schema and nothing else. What is undone within this one brings a version back,
+    /// and so does a database that is attached instead; all that this connection does is counted.
     func versions() throws(SQLiteError) -> [Int64] {
-        var versions = [try connection.schemaExpirationCount()]
-        for schema in [try SQLiteName.quoted(schema), "temp"] {
-            let statement = try connection.cachedStatement("PRAGMA \(schema).schema_version")
-            while try statement.step() { versions.append(statement.integer(at: 0)) }
-        }
-        return versions
+        let statement = try connection.cachedStatement(versionQuery)
+        defer { statement.reset() }
+        return [try connection.schemaExpirationCount(), try statement.step() ? statement.integer(at: 0) : 0]
     }
 }
 

@@ -152,19 +152,11 @@ extension SQLiteColumn.Affinity {
         switch (self, value) {
         case (.blob, _), (_, .null), (_, .blob), (.text, .text): return nil
         case (.text, _): return "a number"
-        case (_, .text(let text)): return Self.isNumber(text) ? "text that is a number" : nil
+        case (_, .text(let text)): return NumericText.isNumber(text) ? "text that is a number" : nil
         case (_, .real(let value)): return value == 0 && value.sign == .minus ? "-0.0" : nil
         case (.real, .integer(let value)): return Double(exactly: value) == nil ? "an integer that no real holds" : nil
         case (_, .integer): return nil
         }
-    }
-
-    /// Whether SQLite takes text for a number: one of digits, with spaces around it.
-    private static func isNumber(_ text: String) -> Bool {
-        let spaces: Set<UInt8> = [0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x20]
-        let bytes = Array(text.utf8.drop { spaces.contains($0) }.reversed().drop { spaces.contains($0) }.reversed())
-        guard bytes.allSatisfy({ "0123456789+-.eE".utf8.contains($0) }) else { return false }
-        return bytes.contains { (0x30...0x39).contains($0) } && Double(String(decoding: bytes, as: UTF8.self)) != nil
     }
 }
 

@@ -54,6 +54,11 @@ struct Conversion {
             if arguments.existing == .append, place.state?.size ?? 0 > 0 { return try append() }
             let output = try OutputFile(place, isNamed: true)
             try output.checkIsNoOpenDatabase()
+            let left = output.abandonedFiles()
+            if !left.isEmpty {
+                warnings.add(
+                    "conversions that were killed have left files, which can be removed: \(Warnings.list(left))")
+            }
             try fill(output.writtenPath, isScratch: true)
             try output.checkIsNoOpenDatabase()
             return try output.commit(isDurable: isDurable)

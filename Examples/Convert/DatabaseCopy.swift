@@ -46,16 +46,12 @@ struct DatabaseCopy {
     /// Copies a table with its row ids, constraints and indexes; false for what is no ordinary table.
     func copyTable(_ name: String) throws(StreamError) -> Bool {
         do throws(SQLiteError) {
-            let schema = try target.prepare(
-                """
-                SELECT s.sql, l.wr, s.name FROM source.sqlite_schema s, pragma_table_list(s.name) l \
-                WHERE s.type = 'table' AND s.name = ? COLLATE NOCASE AND l.schema = 'source' AND l.type = 'table'
-                """)
-            try schema.bind([name])
-            guard try schema.step(), let sql = try schema.text(at: 0) else { return false }
-            let hasRowID = schema.integer(at: 1) == 0
-            let name = try schema.text(at: 2) ?? name
-            schema.reset()
+            let kinds = try target.rows(ofPragma: "table_list", name, inSchema: "source") { (row) throws(SQLiteError) in
+                (name: try row.text(at: 1) ?? name, type: try row.text(at: 2), hasRowID: row.integer(at: 4) == 0)
+            }
+            guard let (name, type, hasRowID) = kinds.first, type == "table" else { return false }
+            let schema = "SELECT sql FROM source.sqlite_schema WHERE type = 'table' AND name = ?"
+            guard let sql = try target.value(schema, [name])?.text else { return false }
             // One statement: a file that somebody has made may have others behind it, which SQLite itself never runs.
             try target.run(sql)
             try copyRows(name, hasRowID: hasRowID)
@@ -69,11 +65,9 @@ struct DatabaseCopy {
     }
 
     private func copyRows(_ table: String, hasRowID: Bool) throws(SQLiteError) {
-        let statement = try target.prepare(
-            "SELECT name FROM pragma_table_xinfo(?, 'source') WHERE hidden = 0 ORDER BY cid")
-        try statement.bind([table])
-        var columns: [String] = []
-        while try statement.step() { columns.append(try statement.text(at: 0) ?? "") }
+        let columns = try target.rows(ofPragma: "table_xinfo", table, inSchema: "source") { (row) throws(SQLiteError) in
+            row.integer(at: 6) == 0 ? try row.text(at: 1) : nil
+        }
         var names = columns.map(SQLText.quoted)
         // Where all three names are those of columns, the ids are not to be had, by nobody.
         let rowID = ["rowid", "_rowid_", "oid"].first { id in !columns.contains { $0.lowercased() == id } }
@@ -98,9 +92,10 @@ struct DatabaseCopy {
 
     /// The largest id that an AUTOINCREMENT table ever had.
     private func copySequence(_ table: String) throws(SQLiteError) {
-        let known =
-            "SELECT count(*) FROM pragma_table_list WHERE name = 'sqlite_sequence' AND schema IN ('main', 'source')"
-        guard try target.value(known) == 2 else { return }
+        for schema in ["main", "source"] {
+            let known = "SELECT 1 FROM \(schema).sqlite_schema WHERE name = 'sqlite_sequence'"
+            guard try target.value(known) != nil else { return }
+        }
         try target.run("DELETE FROM main.sqlite_sequence WHERE name = ?", [table])
         try target.run(
             "INSERT INTO main.sqlite_sequence SELECT name, seq FROM source.sqlite_sequence WHERE name = ?", [table])
@@ -111,15 +106,11 @@ struct DatabaseCopy {
         if !triggers.isEmpty {
             warnings.add("the triggers of the table \(table) are not converted: \(Warnings.list(triggers))")
         }
-        let statement = try source.connection.prepare(
-            """
-            SELECT DISTINCT f."table" FROM pragma_foreign_key_list(?1) f \
-            WHERE f."table" <> ?1 COLLATE NOCASE
-            """)
-        try statement.bind([table])
+        let references = try source.connection.rows(ofPragma: "foreign_key_list", table) { (row) throws(SQLiteError) in
+            try row.text(at: 2)
+        }
         var others: [String] = []
-        while try statement.step() {
-            let other = try statement.text(at: 0) ?? ""
+        for other in references where SQLText.folded(other) != SQLText.folded(table) && !others.contains(other) {
             if try target.value("SELECT 1 FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE", [other]) == nil {
                 others.append(other)
             }

@@ -80,13 +80,19 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         StreamError(.typeMismatch, "expected arrays of dictionaries, which are tables of rows; found \(found)")
     }
 
+    /// The error of a value that no column has.
+    private func refusal(of message: String) -> StreamError {
+        guard isInRow else { return refusal("a value outside any row") }
+        return StreamError(.unrepresentable, message, path: rowPath.member(key))
+    }
+
     private mutating func store(_ value: SQLiteValue, _ origin: RowValue.Origin = .cell) throws(StreamError) {
         guard isInRow else { throw refusal("a value outside any row") }
         // By bytes, as SQLite tells columns apart: `==` takes a composed "é" for a decomposed one.
         let (isNew, index) = rowKeys.insert(key)
         if isNew { lastRows.append(-1) }
         guard lastRows[index] != rowNumber else {
-            throw StreamError(.duplicateKey, "duplicate key \(key.debugDescription)", path: rowPath)
+            throw StreamError(.duplicateKey, "duplicate key \(key.debugDescription)", path: rowPath.member(key))
         }
         lastRows[index] = rowNumber
         guard row.count < columnLimit else {
@@ -217,7 +223,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeUnsigned(value) ?? () }
         guard let integer = Int64(exactly: value) else {
-            throw StreamError(.unrepresentable, "expected an integer below 2^63, found \(value)")
+            throw refusal(of: "expected an integer below 2^63, found \(value)")
         }
         try store(.integer(integer))
     }
@@ -226,13 +232,12 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     }
     mutating func writeNumber(text: RawSpan) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeNumber(text: text) ?? () }
-        // One that no double stands for is an integer, if it has no fraction, and else the nearest double.
-        if NumberText.isWhole(text) {
-            if let value = NumberText.integer(text, as: Int64.self) { return try store(.integer(value)) }
-        } else if let value = NumberText.real(text, as: Double.self) {
-            return try store(.real(value))
+        let kept: NumberText.Kept
+        do throws(StreamError) { kept = try NumberText.kept(text) } catch { throw refusal(of: error.message) }
+        switch kept {
+        case .integer(let value): try store(.integer(value))
+        case .real(let value): try store(.real(value))
         }
-        throw StreamError(.unrepresentable, "expected a number that 64 bits hold, found a longer one")
     }
     mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         if nestedDepth > 0 { try nested?.writeString(utf8) } else { try store(.text(String(validating: utf8) ?? "")) }
@@ -345,19 +350,23 @@ extension DatabaseWriterTests: SelfTesting {
         let limit = 30
         let members = (0...limit).map { "\"k\($0)\":1" }
         let rows = [
+            ("1e400", "found a value outside any row"), ("[18446744073709551615]", "found a value outside any row"),
             ("1", "found a value outside any row"), ("[1]", "found a value outside any row"),
             ("[[{}]]", "found an array in an array"), (#"{"a":1}"#, "found a value outside any row"),
             (#"{"a":{"b":1}}"#, "found a dictionary in a dictionary"), ("[]", "expected at least one row"),
             ("[{},{}]", "$[0]: expected a dictionary with members"),
-            (#"[{"a":18446744073709551615}]"#, "an integer below 2^63"),
-            (#"[{"a":1e999}]"#, "a number that 64 bits hold"),
+            (#"[{"a":18446744073709551615}]"#, "$[0].a: expected an integer below 2^63"),
+            (#"[{"a":1e999}]"#, "$[0].a: expected a number that 64 bits hold"),
+            (#"[{"a":1},{"a":1e-400}]"#, "$[1].a: expected a number that 64 bits hold"),
+            (#"{"t":[{"a":-1e-999}]}"#, "$.t[0].a: expected a number that 64 bits hold"),
             (#"[{"a":1},{"a":1,"A":2}]"#, "$[1]: duplicate column name: A"),
-            (#"[{"a":"x\u0000"}]"#, "$[0]: found a NUL character"),
+            (#"[{"a":"x\u0000"}]"#, "$[0].a: found a NUL character"),
+            (#"{"t":[{"b":1},{"b":1,"a":"x\u0000"}]}"#, "$.t[1].a: found a NUL character"),
             (#"{"t":[{"a":1}],"u":[{"a":1}],"t":[{"a":1}]}"#, "$.t: duplicate key \"t\""),
             (#"{"t":[{"a":1}],"T":[{"a":1}]}"#, "$.T[0]: the table T comes twice, since case does not count"),
             (#"{"Sqlite_a":[{"a":1}]}"#, "$.Sqlite_a[0]: the name Sqlite_a is one of SQLite's own"),
             (#"{"a\u0000":[{"a":1}]}"#, "found a NUL character in a key"), (#"[{"a\u0000":1}]"#, "$[0]: found a NUL"),
-            (#"[{"a":1,"b":2,"a":1}]"#, "$[0]: duplicate key \"a\""),
+            (#"[{"a":1,"b":2,"a":1}]"#, "$[0].a: duplicate key \"a\""),
             (#"[{"a":-1e400}]"#, "a number that 64 bits hold"),
             (#"[{"a":99999999999999999999}]"#, "a number that 64 bits hold"),
             ("[{\(members.joined(separator: ","))}]", "$[0]: more than \(limit) columns in a row"),

@@ -26,6 +26,7 @@ extension OutputFileTests: SelfTesting {
             "testMakesTheFileThatALinkLeadsTo": testMakesTheFileThatALinkLeadsTo,
             "testKeepsTheOwner": testKeepsTheOwner,
             "testIsInNobodysWay": testIsInNobodysWay,
+            "testTellsWhatKilledOnesHaveLeft": testTellsWhatKilledOnesHaveLeft,
             "testWritesToDescriptors": testWritesToDescriptors,
             "testKeepsAFileThatIsProtected": testKeepsAFileThatIsProtected,
             "testReportsADirectoryThatIsNotThere": testReportsADirectoryThatIsNotThere,
@@ -45,16 +46,7 @@ extension OutputFileTests: SelfTesting {
     }
 
     private static func files(_ directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != "." && name != ".." { names.append(name) }
-        }
-        return names.sorted()
+        OutputFile.names(in: directory).filter { $0 != "." && $0 != ".." }.sorted()
     }
 
     private static func testAppearsWhenItIsComplete() throws {
@@ -249,6 +241,26 @@ extension OutputFileTests: SelfTesting {
             expectTrue(left.allSatisfy { $0.hasPrefix(".convert-") && Format(path: $0) == nil }, "their names: \(left)")
             for isNamed in [false, true] { try put("x", to: "\(directory)/\(name)", isNamed: isNamed) }
             expectEqual(files(directory).count, 3, "files")
+        }
+    }
+
+    private static func testTellsWhatKilledOnesHaveLeft() throws {
+        try withDirectory { directory in
+            // No system has so large numbers of processes.
+            let left = [".convert-\(Int32.max - 1)-b.partial", ".convert-\(Int32.max)-a.partial"]
+            let others = [
+                ".convert-1-a.partial", ".convert-\(getpid())-a.partial", ".convert-a.partial", ".convert--7-a.partial",
+                ".convert-0-a.partial", ".convert-\(Int32.max)-a", "convert-\(Int32.max)-a.partial",
+                ".convert-\(Int32.max)-a-b.partial", ".convert-99999999999-a.partial", ".convert-x-a.partial",
+            ]
+            for name in left + others { close(open("\(directory)/\(name)", O_CREAT | O_WRONLY, 0o600)) }
+            let output = try OutputFile(path: "\(directory)/out", isNamed: true)
+            expectEqual(output.abandonedFiles(), left.map { "\(directory)/\($0)" }, "abandoned files")
+            #if os(Linux)
+            expectEqual(try OutputFile(path: "\(directory)/out").abandonedFiles(), [], "beside a file without a name")
+            #endif
+            try output.commit(isDurable: false)
+            expectEqual(files(directory).count, left.count + others.count + 1, "files after all")
         }
     }
 

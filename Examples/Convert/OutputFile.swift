@@ -13,8 +13,8 @@ import PlistStreaming
 /// A file that appears under its name only when it is complete.
 ///
 /// The bytes go to a file in the same directory, which has no name where the system can do that (Linux), so that nothing
-/// is left behind however the process ends; elsewhere to one with a temporary name, which is removed after an error and
-/// when a signal that can be caught ends the process. `commit` has the disk keep it and puts it into its place; a file that
+/// is left behind however the process ends; elsewhere, and for databases, to one with a temporary name, which is removed
+/// after an error and when a signal that can be caught ends the process. `commit` has the disk keep it and puts it into its place; a file that
 /// has several names, or an owner that no new file can have, gets the bytes instead. Descriptors and what is no regular file,
 /// such as `/dev/null`, are written directly.
 struct OutputFile: ~Copyable {
@@ -205,6 +205,35 @@ struct OutputFile: ~Copyable {
     /// A name that nobody has: what a killed process leaves is in no later one's way, and has no format's ending.
     private static func temporaryPath(besides path: String) -> String {
         let number = String(UInt64.random(in: 0...UInt64.max), radix: 36)
-        return "\(OutputPlace.split(path).directory)/.convert-\(number).partial"
+        return "\(OutputPlace.split(path).directory)/.convert-\(getpid())-\(number).partial"
+    }
+
+    /// The files that killed processes have left beside this one, if it is such a file itself.
+    ///
+    /// They stay: on another machine with the same directory their processes may be at work.
+    borrowing func abandonedFiles() -> [String] {
+        guard case .named = storage else { return [] }
+        let directory = OutputPlace.split(path).directory
+        return Self.names(in: directory).filter { name in
+            let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+            guard parts.count == 3, parts[0] == ".convert", parts[2].hasSuffix(".partial"),
+                let process = pid_t(parts[1]),
+                process > 0
+            else { return false }
+            return kill(process, 0) != 0 && errno == ESRCH
+        }.sorted().map { "\(directory)/\($0)" }
+    }
+
+    static func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                    String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+                })
+        }
+        return names
     }
 }

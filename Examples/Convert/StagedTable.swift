@@ -71,15 +71,18 @@ final class StagedTable: RowTable {
     }
 
     func insert(_ row: [RowValue]) throws(StreamError) {
-        do throws(SQLiteError) { try stage(row) } catch {
+        var member: String?
+        do throws(SQLiteError) { try stage(row, &member) } catch {
             // What SQLite cannot hold is a fault of the input.
             guard error.code == .mismatch || error.code == .tooBig else { throw error.streamError(.cannotWrite) }
-            throw StreamError(.unrepresentable, error.message, path: path.element(rowCount))
+            let place = path.element(rowCount)
+            throw StreamError(.unrepresentable, error.message, path: member.map { place.member($0) } ?? place)
         }
         rowCount += 1
     }
 
-    private func stage(_ row: [RowValue]) throws(SQLiteError) {
+    /// - Parameter member: The key of the value that is refused, where it is a value.
+    private func stage(_ row: [RowValue], _ member: inout String?) throws(SQLiteError) {
         sizes[row.count, default: Count()].add(rowCount)
         try add(row.lazy.map(\.key).filter { !self.names.contains($0) })
         // Rows without members before the first column are made with it.
@@ -102,8 +105,10 @@ final class StagedTable: RowTable {
             }
             if item.origin == .bool { columns[index].bools.add(rowCount) }
             if item.origin == .container { columns[index].containers.add(rowCount) }
+            member = item.key
             try insertion.bind(item.value, at: index + 1)
         }
+        member = nil
         try insertion.runBound()
     }
 

@@ -4,6 +4,12 @@
 import PlistStreaming
 import StringTables
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// A member of a bound type. Trivial, so that the machine copies it without counting references.
 @unsafe @usableFromInline
 struct BoundMember {
@@ -203,6 +209,9 @@ extension PlanBinder {
             guard let valueType = property.type as? any StreamValue.Type else {
                 throw reject("has the type \(property.type), which is no StreamValue")
             }
+            guard !property.name.hasPrefix("_") || !mayBeWrapper(valueType) else {
+                throw reject("may be the storage of a property \(property.name.dropFirst()) with a wrapper")
+            }
             guard names.insert(keyMapping.name(for: property.name)).inserted else {
                 throw reject("is mapped to the name of another property")
             }
@@ -211,6 +220,13 @@ extension PlanBinder {
         return unsafe ObjectLayout(
             type: type, operations: operations, isClass: isClass, make: make, names: names, plans: plans,
             offsets: stored.map(\.offset), required: 0, declared: nil, isCovered: true)
+    }
+
+    /// Whether a type may be a property wrapper, which the runtime does not tell: one that was made streamable by its owner.
+    private func mayBeWrapper(_ type: any StreamValue.Type) -> Bool {
+        guard type is any StreamConvertible.Type || type is any StreamObject.Type || type is any RawRepresentable.Type
+        else { return false }
+        return type != URL.self && type != UUID.self
     }
 
     private func declaredLayout(

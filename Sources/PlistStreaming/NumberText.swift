@@ -46,6 +46,29 @@ package enum NumberText {
         return value.flatMap { $0.isFinite ? $0 : nil }
     }
 
+    /// A number in 64 bits.
+    package enum Kept: Equatable {
+        case integer(Int64)
+        case real(Double)
+    }
+
+    /// What is kept of a number where no type says what it is to be: an integer of 64 bits with a sign from any spelling; of
+    /// other numbers, unless they are spelled as integers, the nearest double.
+    ///
+    /// - Throws: `unrepresentable` for other integers, and for what would become infinite, or zero.
+    package static func kept(_ text: RawSpan) throws(StreamError) -> Kept {
+        let real = isInteger(text) ? nil : real(text, as: Double.self)
+        if let integer = integer(text, as: Int64.self) {
+            // A zero has a sign as a double only.
+            if let real, Int64(exactly: real) == integer { return .real(real) }
+            return .integer(integer)
+        }
+        guard let real, real != 0 else {
+            throw StreamError(.unrepresentable, "expected a number that 64 bits hold, found another one")
+        }
+        return .real(real)
+    }
+
     private static func append<Value: FixedWidthInteger>(_ digit: UInt8, _ isNegative: Bool, to value: inout Value)
         -> Bool
     {
@@ -123,6 +146,7 @@ extension NumberText: SelfTesting {
             "testReadsIntegersOfAnySpelling": testReadsIntegersOfAnySpelling,
             "testRefusesFractionsAndWhatIsOutOfRange": testRefusesFractionsAndWhatIsOutOfRange,
             "testRoundsRealsOnce": testRoundsRealsOnce,
+            "testKeepsNumbersOrRefusesThem": testKeepsNumbersOrRefusesThem,
         ]
     }
 
@@ -178,6 +202,23 @@ extension NumberText: SelfTesting {
         "1e39".withUTF8Span { expectNil(real($0, as: Float.self), "beyond floats") }
         "1e309".withUTF8Span { expectNil(real($0, as: Double.self), "beyond doubles") }
         "x".withUTF8Span { expectNil(real($0, as: Double.self), "no number") }
+    }
+
+    private static func testKeepsNumbersOrRefusesThem() {
+        let rows: [(String, Kept?)] = [
+            ("7", .integer(7)), ("7.0", .real(7)), ("0.0", .real(0)), ("0e-999", .real(0)), ("1.5", .real(1.5)),
+            ("9007199254740992.0", .real(0x1p53)), ("9007199254740993.0", .integer(9_007_199_254_740_993)),
+            ("-9223372036854775808", .integer(.min)), ("9223372036854775807e0", .integer(.max)),
+            ("9223372036854775808", nil), ("-9223372036854775809", nil), ("18446744073709551616", nil),
+            ("9223372036854775808.0", .real(0x1p63)), ("1.8446744073709552e+19", .real(0x1p64)), ("1e25", .real(1e25)),
+            ("1e308", .real(1e308)), ("1e309", nil), ("-1e400", nil), ("1e-400", nil), ("-0.1e-324", nil),
+            ("3e-324", .real(.leastNonzeroMagnitude)), ("2e-324", nil), ("1e-99999999999999999999", nil), ("x", nil),
+        ]
+        for (text, expected) in rows {
+            expectEqual(text.withUTF8Span { span in try? kept(span) }, expected, text)
+        }
+        let zero = "-0.0".withUTF8Span { span in try? kept(span) }
+        expectTrue(zero == .real(0) && "\(zero as Any)".contains("-0.0"), "the sign of a zero: \(zero as Any)")
     }
 }
 #endif

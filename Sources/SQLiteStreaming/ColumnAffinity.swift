@@ -9,14 +9,14 @@ extension SQLiteColumn.Affinity {
     /// What is wrong with a value that would not come back as it is; nil when it would.
     ///
     /// A number of equal value is the same, and so are an integer and its digits: the text `7`, but not `007`, in a column of
-    /// integers.
+    /// integers. A number that comes by its text is asked for as what is kept of it.
     func change(of message: ScalarMessage) -> String? {
         switch unsafe (self, message) {
         case (.blob, _):
             return nil
         case (.text, .bool(let value)):
             return "\(value), which would become text"
-        case (.text, .real), (.text, .number):
+        case (.text, .real):
             return "a real, which would become text of 15 digits"
         case (.real, .integer(let value)):
             return Int64(exactly: Double(value)) == value ? nil : "integer \(value), which would be rounded"
@@ -34,11 +34,17 @@ extension SQLiteColumn.Affinity {
 }
 
 /// Texts that SQLite takes for numbers.
-enum NumericText {
+package enum NumericText {
     /// Whether a text is an integer of 64 bits the way SQLite writes it.
     static func isInteger(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.count <= 20, let value = unsafe Int64(String(decoding: text, as: UTF8.self)) else { return false }
         return unsafe text.elementsEqual("\(value)".utf8)
+    }
+
+    /// Whether SQLite takes all of a text for a number.
+    package static func isNumber(_ text: String) -> Bool {
+        // SAFETY: the bytes do not leave the closure.
+        text.withUTF8Span { span in unsafe span.withUnsafeBytes { unsafe isNumber($0) } }
     }
 
     // SPEC: sqlite3AtoF of sqlite/src/util.c: spaces, a sign, digits with a point among them, an exponent, spaces.
@@ -80,7 +86,7 @@ enum NumericText {
 import InClassTesting
 
 extension NumericText: SelfTesting {
-    static var testSelectors: TestSelectors {
+    package static var testSelectors: TestSelectors {
         [
             "testTakesForNumbersWhatSQLiteTakes": testTakesForNumbersWhatSQLiteTakes,
             "testKeepsWhatSQLiteKeeps": testKeepsWhatSQLiteKeeps,
@@ -115,10 +121,7 @@ extension NumericText: SelfTesting {
             try requireTrue(try statement.step(), text)
             let isNumber = statement.integer(at: 0) != 0
             statement.reset()
-            var copy = text
-            copy.withUTF8 { bytes in
-                expectEqual(unsafe Self.isNumber(UnsafeRawBufferPointer(bytes)), isNumber, text.debugDescription)
-            }
+            expectEqual(Self.isNumber(text), isNumber, text.debugDescription)
             numberCount += isNumber ? 1 : 0
         }
         expectTrue(numberCount > 500, "\(numberCount) numbers")

@@ -76,6 +76,12 @@ enum ImportScalar {
             return .refusal(.typeMismatch, "expected an integer, found other text")
         case (.integer(let value), .real): return unsafe Self.exactReal(value)
         case (.unsigned(let value), .real): return unsafe Self.exactReal(value)
+        case (.number(let text), .real) where unsafe !NumberText.isInteger(text.bytes):
+            switch unsafe try? NumberText.kept(text.bytes) {
+            case .integer(let value): return unsafe Self.exactReal(value)
+            case .real(let value): return .cell(.real(value))
+            case nil: return .refusal(.unrepresentable, "expected a real of 64 bits, found another number")
+            }
         case (.number(let text), .real):
             let value = unsafe Double(String(decoding: text, as: UTF8.self))
             if let value, value.isFinite {
@@ -83,11 +89,9 @@ enum ImportScalar {
             }
             return .refusal(.unrepresentable, "expected a real of 64 bits, found a larger number")
         case (.string(let text), .real):
-            let text = unsafe String(decoding: text, as: UTF8.self)
-            if let first = text.utf8.first, first == 0x2D || (0x30...0x39).contains(first), let value = Double(text),
-                value.isFinite
-            {
-                return .cell(.real(value))
+            let isNumber = unsafe text.first.map { $0 == 0x2D || (0x30...0x39).contains($0) } ?? false
+            if isNumber, unsafe NumberText.real(text.bytes, as: Double.self) != nil {
+                return unsafe ImportScalar.number(text).convertedByRule(to: .real, arena: arena, limit: limit)
             }
             return .refusal(.typeMismatch, "expected a number, found other text")
         case (.integer(let value), .text): return unsafe Self.stage("\(value)", arena: arena)
@@ -95,10 +99,12 @@ enum ImportScalar {
         case (.unsigned(let value), .text), (.unsigned(let value), .any):
             return unsafe Self.stage("\(value)", arena: arena)
         case (.number(let text), .text), (.number(let text), .any):
-            if case .any = type, unsafe !NumberText.isInteger(text.bytes),
-                let value = unsafe NumberText.real(text.bytes, as: Double.self)
-            {
-                return .cell(.real(value))
+            if case .any = type {
+                switch unsafe try? NumberText.kept(text.bytes) {
+                case .integer(let value): return .cell(.integer(value))
+                case .real(let value): return .cell(.real(value))
+                case nil: break
+                }
             }
             return unsafe Self.stage(text, .text, arena: arena, limit: limit)
         case (.integer(let value), .boolean) where value == 0 || value == 1: return .cell(.integer(value))

@@ -51,12 +51,14 @@ enum ImportSchema {
     /// Throws when a table is not as a node needs it; returns its traits.
     static func check(_ node: ImportNode) throws(SQLiteError) -> Traits {
         let (table, connection) = (node.table, node.connection)
-        let found = try connection.columns(ofTable: table.name).filter { !$0.isGenerated }
+        guard let schema = try connection.place(ofTable: table.name)?.schema else {
+            throw SQLiteError(.schema, "there is no table \(table.name)")
+        }
+        let found = try connection.columns(ofTable: table.name, inSchema: schema).filter { !$0.isGenerated }
         var traits = Traits()
         traits.columns = Set(found.map { $0.name.lowercased() })
         traits.mandatoryColumns = Set(
             found.filter { $0.isNotNull && $0.defaultExpression == nil }.map { $0.name.lowercased() })
-        guard !found.isEmpty else { throw SQLiteError(.schema, "there is no table \(table.name)") }
         for (slot, name) in node.slotNames.enumerated() {
             guard let column = found.first(where: { $0.name.lowercased() == name.lowercased() }) else {
                 throw SQLiteError(.schema, "the table \(table.name) has no column \(name)")
@@ -75,17 +77,20 @@ enum ImportSchema {
         let key = Set(table.uniqueKey.map { $0.lowercased() })
         let primary = found.filter { $0.primaryKeyIndex > 0 }
         let isRowID = primary.count == 1 && primary[0].declaredType.uppercased() == "INTEGER"
-        let sql =
-            try connection.value(
-                "SELECT group_concat(sql) FROM sqlite_schema WHERE tbl_name = ? COLLATE NOCASE AND type IN ('table', 'trigger')",
-                [table.name])?.text?.uppercased() ?? ""
+        let sql = try self.sql(of: table.name, inSchema: schema, connection)
         traits.hasChecks = sql.contains("CHECK")
         traits.refusesUpserts = sql.contains("TRIGGER") || sql.contains("AUTOINCREMENT")
-        try addIndexes(to: &traits, of: table.name, key, connection)
+        let indexes = try indexes(of: table.name, inSchema: schema, connection)
+        traits.isUniqueByKeyOnly = !indexes.contains { $0.isUnique && Set($0.columns.map(\.name)) != key }
+        traits.indexedColumns = Set(indexes.flatMap { $0.columns.map(\.name) })
+        traits.indexedColumns.formUnion(
+            try connection.rows(ofPragma: "foreign_key_list", table.name, inSchema: schema) {
+                (row) throws(SQLiteError) in try row.text(at: 3)?.lowercased()
+            })
         let others = primary.map { $0.name.lowercased() }.filter { !key.contains($0) }
         if !Set(others).isDisjoint(with: node.slotNames.map { $0.lowercased() }) { traits.isUniqueByKeyOnly = false }
         if isRowID, key == [primary[0].name.lowercased()] { return traits }
-        if try hasUniqueIndex(on: key, of: table.name, connection) { return traits }
+        if indexes.contains(where: { $0.isUnique(on: key) }) { return traits }
         throw SQLiteError(
             .schema,
             "the table \(table.name) has no unique index of exactly (\(table.uniqueKey.joined(separator: ", "))) "
@@ -104,47 +109,47 @@ enum ImportSchema {
         }
     }
 
-    /// Finds what indexes and foreign keys say of the columns of a table.
-    private static func addIndexes(
-        to traits: inout Traits, of table: String, _ key: Set<String>, _ connection: SQLiteConnection
-    ) throws(SQLiteError) {
-        traits.isUniqueByKeyOnly = true
-        let indexes = try connection.prepare("SELECT name, \"unique\" FROM pragma_index_list(?)")
-        try indexes.bind([table])
-        while try indexes.step() {
-            let columns = try connection.prepare("SELECT name FROM pragma_index_xinfo(?) WHERE key")
-            try columns.bind([try indexes.text(at: 0)])
-            var names = Set<String>()
-            // Columns that are expressions have no name.
-            while try columns.step() { names.insert(try columns.text(at: 0)?.lowercased() ?? "") }
-            traits.indexedColumns.formUnion(names)
-            if indexes.integer(at: 1) != 0, names != key { traits.isUniqueByKeyOnly = false }
-        }
-        let foreignKeys = try connection.prepare("SELECT \"from\" FROM pragma_foreign_key_list(?)")
-        try foreignKeys.bind([table])
-        while try foreignKeys.step() { traits.indexedColumns.insert(try foreignKeys.text(at: 0)?.lowercased() ?? "") }
+    /// What creates a table and its triggers, in capitals; temporary ones may be of any schema's table.
+    private static func sql(
+        of table: String, inSchema schema: String, _ connection: SQLiteConnection
+    ) throws(SQLiteError) -> String {
+        let statement = try connection.prepare(
+            """
+            SELECT sql FROM \(quoted(schema)).sqlite_schema \
+            WHERE tbl_name = ?1 COLLATE NOCASE AND type IN ('table', 'trigger') \
+            UNION ALL SELECT sql FROM temp.sqlite_schema WHERE tbl_name = ?1 COLLATE NOCASE AND type = 'trigger'
+            """)
+        try statement.bind([table])
+        var sql = ""
+        while try statement.step() { sql += try statement.text(at: 0)?.uppercased() ?? "" }
+        return sql
     }
 
-    private static func hasUniqueIndex(
-        on key: Set<String>, of table: String, _ connection: SQLiteConnection
-    ) throws(SQLiteError) -> Bool {
-        let indexes = try connection.prepare("SELECT name FROM pragma_index_list(?) WHERE \"unique\" AND NOT partial")
-        try indexes.bind([table])
-        while try indexes.step() {
-            let name = try indexes.text(at: 0) ?? ""
-            let columns = try connection.prepare("SELECT name, coll FROM pragma_index_xinfo(?) WHERE key")
-            try columns.bind([name])
-            var names = Set<String>()
-            var count = 0
-            while try columns.step() {
-                // Columns that are expressions have no name.
-                let column = try columns.text(at: 0)?.lowercased() ?? ""
-                if try columns.text(at: 1) == "BINARY" { names.insert(column) }
-                count += 1
-            }
-            if names == key && count == key.count { return true }
+    private struct Index {
+        var isUnique: Bool
+        var isPartial: Bool
+        /// The columns with lower-case names, and whether each compares text by its bytes; those that are expressions have none.
+        var columns: [(name: String, isBinary: Bool)]
+
+        func isUnique(on key: Set<String>) -> Bool {
+            isUnique && !isPartial && columns.count == key.count
+                && Set(columns.filter(\.isBinary).map(\.name)) == key
         }
-        return false
+    }
+
+    private static func indexes(
+        of table: String, inSchema schema: String, _ connection: SQLiteConnection
+    ) throws(SQLiteError) -> [Index] {
+        try connection.rows(ofPragma: "index_list", table, inSchema: schema) { (index) throws(SQLiteError) in
+            let name = try index.text(at: 1) ?? ""
+            let columns = try connection.rows(ofPragma: "index_xinfo", name, inSchema: schema) {
+                (row) throws(SQLiteError) -> (name: String, isBinary: Bool)? in
+                row.integer(at: 5) == 0
+                    ? nil : (name: try row.text(at: 2)?.lowercased() ?? "", isBinary: try row.text(at: 4) == "BINARY")
+            }
+            return Index(
+                isUnique: index.integer(at: 2) != 0, isPartial: index.integer(at: 4) != 0, columns: columns)
+        }
     }
 
     // MARK: Creating

@@ -20,7 +20,8 @@ extension ImportChangeTests: SelfTesting {
         "item", uniqueKey: ["id"],
         columns: [.integer("id"), .text("a"), .text("b"), .integer("ref"), .real("height"), .text("u")])
 
-    /// Tables of the same columns, which are written by an upsert, by two, by one again, and by a look-up.
+    /// Tables of the same columns, which are written by an upsert, by two, by one again, and by a look-up; then such with
+    /// things of the temporary database that decide it, or have the name of something that does.
     private static let schemas = [
         "CREATE TABLE item (id INTEGER PRIMARY KEY, a TEXT, b TEXT, ref INTEGER, height REAL, u TEXT)",
         """
@@ -37,6 +38,19 @@ extension ImportChangeTests: SelfTesting {
         CREATE TABLE item (id INTEGER PRIMARY KEY, a TEXT, b TEXT, ref INTEGER, height REAL, u TEXT);
         CREATE INDEX item_b ON item (b); CREATE TABLE log (id);
         CREATE TRIGGER item_log AFTER UPDATE ON item BEGIN INSERT INTO log VALUES (new.id); END
+        """,
+        """
+        CREATE TABLE item (id INTEGER PRIMARY KEY, a TEXT, b TEXT, ref INTEGER, height REAL, u TEXT);
+        CREATE TEMP TRIGGER item_log AFTER UPDATE ON item BEGIN SELECT 1; END
+        """,
+        """
+        CREATE TABLE item (id INTEGER PRIMARY KEY, a TEXT, b TEXT, ref INTEGER, height REAL, u TEXT);
+        CREATE INDEX item_b ON item (b); CREATE UNIQUE INDEX item_u ON item (u);
+        CREATE TEMP TABLE other (id); CREATE INDEX temp.item_u ON other (id)
+        """,
+        """
+        CREATE TEMP TABLE item (id INTEGER PRIMARY KEY, a TEXT, b TEXT, ref INTEGER, height REAL, u TEXT);
+        CREATE TRIGGER item_log AFTER UPDATE ON item BEGIN SELECT 1; END; CREATE TABLE item (a)
         """,
     ]
 
@@ -84,7 +98,10 @@ extension ImportChangeTests: SelfTesting {
     }
 
     private static func testChoosesTheWay() throws {
-        let ways = [(true, false), (true, true), (true, false), (false, false)]
+        let ways = [
+            (true, false), (true, true), (true, false), (false, false), (false, false), (true, false), (false, false),
+        ]
+        expectEqual(schemas.count, ways.count, "schemas")
         for (schema, way) in zip(schemas, ways) {
             let file = try TemporaryDatabase()
             let connection = try ImportFixture.connection(file, schema)

@@ -95,10 +95,15 @@ package struct InsertAgreement {
                 try compare("messages by \(path), \(batch) a time") {
                     try send(to: try table($0, Row.self, path, batch).makeWriter())
                 }
+                try compare("messages with numbers as text by \(path)") {
+                    try sendNumbersAsText(to: try table($0, Row.self, path, batch).makeWriter())
+                }
             }
-            try compare("messages without a type by \(path), \(batch) a time") {
-                try send(to: try SQLiteTableWriter($0, table: scene.target, options: options(path, batch: batch)))
+            func writer(_ connection: SQLiteConnection) throws -> SQLiteTableWriter {
+                try SQLiteTableWriter(connection, table: scene.target, options: options(path, batch: batch))
             }
+            try compare("messages without a type by \(path), \(batch) a time") { try send(to: try writer($0)) }
+            try compare("numbers as text without a type by \(path)") { try sendNumbersAsText(to: try writer($0)) }
         }
         guard scene.target == "t" else { return differences }
         var rows = scene.rows
@@ -139,6 +144,13 @@ package struct InsertAgreement {
         return writer.report.changedRowCount
     }
 
+    private func sendNumbersAsText(to writer: consuming SQLiteTableWriter) throws -> Int {
+        var numbers = NumbersAsText(writer)
+        try numbers.write(scene.rows, options: WritingOptions(nilMembers: .writeNull))
+        try numbers.target.finish()
+        return numbers.target.report.changedRowCount
+    }
+
     /// The error without its path, and the row of the path.
     private static func words(_ error: SQLiteError) -> (String, Int?) {
         let inner = error.streamError?.sqliteError ?? error
@@ -146,6 +158,35 @@ package struct InsertAgreement {
         let row = path.hasPrefix("$[") ? Int(path.dropFirst(2).prefix { $0 != "]" }) : nil
         let message = inner.message.replacing(prefix: row.map { "$[\($0)]: " } ?? "$: ", by: "")
         return ("\(inner.extendedCode): \(message)", row)
+    }
+}
+
+/// A sink that sends finite reals and integers to another one by their texts, as a reader does where no double stands for one.
+private struct NumbersAsText: PlistSink, ~Copyable {
+    var target: SQLiteTableWriter
+
+    init(_ target: consuming SQLiteTableWriter) { self.target = target }
+
+    mutating func writeNumber(text: RawSpan) throws(StreamError) { try target.writeNumber(text: text) }
+    mutating func writeReal(_ value: Double) throws(StreamError) {
+        guard value.isFinite else { return try target.writeReal(value) }
+        try "\(value)".withUTF8Span { (text) throws(StreamError) in try writeNumber(text: text) }
+    }
+    mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        try "\(value)".withUTF8Span { (text) throws(StreamError) in try writeNumber(text: text) }
+    }
+    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try target.writeUnsigned(value) }
+    mutating func beginArray() throws(StreamError) { try target.beginArray() }
+    mutating func endArray() throws(StreamError) { try target.endArray() }
+    mutating func beginDictionary() throws(StreamError) { try target.beginDictionary() }
+    mutating func endDictionary() throws(StreamError) { try target.endDictionary() }
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try target.writeKey(utf8) }
+    mutating func writeNull() throws(StreamError) { try target.writeNull() }
+    mutating func writeBool(_ value: Bool) throws(StreamError) { try target.writeBool(value) }
+    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try target.writeString(utf8) }
+    mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try target.writeData(bytes) }
+    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        try target.writeDate(secondsSince2001: seconds)
     }
 }
 
@@ -162,7 +203,7 @@ extension InsertAgreement: SelfTesting {
     }
 
     /// Numbers that a seed decides, by SplitMix64.
-    private struct Seeded: RandomNumberGenerator {
+    struct Seeded: RandomNumberGenerator {
         var state: UInt64
         mutating func next() -> UInt64 {
             state &+= 0x9E37_79B9_7F4A_7C15

@@ -175,7 +175,10 @@ struct InsertScene {
                 nil, nil, 1, 2, start, start + number, start + number * step, start + (number + 1) * step, 3, 99,
             ]
             if !isTidy || one(in: 4, &random) { row.parent = parents.randomElement(using: &random) ?? nil }
-            row.score = [nil, 0.5, 3, -2.25, 1e300, .infinity, 0].randomElement(using: &random) ?? nil
+            let scores = [
+                nil, 0.5, 3, -2.25, 1e300, .infinity, 0, .leastNonzeroMagnitude, 0x1p53, -0x1p63, 0x1p64, 1e25,
+            ]
+            row.score = scores.randomElement(using: &random) ?? nil
             row.flag = one(in: 2, &random)
             rows.append(row)
         }

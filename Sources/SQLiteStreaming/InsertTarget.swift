@@ -19,6 +19,7 @@ final class InsertTarget {
     let untyped: Set<String>
     /// Whether it is a table that SQLite itself stores.
     let isOrdinary: Bool
+    private let versionQuery: String
     private var known: (facts: InsertFacts, versions: [Int64])?
 
     /// Finds the table that a name without a schema means; nil when there is none.
@@ -27,7 +28,9 @@ final class InsertTarget {
         self.connection = connection
         self.name = name
         (schema, isOrdinary) = (place.schema, place.isOrdinary)
-        qualifiedName = "\(try SQLiteName.quoted(place.schema)).\(try SQLiteName.quoted(name))"
+        let quotedSchema = try SQLiteName.quoted(place.schema)
+        qualifiedName = "\(quotedSchema).\(try SQLiteName.quoted(name))"
+        versionQuery = "PRAGMA \(quotedSchema).schema_version"
         columns = try connection.columns(ofTable: name, inSchema: place.schema)
         primaryKey = Set(columns.filter { $0.primaryKeyIndex > 0 }.map { SQLiteName.folded($0.name) })
         untyped = Set(columns.filter { $0.affinity == .blob }.map { SQLiteName.folded($0.name) })
@@ -48,14 +51,14 @@ final class InsertTarget {
         return facts
     }
 
-    /// Numbers that change with the schema, and with the temporary one, which may have triggers for the table.
+    /// Numbers of which one changes with the schema, and with the temporary one, which may have triggers for the table.
+    ///
+    /// Other processes change the version of the schema and nothing else. What is undone within this one brings a version back,
+    /// and so does a database that is attached instead; all that this connection does is counted.
     func versions() throws(SQLiteError) -> [Int64] {
-        var versions: [Int64] = []
-        for schema in [try SQLiteName.quoted(schema), "temp"] {
-            let statement = try connection.cachedStatement("PRAGMA \(schema).schema_version")
-            while try statement.step() { versions.append(statement.integer(at: 0)) }
-        }
-        return versions
+        let statement = try connection.cachedStatement(versionQuery)
+        defer { statement.reset() }
+        return [try connection.schemaExpirationCount(), try statement.step() ? statement.integer(at: 0) : 0]
     }
 }
 
@@ -75,12 +78,7 @@ struct InsertFacts: Equatable {
         guard target.isOrdinary else { return }
         let schema = try SQLiteName.quoted(target.schema)
         func holds(_ sql: String) throws(SQLiteError) -> Bool {
-            let statement = try target.connection.cachedStatement("SELECT EXISTS (SELECT 1 FROM \(sql))")
-            // Not every one asks for the schema.
-            let values: [(any SQLiteBindable)?] = [target.name, target.schema]
-            try statement.bind(SQLiteParameters(Array(values.prefix(statement.parameterCount))))
-            defer { statement.reset() }
-            return try statement.step() && statement.integer(at: 0) != 0
+            try target.connection.value("SELECT 1 FROM \(sql) LIMIT 1", [target.name]) != nil
         }
         // Temporary triggers may be of any schema's table: those of another table of the same name count as well, which only
         // costs time.
@@ -91,12 +89,17 @@ struct InsertFacts: Equatable {
         let table = "\(schema).sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE"
         let hasConflictClause = try holds("\(table) AND instr(upper(sql), 'CONFLICT') > 0")
         isPlain = !isTriggered && !isTriggeredByOthers && !hasConflictClause
-        refersToItself = try holds("pragma_foreign_key_list(?1, ?2) WHERE \"table\" = ?1 COLLATE NOCASE")
-        let refers = try holds("pragma_foreign_key_list(?1, ?2)")
-        let isReferredTo = try holds(
-            "\(schema).sqlite_schema s JOIN pragma_foreign_key_list(s.name, ?2) f "
-                + "WHERE s.type = 'table' AND f.\"table\" = ?1 COLLATE NOCASE")
-        hasForeignKeys = refers || isReferredTo
+        let name = SQLiteName.folded(target.name)
+        let references = try Self.references(of: target.name, target)
+        refersToItself = references.contains(name)
+        hasForeignKeys = !references.isEmpty
+        if !hasForeignKeys {
+            let others = try target.connection.prepare(
+                "SELECT name FROM \(schema).sqlite_schema WHERE type = 'table' AND instr(upper(sql), 'REFERENCES') > 0")
+            while !hasForeignKeys, try others.step() {
+                hasForeignKeys = try Self.references(of: try others.text(at: 0) ?? "", target).contains(name)
+            }
+        }
         // A trigger would see that there is no id.
         guard isPlain, try holds("\(table) AND instr(upper(sql), 'AUTOINCREMENT') = 0") else { return }
         rowIDColumn = try Self.rowIDColumn(target)
@@ -104,16 +107,20 @@ struct InsertFacts: Equatable {
 
     // A primary key of the type INTEGER is the row id unless it has an index of its own, as with DESC or WITHOUT ROWID.
     private static func rowIDColumn(_ target: InsertTarget) throws(SQLiteError) -> String? {
-        let statement = try target.connection.cachedStatement(
-            """
-            SELECT max(name) FROM pragma_table_xinfo(?1, ?2) WHERE pk > 0 \
-            AND NOT EXISTS (SELECT 1 FROM pragma_index_list(?1, ?2) WHERE origin = 'pk') \
-            HAVING count(*) = 1 AND upper(max(type)) = 'INTEGER'
-            """)
-        try statement.bind([target.name, target.schema])
-        guard try statement.step() else { return nil }
-        defer { statement.reset() }
-        return try statement.text(at: 0)
+        let keys = try target.connection.columns(ofTable: target.name, inSchema: target.schema)
+            .filter { $0.primaryKeyIndex > 0 }
+        guard keys.count == 1, keys[0].declaredType.uppercased() == "INTEGER" else { return nil }
+        let origins = try target.connection.rows(ofPragma: "index_list", target.name, inSchema: target.schema) {
+            (row) throws(SQLiteError) in try row.text(at: 3)
+        }
+        return origins.contains("pk") ? nil : keys[0].name
+    }
+
+    /// The tables that a table of the target's schema refers to, folded.
+    private static func references(of table: String, _ target: InsertTarget) throws(SQLiteError) -> [String] {
+        try target.connection.rows(ofPragma: "foreign_key_list", table, inSchema: target.schema) {
+            (row) throws(SQLiteError) in try row.text(at: 2).map(SQLiteName.folded)
+        }
     }
 
     /// Whether one statement for many rows does the same as one for each of them, up to the first row that is refused.
@@ -138,6 +145,7 @@ extension InsertTarget: SelfTesting {
             "testKnowsTablesWithPlainRowIDs": testKnowsTablesWithPlainRowIDs,
             "testKnowsWhatManyRowsWouldChange": testKnowsWhatManyRowsWouldChange,
             "testSeesChangesOfTheSchema": testSeesChangesOfTheSchema,
+            "testSeesChangesAfterOthersWereUndone": testSeesChangesAfterOthersWereUndone,
         ]
     }
 
@@ -213,6 +221,38 @@ extension InsertTarget: SelfTesting {
         }
         expectEqual(Set(versions).count, versions.count, "versions \(versions)")
         expectFalse(try target.facts().isPlain, "a table with a trigger")
+    }
+
+    // A change that is undone gives the version back, and the next one has the same.
+    private static func testSeesChangesAfterOthersWereUndone() throws {
+        let changes = [
+            "CREATE TABLE u (a)", "CREATE TRIGGER o.i AFTER INSERT ON s BEGIN SELECT 1; END",
+            "CREATE TEMP TRIGGER i AFTER INSERT ON o.s BEGIN SELECT 1; END", "CREATE TABLE o.t (a REFERENCES s)",
+            "ALTER TABLE o.s ADD COLUMN b REFERENCES s", "DROP TABLE o.s; CREATE TABLE o.s (id INT)",
+        ]
+        let ways = [
+            ("BEGIN", "ROLLBACK"), ("SAVEPOINT a", "ROLLBACK TO a"), ("BEGIN; SAVEPOINT a", "ROLLBACK TO a; COMMIT"),
+            ("SAVEPOINT a", "ROLLBACK TO a; RELEASE a"),
+            ("DETACH o; ATTACH ':memory:' AS o; CREATE TABLE o.s (a)", "DETACH o; ATTACH ':memory:' AS o"),
+        ]
+        for (start, end) in ways {
+            for first in changes {
+                for second in changes where second != first {
+                    let connection = try SQLiteConnection.inMemory()
+                    let schema = "CREATE TABLE o.s (id INTEGER PRIMARY KEY)"
+                    try connection.execute("CREATE TEMP TABLE x (a); ATTACH ':memory:' AS o; \(schema)")
+                    let target = try requireNotNil(try InsertTarget(connection, "s"), "a table")
+                    _ = try target.facts()
+                    try connection.execute("\(start); \(first)")
+                    _ = try target.facts()
+                    try connection.execute(end)
+                    if start.hasPrefix("DETACH") { try connection.execute(schema) }
+                    try connection.execute(second)
+                    let fresh = try requireNotNil(try InsertTarget(connection, "s")?.facts(), "a table")
+                    expectEqual(try target.facts(), fresh, "facts after \(start); \(first); \(end); \(second)")
+                }
+            }
+        }
     }
 }
 #endif

@@ -152,10 +152,10 @@ struct RowBuffer: PlistSink, ~Copyable {
     }
 
     mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        if !NumberText.isInteger(text), let value = NumberText.real(text, as: Double.self) {
-            return try writeReal(value)
+        switch try NumberText.kept(text) {
+        case .integer(let value): try writeInteger(value)
+        case .real(let value): try writeReal(value)
         }
-        throw StreamError(.unrepresentable, "expected a number that 64 bits hold, found a longer one")
     }
 
     mutating func writeString(_ utf8: RawSpan) throws(StreamError) {

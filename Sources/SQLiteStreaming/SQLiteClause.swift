@@ -175,7 +175,15 @@ struct SQLiteClause {
         case .real(let value): return try value.sqliteValue
         case .string(let value): return .text(value)
         case .data(let value): return .blob(value)
-        case .number: throw SQLiteError(.mismatch, "expected a number that 64 bits hold, found a longer one")
+        case .number(let text):
+            do throws(StreamError) {
+                switch try text.withUTF8Span({ (text) throws(StreamError) in try NumberText.kept(text) }) {
+                case .integer(let value): return .integer(value)
+                case .real(let value): return .real(value)
+                }
+            } catch {
+                throw SQLiteError(.mismatch, error.message)
+            }
         case .date(let seconds):
             switch dateFormat {
             case .secondsSince1970: return .real(seconds + secondsFrom1970To2001)

@@ -1,6 +1,7 @@
 // The in-class tests of `SQLiteConnection`, on real files.
 
 #if DEBUG || IN_CLASS_TESTS
+import Dispatch
 import InClassTesting
 
 extension SQLiteConnection: SelfTesting {
@@ -183,17 +184,15 @@ extension SQLiteConnection: SelfTesting {
         expectEqual(error?.code, .tooBig, "code of a result")
     }
 
-    private static func testIsInterruptedFromAnotherThread() async throws {
+    private static func testIsInterruptedFromAnotherThread() throws {
         let connection = try SQLiteConnection.inMemory()
-        let interrupter = connection.interrupter
-        let task = Task.detached {
+        let (interrupter, end) = (connection.interrupter, DispatchSemaphore(value: 0))
+        // Neither a task nor a shared queue: where there is one processor, these would wait for the statement.
+        DispatchQueue(label: "interrupts").async {
             // Again until the statement has begun and was interrupted.
-            while !Task.isCancelled {
-                interrupter.interrupt()
-                await Task.yield()
-            }
+            while end.wait(timeout: .now() + .milliseconds(1)) == .timedOut { interrupter.interrupt() }
         }
-        defer { task.cancel() }
+        defer { end.signal() }
         let error = expectThrows(SQLiteError.self, "an endless statement") {
             _ = try connection.value(
                 "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")

@@ -25,6 +25,10 @@ public final class SQLiteConnection {
     public let path: String
     /// Statements that no one uses now, kept for their next use; the latest last.
     private(set) var idleStatements: [IdleStatement] = []
+    /// The statement that counts for `schemaExpirationCount`, made when it is first needed.
+    private var expiringStatement: OpaquePointer?
+    /// The number of such statements that ended, since the connection stays open where closing it fails.
+    private var expiringStatementCount: Int64 = 0
     /// The virtual tables through which rows are inserted, made when they are first needed.
     private(set) lazy var rowModule = RowModule()
     /// Why the open transaction, or a part of it, could not be rolled back; until ``rollBack()`` does, nothing else runs.
@@ -194,6 +198,23 @@ public final class SQLiteConnection {
     private func finalizeIdleStatements() {
         for statement in idleStatements { unsafe sqlite3_finalize(statement.handle) }
         idleStatements = []
+        unsafe sqlite3_finalize(expiringStatement)
+        unsafe expiringStatement = nil
+        expiringStatementCount += 1
+    }
+
+    // SPEC: https://sqlite.org/c3ref/c_stmtstatus_counter.html: SQLite compiles statements anew after each change of a schema,
+    // and after each rollback of one, which gives the schema its old version back.
+    /// How often what is known of the schemas went out of date.
+    ///
+    /// - Throws: What reading a schema throws.
+    func schemaExpirationCount() throws(SQLiteError) -> Int64 {
+        if unsafe expiringStatement == nil { unsafe expiringStatement = try prepareHandle("SELECT 1") }
+        let code = unsafe sqlite3_step(expiringStatement)
+        unsafe sqlite3_reset(expiringStatement)
+        if code != SQLITE_ROW { try check(code) }
+        let count = unsafe sqlite3_stmt_status(expiringStatement, SQLITE_STMTSTATUS_REPREPARE, 0)
+        return expiringStatementCount << 32 | Int64(count)
     }
 
     /// Runs all statements of a script, and ignores the rows they give.

@@ -1,16 +1,44 @@
-// Tests of numbers that come as text, because a double would mislead: exact in columns of integers, else the nearest real.
+// Tests of numbers that come as text, because a double would mislead: what is stored is the number, or its nearest real, and
+// else it is refused, by every way into a table.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
-enum SQLiteNumberTests {}
+enum SQLiteNumberTests {
+    fileprivate struct Reals: StreamObject, Equatable { var a: Double? = nil }
+    fileprivate struct Integers: StreamObject, Equatable { var a: Int? = nil }
+
+    /// A decimal number: its sign, its digits without zeros at either end, and the power of ten of the last one.
+    fileprivate struct Decimal: Equatable {
+        var isNegative = false
+        var digits = ""
+        var exponent = 0
+
+        init(_ text: String) {
+            let parts = text.split(separator: "e")
+            isNegative = text.hasPrefix("-")
+            digits = parts[0].filter { $0.isNumber }
+            let fractionCount = parts[0].split(separator: ".").dropFirst().first?.count ?? 0
+            exponent = (parts.count > 1 ? Int(parts[1]) ?? 0 : 0) - fractionCount
+            while digits.hasSuffix("0") {
+                digits.removeLast()
+                exponent += 1
+            }
+            digits = String(digits.drop { $0 == "0" })
+            if digits.isEmpty { (isNegative, exponent) = (false, 0) }
+        }
+    }
+}
 
 extension SQLiteNumberTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testStoresRealsInTablesOfNoType": testStoresRealsInTablesOfNoType,
+            "testStoresNumbersInTablesOfNoType": testStoresNumbersInTablesOfNoType,
+            "testStoresTheNumberOrRefuses": testStoresTheNumberOrRefuses,
+            "testReadsBoundNumbersAsBuildersDo": testReadsBoundNumbersAsBuildersDo,
+            "testImportsTheNumberOrRefuses": testImportsTheNumberOrRefuses,
             "testStagesExactIntegers": testStagesExactIntegers,
         ]
     }
@@ -28,17 +56,144 @@ extension SQLiteNumberTests: SelfTesting {
         try sink.endArray()
     }
 
-    private static func testStoresRealsInTablesOfNoType() throws {
+    private static func testStoresNumbersInTablesOfNoType() throws {
         let connection = try SQLiteTableWriterTests.connection()
         var writer = try SQLiteTableWriter(connection, table: "t")
-        try write([("a", "9007199254740993.0"), ("b", "1e-400")], to: &writer)
+        try write([("a", "9007199254740993.0"), ("b", "4.00000000000000000000001")], to: &writer)
         try writer.finish()
-        expectEqual(try SQLiteTableWriterTests.rows(connection), "1:9.00719925474099e+15:0.0", "the nearest reals")
-        var other = try SQLiteTableWriter(connection, table: "t")
-        let error = expectThrows(StreamError.self, "an integer beyond 64 bits") {
-            try write([("a", "18446744073709551616")], to: &other)
+        expectEqual(try SQLiteTableWriterTests.rows(connection), "1:9007199254740993:4.0", "numbers")
+    }
+
+    /// Numbers of all spellings, those that readers send as doubles among them.
+    private static let spellings: [String] = {
+        var random = InsertAgreement.Seeded(state: 7)
+        var spellings = [
+            "1e-400", "-1e-400", "1e400", "-1e400", "0.0000e-999", "18446744073709551616", "9007199254740993.0",
+            "9223372036854775807.0", "9223372036854775809e0", "18446744073709551615.5", "4.9e-324", "2.4e-324",
+            "2.5e-324", "1.7976931348623159e308", "10000000000000000000000000", "1e25", "1e-99999999999999999999",
+            "9223372036854775807", "-9223372036854775808.0", "0", "-0.0", "1.5", "3.40282356779733661637539e38",
+        ]
+        for _ in 0..<120 {
+            let count = Int.random(in: 1...25, using: &random)
+            let digits = (0..<count).map { _ in "\(Int.random(in: 0...9, using: &random))" }.joined()
+            var text = String(digits.drop { $0 == "0" })
+            if text.isEmpty { text = "0" }
+            text += ["", "", ".0", ".5", ".00000000000000000001"].randomElement(using: &random) ?? ""
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0: text += "e\(Int.random(in: -420...420, using: &random))"
+            case 1: text += "e\(Int.random(in: -30...5, using: &random))"
+            default: break
+            }
+            spellings.append((Bool.random(using: &random) ? "-" : "") + text)
         }
-        expectEqual(error?.kind, .unrepresentable, "kind")
+        return spellings
+    }()
+
+    /// What is stored for a number that may be stored; nil for one that must be refused.
+    private static func stored(_ text: String) -> SQLiteValue? {
+        if let integer = text.withUTF8Span({ NumberText.integer($0, as: Int64.self) }) {
+            let real = Double(text)
+            let isReal = text.contains { ".e".contains($0) } && real.flatMap { Int64(exactly: $0) } == integer
+            return isReal ? real.map { .real($0) } : .integer(integer)
+        }
+        guard text.contains(where: { ".e".contains($0) }), let real = Double(text), real.isFinite, real != 0 else {
+            return nil
+        }
+        return .real(real)
+    }
+
+    private static func value(_ body: () throws -> SQLiteValue?) throws -> SQLiteValue? {
+        do { return try body() } catch let error as StreamError where error.kind == .unrepresentable { return nil }
+    }
+
+    /// Whether a stored value is what a number is.
+    private static func isEqual(_ found: SQLiteValue?, _ expected: SQLiteValue?) -> Bool {
+        switch (found, expected) {
+        case (.integer(let found), .real(let expected)): Double(exactly: found) == expected
+        case (.real(let found), .integer(let expected)): Double(exactly: expected) == found
+        default: found == expected
+        }
+    }
+
+    private static func testStoresTheNumberOrRefuses() throws {
+        for type in ["", "INTEGER", "NUMERIC", "REAL", "TEXT", "BLOB"] {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute("CREATE TABLE t (a \(type))")
+            var storedCount = 0
+            for text in spellings {
+                let found = try value {
+                    try connection.execute("DELETE FROM t")
+                    var writer = try SQLiteTableWriter(connection, table: "t")
+                    try write([("a", text)], to: &writer)
+                    try writer.finish()
+                    return try connection.value("SELECT a FROM t")
+                }
+                var expected = stored(text)
+                switch expected {
+                case .integer(let value) where type == "REAL" && Double(exactly: value) == nil: expected = nil
+                case .integer(let value) where type == "TEXT": expected = .text("\(value)")
+                case .real where type == "TEXT": expected = nil
+                default: break
+                }
+                expectTrue(isEqual(found, expected), "\(text) in \(type): \(found as Any), expected \(expected as Any)")
+                if case .integer(let integer) = found, case .integer = expected {
+                    expectEqual(Decimal("\(integer)"), Decimal(text), text)
+                }
+                if case .real(let real) = found { expectEqual(real, Double(text), text) }
+                storedCount += found == nil ? 0 : 1
+            }
+            if type != "TEXT" { expectTrue(storedCount > 50, "\(storedCount) stored in \(type)") }
+        }
+    }
+
+    private static func testReadsBoundNumbersAsBuildersDo() throws {
+        func check<Row: StreamObject & Equatable>(_ type: Row.Type) throws {
+            let table = try SQLiteTable<Row>(try SQLiteConnection.inMemory(), "t")
+            for text in spellings {
+                func rows(_ body: () throws -> [Row]) -> [Row]? { try? body() }
+                let built = rows {
+                    var builder = try ObjectBuilder<[Row]>()
+                    try write([("a", text)], to: &builder)
+                    return try builder.takeResult()
+                }
+                let read = rows {
+                    try table.connection.execute("DELETE FROM t")
+                    var writer = try table.makeWriter()
+                    try write([("a", text)], to: &writer)
+                    try writer.finish()
+                    return try table.select()
+                }
+                expectEqual(read, built, "\(text) as \(type)")
+            }
+        }
+        try check(Reals.self)
+        try check(Integers.self)
+    }
+
+    private static func testImportsTheNumberOrRefuses() {
+        let arena = ImportArena()
+        for text in spellings {
+            func cell(_ type: ImportColumn.ValueType) -> SQLiteValue? {
+                text.withUTF8Span { span in
+                    let conversion = unsafe span.withUnsafeBytes { bytes in
+                        unsafe ImportScalar.number(bytes).converted(to: type, arena: arena, limit: 1_000)
+                    }
+                    guard case .cell(let cell) = conversion else { return nil }
+                    return switch cell.tag {
+                    case .integer: .integer(Int64(bitPattern: cell.bits))
+                    case .real: .real(Double(bitPattern: cell.bits))
+                    default: .text(text)
+                    }
+                }
+            }
+            let expected = stored(text)
+            expectTrue(isEqual(cell(.any), expected ?? .text(text)), "\(text) as it is: \(cell(.any) as Any)")
+            if case .integer(let integer) = cell(.integer) { expectEqual(Decimal("\(integer)"), Decimal(text), text) }
+            guard case .real(let real) = cell(.real) else { continue }
+            expectEqual(real, Double(text), text)
+            expectTrue(real != 0 || Decimal(text).digits.isEmpty, "\(text), which is not 0")
+            if case .integer(let integer) = expected { expectEqual(Int64(exactly: real), integer, text) }
+        }
     }
 
     private static func testStagesExactIntegers() {

@@ -78,19 +78,36 @@ extension SQLiteConnection {
     /// Returns the columns of a table or view in a schema, in the first one that has the table without a name.
     func columns(ofTable table: String, inSchema schema: String?) throws(SQLiteError) -> [SQLiteColumn] {
         let isStrict = try place(ofTable: table, inSchema: schema)?.isStrict ?? false
-        let statement = try cachedStatement(
-            "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?, ?) WHERE hidden <> 1")
-        try statement.bind([table, schema])
-        var columns: [SQLiteColumn] = []
-        while try statement.step() {
-            columns.append(
-                SQLiteColumn(
-                    name: try statement.text(at: 0) ?? "", declaredType: try statement.text(at: 1) ?? "",
-                    isNotNull: statement.integer(at: 2) != 0, defaultExpression: try statement.text(at: 3),
-                    primaryKeyIndex: Int(statement.integer(at: 4)), isGenerated: statement.integer(at: 5) != 0,
-                    isStrict: isStrict))
+        return try rows(ofPragma: "table_xinfo", table, inSchema: schema) {
+            (row) throws(SQLiteError) -> SQLiteColumn? in
+            // 1 is a hidden column of a virtual table, 2 and 3 are computed ones.
+            row.integer(at: 6) == 1
+                ? nil
+                : SQLiteColumn(
+                    name: try row.text(at: 1) ?? "", declaredType: try row.text(at: 2) ?? "",
+                    isNotNull: row.integer(at: 3) != 0, defaultExpression: try row.text(at: 4),
+                    primaryKeyIndex: Int(row.integer(at: 5)), isGenerated: row.integer(at: 6) != 0, isStrict: isStrict)
         }
-        return columns
+    }
+
+    /// Returns what a pragma tells of a table or index, row by row, without the rows that give nil; none when there is no such
+    /// table.
+    ///
+    /// The function of the same name, such as `pragma_table_xinfo`, is hidden by any table or view that is named so; the pragma
+    /// itself is not.
+    package func rows<Row>(
+        ofPragma pragma: String, _ name: String, inSchema schema: String? = nil,
+        _ make: (SQLiteStatement) throws(SQLiteError) -> Row?
+    ) throws(SQLiteError) -> [Row] {
+        // No table has such a name, nor would SQLite read behind the NUL.
+        if name.utf8.contains(0) { return [] }
+        let prefix = try schema.map { (name) throws(SQLiteError) in "\(try SQLiteName.quoted(name))." } ?? ""
+        let statement = try prepare("PRAGMA \(prefix)\(pragma)(\(SQLiteName.inQuotes(name)))")
+        var rows: [Row] = []
+        while try statement.step() {
+            if let row = try make(statement) { rows.append(row) }
+        }
+        return rows
     }
 
     // SPEC: https://sqlite.org/lang_naming.html: the temporary tables come first, then main, then others as they were attached.
@@ -98,16 +115,14 @@ extension SQLiteConnection {
     func place(
         ofTable table: String, inSchema schema: String? = nil
     ) throws(SQLiteError) -> (schema: String, isOrdinary: Bool, isStrict: Bool)? {
-        let statement = try cachedStatement(
-            """
-            SELECT t.schema, t.type = 'table', t.strict FROM pragma_table_list(?1) t \
-            JOIN pragma_database_list d ON d.name = t.schema WHERE t.schema = coalesce(?2, t.schema) COLLATE NOCASE \
-            ORDER BY d.seq <> 1, d.seq LIMIT 1
-            """)
-        try statement.bind([table, schema])
-        guard try statement.step() else { return nil }
-        defer { statement.reset() }
-        return (try statement.text(at: 0) ?? "main", statement.integer(at: 1) != 0, statement.integer(at: 2) != 0)
+        let places = try rows(ofPragma: "table_list", table, inSchema: schema) { (row) throws(SQLiteError) in
+            (
+                schema: try row.text(at: 0) ?? "main", isOrdinary: try row.text(at: 2) == "table",
+                isStrict: row.integer(at: 5) != 0
+            )
+        }
+        // They come in the order of the schemas, the temporary one second.
+        return places.first { $0.schema == "temp" } ?? places.first
     }
 
     /// Whether there is a table or view with this name, in which ASCII case does not count.
@@ -129,6 +144,7 @@ extension SQLiteColumn: SelfTesting {
             "testKnowsAffinities": testKnowsAffinities,
             "testKnowsStrictTables": testKnowsStrictTables,
             "testFindsTheTableThatSQLiteMeans": testFindsTheTableThatSQLiteMeans,
+            "testLooksPastTablesWithNamesOfPragmas": testLooksPastTablesWithNamesOfPragmas,
         ]
     }
 
@@ -196,6 +212,49 @@ extension SQLiteColumn: SelfTesting {
         expectEqual(try found("t"), "temp", "temp before main")
         expectEqual(try connection.columns(ofTable: "t", inSchema: "main").map(\.name), ["e"], "as told")
         expectTrue(try connection.place(ofTable: "nothing") == nil, "no such table")
+    }
+
+    /// What is asked of schemas, in words, with an import into a table that is there.
+    private static func answers(_ connection: SQLiteConnection) throws -> String {
+        var answers: [String] = []
+        for name in ["parent", "child", "PARENT", "v", "nothing"] {
+            let place = try connection.place(ofTable: name).map { "\($0)" } ?? "nowhere"
+            let facts = try InsertTarget(connection, name).map { "\(try $0.facts())" } ?? "no target"
+            answers.append("\(place) \(try connection.columns(ofTable: name)) \(facts)")
+        }
+        var importer = try Importer(
+            ImportTable("child", uniqueKey: ["name"], columns: [.text("name"), .integer("n")]), into: connection)
+        try importer.write(any: [["name": "a", "n": 1] as [String: Any]])
+        _ = try importer.finish()
+        answers.append(try ImportFixture.rows("SELECT * FROM child", connection))
+        return answers.joined(separator: "\n")
+    }
+
+    // SPEC: https://sqlite.org/pragma.html#pragfunc: a table or view of the same name hides a function of pragmas.
+    private static func testLooksPastTablesWithNamesOfPragmas() throws {
+        let script = """
+            CREATE TABLE parent (id INTEGER PRIMARY KEY, a UNIQUE);
+            CREATE TABLE child (name TEXT PRIMARY KEY, n INTEGER REFERENCES parent (id)); CREATE VIEW v AS SELECT 1 AS a;
+            INSERT INTO parent VALUES (1, 2);
+            """
+        func connection(_ more: String) throws -> SQLiteConnection {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute(script + more)
+            return connection
+        }
+        let expected = try answers(try connection(""))
+        let pragmas = [
+            "table_xinfo", "table_list", "database_list", "index_list", "index_xinfo", "foreign_key_list",
+        ]
+        for name in pragmas.map({ "pragma_" + $0 }) {
+            for temporary in ["", "TEMP "] {
+                for shadow in ["TABLE \(name) (a)", "VIEW \(name) AS SELECT 1 AS a"] {
+                    let connection = try connection("CREATE \(temporary)\(shadow)")
+                    expectEqual(try answers(connection), expected, "answers beside \(temporary)\(shadow)")
+                    expectEqual(try connection.columns(ofTable: name).map(\.name), ["a"], "columns of \(name)")
+                }
+            }
+        }
     }
 }
 #endif

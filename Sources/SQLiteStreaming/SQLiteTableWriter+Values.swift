@@ -126,24 +126,39 @@ extension SQLiteTableWriter {
         column = -1
     }
 
-    /// Sets the column to a number: exactly where the member is an integer, else to the nearest real if it has one.
+    /// Sets the column to a number: to the nearest real where the member is one, else to the number itself, or to the nearest
+    /// real of a fraction; what would become infinite or zero is refused.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard try open("a number") else { return }
-        if columns[column].kind == .integer, let integer = NumberText.integer(text, as: Int64.self) {
-            return try writeInteger(integer)
-        }
-        let isChecked = columns[column].kind != .real || columns[column].isChecked
+        let kind = columns[column].kind
+        if kind == .integer, let integer = NumberText.integer(text, as: Int64.self) { return try writeInteger(integer) }
+        if kind == nil { return try writeKept(text) }
         do throws(StreamError) {
-            if isChecked,
+            if kind != .real || columns[column].isChecked,
                 try unsafe text.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.number(bytes)) })
             {
                 return
             }
-            try buffer.writeNumber(text: text)
+            if kind == .real, let value = NumberText.real(text, as: Double.self) {
+                try buffer.writeReal(value)
+            } else {
+                try buffer.writeNumber(text: text)
+            }
         } catch {
             throw fail(error)
         }
         column = -1
+    }
+
+    /// Sets a column without a member to a number, as if it had come by the message of what is kept of it.
+    @inline(never)
+    private mutating func writeKept(_ text: RawSpan) throws(StreamError) {
+        let kept: NumberText.Kept
+        do throws(StreamError) { kept = try NumberText.kept(text) } catch { throw fail(error) }
+        switch kept {
+        case .integer(let value): try writeInteger(value)
+        case .real(let value): try writeReal(value)
+        }
     }
 
     /// Sets the column to a text, in which there must be no NUL.

@@ -46,6 +46,9 @@ package struct ImageLinker {
         do throws(SystemError) { paths = try description.resolvedObjects() } catch {
             throw .failed("\(error.description); the objects are not where this build puts them")
         }
+        if let source = description.sourcesWithoutObject.first {
+            throw .failed("\(source) is not compiled; the last build that tried has failed")
+        }
         if paths.isEmpty { throw .failed("no objects of module '\(description.module)' are built") }
         let clang = try clangPath()
         let words = [clang] + options(toolchain: clang)

@@ -153,6 +153,18 @@ extension ModuleDescription {
         }
     }
 
+    /// The sources whose objects the compiler has taken away, since it refused them or others that it compiled with them.
+    package var sourcesWithoutObject: [String] {
+        guard !target.isEmpty else { return [] }
+        let files = Set(compileFolders.flatMap { FileAccess.names(in: $0) })
+        return sources.filter { source in
+            let (name, stem) = (FileAccess.name(of: source), Self.stem(source))
+            // What it has to say of a source is there in any case; of a module that is optimised as a whole it is one file.
+            return files.contains("\(stem).dia")
+                && files.isDisjoint(with: ["\(name).o", "\(stem).o", "\(name).bc", "\(stem).bc"])
+        }
+    }
+
     private static func stem(_ source: String) -> String {
         String(FileAccess.name(of: source).dropLast(".swift".count))
     }
@@ -310,6 +322,11 @@ extension ModuleDescription: SelfTesting {
                 _ = try write("\(compiled)/\(name)", at: 4000)
             }
             expectEqual(description.sourcesNewerThanBuild, ["b", "c"].map { "\(root)/\($0).swift" }, products)
+            expectEqual(description.sourcesWithoutObject, ["\(root)/c.swift"], "\(products), where b kept its object")
+            unlink("\(root)/\(compiled)/b.o")
+            expectEqual(description.sourcesWithoutObject, ["b", "c"].map { "\(root)/\($0).swift" }, products)
+            for object in ["b.swift.o", "c.bc"] { _ = try write("\(compiled)/\(object)", at: 4000) }
+            expectEqual(description.sourcesWithoutObject, [], "\(products), compiled again")
         }
     }
 

@@ -25,8 +25,11 @@ struct SubjectError: Error, Equatable, CustomStringConvertible {
 struct Subjects {
     /// The folder of the package that the current directory is in, or the current directory.
     let root: String
+    /// The build that this program is of, if it is of one.
+    private let place: BuildPlace?
 
-    init(directory: String) {
+    init(directory: String, place: BuildPlace? = .ofThisProgram) {
+        self.place = place
         var folder = directory
         while folder != "/", !FileAccess.exists("\(folder)/Package.swift") { folder = FileAccess.directory(of: folder) }
         root = folder == "/" ? directory : folder
@@ -99,14 +102,11 @@ struct Subjects {
     /// The description of each module that the plugins have left of a build of this package: of the build that this
     /// program belongs to if it belongs to one, and of no other; else of the last that was tested.
     private func builtModules() -> [String: String] {
-        if let place = BuildPlace.ofThisProgram {
-            let descriptions = descriptions(below: "\(place.scratch)/plugins", depth: 7).map {
-                (path: $0, lines: lines(of: $0))
+        if let place {
+            let descriptions = descriptions(below: "\(place.scratch)/plugins", depth: 7).filter {
+                has("root", root, $0)
             }
-            .filter { $0.lines.contains("root\t\(root)") }
-            if !descriptions.isEmpty {
-                return newest(descriptions.filter { $0.lines.contains("bundles\t\(place.products)") }.map(\.path))
-            }
+            if !descriptions.isEmpty { return newest(descriptions.filter { has("bundles", place.products, $0) }) }
         }
         // SwiftPM's own variable says where it builds, for whatever package.
         let elsewhere = getenv("SWIFTPM_BUILD_DIR").map {
@@ -114,11 +114,19 @@ struct Subjects {
         }
         return newest(
             descriptions(below: "\(root)/.build/plugins", depth: 7)
-                + (elsewhere ?? []).filter { lines(of: $0).contains("root\t\(root)") })
+                + (elsewhere ?? []).filter { has("root", root, $0) })
     }
 
-    private func lines(of path: String) -> Set<Substring> {
-        Set(String(decoding: (try? FileAccess.contents(of: path)) ?? [], as: UTF8.self).split(separator: "\n"))
+    /// Whether a description has a path under a key: the same place, whatever links lead there.
+    private func has(_ key: String, _ place: String, _ description: String) -> Bool {
+        let lines = String(decoding: (try? FileAccess.contents(of: description)) ?? [], as: UTF8.self).split(
+            separator: "\n")
+        let real = FileAccess.realPath(place)
+        return lines.contains { line in
+            guard line.hasPrefix("\(key)\t") else { return false }
+            let path = String(line.dropFirst(key.utf8.count + 1))
+            return path == place || real != nil && FileAccess.realPath(path) == real
+        }
     }
 
     /// Of each module the description whose image was linked last.
@@ -150,3 +158,37 @@ struct Subjects {
         return found
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension Subjects: SelfTesting {
+    static var testSelectors: TestSelectors { ["testFindsModulesBehindLinks": testFindsModulesBehindLinks] }
+
+    private static func testFindsModulesBehindLinks() throws {
+        let folder = try requireNotNil(FileAccess.realPath(try temporaryDirectory()), "a directory")
+        for name in ["p", "disk", "disk/plugins", "disk/x", "disk/x/debug", "disk/x/release"] {
+            mkdir("\(folder)/\(name)", 0o755)
+        }
+        try FileAccess.write([], to: "\(folder)/p/Package.swift")
+        try requireEqual(symlink("../disk", "\(folder)/p/.build"), 0, "a link to the folder of builds")
+        try requireEqual(symlink("p", "\(folder)/q"), 0, "a link to the package")
+        for root in ["\(folder)/p", "\(folder)/q"] {
+            for build in ["\(folder)/disk", "\(folder)/p/.build", "\(root)/.build"] {
+                let lines = "module\tM\nroot\t\(root)\nbundles\t\(build)/x/debug\n"
+                try FileAccess.write(Array(lines.utf8), to: "\(folder)/disk/plugins/M.inclass")
+                func modules(_ configuration: String) throws -> [String] {
+                    let place = try requireNotNil(BuildPlace(products: "\(folder)/disk/x/\(configuration)"), "a place")
+                    return try Subjects(directory: "\(folder)/p", place: place).find(["M"]).map { subject in
+                        if case .module(let module) = subject { module.module } else { "an image" }
+                    }
+                }
+                expectEqual(try modules("debug"), ["M"], "modules of \(root), built in \(build)")
+                expectThrows(SubjectError.self, "modules of another build") { _ = try modules("release") }
+            }
+        }
+    }
+}
+#endif

@@ -32,7 +32,7 @@ enum CodedKind: UInt8 {
         } else if type is any StringKeyed.Type {
             self = .dictionary
         } else {
-            self = type is any DecodableArray.Type ? .array : .other
+            self = type is any DecodableCollection.Type ? .array : .other
         }
     }
 
@@ -45,7 +45,7 @@ enum CodedKind: UInt8 {
         private struct Entry {
             var type: ObjectIdentifier?
             var kind = CodedKind.other
-            var array: (any DecodableArray.Type)?
+            var collection: (any DecodableCollection.Type)?
         }
 
         init() { unsafe entries.initialize(repeating: Entry(), count: 64) }
@@ -60,12 +60,12 @@ enum CodedKind: UInt8 {
             return unsafe entries[place].type == identifier ? entries[place].kind : find(type, place).kind
         }
 
-        /// How arrays of a type are decoded, or nil for a type of another kind.
-        func arrayType(for type: Any.Type) -> (any DecodableArray.Type)? {
+        /// How the values of a type are decoded, or nil for a type that is no array or dictionary of what can be decoded.
+        func collection(for type: Any.Type) -> (any DecodableCollection.Type)? {
             let place = Self.place(of: ObjectIdentifier(type))
             // SAFETY: see above.
             let entry = unsafe entries[place]
-            return entry.type == ObjectIdentifier(type) ? entry.array : find(type, place).array
+            return entry.type == ObjectIdentifier(type) ? entry.collection : find(type, place).collection
         }
 
         @inline(__always)  // PERF: see above.
@@ -81,8 +81,9 @@ enum CodedKind: UInt8 {
             let (first, second) = unsafe (entries[place], entries[place ^ 1])
             if second.type == identifier { return second }
             let kind = CodedKind(type)
-            let array = kind == .array ? type as? any DecodableArray.Type : nil
-            let entry = Entry(type: identifier, kind: kind, array: array)
+            let isCollection = kind == .array || kind == .dictionary
+            let collection = isCollection ? type as? any DecodableCollection.Type : nil
+            let entry = Entry(type: identifier, kind: kind, collection: collection)
             unsafe entries[first.type == nil || second.type != nil ? place : place ^ 1] = entry
             return entry
         }

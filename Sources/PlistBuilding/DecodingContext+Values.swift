@@ -123,10 +123,6 @@ extension DecodingContext {
     /// Decodes a type that is treated on its own.
     @inline(never)
     private func decodeKnown<Value: Decodable>(_ type: Value.Type, _ kind: CodedKind, at index: Int) throws -> Value {
-        if kind == .dictionary {
-            noteExactKeys(of: index)
-            return try Value(from: ValueDecoder(context: self, index: index, hasExactKeys: true))
-        }
         // SAFETY: a value of the type is stored unless an error is thrown, and moves out before another one is stored.
         try store(type, kind, at: index)
         return unsafe scratch.assumingMemoryBound(to: Value.self).move()
@@ -147,11 +143,13 @@ extension DecodingContext {
         default: break
         }
         switch kind {
-        case .other, .dictionary: throw corrupted("there is no way to decode \(type)", at: index)
-        case .array:
-            guard let arrays = arrayType(for: type) else { throw corrupted("there are no such arrays", at: index) }
-            // SAFETY: arrays of all types have the size of one reference; this is the one that was asked for.
-            try unsafe arrays.decode(self, at: index, to: scratch)
+        case .other: throw corrupted("there is no way to decode \(type)", at: index)
+        case .array, .dictionary:
+            guard let collection = collection(for: type) else {
+                throw corrupted("there is no way to decode \(type)", at: index)
+            }
+            // SAFETY: arrays and dictionaries have the size of one reference; this is the type that was asked for.
+            try unsafe collection.decode(self, at: index, to: scratch)
         case .bool: put(try decode(Bool.self, at: index))
         case .string: put(try decode(String.self, at: index))
         case .double: put(try decode(Double.self, at: index))
@@ -297,14 +295,14 @@ extension DecodingContext {
     }
 }
 
-/// An array of whatever elements that can be decoded.
-protocol DecodableArray {
-    /// Decodes an array and stores it in uninitialized memory for one.
+/// An array, or a dictionary with string keys, of whatever can be decoded.
+protocol DecodableCollection {
+    /// Decodes a value and stores it in uninitialized memory for one.
     @unsafe
     static func decode(_ context: DecodingContext, at index: Int, to address: UnsafeMutableRawPointer) throws
 }
 
-extension Array: DecodableArray where Element: Decodable {
+extension Array: DecodableCollection where Element: Decodable {
     @unsafe
     static func decode(_ context: DecodingContext, at index: Int, to address: UnsafeMutableRawPointer) throws {
         let node = context.node(index)
@@ -343,5 +341,27 @@ extension Array: DecodableArray where Element: Decodable {
         let index = next
         next = context.after(index)
         return try context.decode(Element.self, kind, at: index)
+    }
+}
+
+extension Dictionary: DecodableCollection where Key == String, Value: Decodable {
+    // The standard library's own way asks for the list of keys, and then looks for each of them.
+    @unsafe
+    static func decode(_ context: DecodingContext, at index: Int, to address: UnsafeMutableRawPointer) throws {
+        let node = context.node(index)
+        guard node.has(.dictionary) else { throw context.mismatch([String: Any].self, "a dictionary", at: index) }
+        try context.checkStack(at: index)
+        context.noteExactKeys(of: index)
+        let kind = context.kind(of: Value.self)
+        var dictionary = Self(minimumCapacity: node.count)
+        var next = index &+ 1
+        while next < node.end {
+            let member = next
+            next = context.after(member)
+            let key = context.name(of: Int(context.node(member).key), isExact: true)
+            // Of names that are equal strings of other bytes the last one counts.
+            dictionary.updateValue(try context.decode(Value.self, kind, at: member), forKey: key)
+        }
+        unsafe address.initializeMemory(as: Self.self, to: dictionary)
     }
 }

@@ -24,12 +24,10 @@ final class DecodingContext {
     private let smallText = SmallText.checked
     private let isChecked: Bool
     private let isMapped: Bool
-    /// By number of a key: the coding key that it is; empty where keys are coding keys.
-    private var codingKeys: [String] = []
-    /// By coding key: the number of the key in the tape.
-    private var mapped: [String: Int] = [:]
+    // The keys of dictionaries with string keys are never coding keys, and a stream may have many of them.
+    private lazy var codingKeys = CodingKeys(of: tape.keys, options.codingKeys)
     /// By number of a key: the first one in the tape that becomes the same coding key; empty where no two do.
-    private(set) var canonicalKeys: [UInt32] = []
+    var canonicalKeys: [UInt32] { isMapped ? codingKeys.canonical : [] }
     private let ways = TapeWays()
     /// The path that was asked for last, and the one to a container; most errors come where another one was.
     private var recentPath: (index: Int, path: [any CodingKey]) = (root, [])
@@ -70,25 +68,13 @@ final class DecodingContext {
         unsafe bytes = unsafe UnsafeRawBufferPointer(tape.bytes.values)
         let keyCount = tape.keys.count
         exactKeys = KnownKeys(count: keyCount)
-        let map = options.codingKeys
-        isMapped = map != nil
+        isMapped = options.codingKeys != nil
         var tape = tape
         tape.removeRepeatedKeys()
         unsafe nodes = unsafe tape.nodes
         mappedKeys = isMapped ? KnownKeys(count: keyCount) : exactKeys
         self.tape = tape
         unsafe caches.initialize(to: Caches())
-        guard let map else { return }
-        var canonicalKeys: [UInt32] = []
-        for number in 0..<keyCount {
-            let name = map(self.tape.keys.name(number))
-            codingKeys.append(name)
-            // Dictionaries of one stream may spell a key differently, so each of them is looked through for every spelling.
-            let first = mapped[name] ?? number
-            if first == number { mapped[name] = number }
-            canonicalKeys.append(UInt32(truncatingIfNeeded: first))
-        }
-        if mapped.count < keyCount { self.canonicalKeys = canonicalKeys }
     }
 
     deinit {
@@ -209,14 +195,14 @@ final class DecodingContext {
 
     @inline(never)
     private func findMapped(_ key: String) -> Int {
-        guard let number = mapped[key] else { return -1 }
+        guard let number = codingKeys.numbers[key] else { return -1 }
         unsafe caches.pointee.keys.remember(key, number)
         return number
     }
 
     /// The coding key that a name in the stream is.
     func name(of number: Int, isExact: Bool) -> String {
-        isMapped && !isExact ? codingKeys[number] : tape.keys.name(number)
+        isMapped && !isExact ? codingKeys.names[number] : tape.keys.name(number)
     }
 
     // MARK: Types and containers
@@ -224,9 +210,9 @@ final class DecodingContext {
     @inline(__always)  // PERF: JSONTyped; once a value of a type that is none of the common scalars.
     func kind(of type: Any.Type) -> CodedKind { unsafe caches.pointee.kinds.kind(of: type) }
 
-    /// How the arrays of a type are decoded whose kind is an array.
-    func arrayType(for type: Any.Type) -> (any DecodableArray.Type)? {
-        unsafe caches.pointee.kinds.arrayType(for: type)
+    /// How the values of a type are decoded that is a collection.
+    func collection(for type: Any.Type) -> (any DecodableCollection.Type)? {
+        unsafe caches.pointee.kinds.collection(for: type)
     }
 
     @inline(__always)  // PERF: JSONRecords/foundation; once a dictionary.
@@ -262,6 +248,28 @@ final class DecodingContext {
         unsafe copy.copyMemory(from: input)
         unsafe ownInput = copy.baseAddress
         unsafe input = UnsafeRawBufferPointer(copy)
+    }
+}
+
+/// The coding keys that the keys of a tape are.
+private struct CodingKeys {
+    /// By number of a key.
+    private(set) var names: [String] = []
+    /// By coding key: the number of the first key in the tape that becomes it.
+    private(set) var numbers: [String: Int] = [:]
+    private(set) var canonical: [UInt32] = []
+
+    init(of keys: borrowing TapeKeys, _ map: ((String) -> String)?) {
+        guard let map else { return }
+        for number in 0..<keys.count {
+            let name = map(keys.name(number))
+            names.append(name)
+            // Dictionaries of one stream may spell a key differently, so each of them is looked through for every spelling.
+            let first = numbers[name] ?? number
+            if first == number { numbers[name] = number }
+            canonical.append(UInt32(truncatingIfNeeded: first))
+        }
+        if numbers.count == keys.count { canonical = [] }
     }
 }
 

@@ -18,7 +18,7 @@ struct TapeKeys: ~Copyable {
     private var set: KeySet?
     private var generation: UInt32 = 0
     private static let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
-    private static let longestProbe = 24
+    private static let longestProbe = 32
     private static let stateLimit = 4_096
     private static let longestChoice = 4
 
@@ -89,6 +89,9 @@ struct TapeKeys: ~Copyable {
         unsafe text.deallocate()
         unsafe states.deallocate()
     }
+
+    /// Whether so many keys met in one place that all are kept in a set.
+    var hasManyInOnePlace: Bool { self.set != nil }
 
     /// The number of keys.
     var count: Int { unsafe entries.count }
@@ -194,7 +197,7 @@ struct TapeKeys: ~Copyable {
         if let set { return unsafe set.index(of: bytes).map { UInt32(truncatingIfNeeded: $0) } }
         let digest = unsafe Digest(bytes)
         let mask = places.count - 1
-        var place = Int(truncatingIfNeeded: digest.hash &>> 40) & mask
+        var place = Int(truncatingIfNeeded: digest.hash &>> 24) & mask
         while places[place] != 0 {
             let number = places[place] - 1
             let entry = unsafe entries[Int(number)]
@@ -234,7 +237,8 @@ struct TapeKeys: ~Copyable {
         if set != nil {
             unsafe set?.insert(bytes.bytes)
         } else {
-            if count * 2 > places.count {
+            // A quarter at most, so that keys which nobody chose for it do not make long ways.
+            if count * 4 > places.count {
                 places = Array(repeating: 0, count: places.count * 4)
                 for number in 0..<number where set == nil { put(number) }
             }
@@ -246,7 +250,7 @@ struct TapeKeys: ~Copyable {
     /// Puts a number into a free place near the one its hash names; keys chosen to meet in one place go into a set.
     private mutating func put(_ number: UInt32) {
         let mask = places.count - 1
-        let first = unsafe Int(truncatingIfNeeded: entries[Int(number)].digest.hash &>> 40)
+        let first = unsafe Int(truncatingIfNeeded: entries[Int(number)].digest.hash &>> 24)
         for probe in 0..<Self.longestProbe {
             let place = (first + probe) & mask
             if places[place] == 0 {
@@ -285,6 +289,7 @@ extension TapeKeysTests: SelfTesting {
             "testExpectsTheKeyThatFollowed": testExpectsTheKeyThatFollowed,
             "testTellsNearKeysApart": testTellsNearKeysApart,
             "testFindsKeysThatMeetInOnePlace": testFindsKeysThatMeetInOnePlace,
+            "testKeepsWaysShort": testKeepsWaysShort,
         ]
     }
 
@@ -347,6 +352,14 @@ extension TapeKeysTests: SelfTesting {
             }
             expectEqual(number(of: base, in: &keys), 0, "\(length) bytes again")
         }
+    }
+
+    private static func testKeepsWaysShort() {
+        var keys = TapeKeys()
+        for count in 0..<20_000 { _ = number(of: Array("key \(count)".utf8), in: &keys) }
+        expectFalse(keys.hasManyInOnePlace, "keys that nobody chose are in a set of their own")
+        for count in 0..<40 { _ = number(of: Array("12345678 \(10 + count) 12345678".utf8), in: &keys) }
+        expectTrue(keys.hasManyInOnePlace, "keys of one hash are in a set of their own")
     }
 
     private static func testFindsKeysThatMeetInOnePlace() {

@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-extension TestloggerTests {
+extension PackageTests {
     @Suite(.serialized)
     struct BadInputTests {
         static let shared = Result { try FixturePackage("Shop", as: "BadInput") }

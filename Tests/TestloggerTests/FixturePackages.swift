@@ -127,6 +127,12 @@ struct FixturePackage {
             [Fixtures.testlogger.path] + words, in: folder, environment: environment, input: input)
     }
 
+    /// The processes of what runs in the package and builds it: they have a variable that says where. One more would make
+    /// SwiftPM compile the plugins again.
+    func processes() throws -> [String] {
+        try RunningPrograms.processes(with: "SWIFTPM_BUILD_DIR=\(file(".build").resolvingSymlinksInPath().path)")
+    }
+
     /// Makes testlogger forget what failed last time and would run first.
     func forgetLastRun() throws {
         for path in built(".img.memory") { try FileManager.default.removeItem(atPath: path) }

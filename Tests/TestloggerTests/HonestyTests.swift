@@ -182,14 +182,12 @@ extension PackageTests {
         }
 
         /// An index needs modules only: nothing is linked, no test is run, and the next build is as ever.
-        @Test func indexing() throws {
+        fileprivate func indexing() throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
             defer { try? package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source) }
             for _ in 0..<2 { try expectBuild(.native, ["build", "--experimental-prepare-for-indexing"]) }
             try expectBuild(.native, ["build"], "error: got 3 instead of expected 4 for jars")
         }
-
-        @Test func switchedOff() throws { try switchedOff(.native) }
 
         fileprivate func switchedOff(_ system: BuildSystem) throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
@@ -282,17 +280,18 @@ extension PackageTests {
 }
 
 extension PackageTests.HonestyTests {
-    @Suite(
-        .serialized,
-        .enabled(
-            if: ProcessInfo.processInfo.environment["IN_CLASS_SLOW_TESTS"] == "1",
-            "it takes minutes and is run where IN_CLASS_SLOW_TESTS is set"))
+    @Suite(.serialized, .slow)
     struct SlowTests {
         private let tests = try? PackageTests.HonestyTests()
 
         @Test func everythingReadUnderSwiftBuild() throws { try #require(tests).everythingRead(.swiftbuild) }
 
-        @Test func switchedOffUnderSwiftBuild() throws { try #require(tests).switchedOff(.swiftbuild) }
+        /// SwiftPM compiles the plugin again when a variable has changed.
+        @Test(arguments: BuildSystem.allCases)
+        func switchedOff(system: BuildSystem) throws { try #require(tests).switchedOff(system) }
+
+        /// All modules are made again, and again after it.
+        @Test func indexing() throws { try #require(tests).indexing() }
 
         /// The plugin builds what coverage needs.
         @Test func coverageThroughSwiftPM() throws {

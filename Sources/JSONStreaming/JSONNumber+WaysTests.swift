@@ -122,10 +122,11 @@ enum NumberWaysTests {
         for (way, chunks) in [("members", [wrapped]), ("members in bytes", wrapped.map { [$0] })] {
             let values = built(chunks, [Wrapped<Value>].self) { objects in
                 objects.flatMap { object in
-                    ([object.optional ?? 0, object.row.n] + object.list + object.lists.joined() + object.table.values)
-                        .map {
-                            "\($0)"
-                        }
+                    var values: [Value] = [object.optional ?? 0, object.row.n]
+                    values += object.list
+                    values += object.lists.joined()
+                    values += object.table.values
+                    return values.map { "\($0)" }
                 }
             }
             add(way, values.map { $0.contains("$[0].optional") ? refused : $0 })

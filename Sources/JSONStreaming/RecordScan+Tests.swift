@@ -223,9 +223,11 @@ extension RecordScan {
                 let rows = builder.rowCount
                 guard let columns = try? builder.takeResult() else { return "incomplete after \(rows)" }
                 return columns.columns.map { column in
-                    (0..<columns.rowCount).map { row in
-                        column.integer(row).map { "\($0)" } ?? column.string(row)
-                            ?? column.real(row).map { "\($0)" } ?? column.bool(row).map { "\($0)" } ?? "-"
+                    (0..<columns.rowCount).map { row -> String in
+                        if let integer = column.integer(row) { return "\(integer)" }
+                        if let real = column.real(row) { return "\(real)" }
+                        if let bool = column.bool(row) { return "\(bool)" }
+                        return column.string(row) ?? "-"
                     }.joined(separator: " ")
                 }.joined(separator: "; ")
             }

@@ -14,11 +14,11 @@ extension ColumnsBuilder {
 
     private static func text(_ columns: Columns) -> [String] {
         (0..<columns.rowCount).map { row in
-            columns.columns.map { column in
-                column.integer(row).map { "\($0)" } ?? column.real(row).map { "\($0)" } ?? column.bool(row).map {
-                    "\($0)"
-                }
-                    ?? column.string(row) ?? (column.isNull(row) ? "-" : "?")
+            columns.columns.map { column -> String in
+                if let integer = column.integer(row) { return "\(integer)" }
+                if let real = column.real(row) { return "\(real)" }
+                if let bool = column.bool(row) { return "\(bool)" }
+                return column.string(row) ?? (column.isNull(row) ? "-" : "?")
             }.joined(separator: " ")
         }
     }

@@ -1,5 +1,6 @@
 // Doubles against the C library's strtod: random ones, and those that are hard to round.
-// JSON_DOUBLES=2000000 in the environment checks as many of each kind; the default takes some seconds.
+// JSON_DOUBLES=2000000 in the environment checks as many of each kind; the default takes some seconds, and
+// `.ci/run` asks for more.
 
 import Foundation
 import JSONStreaming
@@ -29,7 +30,7 @@ private struct LastNumber: PlistSink {
 }
 
 @Suite struct DoubleRoundingTests {
-    static let count = Int(ProcessInfo.processInfo.environment["JSON_DOUBLES"] ?? "") ?? 20_000
+    static let count = Int(ProcessInfo.processInfo.environment["JSON_DOUBLES"] ?? "") ?? 8_000
 
     /// A generator from a seed, so that every run checks the same numbers.
     struct Random: RandomNumberGenerator {

@@ -3,17 +3,30 @@
 import Foundation
 import Testing
 
-extension TestloggerTests {
+extension PackageTests {
     @Suite(.serialized)
     struct AcceptanceTests {
         private static let path = "Sources/Accepting/Accepting.swift"
+        /// A copy for tests that change sources and build again.
+        static let shared = Result {
+            let package = try FixturePackage("Diagnostics", as: "Editing")
+            try package.replace(
+                """
+                    "Accepting", "Counting", "Expectations", "Hostile", "LifeCycle", "Lists", "NoTests", "Orchard", "Quiet", "Speaking",
+                    "Watched",
+                """, with: "    \"Accepting\", \"Watched\",", in: "Package.swift")
+            let result = try package.swift("package", "testlogger", "--list")
+            guard result.status == 0 else { throw ProgramError(description: "Editing does not build: \(result)") }
+            return package
+        }
+
         let package: FixturePackage
         /// The source as it was compiled.
         private let original: Data
         private let compiled: Date
 
         init() throws {
-            package = try SharedPackages.diagnostics.get()
+            package = try Self.shared.get()
             let source = Fixtures.checkout.appending(path: "Tests/Fixtures/Diagnostics/\(Self.path)")
             original = try Data(contentsOf: source)
             compiled = Date(timeIntervalSinceNow: -3600)
@@ -98,7 +111,7 @@ extension TestloggerTests {
         }
 
         @Test func nothingFailed() throws {
-            let result = try package.testlogger(["--stable-output", "--accept", "Orchard"])
+            let result = try package.testlogger(["--stable-output", "--accept", "Watched"])
             #expect(result.status == 0, "\(result)")
             #expect(result.output.contains("there is nothing to accept"), "\(result)")
         }

@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-extension TestloggerTests {
+extension PackageTests {
     @Suite(.serialized)
     struct BuildTests {
         static let source = "Sources/Stock/Stock.swift"
@@ -34,8 +34,9 @@ extension TestloggerTests {
         }
 
         /// The whole story, in a folder whose name has spaces, and under Swift Build a quote.
-        @Test(arguments: BuildSystem.allCases)
-        func story(system: BuildSystem) throws {
+        @Test func story() throws { try story(.native) }
+
+        fileprivate func story(_ system: BuildSystem) throws {
             let package = try FixturePackage("Shop", as: system == .native ? "A corner shop" : "The Baker's päckage")
             // Readers of diagnostics lose a path with a quote in it, hence the relative one.
             let path = system == .native ? package.file(Self.source).path : Self.source
@@ -123,10 +124,12 @@ extension TestloggerTests {
     }
 }
 
-extension TestloggerTests.BuildTests {
+extension PackageTests.BuildTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
-        typealias BuildTests = TestloggerTests.BuildTests
+        typealias BuildTests = PackageTests.BuildTests
+
+        @Test func storyUnderSwiftBuild() throws { try BuildTests().story(.swiftbuild) }
 
         /// The text of a release is the one of a package that never had tests.
         @Test(.enabled(if: RunningPrograms.path(of: "objcopy") != nil, "objcopy is not installed"))

@@ -120,7 +120,7 @@ extension TestloggerTests {
 
         // MARK: Sanitizers
 
-        private static let disturbed = """
+        fileprivate static let disturbed = """
             import InClassTesting
             #if canImport(Darwin)
             import Darwin
@@ -181,30 +181,6 @@ extension TestloggerTests {
             #endif
             """
 
-        #if os(Linux)
-        @Test(arguments: [
-            ("address", "FINE", ""), ("thread", "FINE", ""), ("thread", "RACE", "ThreadSanitizer: "),
-            ("address", "LEAK", "LeakSanitizer: leak of "), ("address", "USE", "AddressSanitizer: heap-use-after-free"),
-        ])
-        func sanitizersFindWhatIsThere(sanitizer: String, kind: String, text: String) throws {
-            let module = try CompiledModule(
-                named: "\(sanitizer)-\(kind)", source: Self.disturbed, options: ["-sanitize=\(sanitizer)"],
-                ownOptions: ["-D\(kind)"])
-            let result = try module.testlogger("-v")
-            let errors = result.lines.filter { $0.contains(": error: ") }
-            if text.isEmpty {
-                #expect(result.status == 0 && errors.isEmpty, "\(result)")
-                return
-            }
-            #expect(result.status == 1, "\(result)")
-            #expect(errors.count == 1 && errors[0].contains("got \(text)"), "\(result)")
-            #expect(try errors.first?.hasPrefix("Source.swift:\(module.line(kind)):") ?? false, "\(result)")
-            #expect(result.lines.contains { $0.hasPrefix("passed ") && $0.contains(".testAfter") }, "\(result)")
-            // A leak is found when the tests are over; all else belongs to its test.
-            #expect(result.lines.contains { $0.hasPrefix("failed ") } == (kind != "LEAK"), "\(result)")
-        }
-        #endif
-
         // MARK: Processes and files
 
         @Test func whatAPassedTestSetsIsPutBack() throws {
@@ -249,7 +225,7 @@ extension TestloggerTests {
                     extension sigaction { var isDefault: Bool { __sigaction_handler.sa_handler == nil } }
                     #endif
                     """)
-            let result = try module.testlogger("--jobs", "1")
+            let result = try module.testlogger(["--jobs", "1"])
             #expect(result.output.hasSuffix("2 tests, 2 passed\n"), "\(result)")
         }
 
@@ -308,13 +284,45 @@ extension TestloggerTests {
             try files.moveItem(at: module.source, to: target)
             try files.createSymbolicLink(atPath: module.source.path, withDestinationPath: "Target.swift")
             try files.setAttributes([.posixPermissions: 0o444], ofItemAtPath: target.path)
-            let refused = try module.testlogger("--accept")
+            let refused = try module.testlogger(["--accept"])
             #expect(refused.text.contains("which is read-only"), "\(refused)")
             try files.setAttributes([.posixPermissions: 0o640], ofItemAtPath: target.path)
-            let result = try module.testlogger("--accept")
+            let result = try module.testlogger(["--accept"])
             #expect(try String(contentsOf: target, encoding: .utf8).contains("expectEqual(1 + 1, 2)"), "\(result)")
             #expect(try files.destinationOfSymbolicLink(atPath: module.source.path) == "Target.swift")
             #expect(try files.attributesOfItem(atPath: target.path)[.posixPermissions] as? Int == 0o640)
         }
     }
 }
+
+#if os(Linux)
+extension TestloggerTests.CompiledModuleTests {
+    /// Each sanitizer needs an InClassTesting of its own.
+    @Suite(.serialized, .slow)
+    struct SlowTests {
+        typealias CompiledModuleTests = TestloggerTests.CompiledModuleTests
+
+        @Test(arguments: [
+            ("address", "FINE", ""), ("thread", "FINE", ""), ("thread", "RACE", "ThreadSanitizer: "),
+            ("address", "LEAK", "LeakSanitizer: leak of "), ("address", "USE", "AddressSanitizer: heap-use-after-free"),
+        ])
+        func sanitizersFindWhatIsThere(sanitizer: String, kind: String, text: String) throws {
+            let module = try CompiledModule(
+                named: "\(sanitizer)-\(kind)", source: CompiledModuleTests.disturbed, options: ["-D\(kind)"],
+                sanitizer: sanitizer)
+            let result = try module.testlogger(["-v"])
+            let errors = result.lines.filter { $0.contains(": error: ") }
+            if text.isEmpty {
+                #expect(result.status == 0 && errors.isEmpty, "\(result)")
+                return
+            }
+            #expect(result.status == 1, "\(result)")
+            #expect(errors.count == 1 && errors[0].contains("got \(text)"), "\(result)")
+            #expect(try errors.first?.hasPrefix("Source.swift:\(module.line(kind)):") ?? false, "\(result)")
+            #expect(result.lines.contains { $0.hasPrefix("passed ") && $0.contains(".testAfter") }, "\(result)")
+            // A leak is found when the tests are over; all else belongs to its test.
+            #expect(result.lines.contains { $0.hasPrefix("failed ") } == (kind != "LEAK"), "\(result)")
+        }
+    }
+}
+#endif

@@ -1,52 +1,94 @@
-// Modules that the compiler makes by itself: with options that no manifest can ask for, and in seconds instead of the
-// minutes that a package takes.
+// Modules that the compiler makes by itself: with options that no manifest can ask for, and in a second instead of those
+// that SwiftPM takes to plan a build.
 
 import Foundation
 
-/// A module of one source, described for testlogger, with an InClassTesting that is compiled with the same options.
+/// The library that tests are linked with.
+private struct CompiledFramework {
+    /// The folder of the module to import.
+    let modules: URL
+    let objects: [URL]
+
+    /// As this build made it, or compiled with a sanitizer, which library and tests must share, once.
+    init(_ options: [String]) throws {
+        if options.isEmpty, let built = Self.built {
+            self = built
+            return
+        }
+        modules = Fixtures.folder.appending(path: "library" + options.joined().replacing("=", with: "-"))
+        objects = [modules.appending(path: "Library.o")]
+        if FileManager.default.fileExists(atPath: objects[0].path) { return }
+        try FileManager.default.createDirectory(at: modules, withIntermediateDirectories: true)
+        let sources = Fixtures.checkout.appending(path: "Sources/InClassTesting")
+        let names = try FileManager.default.contentsOfDirectory(atPath: sources.path).filter { $0.hasSuffix(".swift") }
+        let result = try RunningPrograms.run(
+            [
+                "swiftc", "-swift-version", "6", "-wmo", "-g", "-parse-as-library", "-DDEBUG", "-module-name",
+                "InClassTesting", "-package-name", "inclasstesting", "-emit-module", "-emit-module-path",
+                modules.appending(path: "InClassTesting.swiftmodule").path, "-c", "-o", objects[0].path,
+            ] + options + names.sorted().map { sources.appending(path: $0).path }, in: modules)
+        guard result.status == 0 else { throw ProgramError(description: "\(result)") }
+    }
+
+    private init(modules: URL, objects: [URL]) {
+        self.modules = modules
+        self.objects = objects
+    }
+
+    /// What lies beside testlogger, where the native build system has put it.
+    private static let built: CompiledFramework? = {
+        let products = Fixtures.testlogger.deletingLastPathComponent()
+        let modules = products.appending(path: "Modules")
+        let folder = products.appending(path: "InClassTesting.build")
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        let objects = names.filter { $0.hasSuffix(".swift.o") }.sorted().map { folder.appending(path: $0) }
+        let module = modules.appending(path: "InClassTesting.swiftmodule")
+        guard !objects.isEmpty, FileManager.default.fileExists(atPath: module.path) else { return nil }
+        return CompiledFramework(modules: modules, objects: objects)
+    }()
+}
+
+/// A module of one source, described for testlogger.
 struct CompiledModule {
     let folder: URL
     var source: URL { folder.appending(path: "Source.swift") }
     private var options: [String]
-    private var library: URL
+    private var framework: CompiledFramework
 
     /// Compiles a source that imports InClassTesting.
     ///
     /// - Parameters:
-    ///   - options: options for both modules, such as `-O`.
-    ///   - ownOptions: options for the source alone.
-    init(named name: String, source text: String, options: [String] = [], ownOptions: [String] = []) throws {
+    ///   - options: options for the source, such as `-O`.
+    ///   - sanitizer: the option of a sanitizer, for InClassTesting too.
+    init(named name: String, source text: String, options: [String] = [], sanitizer: String? = nil) throws {
         folder = Fixtures.folder.appending(path: "compiled-\(name)")
-        self.options = options
-        library = try Self.library(options)
+        let sanitizing = sanitizer.map { ["-sanitize=\($0)"] } ?? []
+        self.options = options + sanitizing
+        framework = try CompiledFramework(sanitizing)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try Data(text.utf8).write(to: source)
         // An object that is no newer than its source might be another's.
         Thread.sleep(forTimeInterval: 0.02)
-        let result = try compile(["-c", source.path, "-o", folder.appending(path: "Source.o").path] + ownOptions)
+        let object = folder.appending(path: "Source.o")
+        let result = try compile(["-c", source.path, "-o", object.path])
         guard result.status == 0 else { throw ProgramError(description: "\(result)") }
-        let lines = [
-            "module\tM", "root\t\(folder.path)", "source\t\(source.path)",
-            "object\t\(folder.appending(path: "Source.o").path)", "object\t\(library.path)/Library.o",
-            "image\t\(folder.appending(path: "M.img").path)",
-        ]
-        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: folder.appending(path: "M.inclass"))
+        try Self.describe(
+            "M", of: folder, sources: [source], objects: [object] + framework.objects,
+            in: folder.appending(path: "M.inclass"))
     }
 
     private func compile(_ words: [String]) throws -> ProgramResult {
         try RunningPrograms.run(
-            ["swiftc", "-g", "-DDEBUG", "-parse-as-library", "-module-name", "M", "-wmo", "-I", library.path] + options
-                + words, in: folder)
+            ["swiftc", "-g", "-DDEBUG", "-parse-as-library", "-module-name", "M", "-wmo", "-I", framework.modules.path]
+                + options + words, in: folder)
     }
 
     /// Checks the source again, in another mode, and returns what the compiler says.
     func check(_ words: [String]) throws -> ProgramResult { try compile(["-typecheck", source.path] + words) }
 
     /// Runs its tests.
-    func testlogger(_ words: String..., environment: [String: String] = [:]) throws -> ProgramResult {
-        try RunningPrograms.run(
-            [Fixtures.testlogger.path, "--stable-output", "M.inclass"] + words, in: folder,
-            environment: environment)
+    func testlogger(_ words: [String] = []) throws -> ProgramResult {
+        try RunningPrograms.run([Fixtures.testlogger.path, "--stable-output", "M.inclass"] + words, in: folder)
     }
 
     /// The words that run its tests, for a shell.
@@ -61,22 +103,43 @@ struct CompiledModule {
         return index + 1
     }
 
-    /// Compiles InClassTesting with these options, once.
-    private static func library(_ options: [String]) throws -> URL {
-        let name = options.isEmpty ? "plain" : options.joined().replacing("=", with: "-")
-        let folder = Fixtures.folder.appending(path: "library\(name)")
-        if FileManager.default.fileExists(atPath: folder.appending(path: "Library.o").path) { return folder }
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let sources = Fixtures.checkout.appending(path: "Sources/InClassTesting")
-        let names = try FileManager.default.contentsOfDirectory(atPath: sources.path).filter { $0.hasSuffix(".swift") }
-        let result = try RunningPrograms.run(
-            [
-                "swiftc", "-swift-version", "6", "-wmo", "-g", "-parse-as-library", "-DDEBUG", "-module-name",
-                "InClassTesting", "-package-name", "inclasstesting", "-emit-module", "-emit-module-path",
-                folder.appending(path: "InClassTesting.swiftmodule").path, "-c", "-o",
-                folder.appending(path: "Library.o").path,
-            ] + options + names.sorted().map { sources.appending(path: $0).path }, in: folder)
-        guard result.status == 0 else { throw ProgramError(description: "\(result)") }
-        return folder
+    /// Writes for testlogger what a module is made of; its image lies beside.
+    fileprivate static func describe(
+        _ module: String, of root: URL, sources: [URL], objects: [URL], in file: URL
+    ) throws {
+        let image = file.deletingPathExtension().appendingPathExtension("img")
+        // The one of the toolchain that compiles, as a plugin would say.
+        let compiler = RunningPrograms.path(of: "swiftc").map { URL(filePath: $0).resolvingSymlinksInPath() }
+        let clang = compiler?.deletingLastPathComponent().appending(path: "clang").path ?? ""
+        let lines =
+            ["module\t\(module)", "target\t\(module)", "root\t\(root.path)", "image\t\(image.path)"]
+            + (FileManager.default.isExecutableFile(atPath: clang) ? ["clang\t\(clang)"] : [])
+            + sources.map { "source\t\($0.path)" } + objects.map { "object\t\($0.path)" }
+        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
+    }
+}
+
+extension FixturePackage {
+    /// Copies a fixture of `Tests/Fixtures` and compiles each module of it, which imports no other than InClassTesting;
+    /// testlogger finds them by name.
+    init(compiling fixture: String, options: [String] = []) throws {
+        try self.init(fixture)
+        let framework = try CompiledFramework([])
+        let build = folder.appending(path: ".build/plugins/outputs")
+        try FileManager.default.createDirectory(at: build, withIntermediateDirectories: true)
+        for module in try FileManager.default.contentsOfDirectory(atPath: file("Sources").path).sorted() {
+            let names = try FileManager.default.contentsOfDirectory(atPath: file("Sources/\(module)").path)
+            let sources = names.sorted().map { file("Sources/\(module)/\($0)") }
+            let object = build.appending(path: "\(module).o")
+            let result = try RunningPrograms.run(
+                [
+                    "swiftc", "-g", "-DDEBUG", "-parse-as-library", "-enable-testing", "-swift-version", "6", "-wmo",
+                    "-module-name", module, "-I", framework.modules.path, "-c", "-o", object.path,
+                ] + options + sources.map(\.path), in: folder)
+            guard result.status == 0 else { throw ProgramError(description: "\(fixture) does not build: \(result)") }
+            try CompiledModule.describe(
+                module, of: folder, sources: sources, objects: [object] + framework.objects,
+                in: build.appending(path: "\(module).inclass"))
+        }
     }
 }

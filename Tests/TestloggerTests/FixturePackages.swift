@@ -83,6 +83,7 @@ struct FixturePackage {
     init(copying path: String, dependencyPath: String, as name: String) throws {
         folder = Fixtures.folder.appending(path: name)
         try Fixtures.copyVisible(Fixtures.checkout.appending(path: path), to: folder)
+        for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path) { try makeOld(path) }
         let dependency = Self.literal(try Fixtures.dependency.get().path)
         try replace("path: \"\(dependencyPath)\"", with: "path: \(dependency)", in: "Package.swift")
     }
@@ -127,6 +128,12 @@ struct FixturePackage {
             [Fixtures.testlogger.path] + words, in: folder, environment: environment, input: input)
     }
 
+    /// The processes of what runs in the package and builds it: they have a variable that says where. One more would make
+    /// SwiftPM compile the plugins again.
+    func processes() throws -> [String] {
+        try RunningPrograms.processes(with: "SWIFTPM_BUILD_DIR=\(file(".build").resolvingSymlinksInPath().path)")
+    }
+
     /// Makes testlogger forget what failed last time and would run first.
     func forgetLastRun() throws {
         for path in built(".img.memory") { try FileManager.default.removeItem(atPath: path) }
@@ -138,14 +145,25 @@ struct FixturePackage {
 
     func text(of path: String) throws -> String { try String(contentsOf: file(path), encoding: .utf8) }
 
-    /// Writes a file, as an editor would: a second after the last build, since the compiler takes a source that was
-    /// written right after it for an unchanged one.
+    /// Writes a file, as an editor would, unless it has this text already.
+    ///
+    /// The compiler takes a source for changed when the second of its time is not that of the one it has compiled. A file
+    /// that is new here is a minute old, hence only one that is written twice in a second waits.
     func write(_ text: String, to path: String) throws {
-        if exists(path) { Thread.sleep(forTimeInterval: 1.1) }
+        let isThere = exists(path)
+        if isThere, try self.text(of: path) == text { return }
+        let age = isThere ? Date().timeIntervalSince(try modificationTime(of: path)) : 0
+        if isThere, age < 1 { Thread.sleep(forTimeInterval: 1 - age) }
         try FileManager.default.createDirectory(
             at: file(path).deletingLastPathComponent(), withIntermediateDirectories: true)
         // At once: who watches the file sees no half of it.
         try Data(text.utf8).write(to: file(path), options: .atomic)
+        if !isThere { try makeOld(path) }
+    }
+
+    private func makeOld(_ path: String) throws {
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -60)], ofItemAtPath: file(path).path)
     }
 
     /// Replaces a text that occurs in a file exactly once.

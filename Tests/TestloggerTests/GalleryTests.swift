@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-extension TestloggerTests {
+extension PackageTests {
     @Suite(.serialized)
     struct GalleryTests {
         static let shared = Result { try FixturePackage("Gallery") }
@@ -96,10 +96,10 @@ extension TestloggerTests {
     }
 }
 
-extension TestloggerTests.GalleryTests {
+extension PackageTests.GalleryTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
-        typealias GalleryTests = TestloggerTests.GalleryTests
+        typealias GalleryTests = PackageTests.GalleryTests
         let gallery: GalleryTests
 
         init() throws { gallery = try GalleryTests() }

@@ -4,7 +4,7 @@
 import Foundation
 import Testing
 
-extension TestloggerTests {
+extension PackageTests {
     @Suite(.serialized)
     struct HonestyTests {
         private static let shared = Result { try makePackage() }
@@ -182,14 +182,12 @@ extension TestloggerTests {
         }
 
         /// An index needs modules only: nothing is linked, no test is run, and the next build is as ever.
-        @Test func indexing() throws {
+        fileprivate func indexing() throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
             defer { try? package.replace("jarCount, 4", with: "jarCount, 3", in: Self.source) }
             for _ in 0..<2 { try expectBuild(.native, ["build", "--experimental-prepare-for-indexing"]) }
             try expectBuild(.native, ["build"], "error: got 3 instead of expected 4 for jars")
         }
-
-        @Test func switchedOff() throws { try switchedOff(.native) }
 
         fileprivate func switchedOff(_ system: BuildSystem) throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
@@ -261,54 +259,45 @@ extension TestloggerTests {
             defer {
                 try? package.replace("while true {}", with: "expectEqual(boardCount, 5, \"boards\")", in: Self.part)
             }
-            let mark = UUID().uuidString
             let program = try RunningPrograms.start(
-                ["swift", "package", "testlogger", "-vv", "--timeout", "1000000", "Shelf"], in: package.folder,
-                environment: ["HONEST_RUN": mark])
-            try program.wait(
-                until: {
-                    try RunningPrograms.processes(with: "HONEST_RUN=\(mark)").count >= 4 && program.hasImage(mark)
-                },
-                within: .seconds(300))
+                ["swift", "package", "testlogger", "-vv", "--timeout", "1000000", "Shelf"], in: package.folder)
+            try program.wait(until: { try package.processes().count >= 4 && hasImage() }, within: .seconds(300))
             program.send(SIGTERM)
             _ = try program.result()
             let deadline = ContinuousClock.now + .seconds(30)
-            while try !RunningPrograms.processes(with: "HONEST_RUN=\(mark)").isEmpty, ContinuousClock.now < deadline {
-                usleep(50_000)
+            while try !package.processes().isEmpty, ContinuousClock.now < deadline { usleep(50_000) }
+            #expect(try package.processes() == [])
+        }
+
+        /// Whether a test image runs.
+        private func hasImage() throws -> Bool {
+            try package.processes().contains { process in
+                let words = try? Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline"))
+                return words.map { String(decoding: $0, as: UTF8.self).contains("Shelf.img") } ?? false
             }
-            #expect(try RunningPrograms.processes(with: "HONEST_RUN=\(mark)") == [])
         }
     }
 }
 
-extension TestloggerTests.HonestyTests {
-    @Suite(
-        .serialized,
-        .enabled(
-            if: ProcessInfo.processInfo.environment["IN_CLASS_SLOW_TESTS"] == "1",
-            "it takes minutes and is run where IN_CLASS_SLOW_TESTS is set"))
+extension PackageTests.HonestyTests {
+    @Suite(.serialized, .slow)
     struct SlowTests {
-        private let tests = try? TestloggerTests.HonestyTests()
+        private let tests = try? PackageTests.HonestyTests()
 
         @Test func everythingReadUnderSwiftBuild() throws { try #require(tests).everythingRead(.swiftbuild) }
 
-        @Test func switchedOffUnderSwiftBuild() throws { try #require(tests).switchedOff(.swiftbuild) }
+        /// SwiftPM compiles the plugin again when a variable has changed.
+        @Test(arguments: BuildSystem.allCases)
+        func switchedOff(system: BuildSystem) throws { try #require(tests).switchedOff(system) }
+
+        /// All modules are made again, and again after it.
+        @Test func indexing() throws { try #require(tests).indexing() }
 
         /// The plugin builds what coverage needs.
         @Test func coverageThroughSwiftPM() throws {
             let result = try #require(tests).package.swift("package", "testlogger", "--coverage", "Shelf")
             #expect(result.status == 0, "\(result)")
             #expect(result.output.contains(/coverage: \d+ % of \d+ lines of .*Shelf\.swift/), "\(result)")
-        }
-    }
-}
-
-extension RunningProgram {
-    /// Whether a test image runs whose environment has this mark.
-    fileprivate func hasImage(_ mark: String) throws -> Bool {
-        try RunningPrograms.processes(with: "HONEST_RUN=\(mark)").contains { process in
-            let words = try? Data(contentsOf: URL(filePath: "/proc/\(process)/cmdline"))
-            return words.map { String(decoding: $0, as: UTF8.self).contains("Shelf.img") } ?? false
         }
     }
 }

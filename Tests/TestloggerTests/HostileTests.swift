@@ -6,12 +6,7 @@ import Testing
 extension TestloggerTests {
     @Suite(.serialized)
     struct HostileTests {
-        private static let package = Result {
-            let package = try FixturePackage("Hostile")
-            let result = try package.swift("package", "testlogger", "--list")
-            guard result.status == 0 else { throw ProgramError(description: "Hostile does not build: \(result)") }
-            return package
-        }
+        private static let package = Result { try FixturePackage(compiling: "Hostile") }
 
         let package: FixturePackage
 

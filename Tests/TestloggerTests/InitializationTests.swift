@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-extension TestloggerTests {
+extension PackageTests {
     @Suite(.serialized)
     struct InitializationTests {
         @Test func story() throws {

@@ -1,30 +1,16 @@
-// The sentences of the README about greenness and safety, each run as it stands there: on one file that is compiled into
-// an object and given to testlogger. Where a sentence changes, its claim is to be looked at here.
+// The sentences of the README about greenness and safety, each run as it stands there, on a module of one file. Where a
+// sentence changes, its claim is to be looked at here.
 
 import Foundation
 import Testing
 
 #if os(Linux)
-/// What was built beside testlogger: modules to import, and the objects of the one that is linked.
-private enum BuiltFramework {
-    static let products = Fixtures.testlogger.deletingLastPathComponent()
-    static let isThere = FileManager.default.fileExists(atPath: products.appending(path: "InClassTesting.build").path)
-}
-
 extension TestloggerTests {
-    @Suite(.enabled(if: BuiltFramework.isThere, "the modules lie elsewhere"))
+    @Suite(.serialized)
     struct ReadmeClaimTests {
-
         private static let readme = Result {
             try String(contentsOf: Fixtures.checkout.appending(path: "README.md"), encoding: .utf8)
                 .split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        }
-
-        private let folder: URL
-
-        init() throws {
-            folder = Fixtures.folder.appending(path: "claims-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         }
 
         /// Requires that the README says this, line ends apart.
@@ -34,45 +20,35 @@ extension TestloggerTests {
         }
 
         /// Compiles a file with a list of tests, of this type.
-        private func compile(_ list: String, _ members: String) throws -> ProgramResult {
-            let source = """
-                import Glibc
-                import InClassTesting
-                enum Claimed {}
-                extension Claimed: SelfTesting {
-                    static var testSelectors: TestSelectors { [\(list)] }
-                    \(members.replacing("\n", with: "\n    "))
-                }
+        private func compile(_ list: String, _ members: String) throws -> CompiledModule {
+            try CompiledModule(
+                named: "claim-\(UUID().uuidString)",
+                source: """
+                    import Glibc
+                    import InClassTesting
+                    enum Claimed {}
+                    extension Claimed: SelfTesting {
+                        static var testSelectors: TestSelectors { [\(list)] }
+                        \(members.replacing("\n", with: "\n    "))
+                    }
 
-                """
-            try Data(source.utf8).write(to: folder.appending(path: "Claimed.swift"))
-            let options = ["-D", "DEBUG", "-swift-version", "6", "-module-name", "Claims"]
-            return try RunningPrograms.run(
-                ["swiftc", "-c", "Claimed.swift", "-g", "-I", BuiltFramework.products.appending(path: "Modules").path]
-                    + options,
-                in: folder)
+                    """, options: ["-swift-version", "6"])
         }
 
         /// Runs the tests that a list names.
         private func run(_ list: String, _ members: String, _ words: String...) throws -> ProgramResult {
-            let compiled = try compile(list, members)
-            try #require(compiled.status == 0, "\(compiled)")
-            let framework = BuiltFramework.products.appending(path: "InClassTesting.build")
-            let objects = try FileManager.default.contentsOfDirectory(atPath: framework.path)
-                .filter { $0.hasSuffix(".swift.o") }.map { framework.appending(path: $0).path }
-            return try RunningPrograms.run(
-                [Fixtures.testlogger.path, "-v", "--stable-output"] + words
-                    + [folder.appending(path: "Claimed.o").path] + objects, in: folder)
+            try compile(list, members).testlogger(["-v"] + words)
         }
 
         // MARK: Lists
 
         @Test func nothingIsForgottenInSilence() throws {
             try claim("Nothing can be forgotten in silence: an entry without a function does not compile;")
-            let compiled = try compile(#""testOne": testOne, "testGone": testGone"#, "static func testOne() {}")
-            #expect(compiled.status != 0)
-            #expect(compiled.text.contains("Claimed.swift:5:"), "\(compiled)")
-            #expect(compiled.text.contains("cannot find 'testGone' in scope"), "\(compiled)")
+            let refused = #expect(throws: ProgramError.self) {
+                try compile(#""testOne": testOne, "testGone": testGone"#, "static func testOne() {}")
+            }
+            let text = try #require(refused?.description)
+            #expect(text.contains("Source.swift:5:") && text.contains("cannot find 'testGone' in scope"), "\(text)")
 
             // The scan of sources needs the description that a build makes; what it prints is a golden.
             try claim("a function `test…` that is in no list is a warning at its declaration with a fix-it;")
@@ -109,7 +85,7 @@ extension TestloggerTests {
             for (line, name) in [(6, "testCrashes"), (7, "testHangs"), (8, "testOverflows"), (9, "testExits")] {
                 #expect(
                     result.lines.contains {
-                        ($0.hasPrefix("Claimed.swift:\(line):") || line == 8 && $0.hasPrefix("Claimed.swift:11:"))
+                        ($0.hasPrefix("Source.swift:\(line):") || line == 8 && $0.hasPrefix("Source.swift:11:"))
                             && $0.contains(": error: ") && $0.contains("(Claimed.\(name))")
                     }, "\(name): \(result)")
             }
@@ -198,9 +174,9 @@ extension TestloggerTests {
             #expect(try run(#""testOne": testOne"#, #"static func testOne() { fail("on purpose") }"#).status == 1)
             #expect(try run(#""testOne": testOne"#, "static func testOne() {}", "--nothing").status == 2)
             #expect(try run(#""testOne": testOne"#, "static func testOne() {}", "--filter", "none").status == 4)
-            let text = folder.appending(path: "text.o")
+            let text = Fixtures.folder.appending(path: "claim.o")
             try Data("no object".utf8).write(to: text)
-            let refused = try RunningPrograms.run([Fixtures.testlogger.path, text.path], in: folder)
+            let refused = try RunningPrograms.run([Fixtures.testlogger.path, text.path], in: Fixtures.folder)
             #expect(refused.status == 3, "\(refused)")
         }
 
@@ -211,6 +187,8 @@ extension TestloggerTests {
             let source = Fixtures.checkout.appending(path: "Examples/QuickStart/Sources/Stacks/Stack.swift")
             let text = try String(contentsOf: source, encoding: .utf8)
             let start = try #require(text.firstRange(of: "// MARK: - In-class tests"))
+            let folder = Fixtures.folder.appending(path: "claimed release")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let objects = try [text, String(text[..<start.lowerBound])].map { text in
                 let file = folder.appending(path: "Stack.swift")
                 try Data(text.utf8).write(to: file)

@@ -26,7 +26,12 @@ enum SharedBuild {
             folder.deletingLastPathComponent().path == Fixtures.folder.path
             && FileManager.default.fileExists(atPath: folder.appending(path: "Package.swift").path)
         guard isFixture, !words.contains("--scratch-path") else { return [:] }
-        guard words.first == "swift" else { return ["SWIFTPM_BUILD_DIR": try move(folder).path] }
+        guard words.first == "swift" else {
+            // A package whose modules were compiled without SwiftPM has no place.
+            let link = folder.appending(path: ".build").path
+            guard (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) != nil else { return [:] }
+            return ["SWIFTPM_BUILD_DIR": try move(folder).path]
+        }
         let system = words.contains(BuildSystem.swiftbuild.rawValue) ? BuildSystem.swiftbuild : .native
         // Built before this package takes the place.
         let framework = folder.lastPathComponent == name(of: system) ? nil : try framework(system)
@@ -104,8 +109,11 @@ enum SharedBuild {
                 """,
                 "Sources/UsesFramework/Empty.swift": "import InClassTesting\n",
             ])
-        let result = try package.build(system)
-        guard result.status == 0 else { throw ProgramError(description: "the framework does not build: \(result)") }
+        // The command compiles its plugin, too.
+        for words in [["build"] + system.options, ["package"] + system.options + ["testlogger", "--help"]] {
+            let result = try RunningPrograms.swift(words, in: package.folder)
+            guard result.status == 0 else { throw ProgramError(description: "the framework does not build: \(result)") }
+        }
         let place = place(of: system)
         // The plan of a build names its package; whoever has none makes one.
         let plans = ["debug.yaml", "plugin-tools.yaml", "manifest.pif", "description.json"]

@@ -4,16 +4,6 @@
 import Foundation
 import Testing
 
-extension SharedPackages {
-    /// The package of tests that leave files, are flaky, and are many.
-    static let runs = Result {
-        let package = try FixturePackage("Runs")
-        let result = try package.swift("package", "testlogger", "--list")
-        guard result.status == 0 else { throw ProgramError(description: "Runs does not build: \(result)") }
-        return package
-    }
-}
-
 extension FixturePackage {
     /// Whether the test that runs until it is ended has written its file, in a temporary directory below a folder.
     func hasBegunLongTest(in folder: URL) -> Bool {

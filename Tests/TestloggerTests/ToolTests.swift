@@ -1,66 +1,17 @@
-// What testlogger does together with other programs: coverage by the toolchain's, debugging by gdb, watching what an
-// editor saves, and swift-testing's list of cases.
+// What testlogger does together with other programs: coverage by the toolchain's, debugging by gdb.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 import Foundation
 import Testing
 
 extension TestloggerTests {
     @Suite(.serialized)
     struct ToolTests {
-        // MARK: Bridge and coverage
-
-        /// The package of a module that is tested both ways, built and run once, with coverage.
-        private static let bridge = Result {
-            let package = try FixturePackage("Bridge")
-            let result = try package.swift("test", "--enable-code-coverage")
-            return (package, result)
-        }
-
-        private static let cases = ["Adds", "NeverOwes", "Fixture", "Skips", "Known", "Async", "Obeys"]
-            .map { "Account.test\($0)" }
-
-        /// Every in-class test is a case of its own in `swift test`.
-        @Test func bridge() throws {
-            let (_, result) = try Self.bridge.get()
-            #expect(result.status == 0, "\(result)")
-            for name in Self.cases {
-                #expect(
-                    result.text.contains(
-                        try Regex("Test case passing 1 argument test → \(name)\\b.* to inClassTests")),
-                    "\(name): \(result)")
-            }
-            #expect(result.text.contains("with \(Self.cases.count) test cases passed"), "\(result)")
-        }
-
-        /// A red one is red there, with its place, and the only one.
-        @Test func redBridge() throws {
-            let (package, _) = try Self.bridge.get()
-            let result = try package.swift(
-                "test", "--enable-code-coverage", "--skip-build", environment: ["LEDGER_RED": "please"])
-            #expect(result.status == 1, "\(result)")
-            let source = try package.text(of: "Sources/Ledger/Account.swift").components(separatedBy: "\n")
-            let line = try #require(source.firstIndex { $0.contains("static func testObeys") })
-            let issues = result.lines.filter { $0.contains("recorded an issue") }
-            #expect(issues.count == 1 && issues[0].contains("test → Account.testObeys"), "\(result)")
-            #expect(
-                result.text.contains(
-                    try Regex(
-                        "Account\\.swift:\(line + 1):\\d+: error: got \"please\" instead of expected nil for wish for red"
-                    )),
-                "\(result)")
-        }
+        // MARK: Coverage
 
         /// The report names each line's count; lines of tests, and of their marks, are in none.
         @Test func coverage() throws {
-            let (package, built) = try Self.bridge.get()
-            try #require(built.status == 0)
+            let package = try FixturePackage(
+                compiling: "Bridge", options: ["-profile-generate", "-profile-coverage-mapping"])
             let result = try package.testlogger(["--stable-output", "--coverage", "Ledger"])
             #expect(result.status == 0, "\(result)")
             let path = try #require(result.output.firstMatch(of: /coverage: by line in (.+)/)).1
@@ -149,35 +100,9 @@ extension TestloggerTests {
 
         // MARK: Watching
 
-        @Test func watching() throws {
-            let package = try SharedPackages.diagnostics.get()
-            let path = "Sources/Watched/Watched.swift"
-            let marker = UUID().uuidString
-            let program = try package.startTestlogger(
-                ["--watch", "--stable-output", "Watched"], environment: ["WATCHING_RUN": marker])
-            func runs(_ text: String) throws -> Int { try program.outputSoFar.components(separatedBy: text).count - 1 }
-            try program.wait { try runs("1 test, 1 passed\n") == 1 }
-            try package.replace("answer = 42", with: "answer = 41", in: path)
-            try program.wait { try runs("1 test, 0 passed, 1 failed\n") == 1 }
-            #expect(
-                try runs("\(path):11:51: error: got 41 instead of expected 42 for the answer (Watched.testAnswer)\n")
-                    == 1)
-            // What does not compile is said, and waited through.
-            try package.replace("answer = 41", with: "answer: = 41", in: path)
-            try program.wait { try runs("Watched.swift:6:") > 0 }
-            try package.replace("answer: = 41", with: "answer = 42", in: path)
-            try program.wait { try runs("1 test, 1 passed\n") == 2 }
-            usleep(300_000)
-            #expect(try runs("1 test, ") == 3, "a save is one run")
-            program.send(SIGINT)
-            let result = try program.result()
-            #expect(result.status == 128 + SIGINT, "\(result)")
-            #expect(result.errors == "", "\(result)")
-            #expect(try RunningPrograms.processes(with: "WATCHING_RUN=\(marker)") == [])
-        }
-
         @Test func watchingWhatIsNotBuiltHere() throws {
             let package = try SharedPackages.diagnostics.get()
+            #expect(try package.testlogger(["--list", "Watched"]).status == 0)
             let image = try #require(package.built("/Watched.img").first)
             let result = try package.testlogger(["--watch", image])
             #expect(result.status == 2 && result.errors.contains("can be watched"), "\(result)")

@@ -1,0 +1,102 @@
+// The doors beside a build: `swift test`, which has a case for each in-class test, and watching what an editor saves.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import Foundation
+import Testing
+
+extension PackageTests {
+    @Suite(.serialized)
+    struct DoorTests {
+        // MARK: Bridge
+
+        /// The package of a module that is tested both ways, built and run once.
+        private static let bridge = Result {
+            let package = try FixturePackage("Bridge", as: "Bridged")
+            let result = try package.swift("test")
+            return (package, result)
+        }
+
+        private static let cases = ["Adds", "NeverOwes", "Fixture", "Skips", "Known", "Async", "Obeys"]
+            .map { "Account.test\($0)" }
+
+        /// Every in-class test is a case of its own in `swift test`.
+        @Test func bridge() throws {
+            let (_, result) = try Self.bridge.get()
+            #expect(result.status == 0, "\(result)")
+            for name in Self.cases {
+                #expect(
+                    result.text.contains(
+                        try Regex("Test case passing 1 argument test → \(name)\\b.* to inClassTests")),
+                    "\(name): \(result)")
+            }
+            #expect(result.text.contains("with \(Self.cases.count) test cases passed"), "\(result)")
+        }
+
+        /// A red one is red there, with its place, and the only one.
+        @Test func redBridge() throws {
+            let (package, _) = try Self.bridge.get()
+            let result = try package.swift("test", "--skip-build", environment: ["LEDGER_RED": "please"])
+            #expect(result.status == 1, "\(result)")
+            let source = try package.text(of: "Sources/Ledger/Account.swift").components(separatedBy: "\n")
+            let line = try #require(source.firstIndex { $0.contains("static func testObeys") })
+            let issues = result.lines.filter { $0.contains("recorded an issue") }
+            #expect(issues.count == 1 && issues[0].contains("test → Account.testObeys"), "\(result)")
+            #expect(
+                result.text.contains(
+                    try Regex(
+                        "Account\\.swift:\(line + 1):\\d+: error: got \"please\" instead of expected nil for wish for red"
+                    )),
+                "\(result)")
+        }
+
+        // MARK: Watching
+
+        @Test func watching() throws {
+            let package = try AcceptanceTests.shared.get()
+            let path = "Sources/Watched/Watched.swift"
+            let program = try package.startTestlogger(["--watch", "--stable-output", "Watched"])
+            func runs(_ text: String) throws -> Int { try program.outputSoFar.components(separatedBy: text).count - 1 }
+            try program.wait { try runs("1 test, 1 passed\n") == 1 }
+            try package.replace("answer = 42", with: "answer = 41", in: path)
+            try program.wait { try runs("1 test, 0 passed, 1 failed\n") == 1 }
+            #expect(
+                try runs("\(path):11:51: error: got 41 instead of expected 42 for the answer (Watched.testAnswer)\n")
+                    == 1)
+            // What does not compile is said, and waited through.
+            try package.replace("answer = 41", with: "answer: = 41", in: path)
+            try program.wait { try runs("Watched.swift:6:") > 0 }
+            try package.replace("answer: = 41", with: "answer = 42", in: path)
+            try program.wait { try runs("1 test, 1 passed\n") == 2 }
+            usleep(300_000)
+            #expect(try runs("1 test, ") == 3, "a save is one run")
+            program.send(SIGINT)
+            let result = try program.result()
+            #expect(result.status == 128 + SIGINT, "\(result)")
+            #expect(result.errors == "", "\(result)")
+            #expect(try package.processes() == [])
+        }
+    }
+}
+
+extension PackageTests.DoorTests {
+    @Suite(.serialized, .slow)
+    struct SlowTests {
+        /// All that a package is made of is compiled again for coverage, and the report is of the tested module.
+        @Test func coverageOfABuild() throws {
+            let package = try FixturePackage("Bridge", as: "Covered")
+            let built = try package.swift("test", "--enable-code-coverage")
+            #expect(built.status == 0, "\(built)")
+            let result = try package.testlogger(["--coverage", "Ledger"])
+            #expect(result.status == 0, "\(result)")
+            #expect(
+                result.output.contains(/coverage: \d+ % of \d+ lines of Sources\/Ledger\/Account\.swift\n/),
+                "\(result)")
+        }
+    }
+}

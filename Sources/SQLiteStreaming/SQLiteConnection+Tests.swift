@@ -186,7 +186,8 @@ extension SQLiteConnection: SelfTesting {
     private static func testIsInterruptedFromAnotherThread() async throws {
         let connection = try SQLiteConnection.inMemory()
         let interrupter = connection.interrupter
-        let task = Task.detached {
+        // On the main thread, since a machine of one processor has no other for tasks than the one that is busy here.
+        let task = Task { @MainActor in
             // Again until the statement has begun and was interrupted.
             while !Task.isCancelled {
                 interrupter.interrupt()

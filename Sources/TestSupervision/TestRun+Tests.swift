@@ -32,7 +32,7 @@ extension TestRun: SelfTesting {
     // MARK: Images
 
     /// A test of an image: its name and what a shell does for it.
-    private typealias Script = (name: String, words: String)
+    package typealias Script = (name: String, words: String)
 
     /// Makes an image of such tests of the type `T`.
     ///
@@ -40,7 +40,7 @@ extension TestRun: SelfTesting {
     ///   - opening: what the worker does before it announces the plan.
     ///   - commanded: what it does when it is first told to run something.
     ///   - closing: what it does when nothing more is to be run.
-    private static func image(
+    package static func image(
         _ tests: [Script], opening: String = "", commanded: String = "", closing: String = ""
     ) throws -> ModuleDescription {
         let plan = tests.map { "say 'planned\\t\($0.name)'" }.joined(separator: "\n")
@@ -321,6 +321,14 @@ extension TestRun: SelfTesting {
             let found = try lines(module).map { $0.replacing("\(module.image):1: ", with: "") }
             expectEqual(found, expected)
         }
+        // Beginning may take longer than a test, ending may not.
+        let slow = try image(tests, opening: "sleep 0.2", closing: "sleep 60")
+        expectEqual(
+            try lines(slow) { $0.timeoutMilliseconds = 100 },
+            passes + [
+                "\(slow.image):1: got no end after 100 ms instead of quiet end after the last test",
+                "2 planned, 2 passed, 1 of the module",
+            ])
     }
 
     // MARK: Choices

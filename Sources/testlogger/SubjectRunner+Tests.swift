@@ -21,6 +21,7 @@ extension SubjectRunner: SelfTesting {
             "testLetsABuildGoOnOrNot": testLetsABuildGoOnOrNot,
             "testRunsInABuildWhatHasNotPassed": testRunsInABuildWhatHasNotPassed,
             "testRepeats": testRepeats,
+            "testKeepsDirectoriesUntilTheNextRun": testKeepsDirectoriesUntilTheNextRun,
             "testWritesReports": testWritesReports,
             "testAcceptsWhatTheCodeMakes": testAcceptsWhatTheCodeMakes,
         ]
@@ -284,6 +285,25 @@ extension SubjectRunner: SelfTesting {
         for (script, words, expected) in rows {
             expectEqual(try Scene([("b", script)]).outcome(words), expected, "\(script) with \(words)")
         }
+    }
+
+    /// Those of all repetitions.
+    private static func testKeepsDirectoriesUntilTheNextRun() throws {
+        let words = "d=$IN_CLASS_TEMPORARY/T.b; mkdir -p $d; : > $d/file; say \"directory\\t$d\"; fail 1"
+        let scene = try Scene([("b", words)])
+        func kept() throws -> [String] {
+            let start = "/s.swift:3:5: note: its temporary directory is kept: "
+            return try scene.outcome("--repeat", "2").filter { $0.hasPrefix(start) }.map {
+                String($0.dropFirst(start.count))
+            }
+        }
+        let first = try kept()
+        expectEqual(first.map { FileAccess.exists("\($0)/file") }, [true, true], "\(first)")
+        let second = try kept()
+        expectEqual(first.map(FileAccess.exists), [false, false], "\(first)")
+        expectEqual(second.map { FileAccess.exists("\($0)/file") }, [true, true], "\(second)")
+        _ = try scene.outcome("--skip", "T.b")
+        expectEqual(second.map(FileAccess.exists), [false, false], "after a run of something else")
     }
 
     private static func testWritesReports() throws {

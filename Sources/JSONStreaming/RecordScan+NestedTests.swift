@@ -197,6 +197,7 @@ extension NestedRecordTests: SelfTesting {
             "testBuildsWhatMessagesBuild": testBuildsWhatMessagesBuild,
             "testKeepsEveryPolicy": testKeepsEveryPolicy,
             "testKeepsDepthLimits": testKeepsDepthLimits,
+            "testKeepsStringLimits": testKeepsStringLimits,
             "testStopsWhereTheTextEnds": testStopsWhereTheTextEnds,
             "testBuildsLongAndDeepValues": testBuildsLongAndDeepValues,
             "testHandsOverWhatMessagesHandOver": testHandsOverWhatMessagesHandOver,
@@ -218,6 +219,21 @@ extension NestedRecordTests: SelfTesting {
             for nulls in [BuilderOptions.Nulls.reject, .treatAsMissing] {
                 let missing: BuilderOptions.MissingMembers = (index == 0) == (nulls == .reject) ? .reject : .useDefaults
                 compare(some, BuilderOptions(unknownMembers: unknown, missingMembers: missing, nulls: nulls))
+            }
+        }
+    }
+
+    /// Of the names and strings of members, and of those that are skipped.
+    private static func testKeepsStringLimits() {
+        for count in [63, 64, 65, 66, 72] {
+            let string = "\"" + String(repeating: "s", count: count) + "\""
+            let texts = [
+                "\(string):0", "\"unknown\":\(string)", "\"text\":\(string)", "\"unknown\":{\(string):[\(string)]}",
+                "\"names\":[\(string)]", "\"leaf\":{\"name\":\(string),\(string):1}",
+            ].map { "{\"id\":1,\($0),\"last\":2\(String(repeating: " ", count: 100))}" }
+            // The plain machine alone keeps lower ones.
+            for limit in [count - 1, count, count + 1] where limit >= 64 {
+                compare(texts, BuilderOptions(unknownMembers: .ignore), limits: StreamLimits(stringByteCount: limit))
             }
         }
     }

@@ -207,7 +207,21 @@ extension DecimalRounding: SelfTesting {
             "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
             "testComparesExactly": testComparesExactly,
             "testRoundsTiesToEven": testRoundsTiesToEven,
+            "testEstimatesTheLargestAndSmallest": testEstimatesTheLargestAndSmallest,
         ]
+    }
+
+    private static func testEstimatesTheLargestAndSmallest() {
+        let rows: [(UInt64, Int, Double)] = [
+            (0, 400, 0), (1, 308, 1e308), (1, 309, .infinity), (17, 307, 1.7e308), (179, 306, 1.79e308),
+            (18, 307, .infinity),
+            (1, 400, .infinity), (1, -307, 1e-307), (2, -320, Double(sign: .plus, exponent: -1074, significand: 4048)),
+            (5, -324, .leastNonzeroMagnitude), (1, -400, 0), (.max, 288, 1.8446744073709552e307),
+            (.max, 289, .infinity),
+        ]
+        for (mantissa, exponent, expected) in rows {
+            expectEqual(estimate(mantissa: mantissa, exponent: exponent).value, expected, "\(mantissa)e\(exponent)")
+        }
     }
 
     /// Linear congruential, so that every run checks the same numbers.

@@ -26,6 +26,7 @@ extension JSONWriterTests: SelfTesting {
             "testWritesLines": testWritesLines,
             "testWritesLargeTexts": testWritesLargeTexts,
             "testWritesLiteralKeys": testWritesLiteralKeys,
+            "testBeginsAnewAfterReset": testBeginsAnewAfterReset,
             "testRefusesMisuse": testRefusesMisuse,
             "testRefusesTooDeepNesting": testRefusesTooDeepNesting,
             "testHasWholeCharactersAfterAPartWasWritten": testHasWholeCharactersAfterAPartWasWritten,
@@ -72,6 +73,38 @@ extension JSONWriterTests: SelfTesting {
                 try trace.readJSON(try rewritten(text, options))
                 expectEqual(trace.text, expected.text, "after \(options)")
             }
+        }
+    }
+
+    /// Wherever it was: at the start, behind a key, in containers, and in members that wait to be sorted.
+    private static func testBeginsAnewAfterReset() throws {
+        for options in [JSONWriterOptions(), .pretty, JSONWriterOptions(sortsKeys: true)] {
+            let expected = try rewritten(sample, options)
+            let path = "\(try temporaryDirectory())/text"
+            // SAFETY: the path is a string's for the time of the call.
+            let file = unsafe open(path, O_RDWR | O_CREAT | O_TRUNC, 0o644)
+            defer { close(file) }
+            var writer = JSONWriter(options: options)
+            var fileWriter = JSONWriter(descriptor: file, options: options)
+            for length in 0...sample.count {
+                expectEqual(length < sample.count, (try? writer.readJSON(String(sample.prefix(length)))) == nil)
+                _ = try? fileWriter.readJSON(String(sample.prefix(length)))
+                writer.reset()
+                fileWriter.reset()
+                try writer.readJSON(sample)
+                try writer.finish()
+                expectEqual(writer.text, expected, "after \(length) bytes")
+                try fileWriter.readJSON(sample)
+                try fileWriter.finish()
+                writer.reset()
+                fileWriter.reset()
+            }
+            let count = lseek(file, 0, SEEK_END)
+            expectEqual(Int(count), (sample.count + 1) * expected.utf8.count, "bytes of all")
+            var start = [UInt8](repeating: 0, count: expected.utf8.count)
+            // SAFETY: the array has room for as many bytes as are asked for.
+            expectEqual(unsafe pread(file, &start, start.count, 0), start.count, "what is read of the first")
+            expectEqual(String(decoding: start, as: UTF8.self), expected, "the first")
         }
     }
 

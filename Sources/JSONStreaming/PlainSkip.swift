@@ -218,3 +218,111 @@ enum PlainSkip {
         return offset
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension PlainSkip: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFindsTheEndsOfValidValues": testFindsTheEndsOfValidValues,
+            "testLeavesAllElseToOthers": testLeavesAllElseToOthers,
+            "testKeepsLimits": testKeepsLimits,
+            "testFindsNothingThatIsCutOff": testFindsNothingThatIsCutOff,
+        ]
+    }
+
+    private static let values = [
+        "null", "true", "false", "0", "-0", "7", "-12", "1234567890123456789012345678901", "0.5", "-1.25e-7", "1E+300",
+        "2e5",
+        "\"\"", "\"a\"", "\"a string of more than eight bytes\"", "\"é\"", #""\n""#, #""\ud83d\ude42 and more of it""#,
+        "[]", "{}", "[ ]", "{\n}", "[1]", "[1,2]", "[ 1 , \"a\",null ]", "{\"a\":1}", "{ \"a\": [ ] ,\"b\":{}}",
+        "{\"a name of more than sixteen bytes\":true}", "[[],[[]],{}]", "{\"a\":{\"b\":[{\"c\":[1]}]},\"d\":0}",
+        "[\n      1,\n      2\n]",
+    ]
+
+    private static let mistakes = [
+        "tru ", "trux", "nul", "nulL", "fals ", "falsE", "-", "01", "-01", "00", "1.", "1.e5", ".5", "+1", "1e",
+        "1e+", "x",
+        "\"a\nb\"", "\"never closed", #""\x""#, #""\u00g0""#, #""\ud800""#, "[", "{", "[1", "[1}", "[}", "{]",
+        "{\"a\":1]",
+        "[1,]", "[,1]", "[,]", "[1 2]", "[1,,2]", "{,}", "{\"a\":1,}", "{\"a\"}", "{\"a\" 1}", "{\"a\":}", "{1:2}",
+        "{a:1}",
+        "{\"a\":1 \"b\":2}", "{\"a\":1,2}",
+    ]
+
+    /// The end of a value behind a byte, with blanks behind it that are enough.
+    private static func end(of text: String, depth: Int = 64, limit: Int = 1_000) -> Int {
+        let padded = "x" + text + String(repeating: " ", count: JSONScanner.margin + 12)
+        return padded.withUTF8Span { endOfValue($0, from: 1, depth: depth, limit: limit) } - 1
+    }
+
+    /// Values within others; the inner one is at the same level as whatever is around it in each of them.
+    private static func nested(_ text: String) -> [String] {
+        [
+            text, "[\(text)]", "{\"k\":\(text)}", "[[0],\(text),{\"k\":0}]", "{\"k\":[\(text)],\"l\":{\"m\":\(text)}}",
+            "[{\"k\":{\"l\":\(text)}},[\(text)]]",
+        ]
+    }
+
+    private static func testFindsTheEndsOfValidValues() {
+        for value in values {
+            for text in nested(value) { expectEqual(end(of: text), text.utf8.count, text) }
+            for follower in [",", "]", "}", " 1", "\n"] {
+                expectEqual(end(of: value + follower), value.utf8.count, "\(value) before \(follower)")
+            }
+        }
+    }
+
+    private static func testLeavesAllElseToOthers() {
+        for mistake in mistakes {
+            for text in nested(mistake) { expectEqual(end(of: text), StringRuns.notFound - 1, text) }
+        }
+        for text in ["[[1}]", "{\"a\":[1}}", "[{\"a\":1]]", "{\"a\":{\"b\":1]}", "[[1]}", "{\"a\":[]]"] {
+            expectEqual(end(of: text), StringRuns.notFound - 1, text)
+        }
+    }
+
+    private static func testKeepsLimits() {
+        for depth in [0, 1, 2, 5, 63, 64, 65] {
+            for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+                let text = String(repeating: open, count: depth) + "[0]" + String(repeating: close, count: depth)
+                for allowed in [depth, depth + 1, depth + 2] {
+                    let isFound = depth + 1 <= min(allowed, 64)
+                    expectEqual(
+                        end(of: text, depth: allowed), isFound ? text.utf8.count : StringRuns.notFound - 1,
+                        "\(depth) \(open) and one, of \(allowed)")
+                }
+            }
+        }
+        for count in [20, 21, 40] {
+            let string = "\"" + String(repeating: "s", count: count) + "\""
+            for text in [string, "{\(string):0}"] {
+                for limit in [count - 2, count + 2] {
+                    let isFound = limit > count
+                    expectEqual(
+                        end(of: text, limit: limit), isFound ? text.utf8.count : StringRuns.notFound - 1,
+                        "\(text) of \(limit)")
+                }
+            }
+        }
+    }
+
+    /// Every load is checked against the span in these builds.
+    private static func testFindsNothingThatIsCutOff() {
+        for value in values {
+            for text in nested(value) {
+                let padded = "x" + text + String(repeating: " ", count: JSONScanner.margin)
+                padded.withUTF8Span { bytes in
+                    for length in 1 + JSONScanner.margin..<bytes.byteCount {
+                        let end = endOfValue(bytes.extracting(0..<length), from: 1, depth: 64, limit: 1_000)
+                        expectTrue(end == StringRuns.notFound || end == 1 + text.utf8.count, "\(length) of \(text)")
+                    }
+                }
+            }
+        }
+    }
+}
+#endif

@@ -225,3 +225,38 @@ extension RecordScan {
         unsafe prefix.pointee.note(bytes.extracting(range), before: member)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum RecordScanNamesTests {}
+
+extension RecordScanNamesTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        ["testMatchesTheTextThatWasNoted": testMatchesTheTextThatWasNoted]
+    }
+
+    private static func testMatchesTheTextThatWasNoted() {
+        let members = UnsafeMutablePointer<RecordMember>.allocate(capacity: 2)
+        defer { unsafe members.deallocate() }
+        let capacity = unsafe RepeatedPrefix.capacity
+        for count in 1...capacity {
+            var prefix = unsafe RepeatedPrefix()
+            var bytes = (0..<64).map { UInt8(truncatingIfNeeded: 0x40 + $0 * 7) }
+            unsafe prefix.note(bytes.span.bytes.extracting(5..<5 + count), before: members)
+            func matches(_ member: UnsafeMutablePointer<RecordMember>) -> Bool {
+                unsafe RecordScan.matches(&prefix, member, bytes.span.bytes, 5)
+            }
+            expectTrue(unsafe matches(members), "the same text of \(count)")
+            expectFalse(unsafe matches(members + 1), "another member's text of \(count)")
+            for place in 0..<capacity {
+                bytes[5 + place] ^= 0x10
+                unsafe expectEqual(matches(members), place >= count, "another byte at \(place) of \(count)")
+                bytes[5 + place] ^= 0x10
+            }
+        }
+    }
+}
+#endif

@@ -51,6 +51,14 @@ enum NestedRecordTests {
         var streamForm: [Int] { numbers }
     }
 
+    /// A value that is made of a Boolean, which only a message can bring.
+    struct Switch: StreamConvertible {
+        var isOn = false
+        init() {}
+        init(streamForm: Bool) { isOn = streamForm }
+        var streamForm: Bool { isOn }
+    }
+
     struct Whole: StreamObject {
         var id = 0
         var leaf = Leaf()
@@ -75,6 +83,8 @@ enum NestedRecordTests {
         var text = ""
         var pairs = Pairs()
         var others: [Pairs] = []
+        var state = Switch()
+        var states: [Switch] = []
         var last = 0
 
         var description: String {
@@ -84,7 +94,7 @@ enum NestedRecordTests {
             let wholes = wholes.map(\.description).joined(separator: ", ")
             let firsts = "\(id) \(leaf) \(maybe as Any) \(points) \(leaves as Any) \(matrix) \(cube) \(names) \(maybes)"
             let others =
-                "\(small) \(single as Any) \(color as Any) \(partial) \(partials) \(text) \(last) \(pairs.numbers) \(others.map(\.numbers)) \(anything?.count ?? -1)"
+                "\(small) \(single as Any) \(color as Any) \(partial) \(partials) \(text) \(last) \(pairs.numbers) \(others.map(\.numbers)) \(state.isOn) \(states.map(\.isOn)) \(anything?.count ?? -1)"
             return "\(firsts) \(others) \(tables) \(objects) \(part == nil) [\(wholes)]"
         }
     }
@@ -128,6 +138,8 @@ enum NestedRecordTests {
         #""partials":[{"id":1},{"tags":["x"],"id":2}]"#, #""partials":[{"id":1},{}]"#,
         #""wholes":[{"id":1,"wholes":[{"id":2,"leaf":{"name":"deep"},"wholes":[{"points":[{"x":1}]}]}]},{}]"#,
         #""pairs":[1,2]"#, #""pairs":[1]"#, #""pairs":null"#, #""others":[[],[3,4]]"#, #""others":[[1,2],[3]]"#,
+        #""state":true"#, #""state":false"#, #""state":falsy"#, #""states":[true,false,true]"#,
+        #""states":[false,null]"#,
         #""anything":{"a":[1,{}]}"#, #""anything":[[]]"#, #""text":"an escape \t and more""#, #""text":null"#,
         #""text":{}"#,
         #""unknown":{"id":1,"deep":[[[[]]],{"a":{"b":{}}}]}"#, #""unknown":"\u00""#, #""unknown":[1,2"#,
@@ -185,6 +197,7 @@ extension NestedRecordTests: SelfTesting {
             "testBuildsWhatMessagesBuild": testBuildsWhatMessagesBuild,
             "testKeepsEveryPolicy": testKeepsEveryPolicy,
             "testKeepsDepthLimits": testKeepsDepthLimits,
+            "testKeepsStringLimits": testKeepsStringLimits,
             "testStopsWhereTheTextEnds": testStopsWhereTheTextEnds,
             "testBuildsLongAndDeepValues": testBuildsLongAndDeepValues,
             "testHandsOverWhatMessagesHandOver": testHandsOverWhatMessagesHandOver,
@@ -206,6 +219,21 @@ extension NestedRecordTests: SelfTesting {
             for nulls in [BuilderOptions.Nulls.reject, .treatAsMissing] {
                 let missing: BuilderOptions.MissingMembers = (index == 0) == (nulls == .reject) ? .reject : .useDefaults
                 compare(some, BuilderOptions(unknownMembers: unknown, missingMembers: missing, nulls: nulls))
+            }
+        }
+    }
+
+    /// Of the names and strings of members, and of those that are skipped.
+    private static func testKeepsStringLimits() {
+        for count in [63, 64, 65, 66, 72] {
+            let string = "\"" + String(repeating: "s", count: count) + "\""
+            let texts = [
+                "\(string):0", "\"unknown\":\(string)", "\"text\":\(string)", "\"unknown\":{\(string):[\(string)]}",
+                "\"names\":[\(string)]", "\"leaf\":{\"name\":\(string),\(string):1}",
+            ].map { "{\"id\":1,\($0),\"last\":2\(String(repeating: " ", count: 100))}" }
+            // The plain machine alone keeps lower ones.
+            for limit in [count - 1, count, count + 1] where limit >= 64 {
+                compare(texts, BuilderOptions(unknownMembers: .ignore), limits: StreamLimits(stringByteCount: limit))
             }
         }
     }

@@ -234,6 +234,31 @@ extension RecordScan {
         }
     }
 
+    /// Whole rows, so that each but the first is read right behind another.
+    static func testFillsColumnsOfManyRows() throws {
+        for (comma, colon) in [(",", ":"), (",\n  ", ": ")] {
+            let rows = (0..<500).map { row in
+                let members = [
+                    "\"id\"\(colon)\(row)", "\"name\"\(colon)\"\(String(repeating: "n", count: row % 20))\"",
+                    "\"score\"\(colon)\(row).5", "\"isNew\"\(colon)\(row % 3 == 0)",
+                ]
+                return "{\(members.joined(separator: comma))}"
+            }
+            var builder = ColumnsBuilder(["id": .integer, "name": .string, "score": .real, "isNew": .bool])
+            try builder.readJSON("[\(rows.joined(separator: comma))]")
+            let columns = try builder.takeResult()
+            try requireEqual(columns.rowCount, 500, "rows")
+            let (ids, names) = (columns["id"], columns["name"])
+            let (scores, news) = (columns["score"], columns["isNew"])
+            for row in 0..<500 {
+                expectEqual(ids?.integer(row), Int64(row), "row \(row)")
+                expectEqual(names?.string(row)?.utf8.count, row % 20, "row \(row)")
+                expectEqual(scores?.real(row), Double(row) + 0.5, "row \(row)")
+                expectEqual(news?.bool(row), row % 3 == 0, "row \(row)")
+            }
+        }
+    }
+
     static func testSkipsAnEmptyNameBehindTheLastColumn() throws {
         // The empty name is that of no column, also where one more column would be expected.
         for text in ["[{\"id\":1,\"\":2},{\"id\":3}]", "[{\"id\":1 , \"\" : {\"id\":2}}, {\"\":0,\"id\":3}]"] {

@@ -376,6 +376,7 @@ extension RecordScan: SelfTesting {
             "testBuildsWhatMessagesBuild": testBuildsWhatMessagesBuild,
             "testHandsOverWhatMessagesHandOver": testHandsOverWhatMessagesHandOver,
             "testFillsColumnsAsMessagesDo": testFillsColumnsAsMessagesDo,
+            "testFillsColumnsOfManyRows": testFillsColumnsOfManyRows,
             "testSkipsAnEmptyNameBehindTheLastColumn": testSkipsAnEmptyNameBehindTheLastColumn,
             "testGoesThroughManyRecords": testGoesThroughManyRecords,
             "testNeverChangesAKeptObject": testNeverChangesAKeptObject,

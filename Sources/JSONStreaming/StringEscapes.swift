@@ -170,6 +170,7 @@ extension StringEscapes: SelfTesting {
         [
             "testUnescapesOrDeclines": testUnescapesOrDeclines,
             "testUnescapesAtEveryPlace": testUnescapesAtEveryPlace,
+            "testReadsNothingBehindACut": testReadsNothingBehindACut,
         ]
     }
 
@@ -186,6 +187,26 @@ extension StringEscapes: SelfTesting {
                     // Nothing is behind the text.
                     let string = (text + escape).withUTF8Span { Self.string(of: $0, 0..<$0.byteCount) }
                     expectEqual(string, expected, text)
+                }
+            }
+        }
+    }
+
+    /// Every load is checked against the span in these builds.
+    private static func testReadsNothingBehindACut() {
+        for count in 0..<9 {
+            let before = String(repeating: "a", count: count)
+            for escapes in [#"\ud83d\ude42"#, #"\n\u20ac"#, #"\ud83d\ude42\ud83d\ude42"#, #"é\""#] {
+                let text = Array("\(before)\(escapes)\"            ".utf8)
+                for length in 0...text.count {
+                    var bytes: [UInt8] = []
+                    // SAFETY: an array of bytes has no gaps between them.
+                    let cut = unsafe text.span.bytes.extracting(0..<length)
+                    let end = unescape(cut, from: 0, into: &bytes, limit: 100)
+                    let isWhole = length == text.count
+                    let quote = before.utf8.count + escapes.utf8.count + 1
+                    expectTrue(end == quote || end == StringRuns.notFound && !isWhole, "\(length) of \(escapes)")
+                    if length < quote { expectEqual(end, StringRuns.notFound, "\(length) of \(escapes)") }
                 }
             }
         }

@@ -24,10 +24,9 @@ struct EncodedScalar: BitwiseCopyable {
     init(_ value: UInt64) { self.init(value > UInt64(Int64.max) ? .unsigned : .integer, value) }
     init(date seconds: Double) { self.init(.date, seconds.bitPattern) }
 
-    /// Makes a scalar of an integer of up to 64 bits.
+    /// Makes a scalar of an integer of up to 64 bits; wider ones are for `encode(wide:)`.
     @inline(__always)  // PERF: JSONRecords/writing; a constant choice for each type.
-    init?(integer value: some FixedWidthInteger) {
-        if type(of: value).bitWidth > 64 { return nil }
+    init(integer value: some FixedWidthInteger) {
         if type(of: value).isSigned {
             self.init(Int64(truncatingIfNeeded: value))
         } else {

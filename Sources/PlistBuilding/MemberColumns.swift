@@ -164,17 +164,11 @@ extension PlistSink where Self: ~Copyable {
     package mutating func write<Value: StreamValue>(cell value: Value) throws(StreamError) {
         let (plan, owner) = try PlanBinder.bind(Value.self, .exact)
         defer { withExtendedLifetime(owner) {} }
-        var thrown: StreamError?
         // SAFETY: the address is that of a value of the plan's type, and is used within the closure only.
-        unsafe withUnsafePointer(to: value) { address in
-            do throws(StreamError) {
-                try unsafe PlanWriter(options: WritingOptions(nilMembers: .writeNull))
-                    .writeCell(UnsafeRawPointer(address), plan, to: &self)
-            } catch {
-                thrown = error
-            }
+        try unsafe withUnsafePointer(to: value) { (address) throws(StreamError) in
+            try unsafe PlanWriter(options: WritingOptions(nilMembers: .writeNull))
+                .writeCell(UnsafeRawPointer(address), plan, to: &self)
         }
-        if let thrown { throw thrown }
     }
 }
 
@@ -271,6 +265,7 @@ extension MemberColumns: SelfTesting {
         [
             "testKnowsKindsAndStorage": testKnowsKindsAndStorage,
             "testSendsEveryColumn": testSendsEveryColumn,
+            "testSendsACell": testSendsACell,
             "testSetsAnInteger": testSetsAnInteger,
         ]
     }
@@ -333,6 +328,19 @@ extension MemberColumns: SelfTesting {
             for index in 0..<2 { try unsafe object.send(index, ofValueAt: UnsafeRawPointer(value), to: &other) }
         }
         expectEqual(other.text, "string \"a b\" integer 7", "of an object")
+    }
+
+    private static func testSendsACell() throws {
+        var trace = EventTrace()
+        try trace.write(cell: [1, 255] as [UInt8])
+        try trace.write(cell: Int?.none)
+        try trace.write(cell: Level.high)
+        try trace.write(cell: ["a"])
+        expectEqual(trace.text, "data 01ff null integer 1 [ string \"a\" ]")
+        var builder = PropertyListBuilder()
+        try builder.beginDictionary()
+        let error = expectThrows(StreamError.self, "a cell where a key must be") { try builder.write(cell: 1) }
+        expectEqual(error?.kind, .misuse, "kind")
     }
 
     private static func testSetsAnInteger() throws {

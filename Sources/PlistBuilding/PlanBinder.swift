@@ -192,6 +192,7 @@ extension PlanBinder: SelfTesting {
             "testSharesPlansOfCommonRules": testSharesPlansOfCommonRules,
             "testBindsTypesThatContainThemselves": testBindsTypesThatContainThemselves,
             "testRefusesTypesWithoutEnd": testRefusesTypesWithoutEnd,
+            "testBindsDeepTypes": testBindsDeepTypes,
             "testBindsAgainAfterAnError": testBindsAgainAfterAnError,
         ]
     }
@@ -232,6 +233,19 @@ extension PlanBinder: SelfTesting {
             _ = try PlanBinder(keyMapping: .exact).plan(for: Endless<Int>.self)
         }
         expectEqual(error?.kind, .misuse, "kind")
+    }
+
+    /// What arrays in each other are refused with, so many levels of them.
+    private static func error<Value: StreamValue>(of type: Value.Type, levels: Int) -> StreamError? {
+        if levels > 1 { return error(of: [Value].self, levels: levels - 1) }
+        let binder = PlanBinder(keyMapping: .exact)
+        do throws(StreamError) { _ = try binder.plan(for: type) } catch { return error }
+        return nil
+    }
+
+    private static func testBindsDeepTypes() {
+        expectNil(error(of: Int.self, levels: 64), "64 types")
+        expectEqual(error(of: Int.self, levels: 65)?.kind, .misuse, "65 types")
     }
 
     private static func testBindsAgainAfterAnError() throws {

@@ -80,12 +80,8 @@ extension ValueEncoder {
             }
         }
         @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
-        func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) throws {
-            if let scalar = EncodedScalar(integer: value) {
-                add(key, scalar)
-            } else {
-                child(key.stringValue).encode(wide: value)
-            }
+        func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) {
+            add(key, EncodedScalar(integer: value))
         }
         func encode(_ value: String, forKey key: Key) {
             let place = unsafe place.pointee
@@ -125,8 +121,8 @@ extension ValueEncoder {
         func encode(_ value: Bool, forKey key: Key) { container.encode(value, forKey: key) }
         func encode(_ value: Double, forKey key: Key) throws { try container.encode(value, forKey: key) }
         func encode(_ value: Float, forKey key: Key) throws { try container.encode(value, forKey: key) }
-        func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) throws {
-            try container.encode(value, forKey: key)
+        func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) {
+            container.encode(value, forKey: key)
         }
         func encode(_ value: String, forKey key: Key) { container.encode(value, forKey: key) }
         func encode(_ value: some Encodable, forKey key: Key) throws { try container.encode(value, forKey: key) }
@@ -157,9 +153,7 @@ extension ValueEncoder {
         func encode(_ value: Double) throws { add(try encoder.scalar(value, IndexKey(count))) }
         func encode(_ value: Float) throws { add(try encoder.scalar(Double(digitsOf: value), IndexKey(count))) }
         @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
-        func encode(_ value: some FixedWidthInteger & Encodable) throws {
-            if let scalar = EncodedScalar(integer: value) { add(scalar) } else { child().encode(wide: value) }
-        }
+        func encode(_ value: some FixedWidthInteger & Encodable) { add(EncodedScalar(integer: value)) }
         func encode(_ value: String) { encoder.tree.append(to: encoder.node, .string, value) }
         func encode(_ value: some Encodable) throws {
             let last = encoder.tree.lastChild(of: encoder.node)
@@ -187,9 +181,7 @@ extension ValueEncoder {
         func encode(_ value: Double) throws { try encoder.encode(value) }
         func encode(_ value: Float) throws { try encoder.encode(Double(digitsOf: value)) }
         @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
-        func encode(_ value: some FixedWidthInteger & Encodable) throws {
-            if let scalar = EncodedScalar(integer: value) { set(scalar) } else { encoder.encode(wide: value) }
-        }
+        func encode(_ value: some FixedWidthInteger & Encodable) { set(EncodedScalar(integer: value)) }
         func encode(_ value: String) { encoder.tree.set(encoder.node, .string, value) }
         func encode(_ value: some Encodable) throws {
             let before = encoder.tree.value(of: encoder.node)

@@ -253,8 +253,10 @@ final class ImportRows {
 
     /// The hash of some cells of a row; equal values have equal hashes whether they are integers or reals.
     func hash(row: Int, slots: [Int]) -> Int {
-        if slots.count == 1, self[row, slots[0]].tag == .integer {
-            return Self.hash(self[row, slots[0]].integer)
+        if slots.count == 1 {
+            let cell = self[row, slots[0]]
+            if cell.tag == .integer { return Self.hash(cell.integer) }
+            if cell.tag == .real, let integer = Int64(exactly: cell.real) { return Self.hash(integer) }
         }
         var hasher = Hasher()
         for slot in slots {

@@ -66,8 +66,6 @@ final class RowTaker {
     private let body: () throws(StreamError) -> Void
     /// What the body threw.
     private(set) var error: StreamError?
-    /// Whether the columns have changed, so that no row was taken.
-    private(set) var isOutdated = false
 
     init(
         _ cursor: RowCursor, columnCount: Int, isCurrent: @escaping () -> Bool, filler: RowFiller?,
@@ -84,10 +82,8 @@ final class RowTaker {
     /// Takes a row; returns whether there may be more.
     @inline(__always)  // PERF: SQLite/reading; once a row.
     func take(_ values: UnsafeMutablePointer<OpaquePointer?>, _ count: Int32) -> Bool {
-        if unsafe cursor.state.pointee.row < 0 && !isCurrent() {
-            isOutdated = true
-            return false
-        }
+        // Before the first row, so that the statement is stepped instead.
+        if unsafe cursor.state.pointee.row < 0 && !isCurrent() { return false }
         guard count == columnCount else { return false }
         unsafe cursor.take(values)
         do throws(StreamError) {

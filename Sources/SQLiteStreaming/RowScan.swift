@@ -110,13 +110,13 @@ final class RowScan {
             cursor.end()
             caller.reset()
         }
-        var (code, isOutdated) = (SQLITE_OK, false)
+        var code = SQLITE_OK
         var thrown: StreamError?
         withoutActuallyEscaping(body) { body in
             let taker = RowTaker(
                 cursor, columnCount: columns.names.count, isCurrent: { self.isCurrent() }, filler: filler, body)
             code = function.run(caller, taker)
-            (thrown, isOutdated) = (taker.error, taker.isOutdated)
+            thrown = taker.error
         }
         if let thrown { throw thrown }
         if code == SQLITE_ROW || code == SQLITE_DONE {
@@ -127,7 +127,7 @@ final class RowScan {
         }
         // What is wrong with the statement itself is said of the statement, not of the one around it.
         let isBeforeRows = unsafe cursor.state.pointee.row < 0
-        if isOutdated || isBeforeRows && (code & 0xFF == SQLITE_ERROR || code & 0xFF == SQLITE_SCHEMA) { return false }
+        if isBeforeRows && (code & 0xFF == SQLITE_ERROR || code & 0xFF == SQLITE_SCHEMA) { return false }
         let error = caller.makeError(code)
         let sql = (try? plain())?.shownSQL
         throw SQLiteError(error.extendedCode, error.message, sql: sql).streamError(.cannotRead)

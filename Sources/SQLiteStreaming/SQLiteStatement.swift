@@ -344,9 +344,10 @@ extension SQLiteStatement: SelfTesting {
     }
 
     private static func testHidesBoundValues() throws {
-        for shows in [false, true] {
-            let connection = try SQLiteConnection.inMemory(
-                options: SQLiteOptions(access: .create, showsBoundValues: shows))
+        for (options, shows) in [
+            (SQLiteOptions(access: .create), false), (SQLiteOptions(access: .create, showsBoundValues: true), true),
+        ] {
+            let connection = try SQLiteConnection.inMemory(options: options)
             try connection.execute("CREATE TABLE t (a CHECK (a <> 'secret'))")
             let error = expectThrows(SQLiteError.self, "a check") {
                 try connection.run("INSERT INTO t VALUES (?)", ["secret"])

@@ -198,6 +198,12 @@ extension KeyDigest: SelfTesting {
         let key = Array("a key of more than sixteen bytes".utf8)
         expectFalse(digest(key).hash == digest(key, seed: KeySeed(first: 3, last: 5)).hash, "hash under another seed")
         expectFalse(KeySeed.random() == KeySeed.random(), "two random seeds")
+        // An even factor would lose bits.
+        var next = KeySeed.random()
+        for seed in (0..<64).map({ _ in KeySeed.random() }) {
+            next = next.next()
+            for seed in [seed, next] { expectEqual([seed.first & 1, seed.last & 1], [1, 1], "a seed's lowest bits") }
+        }
     }
 }
 #endif

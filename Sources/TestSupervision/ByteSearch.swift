@@ -19,17 +19,22 @@ enum ByteSearch {
     static func offset(
         of pattern: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer, from start: Int = 0
     ) -> Int? {
+        offset(of: pattern, in: bytes, from: start, by: memmem)
+    }
+
+    /// - Parameter search: the C library's; nil where it has none.
+    private static func offset(
+        of pattern: UnsafeRawBufferPointer, in bytes: UnsafeRawBufferPointer, from start: Int, by search: Search?
+    ) -> Int? {
         guard let base = bytes.baseAddress, let needle = pattern.baseAddress, start >= 0, start <= bytes.count
         else { return nil }
-        guard let memmem else {
-            var offset = start
-            while offset + pattern.count <= bytes.count {
-                if memcmp(base + offset, needle, pattern.count) == 0 { return offset }
-                offset += 1
-            }
-            return nil
+        if let search { return search(base + start, bytes.count - start, needle, pattern.count).map { $0 - base } }
+        var offset = start
+        while offset + pattern.count <= bytes.count {
+            if memcmp(base + offset, needle, pattern.count) == 0 { return offset }
+            offset += 1
         }
-        return memmem(base + start, bytes.count - start, needle, pattern.count).map { $0 - base }
+        return nil
     }
 
     /// Finds the first place of a text.
@@ -37,3 +42,36 @@ enum ByteSearch {
         offset(of: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), in: bytes)
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension ByteSearch: SelfTesting {
+    static var testSelectors: TestSelectors {
+        ["testFindsTheFirstPlaceBehindAnOffset": testFindsTheFirstPlaceBehindAnOffset]
+    }
+
+    private static func testFindsTheFirstPlaceBehindAnOffset() {
+        let rows: [(pattern: String, text: String, start: Int, expected: Int?)] = [
+            ("ab", "ab", 0, 0), ("ab", "xabab", 0, 1), ("ab", "xabab", 1, 1), ("ab", "xabab", 2, 3),
+            ("ab", "xabab", 4, nil),
+            ("ab", "xaba", 5, nil), ("ab", "xab", 4, nil), ("ab", "ab", -1, nil), ("abc", "ab", 0, nil),
+            ("aab", "aaab", 0, 1), ("b", "aab", 0, 2), ("c", "aab", 0, nil), ("aab", "aab", 0, 0),
+        ]
+        expectNotNil(memmem, "the C library's")
+        for row in rows {
+            let (pattern, text) = (Array(row.pattern.utf8), Array(row.text.utf8))
+            for search in [memmem, nil] {
+                let found = pattern.withUnsafeBytes { pattern in
+                    text.withUnsafeBytes { offset(of: pattern, in: $0, from: row.start, by: search) }
+                }
+                expectEqual(found, row.expected, "\(row), \(search == nil ? "by comparing" : "by memmem")")
+            }
+        }
+        expectEqual(Array("xab".utf8).withUnsafeBytes { offset(of: "ab", in: $0) }, 1)
+        expectNil(offset(of: "ab", in: UnsafeRawBufferPointer(start: nil, count: 0)), "nothing")
+    }
+}
+#endif

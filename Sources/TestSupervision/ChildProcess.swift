@@ -168,7 +168,8 @@ import InClassTesting
 extension ChildProcess: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
-            "testWaitsNoLongerThanAsked": testWaitsNoLongerThanAsked
+            "testWaitsNoLongerThanAsked": testWaitsNoLongerThanAsked,
+            "testReadsAllOutputWhateverSignalsCome": testReadsAllOutputWhateverSignalsCome,
         ]
     }
 
@@ -181,6 +182,26 @@ extension ChildProcess: SelfTesting {
         expectTrue(hasEnded(process), "asked twice")
         expectEqual(kill(process, 0), 0, "is still there")
         expectEqual(wait(for: process, until: .now), .killed(signal: SIGKILL))
+    }
+
+    /// In a child process, which has no other thread that could be interrupted.
+    private static func testReadsAllOutputWhateverSignalsCome() {
+        expectExit(.exit(7)) {
+            var all = sigset_t()
+            sigfillset(&all)
+            sigprocmask(SIG_UNBLOCK, &all, nil)
+            var action = sigaction()
+            #if canImport(Darwin)
+            action.__sigaction_u.__sa_handler = { _ in }
+            #else
+            action.__sigaction_handler.sa_handler = { _ in }
+            #endif
+            sigaction(SIGUSR1, &action, nil)
+            // Again until it has come while nothing was there to be read.
+            let words = "for i in 1 2 3; do sleep 0.01; kill -USR1 \(getpid()); done; sleep 0.01; echo a; exit 3"
+            let result = try? run(["sh", "-c", words])
+            exit(result?.output == Array("a\n".utf8) && result?.end == .exited(3) ? 7 : 2)
+        }
     }
 }
 #endif

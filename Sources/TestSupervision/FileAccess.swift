@@ -188,6 +188,7 @@ extension FileAccess: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testWritesWhole": testWritesWhole,
+            "testReadsWholeFilesAndParts": testReadsWholeFilesAndParts,
             "testSaysWhatFailed": testSaysWhatFailed,
             "testTakesPathsApart": testTakesPathsApart,
             "testTellsProgramsFromOtherFiles": testTellsProgramsFromOtherFiles,
@@ -205,6 +206,22 @@ extension FileAccess: SelfTesting {
         expectEqual(try contents(of: path, from: 100), [])
         expectEqual(size(of: path), 12)
         expectFalse(names(in: folder).contains { $0.hasPrefix(name(of: path) + ".") }, "no temporary file is left")
+    }
+
+    private static func testReadsWholeFilesAndParts() throws {
+        let path = "\(try temporaryDirectory())/file"
+        for count in [0, 1, 2, 3, 100_000] {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 + 1) }
+            try write(bytes, to: path)
+            expectEqual(try contents(of: path), bytes, "\(count) bytes")
+            for start in [0, 1, count / 2, count] where start <= count {
+                expectEqual(try contents(of: path, from: start), Array(bytes[start...]), "\(count) bytes from \(start)")
+                let end = min(start + 1, count)
+                expectEqual(
+                    try contents(of: path, from: start, to: start + 1), Array(bytes[start..<end]), "one of \(count)")
+            }
+            expectEqual(try contents(of: path, from: 2, to: 1), [], "none of \(count)")
+        }
     }
 
     private static func testSaysWhatFailed() {

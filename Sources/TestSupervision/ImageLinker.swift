@@ -146,7 +146,8 @@ package struct ImageLinker {
         return objects.allSatisfy { (FileAccess.modificationTime(of: $0) ?? .max) < image }
     }
 
-    /// One word a line, quoted as response files are: a backslash before anything special.
+    /// One word a line, quoted as response files are: a backslash before anything special. Behind them an empty line, so
+    /// that it is no beginning of that of more words.
     private func responseFile(_ objects: [String], _ words: [String]) -> String {
         var text = ""
         for word in objects + words.dropFirst() {
@@ -157,7 +158,7 @@ package struct ImageLinker {
             }
             text += "\"\n"
         }
-        return text
+        return text + "\n"
     }
 
     private func link(_ objects: [String], _ words: [String], _ found: [String]) throws(LinkError) {
@@ -206,3 +207,174 @@ package struct ImageLinker {
         }
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+enum ImageLinkerTests {}
+
+extension ImageLinkerTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testLinksWhatIsNewer": testLinksWhatIsNewer,
+            "testAsksForWhatTheObjectsNeed": testAsksForWhatTheObjectsNeed,
+            "testSaysWhyThereIsNoImage": testSaysWhyThereIsNoImage,
+            "testTellsAMissingLinkerFromOneThatRefuses": testTellsAMissingLinkerFromOneThatRefuses,
+            "testPutsBundlesBesideTheImage": testPutsBundlesBesideTheImage,
+        ]
+    }
+
+    /// A module of one object, bitcode with these names, and a compiler that is a shell script; `$3` is what it makes.
+    private static func module(
+        names: String = "inclass_main", compiler: String = "cp \"${1#@}\" \"$3\"", hasLinker: Bool = true
+    ) throws -> ModuleDescription {
+        let folder = try temporaryDirectory()
+        let root = "\(folder)/\(UInt32.random(in: 0 ... .max))"
+        for path in [root, "\(root)/bin", "\(root)/images"] { mkdir(path, 0o755) }
+        var module = ModuleDescription()
+        module.module = "M"
+        module.objects = ["\(root)/a \"b\".o"]
+        module.image = "\(root)/images/M.img"
+        module.clang = "\(root)/bin/clang"
+        try FileAccess.write([0x42, 0x43, 0xC0, 0xDE] + Array(names.utf8), to: module.objects[0])
+        try FileAccess.write(Array("#!/bin/sh\necho >> $0.calls\n\(compiler)\n".utf8), to: module.clang)
+        chmod(module.clang, 0o755)
+        if hasLinker { symlink(module.clang, "\(root)/bin/ld.lld") }
+        return module
+    }
+
+    /// The words that the compiler was given.
+    private static func words(_ module: ModuleDescription) throws -> [String] {
+        String(decoding: try FileAccess.contents(of: "\(module.image).link"), as: UTF8.self)
+            .split(separator: "\n").map(String.init)
+    }
+
+    private static func testLinksWhatIsNewer() throws {
+        var module = try module()
+        func link() throws -> LinkOutcome { try ImageLinker(module).link() }
+        func make(_ path: String, at second: Int) {
+            let moment = timeval(tv_sec: .init(second), tv_usec: 0)
+            utimes(path, [moment, moment])
+        }
+        expectEqual(try link(), .linked)
+        expectEqual(try words(module).first, "\"\(module.objects[0].replacing("\"", with: "\\\""))\"")
+        make(module.objects[0], at: 1_000)
+        make(module.image, at: 2_000)
+        expectEqual(try link(), .upToDate)
+        module.libraries = ["z"]
+        expectEqual(try link(), .linked, "with another library")
+        expectTrue(try words(module).contains("\"-lz\""))
+        make(module.image, at: 1_000)
+        expectEqual(try link(), .linked, "of the same age")
+        make(module.image, at: 2_000)
+        make(module.objects[0], at: 3_000)
+        expectEqual(try link(), .linked, "the object is newer")
+        unlink(module.image)
+        expectEqual(try link(), .linked, "the image is gone")
+        expectEqual(try FileAccess.contents(of: "\(module.clang).calls").count, 5)
+        expectEqual(FileAccess.names(in: FileAccess.directory(of: module.image)).sorted(), ["M.img", "M.img.link"])
+        #if !os(macOS)
+        let other = try Self.module(names: "main")
+        expectEqual(try ImageLinker(other).link(), .compiledOut)
+        expectFalse(FileAccess.exists(other.image))
+        #endif
+    }
+
+    private static func testAsksForWhatTheObjectsNeed() throws {
+        var module = try module(
+            names: "inclass_main __asan_init __tsan_init __ubsan_handle_x __ubsan_handle_y")
+        module.searchPaths = ["/s p"]
+        module.linkerOptions = ["-pthread"]
+        module.usesCPlusPlus = true
+        expectEqual(try ImageLinker(module).link(), .linked)
+        let words = try words(module)
+        for word in ["-L/s p", "-Wl,-rpath,/s p", "-pthread", "-lstdc++"] {
+            expectTrue(words.contains("\"\(word)\""), word)
+        }
+        #if !os(macOS)
+        expectEqual(
+            words.suffix(5),
+            ["address", "thread", "", "", "undefined"].enumerated().map { index, name in
+                index == 2 ? "\"-ldispatch\"" : index == 3 ? "\"-lBlocksRuntime\"" : "\"-fsanitize=\(name)\""
+            }[...])
+        #endif
+        module.usesCPlusPlus = false
+        expectEqual(try ImageLinker(module).link(), .linked, "with the last word less")
+        expectFalse(try Self.words(module).contains("\"-lstdc++\""))
+    }
+
+    private static func testSaysWhyThereIsNoImage() throws {
+        let rows: [(kind: String, text: String, change: (inout ModuleDescription) throws -> Void)] = [
+            ("obstacle", "no toolchain", { $0.obstacle = "no toolchain" }),
+            ("failed", "no such language", { $0.unsupported = "no such language" }),
+            ("failed", "no objects of module 'M' are built", { $0.objects = [] }),
+            ("failed", "the objects are not where this build puts them", { $0.fileMaps = ["/no/map.json"] }),
+            ("obstacle", "there is no clang at /no/clang", { $0.clang = "/no/clang" }),
+            ("failed", "is not an object", { try FileAccess.write(Array("text".utf8), to: $0.objects[0]) }),
+            ("failed", "No such file", { $0.objects.append("/no/object.o") }),
+            (
+                "obstacle", "is not an object of this machine",
+                { try FileAccess.write([0, 0x61, 0x73, 0x6D, 1], to: $0.objects[0]) }
+            ),
+            ("failed", "cannot rename", { mkdir($0.image, 0o755) }),
+        ]
+        #if !os(macOS)
+        for row in rows {
+            var module = try module()
+            try row.change(&module)
+            let error = try requireNotNil(expectThrows(LinkError.self, row.text) { _ = try ImageLinker(module).link() })
+            expectTrue("\(error)".contains(row.text), "\(error)")
+            expectEqual(kind(error), row.kind, row.text)
+        }
+        #endif
+    }
+
+    private static func kind(_ error: LinkError) -> String {
+        switch error {
+        case .obstacle: "obstacle"
+        case .failed: "failed"
+        case .refused: "refused"
+        }
+    }
+
+    private static func testTellsAMissingLinkerFromOneThatRefuses() throws {
+        let path = getenv("PATH").map { String(cString: $0) } ?? ""
+        setenv("PATH", "/bin", 1)
+        defer { setenv("PATH", path, 1) }
+        let rows = [
+            ("echo undefined symbol; exit 1", true, "refused", "undefined symbol\n"),
+            ("kill -KILL $$", true, "failed", "the linker was ended by signal 9"),
+        ]
+        for (compiler, hasLinker, kind, text) in rows {
+            let module = try module(compiler: "\(compiler)", hasLinker: hasLinker)
+            let error = try requireNotNil(expectThrows(LinkError.self, kind) { _ = try ImageLinker(module).link() })
+            expectEqual(self.kind(error), kind, compiler)
+            expectEqual("\(error)", text, compiler)
+            expectEqual(FileAccess.names(in: FileAccess.directory(of: module.image)), [], "what is left")
+        }
+        #if !os(macOS)
+        if FileAccess.exists("/bin/ld.lld") { return }
+        let module = try module(compiler: "exit 1", hasLinker: false)
+        let error = expectThrows(LinkError.self) { _ = try ImageLinker(module).link() }
+        expectEqual(error.map(kind), "obstacle", "there is no linker")
+        #endif
+    }
+
+    private static func testPutsBundlesBesideTheImage() throws {
+        #if !os(macOS)
+        var module = try module()
+        module.bundleFolder = "\(FileAccess.directory(of: module.clang))/products"
+        mkdir(module.bundleFolder, 0o755)
+        for name in ["P_M.bundle", "P_M.resources", "M.o"] {
+            try FileAccess.write([], to: "\(module.bundleFolder)/\(name)")
+        }
+        _ = try ImageLinker(module).link()
+        expectEqual(
+            FileAccess.names(in: FileAccess.directory(of: module.image)).sorted(),
+            ["M.img", "M.img.link", "P_M.bundle", "P_M.resources"])
+        #endif
+    }
+}
+#endif

@@ -64,6 +64,14 @@ extension Interruption: SelfTesting {
         ["testEndsRunsAtTheDeadline": testEndsRunsAtTheDeadline, "testPutsTheSignalFirst": testPutsTheSignalFirst]
     }
 
+    /// Does something while runs are to end at a moment.
+    static func withDeadline<Result>(_ instant: ContinuousClock.Instant, _ body: () throws -> Result) rethrows -> Result
+    {
+        endRuns(at: instant)
+        defer { deadline = nil }
+        return try body()
+    }
+
     private static func testEndsRunsAtTheDeadline() {
         let instant = ContinuousClock.now
         expectNil(reason(at: instant), "without a deadline")

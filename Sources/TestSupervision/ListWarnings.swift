@@ -45,6 +45,7 @@ extension ListWarningTests: SelfTesting {
             "testUnlistedTestWarnsAtItsDeclaration": testUnlistedTestWarnsAtItsDeclaration,
             "testTypeWithoutListMayCallFunctionsAsItLikes": testTypeWithoutListMayCallFunctionsAsItLikes,
             "testEntryThatRunsAnotherTestWarns": testEntryThatRunsAnotherTestWarns,
+            "testWarnsInTheOrderOfNames": testWarnsInTheOrderOfNames,
         ]
     }
 
@@ -71,6 +72,15 @@ extension ListWarningTests: SelfTesting {
         let text =
             "extension S { static var testSelectors: TestSelectors { [\"testB\": testA] }; static func testA() {} }"
         expectEqual(warnings(text, planned: ["testB"]).map(\.text), ["entry 'testB' of S runs 'testA'"])
+    }
+
+    private static func testWarnsInTheOrderOfNames() {
+        let types = ["D", "A", "C", "B", "E"].map { name in
+            "extension \(name) { static var testSelectors: TestSelectors { [:] }; static func test\(name)() {} }"
+        }
+        expectEqual(
+            warnings(types.joined(separator: "\n"), planned: []).map(\.text),
+            ["A", "B", "C", "D", "E"].map { "test 'test\($0)' of \($0) is in no list and does not run" })
     }
 }
 #endif

@@ -206,7 +206,7 @@ extension ModuleDescription {
                 let isValue = { (byte: UInt8) in byte > 0x20 }
                 guard let colon = bytes[offset...].firstIndex(where: isValue), bytes[colon] == UInt8(ascii: ":"),
                     let quote = bytes[(colon + 1)...].firstIndex(where: isValue), bytes[quote] == UInt8(ascii: "\""),
-                    let path = string(in: bytes, from: &offset, behind: quote)
+                    let path = string(in: bytes, behind: quote)
                 else { continue }
                 paths.append(path)
             }
@@ -214,13 +214,12 @@ extension ModuleDescription {
         return paths.sorted()
     }
 
-    /// Reads a string to its closing quote, and moves the offset behind it.
-    private static func string(in bytes: UnsafeRawBufferPointer, from offset: inout Int, behind quote: Int) -> String? {
+    /// Reads a string to its closing quote.
+    private static func string(in bytes: UnsafeRawBufferPointer, behind quote: Int) -> String? {
         guard let base = bytes.baseAddress,
             let found = memchr(base + quote + 1, 0x22, bytes.count - quote - 1)
         else { return nil }
         let end = UnsafeRawPointer(found) - base
-        offset = end + 1
         if memchr(base + quote + 1, 0x5C, end - quote - 1) == nil {
             return String(decoding: bytes[(quote + 1)..<end], as: UTF8.self)
         }
@@ -230,7 +229,6 @@ extension ModuleDescription {
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
             text.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
         }
-        offset = rest.startIndex
         return String(decoding: text, as: UTF8.self)
     }
 }
@@ -352,6 +350,8 @@ extension ModuleDescription: SelfTesting {
                 #"{"": {"swift-dependencies": "/x"}, "/b.swift": {"object": "/b.o", "object-not": "/c.o"}, "/a": {"object" : "\/a \"q.o"}}"#,
                 ["/a \"q.o", "/b.o"]
             ),
+            // A path may say what a key says.
+            (#"{"a": "object", "c": {"object": "\"object\": \"d"}}"#, ["\"object\": \"d"]),
             (#"{"object": "#, []),
         ]
         for (text, paths) in rows {

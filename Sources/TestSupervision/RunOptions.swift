@@ -91,3 +91,40 @@ package enum RunError: Error, Equatable, CustomStringConvertible {
         }
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension RunTally: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        ["testAddsUpEachCount": testAddsUpEachCount, "testIsRedForFailuresOnly": testIsRedForFailuresOnly]
+    }
+
+    private static var counts: [WritableKeyPath<RunTally, Int>] {
+        [
+            \.planned, \.passed, \.failed, \.skipped, \.flaky, \.notRun, \.knownIssues, \.moduleIssues, \.warnings,
+            \.unselected,
+        ]
+    }
+
+    private static func testAddsUpEachCount() {
+        expectEqual(Mirror(reflecting: RunTally()).children.count, counts.count, "counts")
+        for (index, count) in counts.enumerated() {
+            var (one, other, expected) = (RunTally(), RunTally(), RunTally())
+            expectEqual(one[keyPath: count], 0, "count \(index) at first")
+            (one[keyPath: count], other[keyPath: count], expected[keyPath: count]) = (3, 4, 7)
+            expectEqual(one + other, expected, "count \(index)")
+        }
+    }
+
+    private static func testIsRedForFailuresOnly() {
+        for count in counts {
+            var tally = RunTally()
+            tally[keyPath: count] = 1
+            expectEqual(tally.isRed, count == \.failed || count == \.moduleIssues)
+        }
+    }
+}
+#endif

@@ -234,6 +234,17 @@ extension TestSelection: SelfTesting {
                 "there is no test type 'slo'; did you mean 'slow'?",
                 "no test matches 'Stack.testPsh'; did you mean 'Stack.testPush'?",
             ])
+        // Two letters of a short name may be wrong, a third of a long one.
+        let rows = [
+            ("ab", "b", true), ("abc", "", false), ("xy", "ab", true), ("xyz", "abc", false),
+            ("abcdefgh", "abcdexxx", false),
+            ("abcdefghi", "abcdefxxx", true), ("abcdefghi", "abcdexxxx", false), ("abcdefghijkl", "abcdefghxxxx", true),
+        ]
+        for (name, known, isNear) in rows {
+            let expected = isNear ? "; did you mean '\(known)'?" : ""
+            expectEqual(suggestion(for: name, among: ["entirely different", known, "another"]), expected, name)
+        }
+        expectEqual(suggestion(for: "a", among: []), "", "none")
     }
 
     private static func testRefusesWrongPatterns() {

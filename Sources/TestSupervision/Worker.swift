@@ -202,3 +202,41 @@ final class Worker {
         return nil
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+enum WorkerTests {}
+
+extension WorkerTests: SelfTesting {
+    static var testSelectors: TestSelectors { ["testReadsLinesOfAnyLength": testReadsLinesOfAnyLength] }
+
+    /// Short ones, more than the buffer holds at a time, those that it has to grow for, and short ones again; they come in
+    /// pieces that end anywhere.
+    private static func testReadsLinesOfAnyLength() throws {
+        let shorts = (0..<20_000).map { "line \($0)" }
+        let longs = [0, 1, 70_000, 131_071, 131_072, 300_000, 5, 900_000, 0, 7].map {
+            String(repeating: "x", count: $0)
+        }
+        let expected = shorts + longs + shorts + longs.reversed()
+        let path = "\(try temporaryDirectory())/image"
+        try FileAccess.write(Array(expected.map { "skip\t\($0)\n" }.joined().utf8), to: "\(path).lines")
+        try FileAccess.write(Array("#!/bin/sh\ncat $0.lines > /dev/fd/$3\n".utf8), to: path)
+        chmod(path, 0o755)
+        let worker = try Worker(image: path, module: "M", output: 2, environment: [:], isPlanKnown: false)
+        let start = ContinuousClock.now
+        var found: [String] = []
+        while worker.receive(waiting: 100), ContinuousClock.now - start < .seconds(8) {
+            while let line = worker.nextLine() {
+                guard case .event(.skip(let reason)) = line else { return fail("line \(found.count) is another") }
+                found.append(reason)
+            }
+        }
+        expectEqual(found.count, expected.count, "lines")
+        expectTrue(found == expected, "another line than was written")
+        expectEqual(worker.waitForEnd(), .exited(0))
+    }
+}
+#endif

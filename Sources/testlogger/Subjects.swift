@@ -165,7 +165,127 @@ struct Subjects {
 import InClassTesting
 
 extension Subjects: SelfTesting {
-    static var testSelectors: TestSelectors { ["testFindsModulesBehindLinks": testFindsModulesBehindLinks] }
+    static var testSelectors: TestSelectors {
+        [
+            "testFindsThePackageAroundAFolder": testFindsThePackageAroundAFolder,
+            "testFindsWhatWordsName": testFindsWhatWordsName,
+            "testFindsTheModuleOfALine": testFindsTheModuleOfALine,
+            "testTakesTheImageThatWasLinkedLast": testTakesTheImageThatWasLinkedLast,
+            "testFindsModulesBehindLinks": testFindsModulesBehindLinks,
+        ]
+    }
+
+    /// A package in which the modules `Apple` and `Pear` have been built, in a folder of its own.
+    private static func package() throws -> String {
+        let root = FileAccess.realPath(try temporaryDirectory()) ?? ""
+        for path in ["Sources", ".build/plugins/outputs/p/T/destination/InClassTests/debug"] {
+            var folder = root
+            for part in path.split(separator: "/") {
+                folder += "/\(part)"
+                mkdir(folder, 0o755)
+            }
+        }
+        try FileAccess.write([], to: "\(root)/Package.swift")
+        for (name, source) in [("Apple", "a"), ("Pear", "b")] {
+            try describe(name, "source\t\(root)/Sources/\(source).swift", in: "\(root)/.build/plugins/outputs/p/T")
+        }
+        return root
+    }
+
+    private static func describe(_ name: String, _ lines: String, in folder: String) throws {
+        let text = "module\t\(name)\n\(lines)\n"
+        let place = FileAccess.exists("\(folder)/destination") ? "\(folder)/destination/InClassTests/debug" : folder
+        try FileAccess.write(Array(text.utf8), to: "\(place)/\(name).inclass")
+    }
+
+    private static func modules(_ subjects: [Subject]) -> [String] {
+        subjects.map { if case .module(let module) = $0 { module.module } else { "no module" } }
+    }
+
+    private static func testFindsThePackageAroundAFolder() throws {
+        let root = try package()
+        for folder in [root, "\(root)/Sources", "\(root)/.build/plugins"] {
+            expectEqual(Subjects(directory: folder).root, root, folder)
+        }
+        for folder in ["/", "/no/folder"] { expectEqual(Subjects(directory: folder).root, folder) }
+    }
+
+    private static func testFindsWhatWordsName() throws {
+        let root = try package()
+        let subjects = Subjects(directory: root)
+        expectEqual(modules(try subjects.find(["Pear", "Apple"])), ["Pear", "Apple"])
+        let folder = "\(root)/.build/plugins/outputs/p/T/destination/InClassTests/debug"
+        expectEqual(modules(try subjects.find(["\(folder)/Pear.inclass"])), ["Pear"])
+        for name in ["x.o", "y.o"] { try FileAccess.write([], to: "\(root)/\(name)") }
+        let found = try subjects.find(["\(root)/x.o", "Apple", "\(root)/Sources/../y.o"])
+        guard case .module(let objects) = try requireNotNil(found.first) else { return fail("objects are no module") }
+        expectEqual(objects.objects, ["\(root)/x.o", "\(root)/y.o"])
+        expectEqual(objects.image, "\(root)/inclass.img")
+        expectEqual(objects.root, root)
+        expectEqual(modules(found), ["", "Apple"])
+        #if os(Linux)
+        let image = try requireNotNil(FileAccess.realPath("/proc/self/exe"))
+        expectEqual(try subjects.find([image]), [.image(image)])
+        #endif
+        try FileAccess.write(Array("module".utf8), to: "\(root)/bad.inclass")
+        let rows = [
+            ("\(root)/z.o", "there is no object \(root)/z.o"), ("/no/image", "there is no file /no/image"),
+            ("\(root)/x.o/..", "there is no file \(root)/x.o/.."),
+            ("/bin/sh", "/bin/sh is not a test image: it has no function inclass_main"),
+            ("\(root)/Package.swift", "\(root)/Package.swift is not a test image: it has no function inclass_main"),
+            ("Pea", "there is no module 'Pea'; did you mean 'Pear'? (known are Apple, Pear)"),
+            (
+                "\(root)/bad.inclass",
+                "\(root)/bad.inclass:1:1: error: expected 'key<TAB>value' but found 'module'"
+            ),
+        ]
+        for (word, text) in rows {
+            expectEqual(expectThrows(SubjectError.self, word) { _ = try subjects.find([word]) }?.description, text)
+        }
+        rename("\(root)/.build", "\(root)/other")
+        expectEqual(
+            expectThrows(SubjectError.self) { _ = try subjects.find(["Pear"]) }?.description,
+            "there is no module 'Pear'; no module has been built with the plugin InClassTests in \(root) "
+                + "(try 'swift build')")
+    }
+
+    private static func testFindsTheModuleOfALine() throws {
+        let subjects = Subjects(directory: try package())
+        for (text, names) in [("b.swift:3", ["Pear"]), ("Sources/a.swift:1:2", ["Apple"])] {
+            expectEqual(modules(try subjects.find([try requireNotNil(SourceLine(text))])), names, text)
+        }
+        let lines = ["a.swift:1", "b.swift:2"].compactMap(SourceLine.init)
+        expectEqual(modules(try subjects.find(lines)), ["Apple", "Pear"])
+        let unknown = ["x.swift:1", "y.swift:2"].compactMap(SourceLine.init)
+        expectEqual(
+            expectThrows(SubjectError.self) { _ = try subjects.find(unknown) }?.description,
+            "no module that has been built here has x.swift or y.swift")
+    }
+
+    private static func testTakesTheImageThatWasLinkedLast() throws {
+        let root = try package()
+        let other = "\(root)/.build/plugins/other"
+        mkdir(other, 0o755)
+        try describe("Pear", "target\tother", in: other)
+        let folder = "\(root)/.build/plugins/outputs/p/T/destination/InClassTests/debug"
+        func found() throws -> String {
+            guard case .module(let module)? = try Subjects(directory: root).find(["Pear"]).first else { return "none" }
+            return module.target
+        }
+        func make(_ path: String, at second: Int) throws {
+            if !FileAccess.exists(path) { try FileAccess.write([], to: path) }
+            let moment = timeval(tv_sec: .init(second), tv_usec: 0)
+            utimes(path, [moment, moment])
+        }
+        // Without images the newer description counts; with one, that of the image; of two images the newer.
+        let steps: [(path: String, second: Int, target: String)] = [
+            ("\(folder)/Pear.inclass", 1_000, "other"), ("\(other)/Pear.inclass", 500, ""),
+            ("\(other)/Pear.img", 100, "other"), ("\(folder)/Pear.img", 200, ""), ("\(other)/Pear.img", 300, "other"),
+        ]
+        for step in steps {
+            try make(step.path, at: step.second)
+            expectEqual(try found(), step.target, "\(step.path) of \(step.second)")
+        }
 
     private static func testFindsModulesBehindLinks() throws {
         let folder = try requireNotNil(FileAccess.realPath(try temporaryDirectory()), "a directory")

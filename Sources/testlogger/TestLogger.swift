@@ -195,3 +195,12 @@ struct TestLogger {
         return .passed
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+extension TestLogger {
+    /// Runs a command in this process.
+    static func status(_ words: [String]) throws -> ExitStatus { TestLogger(try Options(words)).run() }
+}
+#endif

@@ -51,3 +51,57 @@ struct Watching {
         return true
     }
 }
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension Watching: SelfTesting {
+    static var testSelectors: TestSelectors {
+        ["testRunsAfterEachSaveThatBuilds": testRunsAfterEachSaveThatBuilds]
+    }
+
+    /// In a child process, whose signals and variables are its own. A shell script is `swift`: the first build fails, and
+    /// the source is saved once more.
+    private static func testRunsAfterEachSaveThatBuilds() throws {
+        let folder = try temporaryDirectory()
+        let source = "\(folder)/a.swift"
+        let script = """
+            #!/bin/sh
+            echo "$@" >> \(folder)/words
+            [ -e \(folder)/built ] && exit 0
+            : > \(folder)/built
+            echo broken
+            echo >> \(source)
+            exit 1
+            """
+        try FileAccess.write([], to: source)
+        try FileAccess.write(Array(script.utf8), to: "\(folder)/swift")
+        chmod("\(folder)/swift", 0o755)
+        // The first save is seen whatever the clock of files counts in.
+        let moment = timeval(tv_sec: 1_000, tv_usec: 0)
+        utimes(source, [moment, moment])
+        var module = ModuleDescription()
+        module.root = "/p"
+        module.target = "M"
+        module.bundleFolder = "/p/.build/linux/debug"
+        module.sources = [source]
+        expectExit(.exit(7)) {
+            Interruption.watchSignals()
+            setenv("PATH", "\(folder):\(getenv("PATH").map { String(cString: $0) } ?? "")", 1)
+            let output = open("\(folder)/output", O_WRONLY | O_CREAT, 0o644)
+            dup2(output, 1)
+            var runs = 0
+            Watching(modules: [module]).loop {
+                runs += 1
+                if runs == 1 { utimes(source, nil) } else { kill(getpid(), SIGTERM) }
+            }
+            exit(runs == 2 ? 7 : 1)
+        }
+        let line = "build --package-path /p --scratch-path /p/.build --build-system native -c debug --target M\n"
+        expectEqual(String(decoding: try FileAccess.contents(of: "\(folder)/words"), as: UTF8.self), line + line)
+        expectEqual(String(decoding: try FileAccess.contents(of: "\(folder)/output"), as: UTF8.self), "broken\n")
+    }
+}
+#endif

@@ -1,0 +1,357 @@
+// The tests of whole commands: modules whose compiler and whose test image are shell scripts are linked and run, and the
+// exit status and what is printed are compared.
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+import InClassTesting
+import TestEvents
+import TestSupervision
+
+extension SubjectRunner: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSaysByItsStatusWhatCameOfIt": testSaysByItsStatusWhatCameOfIt,
+            "testSaysWhyNothingRuns": testSaysWhyNothingRuns,
+            "testLetsABuildGoOnOrNot": testLetsABuildGoOnOrNot,
+            "testRunsInABuildWhatHasNotPassed": testRunsInABuildWhatHasNotPassed,
+            "testRepeats": testRepeats,
+            "testKeepsDirectoriesUntilTheNextRun": testKeepsDirectoriesUntilTheNextRun,
+            "testWritesReports": testWritesReports,
+            "testAcceptsWhatTheCodeMakes": testAcceptsWhatTheCodeMakes,
+        ]
+    }
+
+    /// A module of a package in a folder of its own, and the file that describes it.
+    private struct Scene {
+        var module = ModuleDescription()
+        let description: String
+        /// The folder that the package is in.
+        let folder: String
+
+        init(_ tests: [TestRun.Script], opening: String = "") throws {
+            let script = try TestRun.image(tests, opening: opening).image
+            folder = "\(FileAccess.realPath(FileAccess.directory(of: script)) ?? "")/\(UInt32.random(in: 0 ... .max))"
+            mkdir(folder, 0o755)
+            description = "\(folder)/M.inclass"
+            module.module = "M"
+            module.target = "M"
+            module.root = folder
+            module.sources = ["\(folder)/a.swift"]
+            module.objects = ["\(folder)/a.o"]
+            module.image = "\(folder)/M.img"
+            module.bundleFolder = folder
+            module.clang = "\(folder)/clang"
+            try write("import InClassTesting\nfunc f() {\n    expectEqual(f, 2)\n}\n", to: "a.swift")
+            try FileAccess.write([0x42, 0x43, 0xC0, 0xDE] + Array("inclass_main".utf8), to: module.objects[0])
+            try write("#!/bin/sh\ncp '\(script)' \"$3\"\n", to: "clang")
+            chmod(module.clang, 0o755)
+            // Older than what is made of it, as what is compiled is.
+            let moment = timeval(tv_sec: 1_000, tv_usec: 0)
+            utimes(module.sources[0], [moment, moment])
+            try describe()
+        }
+
+        func write(_ text: String, to name: String) throws {
+            try FileAccess.write(Array(text.utf8), to: "\(folder)/\(name)")
+        }
+
+        var marker: String { "\(folder)/marker" }
+
+        /// Changes the description and runs the command.
+        mutating func outcome(
+            _ words: String..., changed change: (inout ModuleDescription) -> Void, variables: [String: String] = [:]
+        ) throws -> [String] {
+            let before = module
+            change(&module)
+            try describe()
+            let outcome = try outcome(words, variables)
+            module = before
+            try describe()
+            return outcome
+        }
+
+        func outcome(_ words: String..., variables: [String: String] = [:]) throws -> [String] {
+            try outcome(words, variables)
+        }
+
+        func outcome(_ words: [String]) throws -> [String] { try outcome(words, [:]) }
+
+        func text(_ name: String) throws -> String {
+            String(decoding: try FileAccess.contents(of: "\(folder)/\(name)"), as: UTF8.self)
+        }
+
+        /// Writes the description as the build plugin does.
+        func describe() throws {
+            let lines =
+                [
+                    ("module", module.module), ("target", module.target), ("root", module.root),
+                    ("image", module.image), ("bundles", module.bundleFolder), ("clang", module.clang),
+                    ("obstacle", module.obstacle), ("unsupported", module.unsupported),
+                ] + module.sources.map { ("source", $0) } + module.objects.map { ("object", $0) }
+            try write(lines.filter { !$0.1.isEmpty }.map { "\($0.0)\t\($0.1)\n" }.joined(), to: "M.inclass")
+        }
+
+        /// Runs the command on this module; its status, and the lines it printed, without times and this folder.
+        private func outcome(_ words: [String], _ variables: [String: String]) throws -> [String] {
+            let output = "\(folder)/output"
+            fflush(nil)
+            let (standardOutput, standardError) = (dup(1), dup(2))
+            let file = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+            for descriptor in [1, 2] as [Int32] { dup2(file, descriptor) }
+            defer { for descriptor in [file, standardOutput, standardError] { close(descriptor) } }
+            var known =
+                ["GITHUB_ACTIONS": nil, "GITHUB_STEP_SUMMARY": nil, "NO_COLOR": "1", "IN_CLASS_TESTS_REQUIRED": nil]
+                as [String: String?]
+            known.merge(variables) { $1 }
+            let before = known.map { ($0.key, getenv($0.key).map { String(cString: $0) }) }
+            for (name, value) in known { set(name, value) }
+            let status = try? TestLogger.status([description] + words)
+            for (name, value) in before { set(name, value) }
+            fflush(nil)
+            dup2(standardOutput, 1)
+            dup2(standardError, 2)
+            let text = try text("output").replacing("\(folder)/", with: "")
+            let lines = text.split(separator: "\n").map { line in
+                String(line.hasSuffix("s)") ? line.prefix { $0 != "(" }.dropLast() : line)
+            }
+            return [status.map { "\($0)" } ?? "none"] + lines
+        }
+
+        private func set(_ name: String, _ value: String?) {
+            if let value { setenv(name, value, 1) } else { unsetenv(name) }
+        }
+    }
+
+    private static let failure = "/s.swift:3:5: error: got 1 instead of expected 2 (T.b)"
+
+    private static func testSaysByItsStatusWhatCameOfIt() throws {
+        let scene = try Scene([("a", ""), ("b", "fail 1"), ("c", "say 'skip\\twhy'")])
+        let skip = "skipped T.c because why"
+        let all = "3 tests, 1 passed, 1 failed, 1 skipped"
+        let rows: [([String], [String])] = [
+            ([], ["failed", failure, skip, all]), (["--filter", "T.a"], ["passed", "1 test, 1 passed"]),
+            (["--filter", "T.x"], ["nothingToRun", "error: no test matches 'T.x'; did you mean 'T.a'?"]),
+            (["--skip", "T"], ["nothingToRun", "error: the selection leaves nothing of module 'M' to run"]),
+            (["--failed"], ["failed", failure, "1 test, 0 passed, 1 failed"]),
+            (["--shard", "3/9", "--skip", "T.b"], ["passed"]),
+            (["-l"], ["passed", "M.T.a", "M.T.b", "M.T.c"]),
+            (["-v"], ["failed", "passed T.a", failure, "failed T.b", skip, all]),
+            (
+                ["--slowest", "2", "--filter", "T.a|T.c"],
+                ["passed", skip, "slowest: T.a", "slowest: T.c", "2 tests, 1 passed, 1 skipped"]
+            ),
+            (["--fail-fast", "--skip", "T.a"], ["failed", failure, "2 tests, 0 passed, 1 failed, 1 not run"]),
+            (["--jobs", "x"], ["none"]),
+            (["/no/image"], ["usage", "error: there is no file /no/image"]),
+        ]
+        for (words, expected) in rows { expectEqual(try scene.outcome(words), expected, "\(words)") }
+        expectEqual(try Scene([]).outcome(), ["nothingToRun", "error: module 'M' lists no tests"])
+        expectEqual(
+            try Scene([("a", "")], opening: "say nonsense").outcome(),
+            ["notRun", "error: the test image said what this testlogger does not understand; build it anew"])
+        expectEqual(
+            try Scene([("a", "exit 3"), ("b", "")], opening: "[ $5 = known ] && hash=8").outcome().last,
+            "error: the test image announced two different plans")
+    }
+
+    private static func testSaysWhyNothingRuns() throws {
+        var scene = try Scene([("a", "")])
+        let start = "error: tests of module 'M' not run: "
+        expectEqual(
+            try scene.outcome(changed: { $0.obstacle = "no toolchain" }), ["notRun", "\(start)no toolchain"])
+        expectEqual(
+            try scene.outcome(changed: { $0.unsupported = "no such language" }), ["notRun", "\(start)no such language"])
+        expectEqual(try scene.outcome(), ["passed", "1 test, 1 passed"])
+        unlink(scene.module.image)
+        try scene.write("#!/bin/sh\necho undefined; exit 1\n", to: "clang")
+        chmod(scene.module.clang, 0o755)
+        symlink(scene.module.clang, "\(scene.folder)/ld.lld")
+        expectEqual(
+            try scene.outcome(),
+            [
+                "notRun", "Package.swift:1:1: error: the test image of module 'M' cannot be linked", "  ' undefined",
+            ])
+        #if !os(macOS)
+        try FileAccess.write([0x42, 0x43, 0xC0, 0xDE], to: scene.module.objects[0])
+        expectEqual(
+            try scene.outcome(),
+            [
+                "nothingToRun",
+                "error: the tests of module 'M' are compiled out of this build; "
+                    + "'-Xswiftc -DIN_CLASS_TESTS' keeps them in a release build",
+            ])
+        expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], "in a build")
+        #endif
+    }
+
+    private static func testLetsABuildGoOnOrNot() throws {
+        var scene = try Scene([("a", "")])
+        let marker = scene.marker
+        func expect(_ found: [String], _ expected: [String], goesOn: Bool, line: UInt = #line) {
+            expectEqual(found, expected, line: line)
+            expectEqual(FileAccess.exists(marker), goesOn, "marker", line: line)
+            unlink(marker)
+        }
+        func text(_ severity: String, _ reason: String) -> String {
+            "Package.swift:1:1: \(severity): tests of module 'M' not run: \(reason)"
+        }
+        expect(
+            try scene.outcome(
+                "--marker", marker, changed: { $0.obstacle = "no toolchain" },
+                variables: ["IN_CLASS_TESTS_REQUIRED": "1"]),
+            ["notRun", text("error", "no toolchain")], goesOn: false)
+        expect(
+            try scene.outcome("--marker", marker, changed: { $0.obstacle = "no toolchain" }),
+            ["passed", text("warning", "no toolchain")], goesOn: true)
+        expect(
+            try scene.outcome("--marker", marker, changed: { $0.unsupported = "no such language" }),
+            ["notRun", text("error", "no such language")], goesOn: false)
+        expect(
+            try scene.outcome("--marker", marker, variables: ["IN_CLASS_TESTS_OFF": "1"]), ["passed"], goesOn: true)
+        expectFalse(FileAccess.exists(scene.module.image), "nothing was linked")
+        expect(try scene.outcome("--marker", marker), ["passed"], goesOn: true)
+        expect(
+            try Scene([("b", "fail 1")]).outcome("--marker", marker),
+            ["failed", failure, "1 test, 0 passed, 1 failed"],
+            goesOn: false)
+        expect(
+            try Scene([]).outcome("--marker", marker),
+            ["passed", "a.swift:1:1: warning: module 'M' lists no tests; a type lists its own in testSelectors"],
+            goesOn: true)
+        expect(
+            try scene.outcome("--marker", "/no/marker", changed: { $0.target = "other" }).map { String($0.prefix(20)) },
+            ["notRun", "error: cannot create"], goesOn: false)
+    }
+
+    private static func testRunsInABuildWhatHasNotPassed() throws {
+        var scene = try Scene([
+            ("a", "echo a >> $0.log"), ("b", "echo b >> $0.log; again b || say 'skip\\twhy'"),
+            ("c", "echo c >> $0.log"),
+        ])
+        func log() throws -> String {
+            let text = try FileAccess.exists("\(scene.folder)/M.img.log") ? scene.text("M.img.log") : ""
+            unlink("\(scene.folder)/M.img.log")
+            return text.replacing("\n", with: "")
+        }
+        func expectRuns(_ names: String, _ message: String) throws {
+            expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], message)
+            expectEqual(try log(), names, message)
+        }
+        try expectRuns("abc", "first")
+        try expectRuns("b", "the one that was skipped")
+        try expectRuns("", "all have passed")
+        utimes(scene.module.objects[0], nil)
+        try expectRuns("abc", "an object is newer")
+        try expectRuns("", "again")
+        try FileAccess.write([], to: "\(scene.folder)/M.in-class-passed")
+        try expectRuns("abc", "nothing is known")
+        expectEqual(try scene.outcome("--marker", scene.marker, changed: { $0.target = "N" }), ["passed"])
+        expectEqual(try log(), "abc", "another description")
+        expectEqual(try scene.outcome(), ["passed", "3 tests, 3 passed"], "by hand")
+        // A failure is none that anybody remembers as a pass.
+        let failing = try Scene([("b", "again b || fail 1")])
+        expectEqual(try failing.outcome("--marker", failing.marker).first, "failed")
+        expectEqual(try failing.outcome("--marker", failing.marker), ["passed"], "the second time")
+    }
+
+    private static func testRepeats() throws {
+        let place = "/s.swift:3:5:"
+        let flaky = "flaky: passed at attempt 2 after got 1 instead of expected 2 (T.b)"
+        let rows: [(String, [String], [String])] = [
+            (
+                "again 1 && again 2 && fail 1", ["--until-failure"],
+                ["failed", failure, "failed in repetition 3", "3 tests, 2 passed, 1 failed"]
+            ),
+            ("", ["--repeat", "3"], ["passed", "3 tests, 3 passed"]),
+            (
+                "again 1 || fail 1", ["--repeat", "2"],
+                ["failed", failure, "failed in repetition 2", "2 tests, 1 passed, 1 failed"]
+            ),
+            (
+                "again 1 || fail 1", ["--retries", "1"],
+                ["passed", "\(place) warning: \(flaky)", "flaky T.b", "1 test, 1 passed, 1 flaky"]
+            ),
+            (
+                "again 1 || fail 1", ["--retries", "1", "--fail-on-flaky"],
+                ["failed", "\(place) error: \(flaky)", "flaky T.b", "1 test, 1 passed, 1 flaky"]
+            ),
+        ]
+        for (script, words, expected) in rows {
+            expectEqual(try Scene([("b", script)]).outcome(words), expected, "\(script) with \(words)")
+        }
+    }
+
+    /// Those of all repetitions.
+    private static func testKeepsDirectoriesUntilTheNextRun() throws {
+        let words = "d=$IN_CLASS_TEMPORARY/T.b; mkdir -p $d; : > $d/file; say \"directory\\t$d\"; fail 1"
+        let scene = try Scene([("b", words)])
+        func kept() throws -> [String] {
+            let start = "/s.swift:3:5: note: its temporary directory is kept: "
+            return try scene.outcome("--repeat", "2").filter { $0.hasPrefix(start) }.map {
+                String($0.dropFirst(start.count))
+            }
+        }
+        let first = try kept()
+        expectEqual(first.map { FileAccess.exists("\($0)/file") }, [true, true], "\(first)")
+        let second = try kept()
+        expectEqual(first.map(FileAccess.exists), [false, false], "\(first)")
+        expectEqual(second.map { FileAccess.exists("\($0)/file") }, [true, true], "\(second)")
+        _ = try scene.outcome("--skip", "T.b")
+        expectEqual(second.map(FileAccess.exists), [false, false], "after a run of something else")
+    }
+
+    private static func testWritesReports() throws {
+        let scene = try Scene([("a", ""), ("b", "fail 1")])
+        let sum = "2 tests, 1 passed, 1 failed"
+        func path(_ name: String) -> String { "\(scene.folder)/\(name)" }
+        expectEqual(try scene.outcome("--junit", path("j.xml"), "--json", path("j.json")), ["failed", failure, sum])
+        expectTrue(try scene.text("j.xml").contains("tests=\"2\" failures=\"1\""), "JUnit's")
+        let events = try scene.text("j.json").split(separator: "\n")
+        expectTrue(events.first?.contains("\"event\":\"plan\"") ?? false, "JSON's first line")
+        expectTrue(events.last?.contains("\"event\":\"summary\"") ?? false, "JSON's last line")
+        let refused = try scene.outcome("--junit", "/no/j.xml", "--json", path("k.json"))
+        expectTrue(refused[2].hasPrefix("error: cannot create /no/j.xml"), "\(refused)")
+        expectTrue(FileAccess.exists(path("k.json")), "the others are written")
+        for (format, first) in [
+            ("tap", "TAP version 14"), ("json", "{\"version\":1,\"event\":\"plan\""), ("junit", "<?xml"),
+        ] {
+            let found = try scene.outcome("--format", format)
+            expectEqual(found[0], "failed", format)
+            expectTrue(found[1].hasPrefix(first), "\(format): \(found[1])")
+            expectFalse(found.contains(sum), format)
+        }
+        try scene.write("before\n", to: "s.md")
+        let annotation = "::error file=/s.swift,line=3,col=5,title=T.b::got 1 instead of expected 2 (T.b)"
+        let summary = ["GITHUB_STEP_SUMMARY": path("s.md")]
+        expectEqual(try scene.outcome("--github", variables: summary), ["failed", failure, annotation, sum])
+        expectTrue(try scene.text("s.md").hasPrefix("before\n## In-class tests failed"), "what others wrote stays")
+        let onGitHub = ["GITHUB_ACTIONS": "true"]
+        expectTrue(try scene.outcome(variables: onGitHub).contains(annotation), "inside GitHub Actions")
+    }
+
+    private static func testAcceptsWhatTheCodeMakes() throws {
+        let issue = "say \"issue\\texpectation\\t$(dirname $0)/a.swift\\t3\\t16\\t$1\\t2\\t\\t0\\t\""
+        func scene(_ values: String) throws -> Scene {
+            try Scene([("a", "for value in \(values); do set -- $value; \(issue); done")])
+        }
+        let none = "there is nothing to accept: no failed comparison is with a literal here"
+        let one = try scene("5")
+        expectFalse(try one.outcome().contains { $0.contains("accepted") }, "without asking")
+        expectEqual(try one.outcome("--accept", "a.swift:2").last, none, "at another line")
+        expectTrue(try one.text("a.swift").contains("(f, 2)"))
+        expectEqual(try one.outcome("--accept").last, "a.swift:3:20: note: accepted 5 in place of 2")
+        expectTrue(try one.text("a.swift").contains("(f, 5)"))
+        expectEqual(try one.outcome("--accept").last, none, "a source that is newer than what ran")
+        expectEqual(try scene("5 5").outcome("--accept").last, "a.swift:3:20: note: accepted 5 in place of 2", "twice")
+        let two = try scene("5 6")
+        expectFalse(try two.outcome("--accept").contains { $0.contains("accepted") }, "two values for one literal")
+        expectTrue(try two.text("a.swift").contains("(f, 2)"))
+    }
+}
+#endif

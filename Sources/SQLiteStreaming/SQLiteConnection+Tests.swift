@@ -1,7 +1,16 @@
 // The in-class tests of `SQLiteConnection`, on real files.
 
 #if DEBUG || IN_CLASS_TESTS
+import Dispatch
 import InClassTesting
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
 
 extension SQLiteConnection: SelfTesting {
     /// The tests of this type.
@@ -183,22 +192,24 @@ extension SQLiteConnection: SelfTesting {
         expectEqual(error?.code, .tooBig, "code of a result")
     }
 
-    private static func testIsInterruptedFromAnotherThread() async throws {
+    private static func testIsInterruptedFromAnotherThread() throws {
+        final class Running: Sendable {}
         let connection = try SQLiteConnection.inMemory()
-        let interrupter = connection.interrupter
-        let task = Task.detached {
+        let running = Running()
+        // A thread of its own: tasks wait for this one where there is one processor.
+        DispatchQueue(label: "interrupting").async { [interrupter = connection.interrupter, weak running] in
             // Again until the statement has begun and was interrupted.
-            while !Task.isCancelled {
+            while running != nil {
                 interrupter.interrupt()
-                await Task.yield()
+                usleep(1_000)
             }
         }
-        defer { task.cancel() }
         let error = expectThrows(SQLiteError.self, "an endless statement") {
             _ = try connection.value(
                 "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
         }
         expectEqual(error?.code, .interrupt, "code")
+        withExtendedLifetime(running) {}
     }
 }
 #endif

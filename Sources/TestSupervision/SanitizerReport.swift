@@ -96,7 +96,8 @@ struct SanitizerReport: Equatable {
         let path = FileAccess.isExecutable(symbolizer) ? symbolizer : FileAccess.program(named: "llvm-symbolizer")
         let forced = [
             "address": ("ASAN_OPTIONS", "leak_check_at_exit=0"),
-            "thread": ("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0"),
+            // What a test expects to exit is forked, and may start threads.
+            "thread": ("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0:die_after_fork=0"),
             "undefined": ("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1"),
         ]
         var environment: [String: String] = [:]

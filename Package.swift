@@ -47,7 +47,8 @@ let package = Package(
             capability: .command(
                 intent: .custom(verb: "testlogger", description: "Run in-class tests, or 'init' a package for them")),
             dependencies: ["testlogger"]),
-        .target(name: "PlistStreaming", dependencies: ["InClassTesting"], swiftSettings: strict),
+        .systemLibrary(name: "CStackAddress"),
+        .target(name: "PlistStreaming", dependencies: ["CStackAddress", "InClassTesting"], swiftSettings: strict),
         .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: strict),
         .target(
             name: "PlistBuilding", dependencies: ["InClassTesting", "PlistStreaming", "StringTables"],

@@ -214,6 +214,7 @@ extension RowInserterTests: SelfTesting {
                     row.others = [row]
                     return row
                 }
+                defer { for row in rows { row.others = [] } }
                 try table.insert(rows)
                 expectEqual(
                     try table.connection.value(

@@ -39,19 +39,25 @@ struct SanitizerReport: Equatable {
 
     /// The leaks of a report by LeakSanitizer: what leaked, and where it was allocated.
     static func leaks(in output: String) -> [SanitizerReport] {
-        var leaks: [SanitizerReport] = []
-        var isLeak = false
+        var direct: [SanitizerReport] = []
+        var indirect: [SanitizerReport] = []
+        var isDirect: Bool?
         for line in output.split(separator: "\n") {
             if let size = line.part(behind: "irect leak of ") {
-                // What only a leaked object refers to is gone with that.
-                isLeak = line.hasPrefix("Direct")
                 let what = size.part(before: " allocated from") ?? size
-                if isLeak { leaks.append(SanitizerReport(text: "LeakSanitizer: leak of \(what)", places: [])) }
-            } else if isLeak, let place = place(line) {
-                leaks[leaks.count - 1].places.append(place)
+                let leak = SanitizerReport(text: "LeakSanitizer: leak of \(what)", places: [])
+                isDirect = line.hasPrefix("Direct")
+                if isDirect == true { direct.append(leak) } else { indirect.append(leak) }
+            } else if let isDirect, let place = place(line) {
+                if isDirect {
+                    direct[direct.count - 1].places.append(place)
+                } else {
+                    indirect[indirect.count - 1].places.append(place)
+                }
             }
         }
-        return leaks
+        // What only a leaked object refers to is gone with that; without any, objects refer to each other.
+        return direct.isEmpty ? indirect : direct
     }
 
     private init(text: String, places: [SourcePlace]) {
@@ -90,7 +96,8 @@ struct SanitizerReport: Equatable {
         let path = FileAccess.isExecutable(symbolizer) ? symbolizer : FileAccess.program(named: "llvm-symbolizer")
         let forced = [
             "address": ("ASAN_OPTIONS", "leak_check_at_exit=0"),
-            "thread": ("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0"),
+            // What a test expects to exit is forked, and may start threads.
+            "thread": ("TSAN_OPTIONS", "halt_on_error=1:atexit_sleep_ms=0:die_after_fork=0"),
             "undefined": ("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1"),
         ]
         var environment: [String: String] = [:]
@@ -203,6 +210,17 @@ extension SanitizerReport: SelfTesting {
                 """)
         expectEqual(leaks.map(\.text), ["LeakSanitizer: leak of 123 byte(s) in 1 object(s)"])
         expectEqual(leaks.first?.places.map(\.line), [1, 3])
+        let circle = Self.leaks(
+            in: """
+                Indirect leak of 8 byte(s) in 1 object(s) allocated from:
+                    #0 0x1 in g() /s/b.swift:3:4
+
+                Indirect leak of 16 byte(s) in 1 object(s) allocated from:
+                    #0 0x1 in g() /s/b.swift:5:4
+
+                SUMMARY: AddressSanitizer: 24 byte(s) leaked in 2 allocation(s).
+                """)
+        expectEqual(circle.map(\.places.first?.line), [3, 5], "objects that refer to each other")
     }
 
     private static func testSetsOptionsForSanitizersOnly() throws {

@@ -286,6 +286,7 @@ extension Subjects: SelfTesting {
             try make(step.path, at: step.second)
             expectEqual(try found(), step.target, "\(step.path) of \(step.second)")
         }
+    }
 
     private static func testFindsModulesBehindLinks() throws {
         let folder = try requireNotNil(FileAccess.realPath(try temporaryDirectory()), "a directory")

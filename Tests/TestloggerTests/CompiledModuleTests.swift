@@ -131,12 +131,26 @@ extension TestloggerTests {
             enum Fine {}
             extension Fine: SelfTesting {
                 static var testSelectors: TestSelectors { [
-                    "testExits": { expectExit(.exit(3)) { exit(3) } }, "testFolder": { _ = try temporaryDirectory() },
+                    "testExits": testExits, "testFolder": { _ = try temporaryDirectory() },
                     "testTasks": { await withTaskGroup(of: Int.self) { group in
                         for number in 0..<20 { group.addTask { number } }
                         for await _ in group {}
                     } },
                 ] }
+                /// The process has two threads when it is forked, and so has the fork.
+                static func testExits() {
+                    func start(_ body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?) -> pthread_t {
+                        var thread = pthread_self()
+                        pthread_create(&thread, nil, body, nil)
+                        return thread
+                    }
+                    let thread = start { _ in usleep(300_000); return nil }
+                    expectExit(.exit(3)) {
+                        pthread_join(start { _ in nil }, nil)
+                        exit(3)
+                    }
+                    pthread_join(thread, nil)
+                }
             }
             #if RACE
             enum Race {}
@@ -163,8 +177,11 @@ extension TestloggerTests {
             extension Leak: SelfTesting {
                 static var testSelectors: TestSelectors { ["testLeak": testLeak, "testAfter": {}] }
                 static func testLeak() {
-                    let box = Box() // LEAK
-                    box.me = box
+                    // What is left in a register or on the stack is no leak to the sanitizer.
+                    for _ in 0..<100 {
+                        let boxes = (0..<2).map { _ in Box() } // LEAK
+                        (boxes[0].me, boxes[1].me) = (boxes[1], boxes[0])
+                    }
                 }
             }
             #elseif USE

@@ -60,11 +60,11 @@ extension TestloggerTests {
                 // The name makes it a file whose statements are those of a program.
                 let file = folder.appending(path: "main.swift")
                 try Data(text.utf8).write(to: file)
-                let result = try RunningPrograms.run(
-                    [
-                        "swiftc", "-typecheck", "-swift-version", "6", "-warnings-as-errors", "-I", Self.modules.path,
-                        "-Xcc", "-fmodule-map-file=\(sources.path)/CSystemSQLite/module.modulemap", file.path,
-                    ], in: folder)
+                let maps = ["CStackAddress", "CSystemSQLite"].flatMap {
+                    ["-Xcc", "-fmodule-map-file=\(sources.path)/\($0)/module.modulemap"]
+                }
+                let options = ["-swift-version", "6", "-warnings-as-errors", "-I", Self.modules.path] + maps
+                let result = try RunningPrograms.run(["swiftc", "-typecheck"] + options + [file.path], in: folder)
                 #expect(result.status == 0, "\(name): \(result)")
             }
         }

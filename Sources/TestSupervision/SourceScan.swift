@@ -136,7 +136,28 @@ extension SourceScan: SelfTesting {
         [
             "testFindsThePlaceOfATest": testFindsThePlaceOfATest,
             "testOffersTheRightEntry": testOffersTheRightEntry,
+            "testReadsSourcesThatEndAnywhere": testReadsSourcesThatEndAnywhere,
         ]
+    }
+
+    /// Within each name, bracket and string; what is found of them is found of the whole, or less.
+    private static func testReadsSourcesThatEndAnywhere() {
+        let text = """
+            @MainActor extension Outer.Inner: SelfTesting where T: P {
+            class var testSelectors: TestSelectors { ["testA": testA, "b": { try f(1) }] + ["c": fixture(Self.testA)] }
+            static var testSelectorsByType: [TestType: TestSelectors] { ["slow": ["d": testA]] }
+            #if os(Linux) && DEBUG
+            override func testA() async throws { "a \\(b) " }
+            #endif
+            }
+            """
+        let whole = scan(text)
+        expectTrue(whole.types["Outer.Inner"] != nil, "the type")
+        for count in 0...text.utf8.count {
+            let part = scan(String(decoding: text.utf8.prefix(count), as: UTF8.self))
+            expectTrue(
+                part.types.keys.allSatisfy { "Outer.Inner".hasPrefix($0) }, "\(part.types.keys) of \(count) bytes")
+        }
     }
 
     private static func scan(_ text: String) -> SourceScan { SourceScan(text: text, path: "/s.swift", module: "M") }

@@ -181,6 +181,33 @@ extension JSONStreamDecoderTests: SelfTesting {
         let spellings = try JSONStreamDecoder(options: DecodingOptions(keys: .convertFromSnakeCase)).decode(
             [Named].self, from: "[{\"first_name\": \"a\"}, {\"firstName\": \"b\"}, {\"first__name\": \"c\"}, {}]")
         expectEqual(spellings.map(\.firstName), ["a", "b", "c", nil], "spellings of a key")
+        try checkSpellings()
+    }
+
+    /// One dictionary with several spellings of a key: the first one counts, as in Foundation, whatever came before it.
+    private static func checkSpellings() throws {
+        struct Snake: Decodable, Equatable { var firstName: String? }
+        struct Accent: Decodable, Equatable { var é: String? }
+        func check<Value: Decodable & Equatable>(_ type: Value.Type, _ names: [String], isSnake: Bool) throws {
+            let theirs = JSONDecoder()
+            if isSnake { theirs.keyDecodingStrategy = .convertFromSnakeCase }
+            let keys: DecodingOptions.Keys = isSnake ? .convertFromSnakeCase : .useDefaultKeys
+            let ours = JSONStreamDecoder(options: DecodingOptions(keys: keys))
+            for count in [0, 200] {
+                let more = (0..<count).map { ",\"m\($0)\":0" }.joined()
+                let pairs = names.flatMap { one in names.map { [one, $0] } } + names.map { [$0] } + [[]]
+                let texts = pairs.filter { Set($0.map { Array($0.utf8) }).count == $0.count }.map { pair in
+                    "{\"o\":1" + pair.map { ",\"\($0)\":\"\($0.utf8.count)\"" }.joined() + more + "}"
+                }
+                for first in texts {
+                    let text = "[\(first),\(texts.joined(separator: ",")),\(first)]"
+                    let expected = try theirs.decode([Value].self, from: Data(text.utf8))
+                    expectEqual(try ours.decode([Value].self, from: text), expected, text)
+                }
+            }
+        }
+        try check(Snake.self, ["first_name", "firstName", "first__name", "FIRST_NAME"], isSnake: true)
+        for isSnake in [false, true] { try check(Accent.self, ["é", "e\u{301}"], isSnake: isSnake) }
     }
 
     private static func testEncodesByFunctions() throws {

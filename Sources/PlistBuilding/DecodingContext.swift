@@ -27,7 +27,7 @@ final class DecodingContext {
     // The keys of dictionaries with string keys are never coding keys, and a stream may have many of them.
     private lazy var codingKeys = CodingKeys(of: tape.keys, options.codingKeys)
     /// By number of a key: the first one in the tape that becomes the same coding key; empty where no two do.
-    var canonicalKeys: [UInt32] { isMapped ? codingKeys.canonical : [] }
+    var canonicalKeys: [UInt32] { codingKeys.canonical }
     private let ways = TapeWays()
     /// The path that was asked for last, and the one to a container; most errors come where another one was.
     private var recentPath: (index: Int, path: [any CodingKey]) = (root, [])
@@ -186,9 +186,14 @@ final class DecodingContext {
         return number >= 0 ? number : findMapped(key)
     }
 
+    /// Whether several keys of the tape become the coding key of this one, which is the first of them.
+    func isShared(_ number: Int) -> Bool { codingKeys.shared.contains(number) }
+
     @inline(never)
     private func find(_ key: String) -> Int {
-        guard let number = tape.keys.index(of: key) else { return -1 }
+        // Names of other bytes may be equal strings; most streams have none.
+        let equal = isMapped || codingKeys.numbers.isEmpty ? nil : codingKeys.numbers[key]
+        guard let number = equal ?? tape.keys.index(of: key) else { return -1 }
         unsafe caches.pointee.exactKeys.remember(key, number)
         return number
     }
@@ -258,15 +263,18 @@ private struct CodingKeys {
     /// By coding key: the number of the first key in the tape that becomes it.
     private(set) var numbers: [String: Int] = [:]
     private(set) var canonical: [UInt32] = []
+    /// The first keys of those coding keys that several keys become.
+    private(set) var shared: Set<Int> = []
 
     init(of keys: borrowing TapeKeys, _ map: ((String) -> String)?) {
-        guard let map else { return }
+        // Strings of ASCII are equal when their bytes are.
+        if map == nil, keys.areASCII { return }
         for number in 0..<keys.count {
-            let name = map(keys.name(number))
+            let name = map?(keys.name(number)) ?? keys.name(number)
             names.append(name)
             // Dictionaries of one stream may spell a key differently, so each of them is looked through for every spelling.
             let first = numbers[name] ?? number
-            if first == number { numbers[name] = number }
+            if first == number { numbers[name] = number } else { shared.insert(first) }
             canonical.append(UInt32(truncatingIfNeeded: first))
         }
         if numbers.count == keys.count { canonical = [] }

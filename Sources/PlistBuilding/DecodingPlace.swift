@@ -126,18 +126,19 @@ struct DecodingPlace: BitwiseCopyable {
         let number = unsafe context._withUnsafeGuaranteedRef { $0.number(of: key, isExact: hasExactKeys) }
         guard number >= 0 else { return -1 }
         let wanted = UInt32(truncatingIfNeeded: number)
-        var found = member(wanted, isCanonical: false)
-        if found < 0, !hasExactKeys, hasCanonicalKeys { found = member(wanted, isCanonical: true) }
+        // Of several members that become the key the first one counts, whatever the order in other dictionaries; so these keys
+        // are never known by their bits.
+        let isShared = unsafe !hasExactKeys && context._withUnsafeGuaranteedRef { $0.isShared(number) }
+        let found = member(wanted, isCanonical: isShared)
         guard found >= 0 else { return -1 }
         next = after(found)
+        if isShared { return found }
         unsafe context._withUnsafeGuaranteedRef { context in
             let known = hasExactKeys ? context.exactKeys : context.mappedKeys
             if node(found).key == wanted { known.remember(key, number) }
         }
         return found
     }
-
-    private var hasCanonicalKeys: Bool { unsafe context._withUnsafeGuaranteedRef { !$0.canonicalKeys.isEmpty } }
 
     /// The index of the member with the number of a key, or -1.
     ///

@@ -96,6 +96,9 @@ struct TapeKeys: ~Copyable {
     /// The number of keys.
     var count: Int { unsafe entries.count }
 
+    /// Whether all keys are of ASCII.
+    var areASCII: Bool { unsafe text.values.allSatisfy { $0 < 0x80 } }
+
     /// Calls a closure with the bytes of a key.
     func withUTF8<Result>(of number: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let entry = unsafe entries[number]

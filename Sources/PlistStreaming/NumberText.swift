@@ -61,6 +61,7 @@ package enum NumberText {
         if let integer = integer(text, as: Int64.self) {
             // A zero has a sign as a double only.
             if let real, Int64(exactly: real) == integer { return .real(real) }
+            if integer == 0, text.byte(at: 0) == UInt8(ascii: "-") { return .real(-0.0) }
             return .integer(integer)
         }
         guard let real, real != 0 else {
@@ -217,8 +218,10 @@ extension NumberText: SelfTesting {
         for (text, expected) in rows {
             expectEqual(text.withUTF8Span { span in try? kept(span) }, expected, text)
         }
-        let zero = "-0.0".withUTF8Span { span in try? kept(span) }
-        expectTrue(zero == .real(0) && "\(zero as Any)".contains("-0.0"), "the sign of a zero: \(zero as Any)")
+        for text in ["-0", "-0.0", "-0e7"] {
+            let zero = text.withUTF8Span { span in try? kept(span) }
+            expectTrue(zero == .real(0) && "\(zero as Any)".contains("-0.0"), "the sign of \(text): \(zero as Any)")
+        }
     }
 }
 #endif

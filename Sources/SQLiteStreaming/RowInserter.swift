@@ -34,6 +34,8 @@ final class RowInserter {
     private(set) var changedRowCount = 0
     /// What is in the column that is read back, row by row; nil for null, and where there is no such row.
     private(set) var ids: [Int64?] = []
+    /// Whether the table is known to take rows, after one that changed nothing.
+    private var isAccepted = false
 
     /// - Parameters:
     ///   - cells: The cell in the rows of a source for each column; the same as the column unless given.
@@ -179,11 +181,9 @@ final class RowInserter {
     private func bindRows(_ reader: RowReader, to end: Int) throws(SQLiteError) {
         path = .bindAndStep
         if single == nil {
-            // A row of defaults only has a form of its own.
-            let values = columns.isEmpty ? " DEFAULT VALUES" : " VALUES (\(Self.marks(columns.count)))\(tail)"
             let returning = try idColumn.map { (name) throws(SQLiteError) in " RETURNING \(try SQLiteName.quoted(name))"
             }
-            single = try connection.cachedStatement(try "\(words)\(list(columns))\(values)\(returning ?? "")")
+            single = try connection.cachedStatement(try singleText + (returning ?? ""))
         }
         guard let single else { return }
         defer { single.clearBindings() }
@@ -200,6 +200,14 @@ final class RowInserter {
         }
     }
 
+    /// The statement for a row; one of defaults only has a form of its own.
+    private var singleText: String {
+        get throws(SQLiteError) {
+            let values = columns.isEmpty ? " DEFAULT VALUES" : " VALUES (\(Self.marks(columns.count)))\(tail)"
+            return try "\(words)\(list(columns))\(values)"
+        }
+    }
+
     /// The list of columns, with a space before it; nothing for none.
     private func list(_ columns: [String]) throws(SQLiteError) -> String {
         columns.isEmpty ? "" : " (\(try SQLiteName.list(columns)))"
@@ -207,9 +215,15 @@ final class RowInserter {
 
     /// Runs the statement for a row, and takes the id that the row has in the table.
     private func stepToID(_ statement: SQLiteStatement, _ reader: RowReader) throws(SQLiteError) {
+        let changes = connection.totalChangeCount
         var (id, isReturned) = (Int64?.none, false)
         while try statement.step() {
             (id, isReturned) = (statement.isNull(at: 0) ? nil : statement.integer(at: 0), true)
+        }
+        // SQLite may refuse a view without triggers only where nothing is to be returned, and else do nothing.
+        if !isAccepted, connection.totalChangeCount == changes {
+            _ = try connection.prepare(try singleText)
+            isAccepted = true
         }
         if !isReturned, case .update(let keys) = conflict { id = try findID(keys, reader) }
         ids.append(id)

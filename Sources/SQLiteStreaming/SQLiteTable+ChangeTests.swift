@@ -18,6 +18,7 @@ extension SQLiteTableChangeTests: SelfTesting {
             "testInsertsDictionaries": testInsertsDictionaries,
             "testRefusesNullsInTheDatabase": testRefusesNullsInTheDatabase,
             "testSeesAColumnGone": testSeesAColumnGone,
+            "testSeesAViewInTheTablesPlace": testSeesAViewInTheTablesPlace,
             "testUpsertsTouchNoKeys": testUpsertsTouchNoKeys,
             "testUpsertsWhatDiffersInAnyByte": testUpsertsWhatDiffersInAnyByte,
             "testUpsertsColumnsThatDifferBeyondASCII": testUpsertsColumnsThatDifferBeyondASCII,
@@ -124,6 +125,28 @@ extension SQLiteTableChangeTests: SelfTesting {
         try table.connection.execute("UPDATE tasks SET done = 2 WHERE id = 3")
         let error = expectThrows(SQLiteError.self, "no Boolean") { _ = try table.select() }
         expectEqual(error?.streamError?.description, "$[1].done: expected 0 or 1, found another value", "message")
+    }
+
+    private static func testSeesAViewInTheTablesPlace() throws {
+        struct Item: StreamObject { var id: Int? = nil, a: Int? = nil }
+        let trigger = "CREATE TRIGGER i INSTEAD OF INSERT ON t BEGIN INSERT INTO other VALUES (new.a); END"
+        for count in [1, 20] {
+            for conflict in [SQLiteConflict.abort, .ignore, .replace] {
+                for accepts in [false, true] {
+                    let connection = try SQLiteConnection.inMemory()
+                    let table = try SQLiteTable<Item>(connection, "t", options: SQLiteTableOptions(conflict: conflict))
+                    try connection.execute(
+                        "DROP TABLE t; CREATE TABLE other (a); CREATE VIEW t AS SELECT 1 AS id, 2 AS a")
+                    if accepts { try connection.execute(trigger) }
+                    var items = (0..<count).map { Item(id: $0 % 2 == 0 ? nil : $0, a: $0) }
+                    var error: (any Error)?
+                    do { try table.insert(&items) } catch let thrown { error = thrown }
+                    expectEqual(error == nil, accepts, "\(count) rows, \(conflict): \(error as Any)")
+                    let stored = try connection.value("SELECT count(*) FROM other")
+                    expectEqual(stored, .integer(accepts ? Int64(count) : 0), "rows")
+                }
+            }
+        }
     }
 
     private static func testSeesAColumnGone() throws {

@@ -20,12 +20,25 @@ extension SQLiteTable {
                 // The plan knows what a small integer or an enumeration holds.
                 SQLiteTableWriter.Column(
                     name: column.name, hasDefault: false, kind: column.kind, isChecked: column.storage == .other,
-                    affinity: .blob, declaredType: "")
+                    isConverted: column.storage == .other && !Self.keepsValues(column.type), affinity: .blob,
+                    declaredType: "")
             })
         var defaults = makeBuffer()
         do throws(StreamError) { try fill(&defaults, with: Row()) } catch { throw SQLiteError(error) }
         writer.setDefaults(defaults)
         return writer
+    }
+
+    // PERF: others are read and written again, which takes longer than to check that they can be read.
+    /// Whether all values of a type are those of the messages that it is read from.
+    private static func keepsValues(_ type: ObjectIdentifier) -> Bool {
+        let types: [Any.Type] = [
+            String.self, Bool.self, Double.self, Int.self, Int8.self, Int16.self, Int32.self, Int64.self, UInt.self,
+            UInt8.self, UInt16.self, UInt32.self, UInt64.self, String?.self, Bool?.self, Double?.self, Int?.self,
+            Int8?.self, Int16?.self, Int32?.self, Int64?.self, UInt?.self, UInt8?.self, UInt16?.self, UInt32?.self,
+            UInt64?.self,
+        ]
+        return types.contains { ObjectIdentifier($0) == type }
     }
 
     private func makeBuffer() -> RowBuffer {

@@ -49,7 +49,8 @@ extension SQLiteTableWriter {
 
     /// Has the plan of the member check a value that its type may not hold, or the affinity of a column without a member.
     ///
-    /// - Returns: Whether the column is set already: to the date or data that the member makes of a text or number.
+    /// - Returns: Whether the column is set already: to the date or data that the member makes of a text or number, or to what
+    ///   a member of another type makes of a value.
     private mutating func check(_ message: ScalarMessage) throws(StreamError) -> Bool {
         guard let kind = columns[column].kind, let members else {
             if columns[column].affinity == .blob { return false }
@@ -57,7 +58,7 @@ extension SQLiteTableWriter {
             return false
         }
         do throws(StreamError) {
-            guard kind == .date || kind == .data else {
+            guard kind == .date || kind == .data || columns[column].isConverted else {
                 try unsafe members.check(message, column)
                 return false
             }
@@ -89,7 +90,7 @@ extension SQLiteTableWriter {
     /// Sets the column to 1 or 0.
     public mutating func writeBool(_ value: Bool) throws(StreamError) {
         guard try open("\(value)") else { return }
-        if columns[column].kind != .bool, try unsafe check(.bool(value)) { return }
+        if columns[column].kind != .bool || columns[column].isChecked, try unsafe check(.bool(value)) { return }
         try buffer.writeBool(value)
         column = -1
     }
@@ -106,7 +107,11 @@ extension SQLiteTableWriter {
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         guard try open("integer \(value)") else { return }
         if try unsafe check(.unsigned(value)) { return }
-        do throws(StreamError) { try buffer.writeUnsigned(value) } catch { throw fail(error) }
+        if columns[column].kind == .real {
+            try buffer.writeReal(Double(value))
+        } else {
+            do throws(StreamError) { try buffer.writeUnsigned(value) } catch { throw fail(error) }
+        }
         column = -1
     }
 
@@ -181,7 +186,7 @@ extension SQLiteTableWriter {
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
         guard try open("data") else { return }
         do throws(StreamError) {
-            if let kind = columns[column].kind, kind != .data,
+            if let kind = columns[column].kind, kind != .data || columns[column].isChecked,
                 try unsafe bytes.withUnsafeBytes({ (bytes) throws(StreamError) in try unsafe check(.data(bytes)) })
             {
                 return

@@ -30,6 +30,8 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         let kind: MemberColumn.Kind?
         /// Whether the plan of the member checks the value.
         let isChecked: Bool
+        /// Whether the member may hold something else than what a message brings.
+        var isConverted = false
         /// What the column makes of values of any type; `blob` where members decide.
         let affinity: SQLiteColumn.Affinity
         let declaredType: String

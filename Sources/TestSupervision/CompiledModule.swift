@@ -5,6 +5,8 @@
 struct CompiledModule {
     var sources: [String]
     var folders: [String]
+    /// The folder of the package.
+    var root: String
 
     var sourcesNewerThanBuild: [String] {
         var whole: Int?
@@ -26,8 +28,8 @@ struct CompiledModule {
         return sources.filter { source in
             let compiled = isWhole ? whole : own[Self.stem(source)] ?? 0
             guard let time = FileAccess.modificationTime(of: source) else {
-                // What was compiled elsewhere lacks its folders, too.
-                return !FileAccess.exists(source) && FileAccess.isDirectory(FileAccess.directory(of: source))
+                // Where it was compiled elsewhere there is no such package.
+                return !FileAccess.exists(source) && FileAccess.isDirectory(root)
             }
             return time > compiled
         }

@@ -147,7 +147,7 @@ extension ModuleDescription {
 
     /// The module itself, and the others of the file maps.
     private var compiledModules: [CompiledModule] {
-        [CompiledModule(sources: sources, folders: compileFolders)]
+        [CompiledModule(sources: sources, folders: compileFolders, root: root)]
             + mappedModules.filter { $0.folders != [nativeFolder] }
     }
 
@@ -156,7 +156,7 @@ extension ModuleDescription {
             let text = String(decoding: (try? FileAccess.contents(of: map)) ?? [], as: UTF8.self)
             // What the build itself has written lies among its products.
             let sources = Self.sources(inFileMap: text).filter { !$0.hasPrefix("\(bundleFolder)/") }
-            return CompiledModule(sources: sources, folders: [FileAccess.directory(of: map)])
+            return CompiledModule(sources: sources, folders: [FileAccess.directory(of: map)], root: root)
         }
     }
 
@@ -406,15 +406,18 @@ extension ModuleDescription: SelfTesting {
         let root = try temporaryDirectory()
         var description = ModuleDescription()
         description.target = "M"
+        description.root = "\(root)/Sources"
         description.bundleFolder = "\(root)/debug"
-        for folder in ["Sources", "debug", "debug/M.build"] { mkdir("\(root)/\(folder)", 0o755) }
-        description.sources = ["a", "b"].map { "\(root)/Sources/\($0).swift" }
+        for folder in ["Sources", "Sources/M", "debug", "debug/M.build"] { mkdir("\(root)/\(folder)", 0o755) }
+        description.sources = ["a", "b"].map { "\(root)/Sources/M/\($0).swift" }
         for source in description.sources { try write(source, at: 1000) }
         for name in ["a", "b"] { try write("\(root)/debug/M.build/\(name).d", at: 2000) }
         expectEqual(description.sourcesNewerThanBuild, [])
         unlink(description.sources[0])
         expectEqual(description.sourcesNewerThanBuild, [description.sources[0]])
         unlink(description.sources[1])
+        rmdir("\(root)/Sources/M")
+        expectEqual(description.sourcesNewerThanBuild, description.sources)
         rmdir("\(root)/Sources")
         expectEqual(description.sourcesNewerThanBuild, [], "compiled elsewhere")
     }

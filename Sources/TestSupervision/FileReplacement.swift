@@ -29,6 +29,30 @@ package enum FileReplacement {
         try overwrite(target, bytes)
     }
 
+    /// Writes what somebody wants at a path, whatever is there: a link stays and is followed, a device or a pipe is
+    /// written to, and this process's own output gets it behind what is there already.
+    package static func writeOutput(_ bytes: [UInt8], to path: String) throws(SystemError) {
+        var status = stat()
+        let isThere = stat(path, &status) == 0
+        if isThere {
+            for descriptor in [STDOUT_FILENO, STDERR_FILENO] {
+                var own = stat()
+                guard fstat(descriptor, &own) == 0, own.st_dev == status.st_dev, own.st_ino == status.st_ino else {
+                    continue
+                }
+                fflush(nil)
+                return try FileAccess.write(bytes, to: descriptor, name: path)
+            }
+            if status.st_mode & S_IFMT == S_IFREG { return try write(bytes, to: path) }
+        } else if lstat(path, &status) != 0 {
+            return try FileAccess.write(bytes, to: path)
+        }
+        let descriptor = open(path, isThere ? O_WRONLY | O_CLOEXEC : O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw SystemError("write \(path)") }
+        defer { close(descriptor) }
+        try FileAccess.write(bytes, to: descriptor, name: path)
+    }
+
     /// Puts a new file in the place of an old one.
     ///
     /// - Returns: false when a new file cannot be what the old one is: its folder or its owner is somebody else's.
@@ -91,6 +115,7 @@ import InClassTesting
 extension FileReplacement: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
+            "testWritesOutputWhereAPathLeads": testWritesOutputWhereAPathLeads,
             "testKeepsLinks": testKeepsLinks,
             "testKeepsOwnerAndMode": testKeepsOwnerAndMode,
             "testRefusesWhatIsReadOnly": testRefusesWhatIsReadOnly,
@@ -113,6 +138,37 @@ extension FileReplacement: SelfTesting {
         var status = stat()
         lstat(path, &status)
         return status
+    }
+
+    private static func testWritesOutputWhereAPathLeads() throws {
+        let folder = try temporaryDirectory()
+        func kind(_ name: String) -> mode_t {
+            var status = stat()
+            return lstat("\(folder)/\(name)", &status) == 0 ? status.st_mode & S_IFMT : 0
+        }
+        func text(_ name: String) throws -> String {
+            String(decoding: try FileAccess.contents(of: "\(folder)/\(name)"), as: UTF8.self)
+        }
+        try FileAccess.write(Array("older and longer".utf8), to: "\(folder)/file")
+        chmod("\(folder)/file", 0o640)
+        for (link, target) in [("link", "file"), ("dangling", "made")] { symlink(target, "\(folder)/\(link)") }
+        for (name, target) in [("new", "new"), ("link", "file"), ("dangling", "made")] {
+            try writeOutput(Array("text".utf8), to: "\(folder)/\(name)")
+            expectEqual(try text(target), "text", name)
+            expectEqual(kind(name), name == "new" ? S_IFREG : S_IFLNK, name)
+        }
+        var status = stat()
+        stat("\(folder)/file", &status)
+        expectEqual(status.st_mode & 0o777, 0o640, "mode of what a link leads to")
+        // A device is no different, but belongs to the machine.
+        try requireEqual(mkfifo("\(folder)/pipe", 0o600), 0)
+        let pipe = open("\(folder)/pipe", O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        defer { close(pipe) }
+        try writeOutput(Array("text".utf8), to: "\(folder)/pipe")
+        expectEqual(kind("pipe"), S_IFIFO)
+        var bytes = [UInt8](repeating: 0, count: 8)
+        expectEqual(read(pipe, &bytes, bytes.count), 4, "bytes in the pipe")
+        expectThrows(SystemError.self) { try writeOutput([], to: folder) }
     }
 
     private static func testKeepsLinks() throws {

@@ -130,55 +130,42 @@ extension ModuleDescription {
         return found.filter { seen.insert($0).inserted }
     }
 
-    /// The sources that have been saved since they were last compiled, or never were; none where that is not known.
+    /// The sources that have been saved or deleted since they were last compiled, or never were, the module's own and
+    /// those of the Swift modules that it is linked with; none where that is not known.
     ///
     /// A compiler that makes the same object again leaves the old one, but it always writes anew what a source depends
     /// on, `.d`, and only when it succeeds. A module that is optimised as a whole has one such file.
-    package var sourcesNewerThanBuild: [String] {
-        var whole: Int?
-        var own: [String: Int] = [:]
-        let stems = Set(sources.map(Self.stem))
-        for folder in compileFolders {
-            for name in FileAccess.names(in: folder) where Self.comesOfSuccess(name) {
-                guard let time = FileAccess.modificationTime(of: "\(folder)/\(name)") else { continue }
-                whole = max(whole ?? 0, time)
-                let stem = String(name.dropLast(2))
-                if name.hasSuffix(".d"), stems.contains(stem) { own[stem] = max(own[stem] ?? 0, time) }
-            }
-        }
-        guard let whole else { return [] }
-        return sources.filter { source in
-            let compiled = own.isEmpty ? whole : own[Self.stem(source)] ?? 0
-            return FileAccess.modificationTime(of: source) ?? 0 > compiled
-        }
-    }
+    package var sourcesNewerThanBuild: [String] { compiledModules.flatMap(\.sourcesNewerThanBuild) }
 
     /// The sources whose objects the compiler has taken away, since it refused them or others that it compiled with them.
     package var sourcesWithoutObject: [String] {
-        guard !target.isEmpty else { return [] }
-        let files = Set(compileFolders.flatMap { FileAccess.names(in: $0) })
-        return sources.filter { source in
-            let (name, stem) = (FileAccess.name(of: source), Self.stem(source))
-            // What it has to say of a source is there in any case; of a module that is optimised as a whole it is one file.
-            return files.contains("\(stem).dia")
-                && files.isDisjoint(with: ["\(name).o", "\(stem).o", "\(name).bc", "\(stem).bc"])
+        target.isEmpty ? [] : compiledModules.flatMap(\.sourcesWithoutObject)
+    }
+
+    /// All Swift sources that the image is made of, as far as they are known.
+    package var linkedSources: Set<String> { Set(sources + mappedModules.flatMap(\.sources)) }
+
+    /// The module itself, and the others of the file maps.
+    private var compiledModules: [CompiledModule] {
+        [CompiledModule(sources: sources, folders: compileFolders, root: root)]
+            + mappedModules.filter { $0.folders != [nativeFolder] }
+    }
+
+    private var mappedModules: [CompiledModule] {
+        fileMaps.map { map in
+            let text = String(decoding: (try? FileAccess.contents(of: map)) ?? [], as: UTF8.self)
+            // What the build itself has written lies among its products.
+            let sources = Self.sources(inFileMap: text).filter { !$0.hasPrefix("\(bundleFolder)/") }
+            return CompiledModule(sources: sources, folders: [FileAccess.directory(of: map)], root: root)
         }
     }
 
-    private static func stem(_ source: String) -> String {
-        String(FileAccess.name(of: source).dropLast(".swift".count))
-    }
-
-    /// Whether the compiler writes such a file only when there is nothing wrong with a source.
-    private static func comesOfSuccess(_ name: String) -> Bool {
-        [".o", ".swiftdeps", ".d"].contains(where: name.hasSuffix) && !name.hasSuffix("emit-module.d")
-    }
+    private var nativeFolder: String { "\(bundleFolder)/\(target).build" }
 
     /// The folders to which the compiler writes when it compiles the module, natively or for Swift Build.
     private var compileFolders: [String] {
-        let native = "\(bundleFolder)/\(target).build"
         let products = FileAccess.directory(of: bundleFolder)
-        guard FileAccess.name(of: products) == "Products" else { return [native] }
+        guard FileAccess.name(of: products) == "Products" else { return [nativeFolder] }
         let root = "\(FileAccess.directory(of: products))/Intermediates.noindex"
         return FileAccess.names(in: root).filter { $0.hasSuffix(".build") }.flatMap { package in
             let folder = "\(root)/\(package)/\(FileAccess.name(of: bundleFolder))"
@@ -214,6 +201,29 @@ extension ModuleDescription {
         return paths.sorted()
     }
 
+    /// The Swift sources of a file map: its keys that are paths of such.
+    static func sources(inFileMap text: String) -> [String] {
+        var sources: [String] = []
+        var text = text
+        text.withUTF8 { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            let pattern: StaticString = ".swift\""
+            let end = UnsafeRawBufferPointer(start: pattern.utf8Start, count: pattern.utf8CodeUnitCount)
+            var offset = 0
+            while let found = ByteSearch.offset(of: end, in: bytes, from: offset) {
+                offset = found + end.count
+                let isValue = { (byte: UInt8) in byte > 0x20 }
+                guard let colon = bytes[offset...].firstIndex(where: isValue), bytes[colon] == UInt8(ascii: ":"),
+                    let brace = bytes[(colon + 1)...].firstIndex(where: isValue), bytes[brace] == UInt8(ascii: "{")
+                else { continue }
+                var quote = found
+                while quote >= 0, bytes[quote] != 0x22 || quote > 0 && bytes[quote - 1] == 0x5C { quote -= 1 }
+                if quote >= 0, let path = string(in: bytes, behind: quote) { sources.append(path) }
+            }
+        }
+        return sources
+    }
+
     /// Reads a string to its closing quote.
     private static func string(in bytes: UnsafeRawBufferPointer, behind quote: Int) -> String? {
         guard let base = bytes.baseAddress,
@@ -247,6 +257,8 @@ extension ModuleDescription: SelfTesting {
             "testIsTheSameWhereverTheImageIs": testIsTheSameWhereverTheImageIs,
             "testFindsSourcesNewerThanBuild": testFindsSourcesNewerThanBuild,
             "testFindsSourcesNewerThanWholeModule": testFindsSourcesNewerThanWholeModule,
+            "testFindsSourcesOfLinkedModules": testFindsSourcesOfLinkedModules,
+            "testFindsDeletedSources": testFindsDeletedSources,
         ]
     }
 
@@ -334,13 +346,80 @@ extension ModuleDescription: SelfTesting {
         description.target = "M"
         description.bundleFolder = "\(root)/release"
         for folder in ["release", "release/M.build"] { mkdir("\(root)/\(folder)", 0o755) }
-        for (name, time) in [("a.swift", 1000), ("b.swift", 3000), ("release/M.build/M.d", 2000)] {
+        let times = [("a.swift", 1000), ("M.swift", 1000), ("b.swift", 3000), ("release/M.build/M.d", 2000)]
+        for (name, time) in times {
             try FileAccess.write([], to: "\(root)/\(name)")
             let moment = timeval(tv_sec: .init(time), tv_usec: 0)
             utimes("\(root)/\(name)", [moment, moment])
             if name.hasSuffix(".swift") { description.sources.append("\(root)/\(name)") }
         }
         expectEqual(description.sourcesNewerThanBuild, ["\(root)/b.swift"])
+        for name in ["M.dia", "M.o"] { try FileAccess.write([], to: "\(root)/release/M.build/\(name)") }
+        expectEqual(description.sourcesWithoutObject, [], "one object of all")
+        for name in ["M.d", "M.o"] { unlink("\(root)/release/M.build/\(name)") }
+        try FileAccess.write([], to: "\(root)/release/M.build/M.swiftmodule.o")
+        expectEqual(description.sourcesWithoutObject, description.sources, "refused as a whole")
+    }
+
+    private static func write(_ path: String, at time: Int) throws {
+        try FileAccess.write([], to: path)
+        let moment = timeval(tv_sec: .init(time), tv_usec: 0)
+        utimes(path, [moment, moment])
+    }
+
+    private static func testFindsSourcesOfLinkedModules() throws {
+        let root = try temporaryDirectory()
+        var description = ModuleDescription()
+        description.target = "M"
+        description.bundleFolder = "\(root)/debug"
+        for folder in ["Sources", "debug", "debug/M.build", "debug/N.build"] { mkdir("\(root)/\(folder)", 0o755) }
+        let sources = ["m", "a \"b\\", "c"].map { "\(root)/Sources/\($0).swift" }
+        let keys = (sources.dropFirst() + ["\(root)/debug/N.build/made.swift"]).map { source in
+            "\"\(source.replacing("\\", with: #"\\"#).replacing("\"", with: #"\""#))\": {}"
+        }
+        try FileAccess.write(
+            Array("{\"\": {}, \(keys.joined(separator: ", "))}".utf8), to: "\(root)/debug/N.build/output-file-map.json")
+        description.sources = [sources[0]]
+        description.fileMaps = ["M", "N"].map { "\(root)/debug/\($0).build/output-file-map.json" }
+        for (index, source) in sources.enumerated() {
+            let stem = FileAccess.name(of: source).dropLast(6)
+            let start = "\(root)/debug/\(index == 0 ? "M" : "N").build/\(stem)"
+            try write(source, at: 1000)
+            for ending in ["dia", "d", "swift.o"] { try write("\(start).\(ending)", at: 2000) }
+        }
+        try write("\(root)/debug/N.build/made.swift", at: 3000)
+        expectEqual(description.linkedSources, Set(sources))
+        expectEqual(description.sourcesNewerThanBuild, [])
+        expectEqual(description.sourcesWithoutObject, [])
+        for (index, source) in sources.enumerated() {
+            try write(source, at: 3000)
+            expectEqual(description.sourcesNewerThanBuild, [source], "saved")
+            try write(source, at: 1000)
+            let object = "\(root)/debug/\(index == 0 ? "M" : "N").build/\(FileAccess.name(of: source)).o"
+            unlink(object)
+            expectEqual(description.sourcesWithoutObject, [source], "refused")
+            try write(object, at: 2000)
+        }
+    }
+
+    private static func testFindsDeletedSources() throws {
+        let root = try temporaryDirectory()
+        var description = ModuleDescription()
+        description.target = "M"
+        description.root = "\(root)/Sources"
+        description.bundleFolder = "\(root)/debug"
+        for folder in ["Sources", "Sources/M", "debug", "debug/M.build"] { mkdir("\(root)/\(folder)", 0o755) }
+        description.sources = ["a", "b"].map { "\(root)/Sources/M/\($0).swift" }
+        for source in description.sources { try write(source, at: 1000) }
+        for name in ["a", "b"] { try write("\(root)/debug/M.build/\(name).d", at: 2000) }
+        expectEqual(description.sourcesNewerThanBuild, [])
+        unlink(description.sources[0])
+        expectEqual(description.sourcesNewerThanBuild, [description.sources[0]])
+        unlink(description.sources[1])
+        rmdir("\(root)/Sources/M")
+        expectEqual(description.sourcesNewerThanBuild, description.sources)
+        rmdir("\(root)/Sources")
+        expectEqual(description.sourcesNewerThanBuild, [], "compiled elsewhere")
     }
 
     private static func testReadsFileMaps() {

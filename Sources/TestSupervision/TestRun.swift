@@ -366,7 +366,8 @@ package final class TestRun {
     /// Says that what was tested is not what the editor shows.
     private func warnOfNewerSources() {
         for path in module.sourcesNewerThanBuild {
-            let text = "changed since module '\(module.module)' was built, which is what was tested"
+            let change = FileAccess.exists(path) ? "changed" : "deleted"
+            let text = "\(change) since module '\(module.module)' was built, which is what was tested"
             results.warn(SourceWarning(place: SourcePlace(path: path, line: 1, column: 1), text: text))
         }
     }

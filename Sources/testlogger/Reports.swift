@@ -95,7 +95,7 @@ final class Reports {
     func finish(_ end: RunEnd) throws(SystemError) {
         var failure: SystemError?
         func write(_ text: String, to path: String) {
-            do throws(SystemError) { try FileAccess.write(Array(text.utf8), to: path) } catch {
+            do throws(SystemError) { try FileReplacement.writeOutput(Array(text.utf8), to: path) } catch {
                 failure = failure ?? error
             }
         }

@@ -23,6 +23,7 @@ extension SubjectRunner: SelfTesting {
             "testRepeats": testRepeats,
             "testKeepsDirectoriesUntilTheNextRun": testKeepsDirectoriesUntilTheNextRun,
             "testWritesReports": testWritesReports,
+            "testFailsWhenAReportCannotBePrinted": testFailsWhenAReportCannotBePrinted,
             "testAcceptsWhatTheCodeMakes": testAcceptsWhatTheCodeMakes,
         ]
     }
@@ -333,6 +334,20 @@ extension SubjectRunner: SelfTesting {
         expectTrue(try scene.text("s.md").hasPrefix("before\n## In-class tests failed"), "what others wrote stays")
         let onGitHub = ["GITHUB_ACTIONS": "true"]
         expectTrue(try scene.outcome(variables: onGitHub).contains(annotation), "inside GitHub Actions")
+    }
+
+    private static func testFailsWhenAReportCannotBePrinted() throws {
+        #if os(Linux)
+        let scene = try Scene([("a", "")])
+        for (file, status) in [("/dev/full", ExitStatus.notRun), ("/dev/null", .passed)] {
+            for format in ["tap", "json", "junit"] {
+                expectExit(.exit(status.rawValue), "\(format) to \(file)") {
+                    dup2(open(file, O_WRONLY), 1)
+                    _exit((try? TestLogger.status([scene.description, "--format", format]))?.rawValue ?? 9)
+                }
+            }
+        }
+        #endif
     }
 
     private static func testAcceptsWhatTheCodeMakes() throws {

@@ -113,7 +113,14 @@ struct TestLogger {
         runner.finishReports(
             RunEnd(earlyReason: Interruption.reason.map { "ended by \($0)" }, nanoseconds: nanoseconds))
         let status = verdict(runner, runOptions)
-        guard options.format == .text else { return status == .passed ? createMarker() : status }
+        guard options.format == .text else {
+            // What is printed is a report, too.
+            if fflush(stdout) != 0 || ferror(stdout) != 0 {
+                Self.complain(SystemError("write the standard output").description)
+                return status == .failed ? .failed : .notRun
+            }
+            return status == .passed ? createMarker() : status
+        }
         if runner.status == .failed, repetition > 1 { print("failed in repetition \(repetition)") }
         printSlowest(runner)
         printSummary(runner, nanoseconds)

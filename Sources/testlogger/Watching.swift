@@ -16,23 +16,32 @@ struct Watching {
     ///
     /// Only the targets of the tested modules are built, so the build's own step of running tests is not waited for.
     func loop(_ run: () -> Void) {
-        var seen = times
+        var sources = linkedSources
+        var seen = times(of: sources)
         run()
         fflush(nil)
         while Interruption.signal == nil {
             usleep(50_000)
-            let now = times
+            let now = times(of: sources)
             if now == seen { continue }
             // An editor may write in several steps; what comes during the build is built next.
             seen = now
             if build() { run() }
+            let built = linkedSources
+            if built != sources {
+                sources = built
+                seen = times(of: built).merging(now) { _, earlier in earlier }.filter { built.contains($0.key) }
+            }
             fflush(nil)
         }
     }
 
-    private var times: [String: Int] {
+    /// The sources of the modules and of what they are linked with.
+    private var linkedSources: Set<String> { Set(modules.flatMap(\.linkedSources)) }
+
+    private func times(of sources: Set<String>) -> [String: Int] {
         var times: [String: Int] = [:]
-        for source in modules.flatMap(\.sources) { times[source] = FileAccess.modificationTime(of: source) }
+        for source in sources { times[source] = FileAccess.modificationTime(of: source) }
         return times
     }
 
@@ -59,12 +68,15 @@ import InClassTesting
 
 extension Watching: SelfTesting {
     static var testSelectors: TestSelectors {
-        ["testRunsAfterEachSaveThatBuilds": testRunsAfterEachSaveThatBuilds]
+        [
+            "testRunsAfterEachSaveThatBuilds": { try testRunsAfterEachSaveThatBuilds(isLinked: false) },
+            "testRunsAfterEachSaveOfWhatIsLinked": { try testRunsAfterEachSaveThatBuilds(isLinked: true) },
+        ]
     }
 
     /// In a child process, whose signals and variables are its own. A shell script is `swift`: the first build fails, and
     /// the source is saved once more.
-    private static func testRunsAfterEachSaveThatBuilds() throws {
+    private static func testRunsAfterEachSaveThatBuilds(isLinked: Bool) throws {
         let folder = try temporaryDirectory()
         let source = "\(folder)/a.swift"
         let script = """
@@ -86,7 +98,12 @@ extension Watching: SelfTesting {
         module.root = "/p"
         module.target = "M"
         module.bundleFolder = "/p/.build/linux/debug"
-        module.sources = [source]
+        if isLinked {
+            module.fileMaps = ["\(folder)/output-file-map.json"]
+            try FileAccess.write(Array("{\"\(source)\": {}}".utf8), to: module.fileMaps[0])
+        } else {
+            module.sources = [source]
+        }
         expectExit(.exit(7)) {
             Interruption.watchSignals()
             setenv("PATH", "\(folder):\(getenv("PATH").map { String(cString: $0) } ?? "")", 1)

@@ -200,7 +200,7 @@ import Testing
             outcome = try run(["-", "out.db"], input: "[{\"a\":1},\n{\"a\":\"x\\u0000\"}]", in: directory)
             #expect(outcome.status == 1)
             #expect(outcome.errors.hasPrefix("<stdin>:2:"))
-            #expect(outcome.errors.contains("error: $[1]: found a NUL character in text (at its byte 1)"))
+            #expect(outcome.errors.contains("error: $[1].a: found a NUL character in text (at its byte 1)"))
             #expect(try files(in: directory) == [])
             try Data("no database".utf8).write(to: directory.appending(path: "bad.db"))
             outcome = try run(["bad.db", "out.json"], in: directory)

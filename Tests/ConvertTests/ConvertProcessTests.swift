@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite struct ConvertProcessTests {
+@Suite(.serialized) struct ConvertProcessTests {
     private func withDirectory(_ body: (URL) throws -> Void) throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "convert-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite struct ConvertTests {
+@Suite(.serialized) struct ConvertTests {
     /// What a run left behind.
     struct Outcome {
         var status: Int32

@@ -29,7 +29,7 @@ private struct LastNumber: PlistSink {
     mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
 }
 
-@Suite struct DoubleRoundingTests {
+@Suite(.serialized) struct DoubleRoundingTests {
     static let count = Int(ProcessInfo.processInfo.environment["JSON_DOUBLES"] ?? "") ?? 8_000
 
     /// A generator from a seed, so that every run checks the same numbers.

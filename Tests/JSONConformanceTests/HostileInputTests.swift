@@ -5,7 +5,7 @@ import JSONStreaming
 import PlistStreaming
 import Testing
 
-@Suite struct HostileInputTests {
+@Suite(.serialized) struct HostileInputTests {
     /// Feeds a beginning, a piece again and again, and an end, in chunks; returns the error, nil when all is accepted.
     private func read(
         _ beginning: String, repeating piece: String, to byteCount: Int, _ end: String = "",

@@ -41,7 +41,9 @@ enum Corpus {
     }
 }
 
-@Suite(.enabled(if: !Corpus.names.isEmpty, "there is no corpus at ../shared/corpora/JSONTestSuite/test_parsing"))
+@Suite(
+    .serialized,
+    .enabled(if: !Corpus.names.isEmpty, "there is no corpus at ../shared/corpora/JSONTestSuite/test_parsing"))
 struct JSONTestSuiteTests {
     /// The files that RFC 8259 leaves to us, and what we do: nil accepts, a kind rejects.
     ///

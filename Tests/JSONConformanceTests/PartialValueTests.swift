@@ -5,7 +5,7 @@ import PlistBuilding
 import PlistStreaming
 import Testing
 
-@Suite struct PartialValueTests {
+@Suite(.serialized) struct PartialValueTests {
     struct Inner: StreamObject, Equatable {
         var note = ""
         var numbers: [Int] = []

@@ -21,7 +21,7 @@ struct BulkRow: StreamObject {
     var a = ""
 }
 
-@Suite struct FaultTests {
+@Suite(.serialized) struct FaultTests {
     private func open(_ path: String, timeout: Duration = .zero) throws -> SQLiteConnection {
         try SQLiteConnection(path: path, options: SQLiteOptions(access: .create, busyTimeout: timeout))
     }

@@ -49,7 +49,7 @@ private struct Track: StreamObject {
     var UnitPrice = 0.0
 }
 
-@Suite(.enabled(if: Chinook.isThere, "there is no database at ../shared/corpora/chinook/chinook.db"))
+@Suite(.serialized, .enabled(if: Chinook.isThere, "there is no database at ../shared/corpora/chinook/chinook.db"))
 struct ChinookTests {
     @Test func listsTables() throws {
         let connection = try Chinook.open()

@@ -6,7 +6,7 @@ import SQLiteStreaming
 import Testing
 
 #if DEBUG || IN_CLASS_TESTS
-@Suite struct InsertAgreementTests {
+@Suite(.serialized) struct InsertAgreementTests {
     /// Parts of 20 tables; `SQLITE_PARTS` asks for more, as the second tier of `.ci/run` does.
     static let parts = UInt64(ProcessInfo.processInfo.environment["SQLITE_PARTS"] ?? "") ?? 8
 

@@ -59,7 +59,7 @@ extension PackageTests {
         }
 
         /// The command needs no plugin on any target, and finds the tests of all.
-        @Test func command() throws {
+        func command() throws {
             let all = try package.swift("package", "testlogger", "-v", "--stable-output")
             #expect(all.status == 0, "\(all)")
             let lines = all.output.split(separator: "\n").filter { $0.contains("passed") || $0.contains("skipped") }
@@ -70,7 +70,7 @@ extension PackageTests {
             #expect(lines.last == "\(byName.count + 1) tests, \(byName.count) passed, 1 skipped")
         }
 
-        @Test func commandWithTargets() throws {
+        func commandWithTargets() throws {
             let result = try package.swift("package", "testlogger", "--list", "--filter", "test[CS]", "Mixed", "tool")
             #expect(result.status == 0, "\(result)")
             let lines = result.output.split(separator: "\n").filter { $0.contains(".test") }
@@ -103,6 +103,9 @@ extension PackageTests.GalleryTests {
         let gallery: GalleryTests
 
         init() throws { gallery = try GalleryTests() }
+
+        @Test func command() throws { try gallery.command() }
+        @Test func commandWithTargets() throws { try gallery.commandWithTargets() }
 
         @Test func swiftBuildDebug() throws {
             gallery.expectQuiet(try gallery.package.build(.swiftbuild))

@@ -202,7 +202,7 @@ extension PackageTests {
         // MARK: Doors
 
         /// The build, the plugin and the command remember the same, and have the statuses that README says.
-        @Test func oneMemory() throws {
+        func oneMemory() throws {
             try package.replace("jarCount, 3", with: "jarCount, 4", in: Self.source)
             try expectBuild(.native, ["build"], "error: got 3 instead of expected 4 for jars")
             let red = "1 test, 0 passed, 1 failed"
@@ -283,6 +283,8 @@ extension PackageTests.HonestyTests {
     @Suite(.serialized, .slow)
     struct SlowTests {
         private let tests = try? PackageTests.HonestyTests()
+
+        @Test func oneMemory() throws { try #require(tests).oneMemory() }
 
         @Test func everythingReadUnderSwiftBuild() throws { try #require(tests).everythingRead(.swiftbuild) }
 

@@ -4,8 +4,12 @@ import Foundation
 import Testing
 
 extension PackageTests {
-    @Suite(.serialized)
-    struct InitializationTests {
+    struct InitializationTests {}
+}
+
+extension PackageTests.InitializationTests {
+    @Suite(.slow)
+    struct SlowTests {
         @Test func story() throws {
             let package = try FixturePackage(
                 named: "Fresh",

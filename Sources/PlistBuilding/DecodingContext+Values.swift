@@ -358,7 +358,7 @@ extension Dictionary: DecodableCollection where Key == String, Value: Decodable 
         while next < node.end {
             let member = next
             next = context.after(member)
-            let key = context.name(of: Int(context.node(member).key), isExact: true)
+            let key = context.name(of: Int(context.node(member).key))
             // Of names that are equal strings of other bytes the last one counts.
             dictionary.updateValue(try context.decode(Value.self, kind, at: member), forKey: key)
         }

@@ -45,14 +45,11 @@ final class DecodingContext {
     // SAFETY: allocated and freed with the context; holds a value only within one function.
     let scratch = UnsafeMutableRawPointer.allocate(byteCount: scratchSize, alignment: 16)
     static let scratchSize = 64
-    let exactKeys: KnownKeys
-    /// The keys where coding keys are other than the names in the stream.
-    let mappedKeys: KnownKeys
+    let knownKeys: KnownKeys
 
     /// What was looked up last.
     private struct Caches: ~Copyable {
         var keys = RecentStrings()
-        var exactKeys = RecentStrings()
         var kinds = CodedKind.Cache()
         var containers = ContainerCache<DecodingPlace>()
         var isOver = false
@@ -66,13 +63,11 @@ final class DecodingContext {
         unsafe input = unsafe tape.input
         isChecked = tape.isChecked
         unsafe bytes = unsafe UnsafeRawBufferPointer(tape.bytes.values)
-        let keyCount = tape.keys.count
-        exactKeys = KnownKeys(count: keyCount)
+        knownKeys = KnownKeys(count: tape.keys.count)
         isMapped = options.codingKeys != nil
         var tape = tape
         tape.removeRepeatedKeys()
         unsafe nodes = unsafe tape.nodes
-        mappedKeys = isMapped ? KnownKeys(count: keyCount) : exactKeys
         self.tape = tape
         unsafe caches.initialize(to: Caches())
     }
@@ -156,7 +151,8 @@ final class DecodingContext {
     private func key(of step: TapeWays.Step) -> any CodingKey {
         if node(step.container).has(.array) { return IndexKey(step.position) }
         let isExact = exactDictionaries.contains(step.container)
-        return NameKey(name(of: Int(node(step.index).key), isExact: isExact))
+        let number = Int(node(step.index).key)
+        return NameKey(isExact ? name(of: number) : codingKey(of: number))
     }
 
     /// Notes that the keys of a dictionary are names, for paths.
@@ -175,15 +171,11 @@ final class DecodingContext {
         unsafe ways.member(number, of: dictionary, in: nodes, isCanonical ? canonicalKeys : [])
     }
 
-    /// The number of a coding key in the tape, or -1; an exact one is the name.
+    /// The number of a coding key in the tape, or -1.
     @inline(__always)  // PERF: JSONTyped; once a member that is not the next one.
-    func number(of key: String, isExact: Bool) -> Int {
-        if isExact || !isMapped {
-            let number = unsafe caches.pointee.exactKeys.number(of: key)
-            return number >= 0 ? number : find(key)
-        }
+    func number(of key: String) -> Int {
         let number = unsafe caches.pointee.keys.number(of: key)
-        return number >= 0 ? number : findMapped(key)
+        return number >= 0 ? number : find(key)
     }
 
     /// Whether several keys of the tape become the coding key of this one, which is the first of them.
@@ -192,23 +184,17 @@ final class DecodingContext {
     @inline(never)
     private func find(_ key: String) -> Int {
         // Names of other bytes may be equal strings; most streams have none.
-        let equal = isMapped || codingKeys.numbers.isEmpty ? nil : codingKeys.numbers[key]
-        guard let number = equal ?? tape.keys.index(of: key) else { return -1 }
-        unsafe caches.pointee.exactKeys.remember(key, number)
-        return number
-    }
-
-    @inline(never)
-    private func findMapped(_ key: String) -> Int {
-        guard let number = codingKeys.numbers[key] else { return -1 }
+        let known = isMapped || !codingKeys.numbers.isEmpty ? codingKeys.numbers[key] : nil
+        guard let number = known ?? (isMapped ? nil : tape.keys.index(of: key)) else { return -1 }
         unsafe caches.pointee.keys.remember(key, number)
         return number
     }
 
+    /// The name in the stream that is a key of the tape.
+    func name(of number: Int) -> String { tape.keys.name(number) }
+
     /// The coding key that a name in the stream is.
-    func name(of number: Int, isExact: Bool) -> String {
-        isMapped && !isExact ? codingKeys.names[number] : tape.keys.name(number)
-    }
+    func codingKey(of number: Int) -> String { isMapped ? codingKeys.names[number] : name(of: number) }
 
     // MARK: Types and containers
 

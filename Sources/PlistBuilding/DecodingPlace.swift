@@ -7,10 +7,9 @@ struct DecodingPlace: BitwiseCopyable {
     // SAFETY: whoever has a container holds the context, or `EscapedContainers` does; the memory belongs to the context.
     let context: Unmanaged<DecodingContext>
     private let nodes: UnsafeBufferPointer<TapeNode>
-    private var knownKeys: UnsafeMutablePointer<(UInt64, UInt64)>
+    private let knownKeys: UnsafeMutablePointer<(UInt64, UInt64)>
     private(set) var index: Int
     private var end: Int
-    private(set) var hasExactKeys: Bool
     /// The member after the one that was found last, which is the next one to be asked for where the orders agree.
     private var next: Int
     /// How many members were looked at in vain.
@@ -22,23 +21,18 @@ struct DecodingPlace: BitwiseCopyable {
     private static let scannedCount = 128
 
     @inline(__always)  // PERF: JSONTyped; once a dictionary.
-    init(_ context: DecodingContext, _ index: Int, _ node: TapeNode, _ hasExactKeys: Bool) {
+    init(_ context: DecodingContext, _ index: Int, _ node: TapeNode) {
         unsafe self.context = Unmanaged.passUnretained(context)
         unsafe nodes = unsafe context.nodes
-        unsafe knownKeys = unsafe (hasExactKeys ? context.exactKeys : context.mappedKeys).entries
+        unsafe knownKeys = unsafe context.knownKeys.entries
         self.index = index
         end = node.end
-        self.hasExactKeys = hasExactKeys
         next = index &+ 1
     }
 
     /// Moves to another dictionary of the same context.
     @inline(__always)  // PERF: JSONTyped/catalogue; a copy of a new place would wait for its parts to be stored.
-    mutating func move(to index: Int, _ node: TapeNode, _ hasExactKeys: Bool, _ context: DecodingContext) {
-        if hasExactKeys != self.hasExactKeys {
-            unsafe knownKeys = unsafe (hasExactKeys ? context.exactKeys : context.mappedKeys).entries
-            self.hasExactKeys = hasExactKeys
-        }
+    mutating func move(to index: Int, _ node: TapeNode) {
         self.index = index
         end = node.end
         next = index &+ 1
@@ -123,19 +117,18 @@ struct DecodingPlace: BitwiseCopyable {
 
     @inline(never)
     private mutating func search(_ key: String) -> Int {
-        let number = unsafe context._withUnsafeGuaranteedRef { $0.number(of: key, isExact: hasExactKeys) }
+        let number = unsafe context._withUnsafeGuaranteedRef { $0.number(of: key) }
         guard number >= 0 else { return -1 }
         let wanted = UInt32(truncatingIfNeeded: number)
         // Of several members that become the key the first one counts, whatever the order in other dictionaries; so these keys
         // are never known by their bits.
-        let isShared = unsafe !hasExactKeys && context._withUnsafeGuaranteedRef { $0.isShared(number) }
+        let isShared = unsafe context._withUnsafeGuaranteedRef { $0.isShared(number) }
         let found = member(wanted, isCanonical: isShared)
         guard found >= 0 else { return -1 }
         next = after(found)
         if isShared { return found }
-        unsafe context._withUnsafeGuaranteedRef { context in
-            let known = hasExactKeys ? context.exactKeys : context.mappedKeys
-            if node(found).key == wanted { known.remember(key, number) }
+        if node(found).key == wanted {
+            unsafe context._withUnsafeGuaranteedRef { $0.knownKeys.remember(key, number) }
         }
         return found
     }

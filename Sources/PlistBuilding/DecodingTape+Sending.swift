@@ -18,7 +18,7 @@ extension DecodingTape {
             guard index < end else { return }
             let node = context.node(index)
             if let container = open.last, context.node(container).tag == .dictionary {
-                try context.name(of: Int(node.key), isExact: true).withUTF8Span { (name) throws(StreamError) in
+                try context.name(of: Int(node.key)).withUTF8Span { (name) throws(StreamError) in
                     try sink.writeKey(name)
                 }
             }

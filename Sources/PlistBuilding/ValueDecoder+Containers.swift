@@ -1,17 +1,15 @@
 // The containers of `ValueDecoder`: members by key, elements by index.
 
 extension DecodingContext {
-    func container<Key: CodingKey>(
-        keyedBy type: Key.Type, at index: Int, _ hasExactKeys: Bool
-    ) throws -> KeyedDecodingContainer<Key> {
+    func container<Key: CodingKey>(keyedBy type: Key.Type, at index: Int) throws -> KeyedDecodingContainer<Key> {
         let node = node(index)
         guard node.has(.dictionary) else { throw mismatch([String: Any].self, "a dictionary", at: index) }
         try checkStack(at: index)
         if let (vendor, place) = unsafe freeContainer(for: type) {
-            unsafe place.pointee.move(to: index, node, hasExactKeys, self)
+            unsafe place.pointee.move(to: index, node)
             return unsafe ContainerVendor<KeyedDecodingContainer<Key>>.vend(vendor)
         }
-        return makeContainer(at: DecodingPlace(self, index, node, hasExactKeys))
+        return makeContainer(at: DecodingPlace(self, index, node))
     }
 }
 
@@ -27,12 +25,10 @@ extension ValueDecoder {
 
         var allKeys: [Key] {
             let place = unsafe place.pointee
-            let names = place.members.map { index in
-                context.name(of: Int(place.node(index).key), isExact: place.hasExactKeys)
-            }
+            let names = place.members.map { context.codingKey(of: Int(place.node($0).key)) }
             guard !context.canonicalKeys.isEmpty else { return names.compactMap { Key(stringValue: $0) } }
             var seen = Set<String>()
-            return names.filter { place.hasExactKeys || seen.insert($0).inserted }.compactMap { Key(stringValue: $0) }
+            return names.filter { seen.insert($0).inserted }.compactMap { Key(stringValue: $0) }
         }
 
         func contains(_ key: Key) -> Bool { unsafe place.pointee.find(key.stringValue) >= 0 }
@@ -91,7 +87,7 @@ extension ValueDecoder {
         func nestedContainer<NestedKey: CodingKey>(
             keyedBy type: NestedKey.Type, forKey key: Key
         ) throws -> KeyedDecodingContainer<NestedKey> {
-            try context.container(keyedBy: type, at: find(key), false)
+            try context.container(keyedBy: type, at: find(key))
         }
 
         func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
@@ -224,7 +220,7 @@ extension ValueDecoder {
         mutating func nestedContainer<NestedKey: CodingKey>(
             keyedBy type: NestedKey.Type
         ) throws -> KeyedDecodingContainer<NestedKey> {
-            try decodeNext([String: Any].self) { try $0.container(keyedBy: type, at: $1, false) }
+            try decodeNext([String: Any].self) { try $0.container(keyedBy: type, at: $1) }
         }
 
         mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {

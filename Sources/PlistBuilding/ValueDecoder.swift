@@ -48,8 +48,6 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     let context: DecodingContext
     /// The index of the node, or a number below 0 for one that is not on the tape.
     let index: Int
-    /// Whether keys are names of the stream already, as those of dictionaries are.
-    var hasExactKeys = false
 
     var codingPath: [any CodingKey] { context.path(of: index) }
     var userInfo: [CodingUserInfoKey: Any] { context.options.userInfo }
@@ -58,7 +56,7 @@ struct ValueDecoder: Decoder, SingleValueDecodingContainer {
     func list() throws -> PropertyList { try context.list(at: index) }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        try context.container(keyedBy: type, at: index, hasExactKeys)
+        try context.container(keyedBy: type, at: index)
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

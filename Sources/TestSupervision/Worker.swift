@@ -20,7 +20,7 @@ final class Worker {
     private var commands: Int32
     /// What has been read and not yet taken, between two offsets; raw memory, which a debug build can search and fill
     /// without a call a byte.
-    private var buffer = UnsafeMutableRawPointer.allocate(byteCount: 1 << 17, alignment: 16)
+    private var buffer: UnsafeMutableRawPointer
     private var capacity = 1 << 17
     private var pendingStart = 0
     private var pendingEnd = 0
@@ -67,6 +67,8 @@ final class Worker {
             close(commandPipe.write)
             throw error
         }
+        // Last of all: what is not whole has no end in which it could be freed.
+        buffer = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
     }
 
     deinit {

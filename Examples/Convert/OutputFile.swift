@@ -14,9 +14,9 @@ import PlistStreaming
 ///
 /// The bytes go to a file in the same directory, which has no name where the system can do that (Linux), so that nothing
 /// is left behind however the process ends; elsewhere, and for databases, to one with a temporary name, which is removed
-/// after an error and when a signal that can be caught ends the process. `commit` has the disk keep it and puts it into its place; a file that
-/// has several names, or an owner that no new file can have, gets the bytes instead. Descriptors and what is no regular file,
-/// such as `/dev/null`, are written directly.
+/// after an error and when a signal that can be caught ends the process. `commit` has the disk keep it and puts it into
+/// its place; a file that has several names, or an owner that no new file can have, gets the bytes instead. Descriptors
+/// and what is no regular file, such as `/dev/null`, are written directly.
 struct OutputFile: ~Copyable {
     /// Where the bytes are before the file is complete.
     private enum Storage {

@@ -114,7 +114,7 @@ extension ModuleDescription {
             let text = String(decoding: try FileAccess.contents(of: map), as: UTF8.self)
             // The second is what link-time optimisation compiles to.
             for key in ["\"object\"", "\"llvm-bc\""] as [StaticString] {
-                found += Self.paths(of: key, inFileMap: text).filter(FileAccess.exists)
+                found += FileMap.paths(of: key, in: text).filter(FileAccess.exists)
             }
         }
         for start in executables {
@@ -146,17 +146,17 @@ extension ModuleDescription {
     package var linkedSources: Set<String> { Set(sources + mappedModules.flatMap(\.sources)) }
 
     /// The module itself, and the others of the file maps.
-    private var compiledModules: [CompiledModule] {
-        [CompiledModule(sources: sources, folders: compileFolders, root: root)]
+    private var compiledModules: [ModuleSources] {
+        [ModuleSources(sources: sources, folders: compileFolders, root: root)]
             + mappedModules.filter { $0.folders != [nativeFolder] }
     }
 
-    private var mappedModules: [CompiledModule] {
+    private var mappedModules: [ModuleSources] {
         fileMaps.map { map in
             let text = String(decoding: (try? FileAccess.contents(of: map)) ?? [], as: UTF8.self)
             // What the build itself has written lies among its products.
-            let sources = Self.sources(inFileMap: text).filter { !$0.hasPrefix("\(bundleFolder)/") }
-            return CompiledModule(sources: sources, folders: [FileAccess.directory(of: map)], root: root)
+            let sources = FileMap.sources(in: text).filter { !$0.hasPrefix("\(bundleFolder)/") }
+            return ModuleSources(sources: sources, folders: [FileAccess.directory(of: map)], root: root)
         }
     }
 
@@ -177,69 +177,6 @@ extension ModuleDescription {
                 return FileAccess.names(in: objects).map { "\(objects)/\($0)" }
             }
         }
-    }
-
-    /// The values of all such keys, quotes included, of a JSON text, sorted.
-    static func paths(of key: StaticString, inFileMap text: String) -> [String] {
-        var paths: [String] = []
-        var text = text
-        // PERF: a debug build that looks at every byte itself takes longer here than for running a hundred tests.
-        text.withUTF8 { bytes in
-            let bytes = UnsafeRawBufferPointer(bytes)
-            let pattern = UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)
-            var offset = 0
-            while let found = ByteSearch.offset(of: pattern, in: bytes, from: offset) {
-                offset = found + pattern.count
-                let isValue = { (byte: UInt8) in byte > 0x20 }
-                guard let colon = bytes[offset...].firstIndex(where: isValue), bytes[colon] == UInt8(ascii: ":"),
-                    let quote = bytes[(colon + 1)...].firstIndex(where: isValue), bytes[quote] == UInt8(ascii: "\""),
-                    let path = string(in: bytes, behind: quote)
-                else { continue }
-                paths.append(path)
-            }
-        }
-        return paths.sorted()
-    }
-
-    /// The Swift sources of a file map: its keys that are paths of such.
-    static func sources(inFileMap text: String) -> [String] {
-        var sources: [String] = []
-        var text = text
-        text.withUTF8 { bytes in
-            let bytes = UnsafeRawBufferPointer(bytes)
-            let pattern: StaticString = ".swift\""
-            let end = UnsafeRawBufferPointer(start: pattern.utf8Start, count: pattern.utf8CodeUnitCount)
-            var offset = 0
-            while let found = ByteSearch.offset(of: end, in: bytes, from: offset) {
-                offset = found + end.count
-                let isValue = { (byte: UInt8) in byte > 0x20 }
-                guard let colon = bytes[offset...].firstIndex(where: isValue), bytes[colon] == UInt8(ascii: ":"),
-                    let brace = bytes[(colon + 1)...].firstIndex(where: isValue), bytes[brace] == UInt8(ascii: "{")
-                else { continue }
-                var quote = found
-                while quote >= 0, bytes[quote] != 0x22 || quote > 0 && bytes[quote - 1] == 0x5C { quote -= 1 }
-                if quote >= 0, let path = string(in: bytes, behind: quote) { sources.append(path) }
-            }
-        }
-        return sources
-    }
-
-    /// Reads a string to its closing quote.
-    private static func string(in bytes: UnsafeRawBufferPointer, behind quote: Int) -> String? {
-        guard let base = bytes.baseAddress,
-            let found = memchr(base + quote + 1, 0x22, bytes.count - quote - 1)
-        else { return nil }
-        let end = UnsafeRawPointer(found) - base
-        if memchr(base + quote + 1, 0x5C, end - quote - 1) == nil {
-            return String(decoding: bytes[(quote + 1)..<end], as: UTF8.self)
-        }
-        // Paths are written with no escapes but `\/`, `\"` and `\\`.
-        var text: [UInt8] = []
-        var rest = bytes[(quote + 1)...]
-        while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-            text.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
-        }
-        return String(decoding: text, as: UTF8.self)
     }
 }
 
@@ -434,10 +371,10 @@ extension ModuleDescription: SelfTesting {
             (#"{"object": "#, []),
         ]
         for (text, paths) in rows {
-            expectEqual(self.paths(of: "\"object\"", inFileMap: text), paths)
+            expectEqual(FileMap.paths(of: "\"object\"", in: text), paths)
             let bitcode = text.replacing("\"object\"", with: "\"llvm-bc\"")
-            expectEqual(self.paths(of: "\"llvm-bc\"", inFileMap: bitcode), paths)
-            expectEqual(self.paths(of: "\"object\"", inFileMap: bitcode), [])
+            expectEqual(FileMap.paths(of: "\"llvm-bc\"", in: bitcode), paths)
+            expectEqual(FileMap.paths(of: "\"object\"", in: bitcode), [])
         }
     }
 }

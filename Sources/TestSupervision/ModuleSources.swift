@@ -2,7 +2,7 @@
 // tests are those of ModuleDescription.
 
 /// The sources of a Swift module, and the folders to which the compiler writes what it makes of them.
-struct CompiledModule {
+struct ModuleSources {
     var sources: [String]
     var folders: [String]
     /// The folder of the package.

@@ -2,7 +2,7 @@
 
 extension KeySet {
     // PERF: JSONTree; shared by all sets without keys, which so need no memory.
-    private static let noPlaces = [UInt32](repeating: 0, count: 16)
+    private static let noPlaces = [Place](repeating: .free, count: 16)
     static let noEntries = [Entry()]
 
     /// The number of places a look-up may visit before someone must have chosen the keys to be slow.
@@ -18,7 +18,7 @@ extension KeySet {
         longestKey = max(longestKey, key.count)
         entries.append(Entry())
         if count > (seeksSeed ? Self.capacity(of: places.count) : places.count / 2) {
-            places = seeksSeed ? Self.freePlaces(for: 2 * count) : [UInt32](repeating: 0, count: 4 * places.count)
+            places = seeksSeed ? Self.freePlaces(for: 2 * count) : [Place](repeating: .free, count: 4 * places.count)
             placeAll()
         } else {
             let probe = place(index)
@@ -39,7 +39,7 @@ extension KeySet {
     private mutating func placeAll() {
         let attempts = seeksSeed && count <= Self.perfectCount ? 32 : 1
         for attempt in 1...attempts {
-            for position in places.indices { places[position] = 0 }
+            for position in places.indices { places[position] = .free }
             var longest = 0
             for index in 0..<count { longest = max(longest, place(index)) }
             continuation = longest == 0 ? 0 : -1
@@ -58,11 +58,11 @@ extension KeySet {
         let mask = places.count - 1
         var position = Int(truncatingIfNeeded: digest.hash) & mask
         var probe = 0
-        while places[position] != 0 {
+        while !places[position].isFree {
             position = (position + 1) & mask
             probe += 1
         }
-        places[position] = UInt32(index + 1)
+        places[position] = Place(number: UInt32(index + 1), hash: digest.hash)
         entries[index + 1] = Entry(first: digest.first, last: digest.last, length: range.count)
         return probe
     }
@@ -86,11 +86,11 @@ extension KeySet {
         }
     }
 
-    static func freePlaces(for count: Int) -> [UInt32] {
+    static func freePlaces(for count: Int) -> [Place] {
         guard count > capacity(of: noPlaces.count) else { return noPlaces }
         var placeCount = noPlaces.count
         while capacity(of: placeCount) < count { placeCount *= 2 }
-        return [UInt32](repeating: 0, count: placeCount)
+        return [Place](repeating: .free, count: placeCount)
     }
 }
 

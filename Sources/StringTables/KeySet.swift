@@ -19,8 +19,8 @@ public struct KeySet: Sendable {
     /// The rule by which two keys are the same key.
     public let comparison: KeyComparison
 
-    /// The number of the key at each place, which is its index plus 1, or 0; the count of places is a power of two.
-    var places: [UInt32]
+    /// The key at each place, by its number and a part of its hash, or none; the count of places is a power of two.
+    var places: [Place]
     /// 0 when every key is at the place that its hash names, so that a look-up ends there; else -1, and it ends at 0.
     var continuation = 0  // PERF: StringTable/miss; one branch, which depends on no key in a perfect set.
     var seed = KeySeed()
@@ -34,6 +34,24 @@ public struct KeySet: Sendable {
     var bytes: [UInt8] = []
     /// The end of each key in `bytes`.
     var ends: [Int] = []
+
+    /// The number of a key, which is its index plus 1, below the upper half of its hash; 0 where there is none.
+    struct Place {
+        private let bits: UInt64
+
+        static let free = Place(bits: 0)
+
+        private init(bits: UInt64) { self.bits = bits }
+        init(number: UInt32, hash: UInt64) { bits = hash & ~0xFFFF_FFFF | UInt64(number) }
+
+        var isFree: Bool { bits == 0 }
+        var number: Int { Int(truncatingIfNeeded: bits & 0xFFFF_FFFF) }
+
+        // PERF: Linearity/JSON, tree, keys; other keys that a look-up passes stay out of the processor's caches.
+        /// Whether the key may be the one with this hash.
+        @inline(__always)
+        func mayHold(_ hash: UInt64) -> Bool { (bits ^ hash) & ~0xFFFF_FFFF == 0 }
+    }
 
     /// The words and the length of a key.
     struct Entry {
@@ -178,8 +196,9 @@ public struct KeySet: Sendable {
     private func findFirst(_ key: UnsafeRawBufferPointer, isFolded: Bool) -> Int? {
         guard key.count <= 16 else { return key.count <= longestKey ? unsafe findAnywhere(key) : nil }
         let digest = unsafe KeyDigest(short: key, isFolded: isFolded, seed: seed)
-        let number = Int(places[Int(truncatingIfNeeded: digest.hash) & (places.count &- 1)])
-        if entries[number].isEqual(to: digest, length: key.count) { return number &- 1 }
+        let place = places[Int(truncatingIfNeeded: digest.hash) & (places.count &- 1)]
+        let number = place.number
+        if place.mayHold(digest.hash), entries[number].isEqual(to: digest, length: key.count) { return number &- 1 }
         if number & continuation == 0 { return nil }
         return unsafe findAnywhere(key)
     }
@@ -200,8 +219,9 @@ public struct KeySet: Sendable {
         let mask = places.count &- 1
         var position = Int(truncatingIfNeeded: digest.hash) & mask
         while true {
-            let number = Int(places[position])
-            if entries[number].isEqual(to: digest, length: key.count) {
+            let place = places[position]
+            let number = place.number
+            if place.mayHold(digest.hash), entries[number].isEqual(to: digest, length: key.count) {
                 if key.count <= 16 { return number &- 1 }
                 if unsafe isMiddle(of: key, equalTo: number &- 1, isFolded: isFolded) { return number &- 1 }
             }

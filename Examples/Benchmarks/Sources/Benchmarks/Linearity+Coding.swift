@@ -133,9 +133,11 @@ var decodingDoors: [Door] {
         Door("decoder, tries of members that fail", quoted) { try decode([String: Either].self, $0) },
         Door("decoder, any JSON, rows", LinearityRow.json) { try decode([AnyJSON].self, $0) },
         Door("decoder, any JSON, keys", { LargeText.object($0) { "[\($0)]" } }) { try decode(AnyJSON.self, $0) },
-        Door("decoder, any JSON, depth", largest: 240, { LargeText.nested($0, "[1,", "2", "]") }) { text in
-            for _ in 0..<20 { try decode(AnyJSON.self, text) }
-        },
+        // Each error that a try throws holds its path as an array.
+        Door(
+            "decoder, any JSON, depth", largest: 240, { Data(LargeText.nested($0, "[1,", "2", "]")) },
+            beside: { text in for _ in 0..<20 { _ = try JSONDecoder().decode(AnyJSON.self, from: text) } }
+        ) { text in for _ in 0..<20 { _ = try JSONStreamDecoder().decode(AnyJSON.self, from: text) } },
         Door("decoder, lossy arrays", { LargeText.array($0) { $0 % 2 == 0 ? "1" : "{\"a\":[1]}" } }) {
             try decode(Lossy.self, $0)
         },

@@ -1,5 +1,6 @@
 // What is large in databases and sets of keys: statements, rows, columns, conditions, children, moves.
 
+import CSQLitePeers
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
@@ -60,8 +61,9 @@ var rowDoors: [Door] {
         Door("SQLite, arrays in arrays", { LargeText.array($0) { "[{\"id\":\($0 + 1)}]" } }) {
             try insert($0, "id INTEGER PRIMARY KEY")
         },
-        Door("SQLite, depth of arrays", largest: 960, { LargeText.nested($0, "[{\"id\":1},", "{\"id\":2}", "]") }) {
-            try insert($0, "id")
+        // SQLite walks all savepoints for each page that it changes.
+        Door("SQLite, depth of arrays", largest: 960, { $0 }, beside: insertInSavepoints) { depth in
+            try insert(LargeText.nested(depth, "[{\"id\":1},", "{\"id\":2}", "]"), "id")
         },
         Door("SQLite, a row that is refused last", { LinearityRow.many($0) + LinearityRow.many(1) }) { rows in
             try mustThrow { try insert(rows) }
@@ -80,15 +82,26 @@ var rowDoors: [Door] {
     ]
 }
 
+/// Executes statements without this package.
+private func executeInSQLite(_ statements: String) throws {
+    guard csqlitepeers_execute(statements) else { throw NoErrorThrown() }
+}
+
+private func insertInSavepoints(_ depth: Int) throws {
+    let begin = (0..<depth).map { "SAVEPOINT s\($0); INSERT INTO t VALUES (1);" }
+    let end = (0..<depth).reversed().map { "RELEASE s\($0);" }
+    try executeInSQLite("CREATE TABLE t (id); BEGIN;\(begin.joined())\(end.joined()) COMMIT")
+}
+
 var statementDoors: [Door] {
     [
         Door("SQLite, statements of a script", { String(repeating: "SELECT 1;\n", count: $0) }) {
             try open($0).close()
         },
         Door("SQLite, comments of a script", { String(repeating: "-- one\n;", count: $0) }) { try open($0).close() },
-        Door("SQLite, a long statement", { "SELECT '\(String(repeating: "text ", count: $0))'" }) {
-            _ = try open().value($0)
-        },
+        Door(
+            "SQLite, a long statement", { "SELECT '\(String(repeating: "text ", count: $0))'" }, beside: executeInSQLite
+        ) { _ = try open().value($0) },
         Door("SQLite, statements that differ", { ($0, try open()) }) { count, connection in
             for number in 0..<count { _ = try connection.value("SELECT \(number)") }
         },

@@ -16,16 +16,22 @@ struct Door {
     var largest = Int.max
     /// Makes an input of an amount, and returns what is timed.
     let prepare: (Int) throws -> () throws -> Void
+    /// The same, done by the one on whom the door stands, such as SQLite: nobody is faster than who does the work.
+    var preparePeer: ((Int) throws -> () throws -> Void)?
 
     init<Input>(
         _ name: String, largest: Int = .max, _ make: @escaping (Int) throws -> Input,
-        _ run: @escaping (Input) throws -> Void
+        beside peer: ((Input) throws -> Void)? = nil, _ run: @escaping (Input) throws -> Void
     ) {
-        (self.name, self.largest) = (name, largest)
-        prepare = { amount in
-            let input = try make(amount)
-            return { try run(input) }
+        func preparing(_ run: @escaping (Input) throws -> Void) -> (Int) throws -> () throws -> Void {
+            { amount in
+                let input = try make(amount)
+                return { try run(input) }
+            }
         }
+        (self.name, self.largest) = (name, largest)
+        prepare = preparing(run)
+        preparePeer = peer.map(preparing)
     }
 }
 
@@ -62,7 +68,21 @@ private func measure(_ door: Door) throws -> (line: String, isSteep: Bool) {
         time = try seconds(try door.prepare(amount))
     } while time < 0.02 && amount * 2 <= door.largest
     if amount * 8 > door.largest { amount = max(1, door.largest / 8) }
-    let runs = try [1, 2, 4, 8].map { try door.prepare(amount * $0) }
+    let times = try leastTimes(door.prepare, from: amount)
+    var line = "\(door.name): \(ratios(times))  (from \(amount): \(milliseconds(times)) ms)"
+    var bound = largestRatio
+    if growth(times) > bound, let peer = door.preparePeer {
+        let others = try leastTimes(peer, from: amount)
+        line += "; the one it stands on: \(ratios(others))  (\(milliseconds(others)) ms)"
+        bound = max(bound, growth(others) * 1.1)
+    }
+    let isSteep = growth(times) > bound
+    return ((isSteep ? "STEEP " : "      ") + line, isSteep)
+}
+
+/// The least times of an amount, doubled three times.
+private func leastTimes(_ prepare: (Int) throws -> () throws -> Void, from amount: Int) throws -> [Double] {
+    let runs = try [1, 2, 4, 8].map { try prepare(amount * $0) }
     var times = [Double](repeating: .infinity, count: runs.count)
     // What is steep is looked at again, since others use the caches of the machine as well. Sizes take turns.
     var round = 0
@@ -70,10 +90,15 @@ private func measure(_ door: Door) throws -> (line: String, isSteep: Bool) {
         for (index, run) in runs.enumerated() { times[index] = min(times[index], try seconds(run)) }
         round += 1
     }
-    let isSteep = growth(times) > largestRatio
-    let ratios = zip(times.dropFirst(), times).map { "\(($0 / $1 * 100).rounded() / 100)" }.joined(separator: "  ")
-    let milliseconds = times.map { "\(($0 * 10_000).rounded() / 10)" }.joined(separator: ", ")
-    return ("\(isSteep ? "STEEP " : "      ")\(door.name): \(ratios)  (from \(amount): \(milliseconds) ms)", isSteep)
+    return times
+}
+
+private func ratios(_ times: [Double]) -> String {
+    zip(times.dropFirst(), times).map { "\(($0 / $1 * 100).rounded() / 100)" }.joined(separator: "  ")
+}
+
+private func milliseconds(_ times: [Double]) -> String {
+    times.map { "\(($0 * 10_000).rounded() / 10)" }.joined(separator: ", ")
 }
 
 /// By how much the time grows with each doubling: the mean of all, or the last ones, whichever is more.

@@ -150,3 +150,11 @@ int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks, int s
     sqlite3_close(db);
     return code;
 }
+
+bool csqlitepeers_execute(const char *statements) {
+    sqlite3 *db = NULL;
+    int code = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (code == SQLITE_OK) code = sqlite3_exec(db, statements, NULL, NULL, NULL);
+    sqlite3_close(db);
+    return code == SQLITE_OK;
+}

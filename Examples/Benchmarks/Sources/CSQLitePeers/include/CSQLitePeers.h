@@ -3,6 +3,7 @@
 #ifndef CSQLITEPEERS_H
 #define CSQLITEPEERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /// Tasks in columns, as the rows of the Swift cases are.
@@ -30,5 +31,8 @@ uint64_t csqlitepeers_structures(const char *path);
 /// Inserts or updates persons, and a phone for each, by ON CONFLICT DO UPDATE, in one transaction.
 /// With skips_equal, rows that are equal to what is there are not written.
 int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks, int skips_equal);
+
+/// Executes statements in a database in memory, and tells whether all went well.
+bool csqlitepeers_execute(const char *statements);
 
 #endif

@@ -109,11 +109,26 @@ if msgspec:
     class Outlines(msgspec.Struct):
         features: List[Feature]
 
+    class Person(msgspec.Struct):
+        id: int
+        name: str
+        email: str
+        age: int
+        active: bool
+        score: float
+        city: str
+        created: int
+        visits: int
+        note: Optional[str] = None
+        sponsor: Optional[int] = None
+        balance: Optional[float] = None
+
     DECODERS = {
         "records": msgspec.json.Decoder(List[Record]),
         "posts": msgspec.json.Decoder(Posts),
         "catalogue": msgspec.json.Decoder(Catalogue),
         "coordinates": msgspec.json.Decoder(Outlines),
+        "people": msgspec.json.Decoder(List[Person]),
     }
 
 
@@ -177,7 +192,23 @@ def sum_coordinates(outlines):
     return sum(array.array("Q", numbers.tobytes()))
 
 
-SUMS = {"records": sum_records, "posts": sum_posts, "catalogue": sum_catalogue, "coordinates": sum_coordinates}
+def sum_people(people):
+    total = 0
+    reals = array.array("d")
+    for one in elements(people):
+        total += one.id + size(one.name) + size(one.email) + one.age + one.active + size(one.city) + one.created
+        total += size(one.note or "") + one.visits + (one.sponsor or 0)
+        reals.extend((one.score, one.balance or 0))
+    return total + sum(array.array("Q", reals.tobytes()))
+
+
+SUMS = {
+    "records": sum_records,
+    "posts": sum_posts,
+    "catalogue": sum_catalogue,
+    "coordinates": sum_coordinates,
+    "people": sum_people,
+}
 
 
 def sum_tree(value):

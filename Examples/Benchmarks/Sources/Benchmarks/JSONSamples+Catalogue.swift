@@ -1,4 +1,5 @@
-// A catalogue of performances, the shape of citm_catalog.json, and the outlines of a country, the shape of canada.json.
+// A catalogue of performances, the shape and the variety of citm_catalog.json, and the outlines of a country, those of
+// canada.json. As there, names and pictures differ, prices and places come from tens, and the lengths of lists vary.
 
 import Foundation
 import JSONStreaming
@@ -14,7 +15,7 @@ extension JSONSample {
                 try writer.dictionary("blockNames") { _ in }
                 try writer.dictionary("events") { writer in
                     for number in 0..<max(1, count * 3 / 4) {
-                        try writer.dictionary("\(138_586_341 + number)") { writer in
+                        try writer.dictionary("\(138_586_341 + 4 * number)") { writer in
                             try writer.event(number, &random)
                         }
                     }
@@ -42,9 +43,10 @@ extension JSONSample {
     static func coordinates(_ count: Int) throws -> JSONSample {
         var random = SeededGenerator(seed: 3)
         func degree(_ low: Double, _ high: Double) -> String {
-            // Measured with six decimals, and then written with the fifteen of a conversion.
+            // Measured with six decimals, and then written with the fifteen of a conversion; some with fewer.
             let value = low + (high - low) * Double(random.next() >> 11) / Double(1 << 53 as UInt64)
-            return String(format: "%.15f", (value * 1e6).rounded() / 1e6)
+            let decimals = random.isOne(in: 8) ? 4 + random.below(11) : 15
+            return String(format: "%.\(decimals)f", (value * 1e6).rounded() / 1e6)
         }
         return try JSONSample("coordinates") { writer in
             try writer.dictionary { writer in
@@ -56,7 +58,9 @@ extension JSONSample {
                         try writer.dictionary("geometry") { writer in
                             try writer.member("type", "Polygon")
                             try writer.array("coordinates", max(1, count / 117)) { writer, _ in
-                                try writer.array(min(count, 117)) { writer, _ in
+                                // Islands of a few points, and coasts of thousands.
+                                let size = random.isOne(in: 10) ? 1 + random.below(1_600) : 4 + random.below(60)
+                                try writer.array(min(count, size)) { writer, _ in
                                     try writer.array(2) { writer, index in
                                         try writer.number(index == 0 ? degree(-141, -52) : degree(41, 83))
                                     }
@@ -79,41 +83,57 @@ extension SampleWriter {
 
     fileprivate mutating func event(_ number: Int, _ random: inout SeededGenerator) throws {
         try null("description")
-        try member("id", 138_586_341 + number)
-        if number % 3 == 0 { try null("logo") } else { try member("logo", "/images/UE0AAAAACEKo6QAAAAZDSVRN") }
-        try member("name", "30th Anniversary Tour \(number)")
-        try member("subTopicIds", [337_184_269, 337_184_283])
+        try member("id", 138_586_341 + 4 * number + random.below(4))
+        try logo(&random)
+        try member("name", SampleText.text(8 + random.below(50), .latin, &random))
+        try member("subTopicIds", (0..<1 + random.below(4)).map { _ in 337_184_262 + random.below(35) })
         try null("subjectCode")
-        try null("subtitle")
-        try member("topicIds", [324_846_099, 107_888_604 + Int(random.next() % 4)])
+        if random.isOne(in: 4) {
+            try member("subtitle", SampleText.text(10 + random.below(30), .latin, &random))
+        } else {
+            try null("subtitle")
+        }
+        let topics = [324_846_099, 107_888_604, 324_846_100, 107_888_605]
+        try member("topicIds", random.isOne(in: 20) ? [] : Array(topics.prefix(1 + random.below(4))))
+    }
+
+    private mutating func logo(_ random: inout SeededGenerator) throws {
+        if random.isOne(in: 2) {
+            try null("logo")
+        } else {
+            try member("logo", "/images/\(SampleText.identifier(24, &random))")
+        }
     }
 
     fileprivate mutating func performance(_ number: Int, _ random: inout SeededGenerator) throws {
-        try member("eventId", 138_586_341 + number)
-        try member("id", 339_887_544 + number)
-        try null("logo")
+        try member("eventId", 138_586_341 + random.below(200_000_000))
+        try member("id", 339_430_296 + random.below(4_000_000))
+        try logo(&random)
         try null("name")
-        let priceCount = 2 + Int(random.next() % 4)
+        let priceCount = [1, 2, 4, 4, 4, 5, 5, 5][random.below(8)]
+        let firstCategory = 338_937_235 + random.below(59)
         try array("prices", priceCount) { writer, index in
             try writer.dictionary { writer in
-                try writer.member("amount", 10_000 + 500 * index)
+                try writer.member("amount", 250 * (20 + random.below(26) * 40))
                 try writer.member("audienceSubCategoryId", 337_100_890)
-                try writer.member("seatCategoryId", 338_937_295 + index)
+                try writer.member("seatCategoryId", firstCategory + index)
             }
         }
         try array("seatCategories", priceCount) { writer, index in
             try writer.dictionary { writer in
-                try writer.array("areas", 2 + index * 3) { writer, index in
+                try writer.array("areas", [1, 5, 6, 6, 7, 10, 11, 13, 16][random.below(9)]) { writer, _ in
                     try writer.dictionary { writer in
-                        try writer.member("areaId", 205_705_993 + index)
-                        try writer.array("blockIds", 0) { _, _ in }
+                        try writer.member("areaId", 205_705_993 + random.below(17))
+                        let blockCount = random.isOne(in: 16) ? 1 + random.below(3) : 0
+                        try writer.member("blockIds", (0..<blockCount).map { _ in 1_000 + random.below(9_000) })
                     }
                 }
-                try writer.member("seatCategoryId", 338_937_295 + index)
+                try writer.member("seatCategoryId", firstCategory + index)
             }
         }
         try null("seatMapImage")
-        try member("start", 1_372_701_600_000 + 86_400_000 * number)
-        try member("venueCode", "PLEYEL_PLEYEL")
+        try member("start", 1_372_701_600_000 + 900_000 * random.below(40_000))
+        let venue = SampleText.identifier(6 + random.below(9), &random)
+        try member("venueCode", random.isOne(in: 2) ? "PLEYEL_PLEYEL" : venue)
     }
 }

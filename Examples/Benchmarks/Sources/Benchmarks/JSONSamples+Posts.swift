@@ -1,5 +1,7 @@
-// Posts of a social network, the shape of twitter.json: many members in nested users and entities, long names, escapes,
-// scripts of the world, most values not asked for by anyone.
+// Posts of a social network, the shape and the variety of twitter.json: many members in nested users and entities, long
+// names, escapes, scripts of the world; most values are not asked for by anyone, and hardly one comes twice. What most
+// people leave as it is, such as colours, is the same for nine in ten; some members are there for some only, and one in
+// sixteen posts comes from another version of the server, in another order.
 
 import JSONStreaming
 
@@ -9,10 +11,8 @@ extension JSONSample {
         var random = SeededGenerator(seed: 1)
         return try JSONSample("posts", options: .pretty) { writer in
             try writer.dictionary { writer in
-                try writer.array("statuses", count) { writer, number in
-                    try writer.dictionary { writer in
-                        try writer.status(number, &random, isRetweet: false)
-                    }
+                try writer.array("statuses", count) { writer, _ in
+                    try writer.dictionary { writer in try writer.status(&random, isRetweeted: false) }
                 }
                 try writer.dictionary("search_metadata") { writer in
                     try writer.member("completed_in", 87)
@@ -25,113 +25,176 @@ extension JSONSample {
     }
 }
 
-private let texts = [
-    "@user 今日は良い天気ですね。散歩に行きましょう\n", "RT @someone: the quick brown fox jumps over the lazy dog http://example.com/a",
-    "Überraschung: \"Gänsefüßchen\" und ein Backslash \\ dazu", "короткое сообщение о погоде",
-    "ok 🙂🙂 see you tomorrow", "一、常に身一つ簡素にして、美食を好んではならない",
+private let languages = ["ja", "ja", "ja", "ja", "ja", "ja", "en", "zh", "ru", "pt-br", "it"]
+private let zones: [(String, Int)] = [
+    ("Tokyo", 32_400), ("Irkutsk", 32_400), ("Hawaii", -36_000), ("Osaka", 32_400), ("Arizona", -25_200),
+    ("Eastern Time (US & Canada)", -14_400), ("Seoul", 32_400), ("London", 3_600),
 ]
 
 extension SampleWriter {
-    fileprivate mutating func status(_ number: Int, _ random: inout SeededGenerator, isRetweet: Bool) throws {
-        let id = 505_874_924_095_815_681 + number
+    fileprivate mutating func status(_ random: inout SeededGenerator, isRetweeted: Bool) throws {
+        let isOtherVersion = random.isOne(in: 16)
+        let language = languages[random.below(languages.count)]
         try dictionary("metadata") { writer in
             try writer.member("result_type", "recent")
-            try writer.member("iso_language_code", "ja")
+            try writer.member("iso_language_code", language)
         }
-        try member("created_at", "Sun Aug 31 00:29:15 +0000 2014")
+        if isOtherVersion { try counts(&random) }
+        try member("created_at", SampleText.date(&random))
+        let id = 505_000_000_000_000_000 + random.below(1_000_000_000_000_000)
         try member("id", id)
         try member("id_str", "\(id)")
-        try member("text", texts[Int(random.next() % 6)] + texts[Int(random.next() % 6)])
-        try member("source", "<a href=\"http://twitter.example.com/download\" rel=\"nofollow\">Twitter for iPhone</a>")
+        if isOtherVersion { try dictionary("user") { writer in try writer.user(&random) } }
+        try member("text", SampleText.text(150 + random.below(260), SampleText.script(&random), &random))
+        let app = SampleText.identifier(6 + random.below(10), &random)
+        let source = random.below(3) > 0 ? "http://twitter.example.com/\(app)" : "https://\(app).example.com/"
+        try member("source", "<a href=\"\(source)\" rel=\"nofollow\">\(app) for phones</a>")
         try member("truncated", false)
-        if random.next() % 3 == 0 {
-            try member("in_reply_to_status_id", 505_874_000_000_000_000 + Int(random.next() % 1_000_000))
-        } else {
-            try null("in_reply_to_status_id")
-        }
-        try null("in_reply_to_user_id")
-        try null("in_reply_to_screen_name")
-        try dictionary("user") { writer in try writer.user(number, &random) }
+        try answer(&random)
+        if !isOtherVersion { try dictionary("user") { writer in try writer.user(&random) } }
         try null("geo")
         try null("coordinates")
         try null("place")
         try null("contributors")
-        if !isRetweet && number % 3 == 0 {
-            try dictionary("retweeted_status") { writer in
-                try writer.status(number + 1_000_000, &random, isRetweet: true)
-            }
+        if !isRetweeted && random.below(5) < 3 {
+            try dictionary("retweeted_status") { writer in try writer.status(&random, isRetweeted: true) }
         }
-        try member("retweet_count", Int(random.next() % 50))
-        try member("favorite_count", Int(random.next() % 50))
-        let mentionCount = Int(random.next() % 3)
-        try dictionary("entities") { writer in
-            try writer.array("hashtags", 0) { _, _ in }
-            try writer.array("symbols", 0) { _, _ in }
-            try writer.array("urls", number % 4 == 0 ? 1 : 0) { writer, _ in
-                try writer.dictionary { writer in
-                    try writer.member("url", "http://t.example.com/QMLJeFmfMT")
-                    try writer.member("expanded_url", "http://www.example.com/blog/2014/08/\(number).html")
-                    try writer.member("indices", [58, 80])
-                }
-            }
-            try writer.array("user_mentions", mentionCount) { writer, index in
-                try writer.dictionary { writer in
-                    try writer.member("screen_name", "aym0566x\(number + index)")
-                    try writer.member("name", "前田あゆみ")
-                    try writer.member("id", 866_260_188 + index)
-                    try writer.member("id_str", "\(866_260_188 + index)")
-                    try writer.member("indices", [0, 9])
-                }
-            }
-        }
-        try member("favorited", false)
+        if !isOtherVersion { try counts(&random) }
+        let linkCount = random.isOne(in: 6) ? 1 + random.below(2) : 0
+        try dictionary("entities") { writer in try writer.entities(linkCount, &random) }
+        try member("favorited", random.isOne(in: 50))
         try member("retweeted", false)
-        try member("lang", "ja")
+        if linkCount > 0 { try member("possibly_sensitive", random.isOne(in: 20)) }
+        try member("lang", language)
     }
 
-    private mutating func user(_ number: Int, _ random: inout SeededGenerator) throws {
-        let id = Int(random.next() >> 33)
+    private mutating func counts(_ random: inout SeededGenerator) throws {
+        try member("retweet_count", random.isOne(in: 3) ? 0 : random.below(1 << (1 + random.below(12))))
+        try member("favorite_count", random.below(1 << random.below(10)))
+    }
+
+    private mutating func answer(_ random: inout SeededGenerator) throws {
+        guard random.isOne(in: 12) else {
+            for name in ["status_id", "status_id_str", "user_id", "user_id_str", "screen_name"] {
+                try null("in_reply_to_\(name)")
+            }
+            return
+        }
+        let status = 505_000_000_000_000_000 + random.below(1_000_000_000_000_000)
+        let user = random.below(3_000_000_000)
+        try member("in_reply_to_status_id", status)
+        try member("in_reply_to_status_id_str", "\(status)")
+        try member("in_reply_to_user_id", user)
+        try member("in_reply_to_user_id_str", "\(user)")
+        try member("in_reply_to_screen_name", SampleText.identifier(4 + random.below(11), &random))
+    }
+
+    private mutating func entities(_ linkCount: Int, _ random: inout SeededGenerator) throws {
+        try array("hashtags", random.isOne(in: 8) ? 1 : 0) { writer, _ in
+            try writer.dictionary { writer in
+                try writer.member("text", SampleText.text(8 + random.below(20), SampleText.script(&random), &random))
+                try writer.member("indices", [random.below(70), 71 + random.below(60)])
+            }
+        }
+        try array("symbols", 0) { _, _ in }
+        try array("urls", linkCount) { writer, _ in
+            try writer.dictionary { writer in try writer.link(&random) }
+        }
+        try array("user_mentions", random.below(3)) { writer, _ in
+            try writer.dictionary { writer in
+                let id = random.below(3_000_000_000)
+                try writer.member("screen_name", SampleText.identifier(4 + random.below(11), &random))
+                try writer.member("name", SampleText.text(6 + random.below(20), SampleText.script(&random), &random))
+                try writer.member("id", id)
+                try writer.member("id_str", "\(id)")
+                try writer.member("indices", [random.below(70), 71 + random.below(60)])
+            }
+        }
+    }
+
+    private mutating func link(_ random: inout SeededGenerator) throws {
+        let path = SampleText.identifier(8 + random.below(30), &random)
+        try member("url", "http://t.example.com/\(SampleText.identifier(10, &random))")
+        try member("expanded_url", "http://www.example.com/\(path).html")
+        try member("display_url", "example.com/\(path.prefix(18))…")
+        try member("indices", [random.below(70), 71 + random.below(60)])
+    }
+
+    private mutating func user(_ random: inout SeededGenerator) throws {
+        let id = random.below(1 << (20 + random.below(13)))
         try member("id", id)
         try member("id_str", "\(id)")
-        try member("name", "ひかり\(number)")
-        try member("screen_name", "user\(random.next() % 100_000)")
-        try member("location", "関西")
-        try member("description", texts[Int(random.next() % 6)] + " / " + texts[Int(random.next() % 6)])
-        try null("url")
+        try member("name", SampleText.text(9 + random.below(20), SampleText.script(&random), &random))
+        try member("screen_name", SampleText.identifier(4 + random.below(11), &random))
+        let isHome = random.isOne(in: 5)
+        try member("location", isHome ? SampleText.text(6 + random.below(40), .japanese, &random) : "")
+        let length = random.below(8) * 15 + random.below(220)
+        try member("description", SampleText.text(length, SampleText.script(&random), &random))
+        let hasPage = random.isOne(in: 10)
+        if hasPage {
+            try member("url", "http://t.example.com/\(SampleText.identifier(10, &random))")
+        } else {
+            try null("url")
+        }
         try dictionary("entities") { writer in
+            if hasPage {
+                try writer.dictionary("url") { writer in
+                    try writer.array("urls", 1) { writer, _ in
+                        try writer.dictionary { writer in try writer.link(&random) }
+                    }
+                }
+            }
             try writer.dictionary("description") { writer in try writer.array("urls", 0) { _, _ in } }
         }
         try member("protected", false)
-        try member("followers_count", Int(random.next() % 10_000))
-        try member("friends_count", Int(random.next() % 1_000))
-        try member("listed_count", Int(random.next() % 10))
-        try member("created_at", "Tue Mar 01 12:03:11 +0000 2011")
-        try member("favourites_count", Int(random.next() % 100))
-        try member("utc_offset", 32_400)
-        try member("time_zone", "Hawaii")
-        try member("geo_enabled", random.next() % 2 == 0)
-        try member("verified", random.next() % 8 == 0)
-        try member("statuses_count", Int(random.next() % 50_000))
-        try member("lang", "ja")
+        try member("followers_count", random.below(1 << (4 + random.below(14))))
+        try member("friends_count", random.below(1 << (4 + random.below(10))))
+        try member("listed_count", random.below(1 << random.below(8)))
+        try member("created_at", SampleText.date(&random))
+        try member("favourites_count", random.isOne(in: 3) ? random.below(8_000) : 0)
+        if random.isOne(in: 5) {
+            let (zone, offset) = zones[random.below(zones.count)]
+            try member("utc_offset", offset)
+            try member("time_zone", zone)
+        } else {
+            try null("utc_offset")
+            try null("time_zone")
+        }
+        try member("geo_enabled", random.isOne(in: 12))
+        try member("verified", random.isOne(in: 12))
+        try member("statuses_count", random.below(1 << (3 + random.below(15))))
+        try member("lang", languages[random.below(languages.count)])
         try member("contributors_enabled", false)
-        try member("is_translator", false)
+        try member("is_translator", random.isOne(in: 60))
         try member("is_translation_enabled", false)
-        try member("profile_background_color", "C0DEED")
-        try member("profile_background_image_url", "http://abs.example.com/images/themes/theme1/bg.png")
-        try member("profile_background_image_url_https", "https://abs.example.com/images/themes/theme1/bg.png")
-        try member("profile_background_tile", false)
-        try member("profile_image_url", "http://pbs.example.com/profile_images/497760886/\(number)_normal.jpeg")
-        try member("profile_image_url_https", "https://pbs.example.com/profile_images/497760886/\(number)_normal.jpeg")
-        try member("profile_banner_url", "https://pbs.example.com/profile_banners/\(id)/1407754012")
-        try member("profile_link_color", "0084B4")
-        try member("profile_sidebar_border_color", "C0DEED")
-        try member("profile_sidebar_fill_color", "DDEEF6")
-        try member("profile_text_color", "333333")
-        try member("profile_use_background_image", true)
-        try member("default_profile", true)
-        try member("default_profile_image", false)
+        try looks(id, &random)
         try member("following", false)
         try member("follow_request_sent", false)
         try member("notifications", false)
+    }
+
+    /// Nine in ten leave it as it is.
+    private mutating func looks(_ id: Int, _ random: inout SeededGenerator) throws {
+        let isDefault = !random.isOne(in: 9)
+        func color(_ usual: String) -> String { isDefault ? usual : SampleText.color(&random) }
+        let background = isDefault ? "theme1" : SampleText.identifier(22, &random)
+        let picture = "profile_images/\(random.below(600_000_000))/\(SampleText.identifier(8, &random))_normal.jpeg"
+        try member("profile_background_color", color("C0DEED"))
+        try member("profile_background_image_url", "http://abs.example.com/images/themes/\(background)/bg.png")
+        try member("profile_background_image_url_https", "https://abs.example.com/images/themes/\(background)/bg.png")
+        try member("profile_background_tile", !isDefault && random.isOne(in: 2))
+        try member("profile_image_url", "http://pbs.example.com/\(picture)")
+        try member("profile_image_url_https", "https://pbs.example.com/\(picture)")
+        if !random.isOne(in: 10) {
+            let moment = 1_300_000_000 + random.below(100_000_000)
+            try member("profile_banner_url", "https://pbs.example.com/profile_banners/\(id)/\(moment)")
+        }
+        try member("profile_link_color", color("0084B4"))
+        try member("profile_sidebar_border_color", color("C0DEED"))
+        try member("profile_sidebar_fill_color", color("DDEEF6"))
+        try member("profile_text_color", color("333333"))
+        try member("profile_use_background_image", !random.isOne(in: 80))
+        try member("default_profile", isDefault)
+        try member("default_profile_image", random.isOne(in: 80))
     }
 }

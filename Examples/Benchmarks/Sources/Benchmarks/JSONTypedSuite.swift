@@ -13,6 +13,8 @@ let jsonTypedSuite = Suite(name: "JSONTyped") { scale in
             options: BuilderOptions(keyMapping: .snakeCase), "simdjson_posts"),
         try group(.catalogue(scale.amount(full: 243, smoke: 2)), as: Catalogue.self, "simdjson_catalogue"),
         try group(.coordinates(scale.amount(full: 56_000, smoke: 2)), as: Outlines.self, "simdjson_coordinates"),
+        try group(.people(scale.amount(full: 20_000, smoke: 20)), as: [Person].self, "simdjson_people"),
+        try documentsGroup(.documents(scale.amount(full: 10_000, smoke: 20))),
     ]
 }
 
@@ -45,6 +47,43 @@ private func group<Value: Summed>(
         ] + NativePeers.cases("simdjson", "simdjson on-demand", simdJSON, sample)
             + PythonPeers.cases("msgspec", "msgspec", job: sample.name, sample)
             + PythonPeers.cases("orjson", "orjson", job: sample.name, sample))
+}
+
+/// Documents one by one, as a server reads them: whoever needs long to begin is slow here.
+private func documentsGroup(_ sample: JSONSample) throws -> Group {
+    let documents = sample.lines.map(Array.init)
+    let data = documents.map { Data($0) }
+    let (builder, decoder, foundation) = (DocumentBuilder(), JSONStreamDecoder(), JSONDecoder())
+    return Group(
+        name: sample.name, work: Work(count: documents.count, unit: "document", byteCount: sample.byteCount),
+        cases: [
+            Case(name: "ObjectBuilder, kept", peer: "JSONDecoder", goal: 10, also: [Goal(peer: "simdjson on-demand")]) {
+                try documents.reduce(0) { try $0 &+ builder.read($1).sum }
+            },
+            Case(name: "ObjectBuilder, made anew", peer: "JSONDecoder") {
+                try documents.reduce(0) { try $0 &+ DocumentBuilder().read($1).sum }
+            },
+            Case(name: "JSONStreamDecoder", peer: "JSONDecoder", goal: 10) {
+                try data.reduce(0) { try $0 &+ decoder.decode(TaskDocument.self, from: $1).sum }
+            },
+            Case(name: "JSONDecoder") {
+                try data.reduce(0) { try $0 &+ foundation.decode(TaskDocument.self, from: $1).sum }
+            },
+        ] + NativePeers.cases("simdjson", "simdjson on-demand", "simdjson_documents", sample))
+}
+
+/// A builder that is used for one document after the other.
+private final class DocumentBuilder {
+    private var builder: ObjectBuilder<TaskDocument>?
+
+    func read(_ bytes: [UInt8]) throws -> TaskDocument {
+        if builder == nil { builder = try ObjectBuilder() }
+        guard var taken = builder.take() else { return TaskDocument() }
+        try taken.readJSON(bytes)
+        let document = try taken.takeResult()
+        builder = consume taken
+        return document
+    }
 }
 
 private func bytes(_ texts: String...) -> UInt64 { texts.reduce(0) { $0 + UInt64($1.utf8.count) } }
@@ -201,4 +240,43 @@ private struct Feature: StreamObject, Decodable {
 
 private struct Geometry: StreamObject, Decodable {
     var coordinates: [[[Double]]] = []
+}
+
+// MARK: People and documents
+
+private struct Person: StreamObject, Summed {
+    var id = 0
+    var name = ""
+    var email = ""
+    var age = 0
+    var active = false
+    var score = 0.0
+    var city = ""
+    var created = 0
+    var note: String?
+    var visits = 0
+    var sponsor: Int?
+    var balance: Double?
+
+    var sum: UInt64 {
+        bytes(name, email, city, note ?? "") &+ numbers(id, age, active ? 1 : 0, created, visits, sponsor ?? 0)
+            &+ score.bitPattern &+ (balance ?? 0).bitPattern
+    }
+}
+
+extension [Person]: Summed {
+    fileprivate var sum: UInt64 { reduce(0) { $0 &+ $1.sum } }
+}
+
+private struct TaskDocument: StreamObject, Summed {
+    var id = 0
+    var title = ""
+    var done = false
+    var due: Int?
+    var priority = 0
+    var tags: [String]?
+
+    var sum: UInt64 {
+        (tags ?? []).reduce(bytes(title) &+ numbers(id, done ? 1 : 0, due ?? 0, priority)) { $0 &+ bytes($1) }
+    }
 }

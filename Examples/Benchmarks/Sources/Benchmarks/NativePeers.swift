@@ -82,6 +82,8 @@ struct NativePeers: @unchecked Sendable {
             case "simdjson_posts": cjsonpeers_simdjson_posts
             case "simdjson_catalogue": cjsonpeers_simdjson_catalogue
             case "simdjson_coordinates": cjsonpeers_simdjson_coordinates
+            case "simdjson_people": cjsonpeers_simdjson_people
+            case "simdjson_documents": cjsonpeers_simdjson_documents
             default: nil
             }
         })

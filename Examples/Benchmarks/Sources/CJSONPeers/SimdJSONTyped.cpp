@@ -6,6 +6,7 @@
 
 #if HAS_SIMDJSON
 #include <cstring>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -140,7 +141,102 @@ Performance performance(on::object object) {
     return made;
 }
 
+uint64_t bits(double number) {
+    uint64_t bits;
+    std::memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+struct Person {
+    int64_t id;
+    std::string name, email;
+    int64_t age;
+    bool active;
+    double score;
+    std::string city;
+    int64_t created;
+    std::optional<std::string> note;
+    int64_t visits;
+    std::optional<int64_t> sponsor;
+    std::optional<double> balance;
+};
+
+Person person(on::object object) {
+    Person made;
+    made.id = object["id"].get_int64();
+    made.name = string(object["name"]);
+    made.email = string(object["email"]);
+    made.age = object["age"].get_int64();
+    made.active = object["active"].get_bool();
+    made.score = object["score"].get_double();
+    made.city = string(object["city"]);
+    made.created = object["created"].get_int64();
+    on::value value;
+    if (!object["note"].get(value)) made.note = string(value);
+    made.visits = object["visits"].get_int64();
+    value = object["sponsor"];
+    if (!value.is_null()) made.sponsor = int64_t(value.get_int64());
+    if (!object["balance"].get(value)) made.balance = double(value.get_double());
+    return made;
+}
+
+/// The tasks of documents.
+struct Task {
+    int64_t id;
+    std::string title;
+    bool done;
+    std::optional<int64_t> due;
+    int64_t priority;
+    std::optional<std::vector<std::string>> tags;
+};
+
+Task task(on::object object) {
+    Task made;
+    made.id = object["id"].get_int64();
+    made.title = string(object["title"]);
+    made.done = object["done"].get_bool();
+    on::value value;
+    if (!object["due"].get(value)) made.due = int64_t(value.get_int64());
+    made.priority = object["priority"].get_int64();
+    if (!object["tags"].get(value)) {
+        made.tags.emplace();
+        for (auto tag : value.get_array()) made.tags->push_back(string(tag));
+    }
+    return made;
+}
+
 } // namespace
+
+uint64_t cjsonpeers_simdjson_people(const char *text, size_t count) {
+    return parse(text, count, [](on::document &document) {
+        std::vector<Person> people;
+        for (auto element : document.get_array()) people.push_back(person(element.get_object()));
+        uint64_t sum = 0;
+        for (const Person &one : people) {
+            sum += one.id + one.name.size() + one.email.size() + one.age + one.active + bits(one.score);
+            sum += one.city.size() + one.created + (one.note ? one.note->size() : 0) + one.visits;
+            sum += one.sponsor.value_or(0) + bits(one.balance.value_or(0));
+        }
+        return sum;
+    });
+}
+
+uint64_t cjsonpeers_simdjson_documents(const char *text, size_t count) {
+    uint64_t sum = 0;
+    const char *end = text + count;
+    while (text < end) {
+        const char *newline = static_cast<const char *>(std::memchr(text, '\n', end - text));
+        if (!newline) newline = end;
+        sum += parse(text, newline - text, [](on::document &document) {
+            Task one = task(document.get_object());
+            uint64_t sum = one.id + one.title.size() + one.done + one.due.value_or(0) + one.priority;
+            if (one.tags) for (const std::string &tag : *one.tags) sum += tag.size();
+            return sum;
+        });
+        text = newline + 1;
+    }
+    return sum;
+}
 
 uint64_t cjsonpeers_simdjson_posts(const char *text, size_t count) {
     return parse(text, count, [](on::document &document) {
@@ -218,11 +314,7 @@ uint64_t cjsonpeers_simdjson_coordinates(const char *text, size_t count) {
         for (const auto &rings : outlines)
             for (const auto &ring : rings)
                 for (const auto &point : ring)
-                    for (double number : point) {
-                        uint64_t bits;
-                        std::memcpy(&bits, &number, sizeof bits);
-                        sum += bits;
-                    }
+                    for (double number : point) sum += bits(number);
         return sum;
     });
 }
@@ -234,5 +326,7 @@ SIMDJSON_HERE_END
 uint64_t cjsonpeers_simdjson_posts(const char *, size_t) { return 0; }
 uint64_t cjsonpeers_simdjson_catalogue(const char *, size_t) { return 0; }
 uint64_t cjsonpeers_simdjson_coordinates(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_simdjson_people(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_simdjson_documents(const char *, size_t) { return 0; }
 
 #endif

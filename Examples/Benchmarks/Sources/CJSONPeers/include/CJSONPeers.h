@@ -45,6 +45,9 @@ uint64_t cjsonpeers_simdjson_first(const char *text, size_t count);
 uint64_t cjsonpeers_simdjson_posts(const char *text, size_t count);
 uint64_t cjsonpeers_simdjson_catalogue(const char *text, size_t count);
 uint64_t cjsonpeers_simdjson_coordinates(const char *text, size_t count);
+uint64_t cjsonpeers_simdjson_people(const char *text, size_t count);
+/// A document on each line, read one by one.
+uint64_t cjsonpeers_simdjson_documents(const char *text, size_t count);
 
 #ifdef __cplusplus
 }

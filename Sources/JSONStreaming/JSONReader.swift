@@ -133,6 +133,7 @@ extension JSONReaderTests: SelfTesting {
             "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
             "testReadsAnotherInputAfterReset": testReadsAnotherInputAfterReset,
             "testSendsRepeatedNames": testSendsRepeatedNames,
+            "testReadsShortTextAsItReadsLongText": testReadsShortTextAsItReadsLongText,
         ]
     }
 
@@ -172,6 +173,26 @@ extension JSONReaderTests: SelfTesting {
         let error = expectThrows(StreamError.self, "refused") { try unique.readJSON(#"{"a":1,"\u0061":2}"#) }
         expectEqual(error?.kind, .duplicateKey, "kind")
         expectEqual(error?.position?.column, 8, "column")
+    }
+
+    private static func testReadsShortTextAsItReadsLongText() {
+        let texts = [
+            #"{"id":7,"title":"ö \n a title of some length","done":true,"due":null,"tags":["a","bc"],"x":-1.5e3}"#,
+            "[ 1, 23456789, -0.25, \"\", {}, [] , \"\u{1F642}\" ]\n", "\"text\"", "-12.5", "[[[[]],{\"a\":{}}]]",
+        ]
+        func check(_ text: [UInt8]) {
+            let whole = JSONScanner.outcome([text], endsWithLast: true)
+            let expected = JSONScanner.outcome(text.map { [$0] })
+            if whole != expected { expectEqual(whole, expected, String(decoding: text, as: UTF8.self)) }
+        }
+        for text in texts.map({ Array($0.utf8) }) {
+            for end in 0...text.count { check(Array(text[..<end])) }
+            for place in text.indices {
+                for byte in Array("\"\\{}[],:0-. \n".utf8) + [0, 0xC3, 0x80] {
+                    check(text[..<place] + [byte] + text[(place + 1)...])
+                }
+            }
+        }
     }
 }
 #endif

@@ -8,21 +8,28 @@ extension JSONScanner {
     /// The trace of a reading and its error, as one line; `!` precedes the error.
     ///
     /// The fast loop learns members from an offset on, which tests of `MemberHints` set to the beginning.
+    ///
+    /// - Parameter endsWithLast: Whether the last chunk is read as such, and not ended by a call of its own.
     static func outcome(
         _ chunks: [[UInt8]], options: JSONReaderOptions = JSONReaderOptions(),
-        learningFrom start: Int = MemberHints.firstOffset
+        learningFrom start: Int = MemberHints.firstOffset, endsWithLast: Bool = false
     ) -> String {
         var scanner = JSONScanner(options: options)
         scanner.hints.learningStart = start
         var trace = EventTrace()
         do throws(StreamError) {
-            for chunk in chunks {
+            for (index, chunk) in chunks.enumerated() {
                 try unsafe chunk.withUnsafeBufferPointer { buffer throws(StreamError) in
                     // SAFETY: the span does not leave the closure.
-                    try scanner.scan(unsafe UnsafeRawBufferPointer(buffer).bytes, into: &trace)
+                    let bytes = unsafe UnsafeRawBufferPointer(buffer).bytes
+                    if endsWithLast && index == chunks.count - 1 {
+                        try scanner.scanLast(bytes, into: &trace)
+                    } else {
+                        try scanner.scan(bytes, into: &trace)
+                    }
                 }
             }
-            try scanner.finish(into: &trace)
+            if !endsWithLast { try scanner.finish(into: &trace) }
             return trace.text
         } catch {
             return (trace.events + ["! \(error.kind)", error.description]).joined(separator: " ")
@@ -42,6 +49,8 @@ extension JSONScanner {
         for padding in [0, 100] {
             let text = text + [UInt8](repeating: 0x20, count: padding)
             let whole = padding == 0 ? whole : outcome([text], options: options)
+            expectEqual(
+                outcome([text], options: options, endsWithLast: true), whole, "\(message), as the last", line: line)
             var plain = options
             plain.usesPlainScan = true
             expectEqual(outcome([text], options: plain), whole, "\(message), by the plain machine", line: line)

@@ -88,8 +88,52 @@ public struct JSONScanner: Sendable {
         _ bytes: RawSpan,
         into sink: inout Sink
     ) throws(StreamError) {
-        try scanChunk(bytes, into: &sink)
-        try scanEnd(of: bytes, into: &sink)
+        guard canPad(bytes.byteCount) else {
+            try scanChunk(bytes, into: &sink)
+            return try scanEnd(of: bytes, into: &sink)
+        }
+        try Self.withPadding(bytes) { padded throws(StreamError) in
+            try scanLast(padded: padded, byteCount: bytes.byteCount, into: &sink)
+        }
+    }
+
+    /// Scans the last chunk, as above, which has spaces behind it, so many that the fast loop sees all of it.
+    @inlinable
+    mutating func scanLast<Sink: PlistSink & ~Copyable>(
+        padded bytes: RawSpan, byteCount: Int, into sink: inout Sink
+    ) throws(StreamError) {
+        if let failure { throw failure }
+        let chunk = bytes.extracting(first: byteCount)
+        var offset = 0
+        while offset < byteCount {
+            if canStartRuns { offset = try scanRuns(bytes, from: offset, into: &sink) }
+            if offset < byteCount { offset = try scanPlainToken(chunk, from: offset, into: &sink) }
+        }
+        try scanEnd(of: chunk, into: &sink)
+    }
+
+    // PERF: JSONTyped/documents; of a text of 150 bytes, the fast loop would leave a third to the plain machine.
+    /// Whether a last chunk is to be scanned with spaces behind it: it is short, and no limit is within it.
+    @usableFromInline
+    func canPad(_ byteCount: Int) -> Bool {
+        allowsRuns && byteCount <= Self.paddedCount && byteCount <= options.limits.totalByteCount - chunkOffset
+    }
+
+    /// The longest text that is copied to the stack, with spaces behind it, in 1,024 bytes.
+    private static let paddedCount = 1_024 - margin
+
+    /// Calls a closure with a copy of the bytes, and spaces behind it.
+    @usableFromInline
+    static func withPadding(_ bytes: RawSpan, _ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
+        let count = bytes.byteCount
+        var result: Result<Void, StreamError> = .success(())
+        unsafe withUnsafeTemporaryAllocation(byteCount: count + margin, alignment: 16) { buffer in
+            // SAFETY: there is room for both; all of it is written before it is read, within the closure.
+            unsafe bytes.withUnsafeBytes { unsafe buffer.copyMemory(from: $0) }
+            unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(as: UInt8.self, repeating: 0x20)
+            do throws(StreamError) { try body(unsafe UnsafeRawBufferPointer(buffer).bytes) } catch { result = .failure(error) }
+        }
+        try result.get()
     }
 
     /// Ends the input.

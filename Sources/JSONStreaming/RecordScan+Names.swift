@@ -20,70 +20,22 @@ extension RecordScan {
             guard offset <= last else { return (-1, offset) }
         }
         let member = unsafe members + expected
-        // Others that were there before.
-        let place = unsafe state.pointee.repeated.place(before: member)
-        if let place = unsafe place, let text = unsafe place.pointee.text {
-            let end = unsafe skipRepeated(bytes, from: offset, last: last, text, state)
-            if end.isComplete {
-                unsafe place.pointee.failureCount = 0
-                switch unsafe text.pointee.ending {
-                case .value: return found(expected, unsafe end.offset &- member.pointee.length, seen)
-                case .record: return (ended, end.offset &- 1)
-                case .name: break
-                }
-            }
-            return unsafe findOther(
-                bytes, from: offset, behind: end.offset, last, state, members, expected, seen, text.pointee.next, place)
-        }
         let difference = unsafe (bytes.uncheckedWord(offset) ^ member.pointee.words.0) & member.pointee.masks.0
         let difference2 = unsafe (bytes.uncheckedWord(offset &+ 8) ^ member.pointee.words.1) & member.pointee.masks.1
         if unsafe difference | difference2 | member.pointee.isLong == 0 { return found(expected, offset, seen) }
-        return unsafe findOther(bytes, from: offset, behind: offset, last, state, members, expected, seen, nil, place)
+        return unsafe findOther(bytes, from: offset, last, state, members, expected, seen)
     }
 
-    /// Finds another member than the expected one, or that one behind others, and remembers those that are skipped.
-    ///
-    /// - Parameters:
-    ///   - start: The offset of the first name.
-    ///   - name: The offset of the one behind members that are skipped already.
-    ///   - repeated: Texts that may be there.
+    /// Finds another member than the expected one, or that one behind others, which are skipped.
     @inline(never)
     private static func findOther(
-        _ bytes: RawSpan, from start: Int, behind name: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
-        _ members: UnsafeMutablePointer<RecordMember>, _ expected: Int, _ seen: UInt64,
-        _ repeated: UnsafeMutablePointer<RepeatedText>?, _ place: UnsafeMutablePointer<RepeatedTexts.Place>?
-    ) -> (index: Int, offset: Int) {
-        var skipped = -1
-        var isRepeated = name > start
-        let found = unsafe findOther(
-            bytes, from: name, last, state, members, expected, seen, repeated, &isRepeated, &skipped)
-        if skipped >= 0 {
-            if let place = unsafe place {
-                unsafe isRepeated ? place.pointee.failureCount = 0 : place.pointee.noteFailure()
-            }
-            if found.index != -1 {
-                unsafe remember(bytes, from: skipped, to: found, expected: expected, members, state)
-            }
-        }
-        return found
-    }
-
-    /// Finds a member as above.
-    ///
-    /// - Parameters:
-    ///   - isRepeated: Whether members were there that were remembered.
-    ///   - skipped: Is set to the offset of the first member that was read to be skipped.
-    @inline(__always)
-    private static func findOther(
         _ bytes: RawSpan, from start: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
-        _ members: UnsafeMutablePointer<RecordMember>, _ expected: Int, _ seen: UInt64,
-        _ texts: UnsafeMutablePointer<RepeatedText>?, _ isRepeated: inout Bool, _ skipped: inout Int
+        _ members: UnsafeMutablePointer<RecordMember>, _ expected: Int, _ seen: UInt64
     ) -> (index: Int, offset: Int) {
         var offset = start
-        var repeated = unsafe texts
         // Behind a comma there is no end; without a member there was none.
-        var mayEnd = seen == 0 && !isRepeated
-        names: while true {
+        var mayEnd = seen == 0
+        while true {
             if bytes.uncheckedByte(offset) <= 0x20 {
                 offset = unsafe endOfLine(bytes, from: offset, &state.pointee.gap)
                 guard offset <= last else { return (-1, offset) }
@@ -100,20 +52,6 @@ extension RecordScan {
                 {
                     return found(index, offset, seen)
                 }
-            }
-            // Others that were there before, each text of them once.
-            if let text = unsafe repeated {
-                unsafe repeated = unsafe text.pointee.next
-                let end = unsafe skipRepeated(bytes, from: offset, last: last, text, state)
-                if end.offset > offset { (offset, mayEnd, isRepeated) = (end.offset, false, true) }
-                if end.isComplete {
-                    switch unsafe text.pointee.ending {
-                    case .value: return found(expected, unsafe offset &- member.pointee.length, seen)
-                    case .record: return (ended, offset &- 1)
-                    case .name: break
-                    }
-                }
-                continue names
             }
             // Another one, if it has the place of one and its bytes.
             let quote = PlainSkip.closingQuote(ofName: bytes, from: offset, limit: unsafe state.pointee.limit)
@@ -134,7 +72,6 @@ extension RecordScan {
                 index = unsafe member.pointee.sibling &- 1
             }
             guard unsafe state.pointee.skipsUnknown else { return (-1, offset) }
-            if skipped < 0 { skipped = offset }
             offset = PlainSkip.endOfGap(bytes, from: quote &+ 2)
             guard offset <= last else { return (-1, offset) }
             offset = unsafe PlainSkip.endOfValue(

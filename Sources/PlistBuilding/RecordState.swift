@@ -225,8 +225,6 @@ package struct RecordState {
     package var last = 0
     /// The whitespace before a member.
     package var gap = unsafe LineGap()
-    /// Members that were skipped, and that probably come again.
-    package var repeated = unsafe RepeatedTexts()
     /// The unescaped text of a string.
     package var text: [UInt8] = []
     /// The number of levels around this one; 0 for records that are within no other.
@@ -263,7 +261,6 @@ package struct RecordState {
         unsafe elements?.deallocate()
         unsafe spare.deallocate()
         unsafe wrapped.deallocate()
-        unsafe repeated.deallocate()
         unsafe deallocatePrefixes()
         guard let inner = unsafe inner else { return }
         unsafe inner.pointee.deallocate()

@@ -12,7 +12,7 @@ import TestEvents
 
 struct IssueLocator {
     let module: ModuleDescription
-    let sources: () -> SourceScan
+    let sources: TestedSources
 
     /// Where a message goes that concerns no place: the first source file.
     var fallbackPlace: SourcePlace { SourcePlace(path: module.sources.first ?? module.image, line: 1, column: 1) }
@@ -20,7 +20,7 @@ struct IssueLocator {
     /// Gives an issue without a place that of its test's declaration.
     func located(_ issue: TestIssue, test: PlannedTest?) -> TestIssue {
         guard issue.path.isEmpty || issue.line == 0 else { return issue }
-        return issue.placed(at: test.flatMap { sources().place(of: $0) } ?? fallbackPlace)
+        return issue.placed(at: test.flatMap { sources.scan.place(of: $0) } ?? fallbackPlace)
     }
 
     /// Describes how a worker died, at the innermost place in the module's own sources.
@@ -134,9 +134,8 @@ extension IssueLocator: SelfTesting {
         module.sources = sources
         module.image = symbolizer?.image ?? "/no/image"
         module.clang = symbolizer?.clang ?? ""
-        return Self(module: module) {
-            SourceScan(text: "struct T {\n func testA() {}\n}", path: "/m/a.swift", module: "M")
-        }
+        let scan = SourceScan(text: "struct T {\n func testA() {}\n}", path: "/m/a.swift", module: "M")
+        return Self(module: module, sources: TestedSources(of: module, holding: scan))
     }
 
     private static func death(

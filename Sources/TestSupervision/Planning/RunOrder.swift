@@ -57,13 +57,13 @@ package struct SeededGenerator: RandomNumberGenerator {
 enum RunOrder {
     /// Puts the tests that are most likely to fail first: those that failed last time, then those whose sources have
     /// changed since; otherwise the order stays.
-    static func urgentFirst(_ indices: [Int], plan: [PlannedTest], memory: RunMemory, sources: () -> SourceScan)
+    static func urgentFirst(_ indices: [Int], plan: [PlannedTest], memory: RunMemory, sources: TestedSources)
         -> [Int]
     {
         if memory.failed.isEmpty, memory.changed.isEmpty { return indices }
         func urgency(_ index: Int) -> Int {
             if memory.failed.contains(plan[index].name) { return 0 }
-            guard !memory.changed.isEmpty, let place = sources().place(of: plan[index]) else { return 2 }
+            guard !memory.changed.isEmpty, let place = sources.scan.place(of: plan[index]) else { return 2 }
             return memory.changed.contains(place.path) ? 1 : 2
         }
         let urgencies = indices.map(urgency)
@@ -137,11 +137,13 @@ extension RunOrderTests: SelfTesting {
         var memory = RunMemory()
         memory.failed = ["T2.test"]
         memory.changed = ["/3.swift"]
-        let scan = SourceScan(
-            text: "extension T3 { static var testSelectors: TestSelectors { [\"test\": x] } }", path: "/3.swift",
-            module: "M")
-        expectEqual(RunOrder.urgentFirst([0, 1, 2, 3], plan: plan, memory: memory) { scan }, [2, 3, 0, 1])
-        expectEqual(RunOrder.urgentFirst([0, 1, 2, 3], plan: plan, memory: RunMemory()) { scan }, [0, 1, 2, 3])
+        let sources = TestedSources(
+            holding: SourceScan(
+                text: "extension T3 { static var testSelectors: TestSelectors { [\"test\": x] } }", path: "/3.swift",
+                module: "M"))
+        expectEqual(RunOrder.urgentFirst([0, 1, 2, 3], plan: plan, memory: memory, sources: sources), [2, 3, 0, 1])
+        expectEqual(
+            RunOrder.urgentFirst([0, 1, 2, 3], plan: plan, memory: RunMemory(), sources: sources), [0, 1, 2, 3])
     }
 
     private static func testSeedDecidesTheOrder() {

@@ -106,7 +106,7 @@ package struct TestSelection: Sendable {
     }
 
     /// The selected tests of a plan, in its order.
-    func indices(in plan: [PlannedTest], memory: RunMemory, sources: () -> SourceScan) -> [Int] {
+    func indices(in plan: [PlannedTest], memory: RunMemory, sources: TestedSources) -> [Int] {
         let isRestricted = isRestricted
         var indices: [Int] = []
         indices.reserveCapacity(plan.count)
@@ -116,11 +116,13 @@ package struct TestSelection: Sendable {
             if isRestricted ? includes(plan[index]) : plan[index].testType == "unit" { indices.append(index) }
             index += 1
         }
-        if !lines.isEmpty { indices = indices.filter { index in lines.contains { sources().covers($0, plan[index]) } } }
+        if !lines.isEmpty {
+            indices = indices.filter { index in lines.contains { sources.scan.covers($0, plan[index]) } }
+        }
         if isFailedOnly { indices = indices.filter { memory.failed.contains(plan[$0].name) } }
         if isChangedOnly, memory.isThere {
             indices = indices.filter { index in
-                sources().place(of: plan[index]).map { memory.changed.contains($0.path) } ?? true
+                sources.scan.place(of: plan[index]).map { memory.changed.contains($0.path) } ?? true
             }
         }
         return partition?.part(of: indices, plan: plan) ?? indices

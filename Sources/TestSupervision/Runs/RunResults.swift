@@ -1,47 +1,71 @@
 // The results of a run's tests: which are final and which an attempt that is followed by another, in what order they are
-// passed on, what they add up to, and what is remembered of them.
+// passed on, what they add up to, and what is remembered of them. Everything that a run reports is reported here; nothing
+// here asks back.
 
 import TestEvents
 
 final class RunResults {
-    private let module: ModuleDescription
-    private let options: RunOptions
-    private let plan: [PlannedTest]
-    private let sources: () -> SourceScan
-    private let locator: IssueLocator
+    let options: RunOptions
+    let locator: IssueLocator
+    private let directories: TemporaryDirectories
     private let report: (RunEvent) -> Void
-    private var order: ResultOrder
+    /// The module's tests, once a worker has announced them.
+    private(set) var plan: [PlannedTest] = []
+    private var order = ResultOrder([])
     /// The failed attempts at tests that have no result yet, by index.
     private var attempts: [Int: [TestResult]] = [:]
-    private let directories: TemporaryDirectories
 
     private(set) var tally = RunTally()
     /// The literals that `--accept` may replace.
     private(set) var fixes: [LiteralFix] = []
     /// Which tests have run, by index.
-    private(set) var done: [Bool]
-    private(set) var failedNames: Set<String> = []
+    private(set) var done: [Bool] = []
+    private var failedNames: Set<String> = []
     /// The times of slow tests in nanoseconds, by name.
-    private(set) var slowTimes: [String: Int] = [:]
+    private var slowTimes: [String: Int] = [:]
 
-    /// Prepares for the results of a plan's chosen tests.
+    /// Prepares for the results of a module's tests.
     ///
     /// - Parameter report: receives each event as it happens.
     init(
-        _ module: ModuleDescription, _ options: RunOptions, plan: [PlannedTest], chosen: [Int],
-        directories: TemporaryDirectories, sources: @escaping () -> SourceScan, report: @escaping (RunEvent) -> Void
+        _ options: RunOptions, _ locator: IssueLocator, _ directories: TemporaryDirectories,
+        report: @escaping (RunEvent) -> Void
     ) {
-        self.module = module
         self.options = options
-        self.plan = plan
-        self.sources = sources
-        locator = IssueLocator(module: module, sources: sources)
-        self.report = report
+        self.locator = locator
         self.directories = directories
+        self.report = report
+    }
+
+    var hasFailures: Bool { !failedNames.isEmpty }
+
+    /// Takes the plan, and reports which of its tests are to have results.
+    func takePlan(_ plan: [PlannedTest], chosen: [Int]) {
+        self.plan = plan
         order = ResultOrder(chosen)
         done = Array(repeating: false, count: plan.count)
         tally.planned = chosen.count
         tally.unselected = plan.count - chosen.count
+        let tests = chosen.count == plan.count ? plan : chosen.map { plan[$0] }
+        report(.planned(module: locator.module.module, tests: tests))
+    }
+
+    /// Gives the duplicates among the chosen tests their results.
+    ///
+    /// - Returns: the others, which are to run.
+    func takeDuplicates(among chosen: [Int]) -> [Int] {
+        let duplicates = DuplicateEntries.indices(in: plan)
+        if duplicates.isEmpty { return chosen }
+        for index in chosen where duplicates.contains(index) {
+            passOn(DuplicateEntries.result(of: plan[index], sources: locator.sources.scan), index)
+        }
+        return chosen.filter { !duplicates.contains($0) }
+    }
+
+    /// Takes the beginning of a test.
+    func takeBeginning(_ index: Int) {
+        // Output that is to be compared tells of beginnings in the order of results.
+        if !options.reportsOnlyNews, !options.isStable { report(.began(plan[index])) }
     }
 
     /// Takes the end of a test that has passed with nothing to say of it.
@@ -106,7 +130,7 @@ final class RunResults {
     func finish() { tally.notRun += order.finish(passOn: count) }
 
     /// Passes a result on, in the order of the plan.
-    func passOn(_ result: TestResult, _ index: Int) {
+    private func passOn(_ result: TestResult, _ index: Int) {
         if result.outcome == .failed {
             failedNames.insert(result.test.name)
         }
@@ -128,22 +152,11 @@ final class RunResults {
 
     /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
     private func fixIt(for issue: TestIssue) -> SourceFixIt? {
-        guard isAsCompiled(issue.path), let fix = LiteralFix(for: issue)
+        guard locator.sources.isAsCompiled(issue.path), let fix = LiteralFix(for: issue)
         else { return nil }
         fixes.append(fix)
         return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
     }
-
-    /// Whether a source has not been written since it was compiled.
-    func isAsCompiled(_ path: String) -> Bool {
-        FileAccess.modificationTime(of: path).map { $0 < compilationTime } ?? false
-    }
-
-    /// When the image was linked, or what is in it was compiled if that is earlier; a relinked image is no newer.
-    private lazy var compilationTime: Int = {
-        let compiled = (try? module.resolvedObjects())?.compactMap(FileAccess.modificationTime).max()
-        return min(FileAccess.modificationTime(of: module.image) ?? 0, compiled ?? .max)
-    }()
 
     /// Counts a result and reports it.
     private func count(_ result: TestResult) {
@@ -164,7 +177,7 @@ final class RunResults {
     }
 
     private func warnSlow(_ result: TestResult) {
-        let place = sources().place(of: result.test) ?? locator.fallbackPlace
+        let place = locator.sources.scan.place(of: result.test) ?? locator.fallbackPlace
         let milliseconds = result.nanoseconds / 1_000_000
         warn(
             SourceWarning(
@@ -183,12 +196,22 @@ final class RunResults {
 
     func reportModuleIssue(_ issue: TestIssue) {
         tally.moduleIssues += 1
-        report(.moduleIssue(module: module.module, locator.located(issue, test: nil)))
+        report(.moduleIssue(module: locator.module.module, locator.located(issue, test: nil)))
     }
 
     func warn(_ warning: SourceWarning) {
         tally.warnings += 1
         report(.warning(warning))
+    }
+
+    /// Puts what the run has shown in place of what is remembered of the module.
+    func remember(after earlier: RunMemory) {
+        var memory = earlier
+        memory.update(failed: failedNames, times: slowTimes, isOfAll: tally.unselected + tally.notRun == 0) {
+            Set(plan.indices.filter { done[$0] }.map { plan[$0].name })
+        }
+        memory.keptDirectories = (options.isRepetition ? earlier.keptDirectories : []) + directories.kept
+        memory.store(for: locator.module)
     }
 
     /// What the run came to; a sum that is wrong is reported.
@@ -247,9 +270,10 @@ extension RunResults: SelfTesting {
     ) -> (RunResults, Reports) {
         let plan = names.map { PlannedTest(typeName: "T", testName: $0, testType: "unit", module: "M") }
         let reports = Reports()
+        let module = ModuleDescription()
         let results = RunResults(
-            ModuleDescription(), options, plan: plan, chosen: Array(plan.indices), directories: root,
-            sources: { SourceScan(sources: [], module: "M") }, report: reports.add)
+            options, IssueLocator(module: module, sources: TestedSources(of: module)), root, report: reports.add)
+        results.takePlan(plan, chosen: Array(plan.indices))
         return (results, reports)
     }
 
@@ -276,7 +300,7 @@ extension RunResults: SelfTesting {
         expectTrue(reports.results[0].isFlaky)
         expectEqual(results.tally.flaky, 1)
         expectEqual(results.tally.passed, 2)
-        expectEqual(results.failedNames, [])
+        expectFalse(results.hasFailures)
         expectFalse(results.hasOpenAttempts)
     }
 

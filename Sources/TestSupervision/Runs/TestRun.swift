@@ -1,5 +1,5 @@
-// Runs the tests of one module: hands parts of the plan to workers, starts another where one died, and passes results on
-// in the order of the plan, whatever order they came in. What is done with them is up to the reporters.
+// Runs the tests of one module: hands parts of the plan to workers, starts another where one died, and gives what they say
+// to RunResults, which knows nothing of workers and reports it in the order of the plan.
 
 #if canImport(Darwin)
 import Darwin
@@ -13,18 +13,16 @@ import TestEvents
 package final class TestRun {
     private let module: ModuleDescription
     private let options: RunOptions
-    private let report: (RunEvent) -> Void
-    private lazy var sources = SourceScan(sources: module.sources, module: module.module)
-    private lazy var locator = IssueLocator(module: module) { [unowned self] in sources }
+    private let directories: TemporaryDirectories
+    private let locator: IssueLocator
+    private let results: RunResults
 
     /// The module's tests, once a worker has announced them.
-    package private(set) var plan: [PlannedTest] = []
+    package var plan: [PlannedTest] { results.plan }
     /// The literals that `--accept` may replace.
     package var fixes: [LiteralFix] { results.fixes }
 
     private var orphans = Orphans()
-    private lazy var directories = TemporaryDirectories(keptFolder: options.keptDirectoryFolder)
-    private lazy var results = makeResults(chosen: [])
     /// What is to be run yet.
     private var queue = WorkQueue([], known: [:], workerCountMax: 1)
     /// Failed tests that are to run again, each in a worker of its own.
@@ -45,7 +43,9 @@ package final class TestRun {
     package init(_ module: ModuleDescription, options: RunOptions, report: @escaping (RunEvent) -> Void) {
         self.module = module
         self.options = options
-        self.report = report
+        directories = TemporaryDirectories(keptFolder: options.keptDirectoryFolder)
+        locator = IssueLocator(module: module, sources: TestedSources(of: module))
+        results = RunResults(options, locator, directories, report: report)
     }
 
     /// Runs the selected tests and says what they came to.
@@ -62,11 +62,9 @@ package final class TestRun {
         let declaredSum = options.selection.isRestricted ? nil : NameSums.declared(in: module.sources)
         guard try waitUntilReady(first) else { return results.tally }
         self.first = first
-        plan = first.plan
         let memory = RunMemory(module)
-        let chosen = options.selection.indices(in: plan, memory: memory, sources: { self.sources })
-        results = makeResults(chosen: chosen)
-        report(.planned(module: module.module, tests: chosen.count == plan.count ? plan : chosen.map { plan[$0] }))
+        let chosen = options.selection.indices(in: first.plan, memory: memory, sources: locator.sources)
+        results.takePlan(first.plan, chosen: chosen)
         if options.isListing { return results.tally }
         // What an earlier run has kept is of use until the next.
         if !options.isRepetition { TemporaryDirectories.remove(memory.keptDirectories) }
@@ -78,50 +76,25 @@ package final class TestRun {
         try runQueue()
         giveUpRetries()
         results.finish()
-        if !options.isBuildStep { warnOfNewerSources() }
-        reportWarnings(first.warnings, isListComplete: isListComplete)
-        remember(memory)
+        if !options.isBuildStep { results.warnOfNewerSources() }
+        results.reportLists(first.warnings, isListComplete: isListComplete)
+        results.remember(after: memory)
         return results.checkedTally()
-    }
-
-    private func makeResults(chosen: [Int]) -> RunResults {
-        RunResults(
-            module, options, plan: plan, chosen: chosen, directories: directories,
-            sources: { [unowned self] in sources }, report: report)
     }
 
     /// Makes the queue of the chosen tests, but for the duplicates among them, which have their result at once.
     private func makeQueue(_ chosen: [Int], _ memory: RunMemory) -> WorkQueue {
-        var runnable = chosen
-        let duplicates = DuplicateEntries.indices(in: plan)
-        if !duplicates.isEmpty {
-            for index in chosen where duplicates.contains(index) {
-                results.passOn(DuplicateEntries.result(of: plan[index], sources: sources), index)
-            }
-            runnable.removeAll(where: duplicates.contains)
-            stopIfFailed()
-        }
+        let runnable = results.takeDuplicates(among: chosen)
+        stopIfFailed()
         let workerCountMax = min(options.workerCountMax, max(1, runnable.count))
         return WorkQueue(
             ordered(runnable, memory), known: workerCountMax > 1 ? memory.times(in: plan) : [:],
             workerCountMax: workerCountMax)
     }
 
-    private func remember(_ earlier: RunMemory) {
-        var memory = earlier
-        let tally = results.tally
-        memory.update(
-            failed: results.failedNames, times: results.slowTimes, isOfAll: tally.unselected + tally.notRun == 0
-        ) {
-            Set(plan.indices.filter { results.done[$0] }.map { plan[$0].name })
-        }
-        memory.keptDirectories = (options.isRepetition ? earlier.keptDirectories : []) + directories.kept
-        memory.store(for: module)
-    }
-
     private func ordered(_ indices: [Int], _ memory: RunMemory) -> [Int] {
         guard let seed = options.shuffleSeed else {
-            return RunOrder.urgentFirst(indices, plan: plan, memory: memory, sources: { self.sources })
+            return RunOrder.urgentFirst(indices, plan: plan, memory: memory, sources: locator.sources)
         }
         var generator = SeededGenerator(seed: seed)
         return indices.shuffled(using: &generator)
@@ -225,9 +198,7 @@ package final class TestRun {
         session.receive(waiting: 0)
         while let report = session.nextReport() {
             switch report {
-            case .began(let index):
-                // Output that is to be compared tells of beginnings in the order of results.
-                if !options.reportsOnlyNews, !options.isStable { self.report(.began(plan[index])) }
+            case .began(let index): results.takeBeginning(index)
             case .passed(let index, let nanoseconds):
                 queue.note(index, nanoseconds: nanoseconds)
                 results.takePass(index, nanoseconds)
@@ -345,7 +316,7 @@ package final class TestRun {
     }
 
     private func stopIfFailed() {
-        if options.stopsAtFirstFailure, !results.failedNames.isEmpty { isStopping = true }
+        if options.stopsAtFirstFailure, results.hasFailures { isStopping = true }
     }
 
     private func giveUpRetries() {
@@ -361,41 +332,5 @@ package final class TestRun {
             typeName: String(name[..<dot]), testName: String(name[name.index(after: dot)...]), testType: "unit",
             module: module.module)
         return SourceScan(sources: module.sources, module: module.module).place(of: test)
-    }
-
-    /// Says that what was tested is not what the editor shows.
-    private func warnOfNewerSources() {
-        for path in module.sourcesNewerThanBuild {
-            let change = FileAccess.exists(path) ? "changed" : "deleted"
-            let text = "\(change) since module '\(module.module)' was built, which is what was tested"
-            results.warn(SourceWarning(place: SourcePlace(path: path, line: 1, column: 1), text: text))
-        }
-    }
-
-    /// How a worker begins to say why the tests of a type cannot run.
-    private static let refusalStart = "its tests do not run: "
-
-    /// Reports what is listed and not planned, what the worker could not test, and what the sources say was forgotten.
-    private func reportWarnings(_ warnings: [(typeName: String, text: String)], isListComplete: Bool) {
-        var lostTypes: Set<String> = []
-        if !options.selection.isRestricted, !isListComplete || !warnings.isEmpty {
-            let refusals = warnings.map { warning in
-                let isRefusal = warning.text.hasPrefix(Self.refusalStart)
-                let reason = isRefusal ? String(warning.text.dropFirst(Self.refusalStart.count)) : warning.text
-                return (SourceScan.plainName(warning.typeName), reason)
-            }
-            for entry in sources.lostEntries(
-                plan: plan, refusals: Dictionary(refusals) { first, _ in first }, isAsCompiled: results.isAsCompiled)
-            {
-                lostTypes.insert(entry.typeName)
-                results.reportModuleIssue(entry.issue)
-            }
-        }
-        for (typeName, text) in warnings where !lostTypes.contains(SourceScan.plainName(typeName)) {
-            let place = sources[typeName]?.lists.first ?? locator.fallbackPlace
-            results.warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
-        }
-        if isListComplete { return }
-        for warning in sources.listWarnings(plan: plan) { results.warn(warning) }
     }
 }

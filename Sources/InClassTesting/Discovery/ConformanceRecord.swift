@@ -1,5 +1,5 @@
 // One conformance record: which type it is of, which module wrote it, and with what arguments a generic type conforms.
-// ConformanceRecords finds the records and tests what is read here.
+// TypeDiscovery finds the records and tests what is read here.
 
 #if DEBUG || IN_CLASS_TESTS
 

@@ -17,7 +17,7 @@ import Glibc
 typealias SelfTestingType = any (SelfTesting & ~Copyable & ~Escapable).Type
 
 /// A type whose list of tests can be read.
-struct TestedType {
+struct ConformingType {
     let type: SelfTestingType
     /// Without the module: `Outer.Inner`.
     let name: String
@@ -32,15 +32,15 @@ struct UntestableType {
 }
 
 /// The conformances to SelfTesting in this image.
-enum ConformanceRecords {
+enum TypeDiscovery {
     /// Finds the tested types of all modules, sorted by name.
     ///
     /// Call it on the main thread: a conformance isolated to the main actor cannot be seen from elsewhere.
     /// - Complexity: O(number of conformance records in the image).
-    static func testedTypes() -> (tested: [TestedType], untestable: [UntestableType]) {
+    static func testedTypes() -> (tested: [ConformingType], untestable: [UntestableType]) {
         // SAFETY: the metadata of an existential type holds its protocols from the third word on.
         let ownDescriptor = unsafeBitCast((any SelfTesting).self as Any.Type, to: UnsafePointer<UInt>.self)[2]
-        var tested: [TestedType] = []
+        var tested: [ConformingType] = []
         var untestable: [UntestableType] = []
         var seen: Set<ObjectIdentifier> = []
         for section in sections() {
@@ -56,7 +56,7 @@ enum ConformanceRecords {
                         seen.insert(ObjectIdentifier(metatype)).inserted
                     else { continue }
                     tested.append(
-                        TestedType(type: type, name: displayName(metatype), module: record.module(of: descriptor)))
+                        ConformingType(type: type, name: displayName(metatype), module: record.module(of: descriptor)))
                 case .failure(let reason):
                     untestable.append(
                         UntestableType(
@@ -152,7 +152,7 @@ private struct PinnedTable<Key: Hashable, Value> { struct Row<Element: Collectio
 
 extension PinnedTable: SelfTesting where Key == Int, Value == [String] {
     static var testSelectors: TestSelectors {
-        ["testIsFound": { expectEqual(ConformanceRecords.displayName(Self.self), "PinnedTable<Int, Array<String>>") }]
+        ["testIsFound": { expectEqual(TypeDiscovery.displayName(Self.self), "PinnedTable<Int, Array<String>>") }]
     }
 }
 
@@ -160,7 +160,7 @@ extension PinnedTable.Row: SelfTesting where Key == Int, Value == String, Elemen
     static var testSelectors: TestSelectors {
         [
             "testIsFound": {
-                expectEqual(ConformanceRecords.displayName(Self.self), "PinnedTable<Int, String>.Row<Array<Int>>")
+                expectEqual(TypeDiscovery.displayName(Self.self), "PinnedTable<Int, String>.Row<Array<Int>>")
             }
         ]
     }
@@ -169,7 +169,7 @@ extension PinnedTable.Row: SelfTesting where Key == Int, Value == String, Elemen
 /// A type in an extension of another module's.
 extension Int { fileprivate struct Digit {} }
 
-extension ConformanceRecords: SelfTesting {
+extension TypeDiscovery: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testFindsTypesOfEveryKind": testFindsTypesOfEveryKind,
@@ -180,7 +180,7 @@ extension ConformanceRecords: SelfTesting {
 
     private static func testFindsTypesOfEveryKind() async {
         let names = await MainActor.run { testedTypes().tested.filter { $0.module == "InClassTesting" }.map(\.name) }
-        for name in ["ConformanceRecords", "FixtureTests", "PinnedTable<Int, Array<String>>", "Recorder"] {
+        for name in ["TypeDiscovery", "FixtureTests", "PinnedTable<Int, Array<String>>", "Recorder"] {
             expectTrue(names.contains(name), name)
         }
     }
@@ -190,7 +190,7 @@ extension ConformanceRecords: SelfTesting {
         let rows: [(Any.Type, String)] = [
             (Int.self, "Int"), ([Int].self, "Array<Int>"), (PinnedTable<Int, String>.self, "PinnedTable<Int, String>"),
             ([String: [Int]].self, "Dictionary<String, Array<Int>>"), (Unicode.Scalar.self, "Unicode.Scalar"),
-            (Local.self, "ConformanceRecords.Local"), (Int.Digit.self, "Int.Digit"),
+            (Local.self, "TypeDiscovery.Local"), (Int.Digit.self, "Int.Digit"),
             ([Int.Digit].self, "Array<Int.Digit>"),
         ]
         for (type, name) in rows { expectEqual(displayName(type), name) }

@@ -1,5 +1,5 @@
 // A type as its metadata records describe it: its name, its module, its generic signature, and how its metatype is made.
-// ConformanceRecords has the tests.
+// TypeDiscovery has the tests.
 
 #if DEBUG || IN_CLASS_TESTS
 

@@ -32,7 +32,7 @@ public enum ExitCondition: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    func isMet(by end: ChildEnd) -> Bool {
+    func isMet(by end: ForkEnd) -> Bool {
         switch (self, end) {
         // Which of the two it is depends on the processor.
         case (.trap, .signal(let number)): number == SIGILL || number == SIGTRAP
@@ -45,7 +45,7 @@ public enum ExitCondition: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-enum ChildEnd: Equatable, CustomStringConvertible {
+enum ForkEnd: Equatable, CustomStringConvertible {
     case returned
     case exit(Int32)
     case signal(Int32)
@@ -79,7 +79,7 @@ public func expectExit(
     _ condition: ExitCondition, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column, _ body: () -> Void
 ) {
-    guard let end = childEnd(of: body) else {
+    guard let end = forkEnd(of: body) else {
         recordIssue(got: "no child process", expected: condition.description, message, file, line, column)
         return
     }
@@ -91,14 +91,14 @@ public func expectExit(
 private let returnedStatus: Int32 = 213
 
 /// Runs code in a child process and waits for its end.
-private func childEnd(of body: () -> Void) -> ChildEnd? {
+private func forkEnd(of body: () -> Void) -> ForkEnd? {
     typealias Fork = @convention(c) () -> pid_t
     guard let symbol = dlsym(nil, "fork") else { return nil }
     fflush(nil)
     // SAFETY: fork's signature. The child has one thread, the caller's; it runs the test's code and ends.
     let process = unsafeBitCast(symbol, to: Fork.self)()
     if process == 0 {
-        CrashReports.leaveToParent()
+        LastWords.leaveToParent()
         Recorder.connect(EventWriter(descriptor: -1))
         body()
         fflush(nil)

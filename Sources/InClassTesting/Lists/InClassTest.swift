@@ -26,7 +26,7 @@ public struct InClassTest: Sendable, CustomStringConvertible {
     /// - Complexity: O(number of conformance records in the process).
     @MainActor
     public static func all(inModule module: String) async -> [InClassTest] {
-        ConformanceRecords.testedTypes().tested.filter { $0.module == module }.flatMap { tested in
+        TypeDiscovery.testedTypes().tested.filter { $0.module == module }.flatMap { tested in
             tested.type.testSelectors.entries.map { entry in
                 InClassTest(typeName: tested.name, testName: entry.name, body: entry.body)
             }

@@ -1,4 +1,4 @@
-// The lists in which a type names its tests. Who reads them is TestWorker's business.
+// The lists in which a type names its tests. Who reads them is ImageMain's business.
 
 #if DEBUG || IN_CLASS_TESTS
 

@@ -12,7 +12,7 @@ import Glibc
 #endif
 
 /// The last words of a worker process.
-enum CrashReports {
+enum LastWords {
     private typealias Backtrace = @convention(c) (UnsafeMutablePointer<UnsafeMutableRawPointer?>, Int32) -> Int32
 
     private static let frameCountMax = 64
@@ -43,9 +43,9 @@ enum CrashReports {
         var action = sigaction()
         action.sa_flags = Int32(SA_ONSTACK) | Int32(bitPattern: UInt32(SA_RESETHAND))
         #if canImport(Darwin)
-        action.__sigaction_u.__sa_handler = { CrashReports.report(signal: $0) }
+        action.__sigaction_u.__sa_handler = { LastWords.report(signal: $0) }
         #else
-        action.__sigaction_handler.sa_handler = { CrashReports.report(signal: $0) }
+        action.__sigaction_handler.sa_handler = { LastWords.report(signal: $0) }
         #endif
         for signal in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS] {
             _ = SettingCalls.setAction?(signal, &action, nil)
@@ -53,7 +53,7 @@ enum CrashReports {
         action.sa_flags = Int32(SA_ONSTACK)
         _ = SettingCalls.setAction?(SIGPROF, &action, nil)
         SettingCalls.set(SIGPIPE, ignored: true)
-        atexit { CrashReports.reportExit() }
+        atexit { LastWords.reportExit() }
         prepareThread()
     }
 

@@ -195,7 +195,7 @@ enum ImageSymbols {
     static func imports(among words: Set<String>) -> Set<String>? {
         #if canImport(Glibc)
         guard dlsym(nil, "__asan_init") == nil, dlsym(nil, "__tsan_init") == nil,
-            let table = SymbolTable(imageStart: CrashReports.startOfImage())
+            let table = SymbolTable(imageStart: LastWords.startOfImage())
         else { return nil }
         let firstBytes = Set(words.compactMap { $0.utf8.first })
         var found: Set<String> = []

@@ -12,7 +12,7 @@ import Glibc
 #endif
 
 /// The state that every test of a worker begins with.
-struct ProcessState {
+struct Surroundings {
     /// What is under these numbers is not ours to keep.
     private static let firstDescriptor: Int32 = 200
 
@@ -133,7 +133,7 @@ struct ProcessState {
 // MARK: - In-class tests
 
 #if SELF_TESTS
-extension ProcessState: SelfTesting {
+extension Surroundings: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testPutsBackWhatChanged": testPutsBackWhatChanged,
@@ -142,9 +142,9 @@ extension ProcessState: SelfTesting {
     }
 
     /// In a child process, whose changes are its own.
-    private static func expectRestored(by restore: @escaping (inout ProcessState) -> Void, _ change: () -> Bool) {
+    private static func expectRestored(by restore: @escaping (inout Surroundings) -> Void, _ change: () -> Bool) {
         expectExit(.exit(0)) {
-            var state = ProcessState()
+            var state = Surroundings()
             let isChanged = change()
             restore(&state)
             // Twice, since the environment is another one after it was put back.
@@ -188,7 +188,7 @@ extension ProcessState: SelfTesting {
             return SettingCalls.set(resource, limit) && open("/dev/null", O_RDONLY) < 0
         }
         expectExit(.signal(SIGUSR1)) {
-            var state = ProcessState()
+            var state = Surroundings()
             SettingCalls.set(SIGUSR1, ignored: true)
             state.restoreAll()
             // The threads of tasks hear of no signals.

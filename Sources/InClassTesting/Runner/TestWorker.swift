@@ -1,5 +1,6 @@
 // The main function of a test image: announces the plan to the supervisor, then runs what it is told to. Its parts are
-// ConformanceRecords (which types), Recorder (issues), EventWriter (the wire) and CrashReports (last words).
+// TypeDiscovery (which types), Recorder (issues), EventWriter (the wire), Surroundings (what is put back between tests)
+// and LastWords (of a process that dies).
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -18,20 +19,20 @@
 /// supervisor has the plan from another worker, else `unknown`.
 @_cdecl("inclass_main")
 public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
-    TestWorker.arguments = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
-    let words = TestWorker.arguments
-    if words.count == 4, words[1] == "--in-class-debug" { TestWorker.startDebugging(module: words[2], test: words[3]) }
+    ImageMain.arguments = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
+    let words = ImageMain.arguments
+    if words.count == 4, words[1] == "--in-class-debug" { ImageMain.startDebugging(module: words[2], test: words[3]) }
     guard words.count == 6, words[1] == "--in-class-worker", let events = Int32(words[3]),
         let commands = Int32(words[4])
     else {
         fputs("This is a test image; run it with: testlogger \(words.first ?? "IMAGE")\n", stderr)
         return 2
     }
-    TestWorker.start(module: words[2], events: events, commands: commands, isPlanKnown: words[5] == "known")
+    ImageMain.start(module: words[2], events: events, commands: commands, isPlanKnown: words[5] == "known")
     return 0
 }
 
-enum TestWorker {
+enum ImageMain {
     // SAFETY: written before anything else runs. The main function does not return, so what it alone had would be leaked.
     nonisolated(unsafe) static var arguments: [String] = []
 
@@ -60,7 +61,7 @@ enum TestWorker {
         endWithSupervisor()
         setvbuf(stdout, nil, _IOLBF, 0)
         Recorder.connect(EventWriter(descriptor: events))
-        CrashReports.install(descriptor: events)
+        LastWords.install(descriptor: events)
         ProcessSettings.keepMaskOfMainThread()
         let tests = announcePlan(module: module, isKnown: isPlanKnown)
         drainMainQueue {
@@ -119,7 +120,7 @@ enum TestWorker {
 
     private static func plannedTests(module: String) -> [Test] {
         var tests: [Test] = []
-        for tested in ConformanceRecords.testedTypes().tested where isTested(tested.module, module) {
+        for tested in TypeDiscovery.testedTypes().tested where isTested(tested.module, module) {
             _ = add(tested, to: &tests)
         }
         return tests
@@ -130,7 +131,7 @@ enum TestWorker {
     }
 
     private static func announcePlan(module: String, isKnown: Bool) -> [Test] {
-        let (types, untestable) = ConformanceRecords.testedTypes()
+        let (types, untestable) = TypeDiscovery.testedTypes()
         var tests: [Test] = []
         var warnings: [[String]] = []
         for tested in types where isTested(tested.module, module) {
@@ -169,7 +170,7 @@ enum TestWorker {
     /// Adds the tests of a type's lists.
     ///
     /// - Returns: whether there are any.
-    private static func add(_ tested: TestedType, to tests: inout [Test]) -> Bool {
+    private static func add(_ tested: ConformingType, to tests: inout [Test]) -> Bool {
         func lists<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> [(TestType, TestSelectors)] {
             [(.unit, type.testSelectors)]
                 + type.testSelectorsByType.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) }
@@ -196,12 +197,12 @@ enum TestWorker {
 
     /// Runs parts of the plan until the supervisor closes the commands.
     private static func serve(_ commands: consuming CommandReader, _ tests: [Test]) async {
-        var state = ProcessState()
-        var outputEnd = state.outputSize ?? 0
+        var surroundings = Surroundings()
+        var outputEnd = surroundings.outputSize ?? 0
         while let command = commands.next() {
             command: for range in command.ranges {
                 for index in range where tests.indices.contains(index) {
-                    let hasFailed = await run(tests[index], index, &outputEnd, &state)
+                    let hasFailed = await run(tests[index], index, &outputEnd, &surroundings)
                     if hasFailed, command.stopsAtFailure { break command }
                 }
             }
@@ -209,7 +210,7 @@ enum TestWorker {
         }
         endIfLeaking()
         // What the tests are listed with is not leaked as long as it may be of use.
-        withExtendedLifetime((tests, state)) {}
+        withExtendedLifetime((tests, surroundings)) {}
     }
 
     /// Has a leak sanitizer, if there is one, look for what the tests have left, and ends the process if there is any.
@@ -227,11 +228,11 @@ enum TestWorker {
     ///
     /// - Returns: whether it has failed.
     private static func run(
-        _ test: Test, _ index: Int, _ outputEnd: inout Int, _ state: inout ProcessState
+        _ test: Test, _ index: Int, _ outputEnd: inout Int, _ surroundings: inout Surroundings
     ) async -> Bool {
         Recorder.begin(index, outputStart: outputEnd)
         TestDirectory.testBegins(type: test.typeName, test: test.testName)
-        CrashReports.testBegins()
+        LastWords.testBegins()
         let start = now
         var skipReason: String?
         do { try await Recorder.$ownIndex.withValue(index) { try await test.body() } } catch let skipped as TestSkipped
@@ -239,15 +240,15 @@ enum TestWorker {
             skipReason = skipped.reason
         } catch { try? recordThrown(error, from: "the test") }
         let nanoseconds = now - start
-        CrashReports.testEnds()
+        LastWords.testEnds()
         fflush(nil)
         if let skipReason { Recorder.send { $0.add("skip", [skipReason]) } }
-        outputEnd = state.outputSize ?? 0
+        outputEnd = surroundings.outputSize ?? 0
         let (hasFailed, outputIsOfUse) = Recorder.end(index, nanoseconds: nanoseconds, outputEnd: outputEnd)
         TestDirectory.testEnds(hasFailed: hasFailed)
-        if hasFailed { state.restoreAll() } else { state.restore() }
+        if hasFailed { surroundings.restoreAll() } else { surroundings.restore() }
         // What passed tests have written is of no use to anybody, but may be much.
-        if !outputIsOfUse, outputEnd > 1 << 20, state.emptyOutput() { outputEnd = 0 }
+        if !outputIsOfUse, outputEnd > 1 << 20, surroundings.emptyOutput() { outputEnd = 0 }
         return hasFailed
     }
 

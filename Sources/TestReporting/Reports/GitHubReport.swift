@@ -26,7 +26,7 @@ package struct GitHubReport: RunReporter {
     private let paths: PathStyle
     private var errors: [Annotation] = []
     private var warnings: [Annotation] = []
-    private var ledger = RunLedger()
+    private var rollCall = RollCall()
 
     /// Creates a report.
     ///
@@ -35,7 +35,7 @@ package struct GitHubReport: RunReporter {
 
     @discardableResult
     package mutating func add(_ event: RunEvent) -> [String] {
-        ledger.add(event)
+        rollCall.add(event)
         switch event {
         case .planned, .began: break
         case .ended(let result):
@@ -63,7 +63,7 @@ package struct GitHubReport: RunReporter {
     /// The annotations, as lines of the step's output.
     package func closingLines(_ end: RunEnd) -> [String] {
         var report = self
-        for test in ledger.running {
+        for test in rollCall.running {
             report.insert(
                 Annotation(
                     severity: .error, place: nil, title: test.name,

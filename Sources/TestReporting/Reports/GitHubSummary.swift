@@ -41,7 +41,7 @@ package struct GitHubSummary: RunReporter {
 
     private let paths: PathStyle
     private let isStable: Bool
-    private var ledger = RunLedger()
+    private var rollCall = RollCall()
     // Together they stay below the limit, with the headings.
     private var failures = Section(title: "Failures", columns: ["Test", "Place", "Issue"], byteCountMax: 512 << 10)
     private var flaky = Section(title: "Flaky", columns: ["Test", "Attempts", "Issue"], byteCountMax: 96 << 10)
@@ -61,7 +61,7 @@ package struct GitHubSummary: RunReporter {
 
     @discardableResult
     package mutating func add(_ event: RunEvent) -> [String] {
-        ledger.add(event)
+        rollCall.add(event)
         switch event {
         case .planned, .began: break
         case .ended(let result): add(result)
@@ -94,15 +94,15 @@ package struct GitHubSummary: RunReporter {
     /// Makes the page, which ends with a newline and is shorter than GitHub's limit.
     package func markdown(_ end: RunEnd) -> String {
         var failures = failures
-        for test in ledger.running {
+        for test in rollCall.running {
             failures.add([Self.escaped(test.name), "", Self.escaped(end.reasonForRunning)])
         }
         var skipped = skipped
-        for test in ledger.waiting { skipped.add([Self.escaped(test.name), Self.escaped(end.reasonForWaiting)]) }
-        let isRed = failures.count > 0 || ledger.failed > 0 || end.earlyReason != nil
-        let open = ledger.running.count + ledger.waiting.count
+        for test in rollCall.waiting { skipped.add([Self.escaped(test.name), Self.escaped(end.reasonForWaiting)]) }
+        let isRed = failures.count > 0 || rollCall.failed > 0 || end.earlyReason != nil
+        let open = rollCall.running.count + rollCall.waiting.count
         var text = "## In-class tests \(isRed ? "failed" : "passed")\n\n"
-        text += ledger.summary(nanoseconds: end.nanoseconds).line(isStable: isStable)
+        text += rollCall.summary(nanoseconds: end.nanoseconds).line(isStable: isStable)
         if open > 0 { text += "; \(open) without a result" }
         if let reason = end.earlyReason { text += "; ended early: \(Self.escaped(reason))" }
         text += "\n"

@@ -27,7 +27,7 @@ package struct JSONLinesReport: RunReporter {
 
     private let paths: PathStyle
     private let isStable: Bool
-    private var ledger = RunLedger()
+    private var rollCall = RollCall()
 
     /// Creates a report.
     ///
@@ -38,12 +38,12 @@ package struct JSONLinesReport: RunReporter {
     }
 
     package mutating func add(_ event: RunEvent) -> [String] {
-        ledger.add(event)
+        rollCall.add(event)
         switch event {
         case .planned(let module, let tests):
             var json = Self.object("plan")
             json.add("module", module)
-            json.add("tests", tests.map { Self.add($0, to: JSONText()) })
+            json.add("tests", tests.map { Self.add($0, to: JSONObject()) })
             return [json.text]
         case .began(let test):
             return [Self.object("started", test).text]
@@ -56,7 +56,7 @@ package struct JSONLinesReport: RunReporter {
             json.add("text", warning.text)
             add(warning.place, to: &json)
             if let fixIt = warning.fixIt {
-                var replacement = JSONText()
+                var replacement = JSONObject()
                 add(fixIt.start, to: &replacement)
                 replacement.add("text", fixIt.text)
                 json.add("fixIt", replacement)
@@ -67,16 +67,16 @@ package struct JSONLinesReport: RunReporter {
 
     package func closingLines(_ end: RunEnd) -> [String] {
         var json = Self.object("summary")
-        json.add("planned", ledger.entries.count)
-        json.add("passed", ledger.passed)
-        json.add("failed", ledger.failed)
-        json.add("skipped", ledger.skipped)
-        json.add("aborted", ledger.running.count)
-        json.add("notRun", ledger.waiting.count)
-        json.add("flaky", ledger.flaky)
-        json.add("knownIssues", ledger.knownIssues)
-        json.add("moduleIssues", ledger.moduleIssues)
-        json.add("warnings", ledger.warnings)
+        json.add("planned", rollCall.entries.count)
+        json.add("passed", rollCall.passed)
+        json.add("failed", rollCall.failed)
+        json.add("skipped", rollCall.skipped)
+        json.add("aborted", rollCall.running.count)
+        json.add("notRun", rollCall.waiting.count)
+        json.add("flaky", rollCall.flaky)
+        json.add("knownIssues", rollCall.knownIssues)
+        json.add("moduleIssues", rollCall.moduleIssues)
+        json.add("warnings", rollCall.warnings)
         if !isStable { json.add("milliseconds", raw: DecimalText.milliseconds(end.nanoseconds)) }
         if let reason = end.earlyReason { json.add("endedEarly", reason) }
         return [json.text]
@@ -86,7 +86,7 @@ package struct JSONLinesReport: RunReporter {
         let attempts = result.earlierAttempts + [result.lastAttempt]
         var lines: [String] = []
         for (index, attempt) in attempts.enumerated() {
-            func addSubject(_ json: inout JSONText) {
+            func addSubject(_ json: inout JSONObject) {
                 json = Self.add(result.test, to: json)
                 if attempts.count > 1 { json.add("attempt", index + 1) }
             }
@@ -111,7 +111,7 @@ package struct JSONLinesReport: RunReporter {
         return lines
     }
 
-    private func line(for issue: TestIssue, _ addSubject: (inout JSONText) -> Void) -> String {
+    private func line(for issue: TestIssue, _ addSubject: (inout JSONObject) -> Void) -> String {
         let isEndOfProcess = [.crash, .exit, .timeout].contains(issue.kind)
         var json = Self.object(isEndOfProcess ? "crashed" : "issue")
         addSubject(&json)
@@ -126,7 +126,7 @@ package struct JSONLinesReport: RunReporter {
             json.add(
                 "callers",
                 issue.callers.map { caller in
-                    var place = JSONText()
+                    var place = JSONObject()
                     add(caller, to: &place)
                     return place
                 })
@@ -140,14 +140,14 @@ package struct JSONLinesReport: RunReporter {
         got.split(separator: " ").dropFirst().first.flatMap { $0.hasPrefix("SIG") ? String($0) : nil }
     }
 
-    private static func object(_ event: String, _ test: PlannedTest? = nil) -> JSONText {
-        var json = JSONText()
+    private static func object(_ event: String, _ test: PlannedTest? = nil) -> JSONObject {
+        var json = JSONObject()
         json.add("version", version)
         json.add("event", event)
         return test.map { add($0, to: json) } ?? json
     }
 
-    private static func add(_ test: PlannedTest, to json: JSONText) -> JSONText {
+    private static func add(_ test: PlannedTest, to json: JSONObject) -> JSONObject {
         var json = json
         json.add("module", test.module)
         json.add("type", test.typeName)
@@ -156,7 +156,7 @@ package struct JSONLinesReport: RunReporter {
         return json
     }
 
-    private func add(_ place: SourcePlace, to json: inout JSONText) {
+    private func add(_ place: SourcePlace, to json: inout JSONObject) {
         json.add("file", paths.text(place.path))
         json.add("line", place.line)
         json.add("column", place.column)

@@ -1,6 +1,6 @@
 // A small writer of JSON objects. It is the tester's own: the package's JSON modules are tested with it.
 
-struct JSONText: Sendable {
+struct JSONObject: Sendable {
     private var members = ""
 
     /// The object as text, on one line.
@@ -12,9 +12,9 @@ struct JSONText: Sendable {
 
     mutating func add(_ name: String, _ value: Bool) { add(name, raw: value ? "true" : "false") }
 
-    mutating func add(_ name: String, _ value: JSONText) { add(name, raw: value.text) }
+    mutating func add(_ name: String, _ value: JSONObject) { add(name, raw: value.text) }
 
-    mutating func add(_ name: String, _ values: [JSONText]) {
+    mutating func add(_ name: String, _ values: [JSONObject]) {
         add(name, raw: "[" + values.map(\.text).joined(separator: ",") + "]")
     }
 
@@ -63,7 +63,7 @@ struct JSONText: Sendable {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension JSONText: SelfTesting {
+extension JSONObject: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testQuotesAnyText": testQuotesAnyText,
@@ -81,10 +81,10 @@ extension JSONText: SelfTesting {
     }
 
     private static func testWritesEveryKindOfValue() {
-        var inner = JSONText()
+        var inner = JSONObject()
         expectEqual(inner.text, "{}")
         inner.add("n", -1)
-        var json = JSONText()
+        var json = JSONObject()
         json.add("s\"", "v")
         json.add("b", true)
         json.add("o", inner)

@@ -29,7 +29,7 @@ package struct JUnitReport: RunReporter {
     }
 
     let options: Options
-    private var ledger = RunLedger()
+    private var rollCall = RollCall()
     private var results: [Int: TestResult] = [:]
     private var moduleIssues: [(module: String, issue: TestIssue)] = []
     private(set) var warnings: [SourceWarning] = []
@@ -38,7 +38,7 @@ package struct JUnitReport: RunReporter {
 
     @discardableResult
     package mutating func add(_ event: RunEvent) -> [String] {
-        let index = ledger.add(event)
+        let index = rollCall.add(event)
         switch event {
         case .ended(let result):
             if let index { results[index] = result }
@@ -131,7 +131,7 @@ extension JUnitReport {
             suites.append(Suite(name: name))
             return suites.count - 1
         }
-        for (index, entry) in ledger.entries.enumerated() {
+        for (index, entry) in rollCall.entries.enumerated() {
             let test = entry.test
             let suite = suiteIndex(test.module.isEmpty ? test.typeName : "\(test.module).\(test.typeName)")
             suites[suite].add(Self.testCase(for: entry, results[index], end))
@@ -147,7 +147,7 @@ extension JUnitReport {
         return suites
     }
 
-    private static func testCase(for entry: RunLedger.Entry, _ result: TestResult?, _ end: RunEnd) -> Case {
+    private static func testCase(for entry: RollCall.Entry, _ result: TestResult?, _ end: RunEnd) -> Case {
         var made = Case(name: entry.test.testName, verdict: .passed, test: entry.test)
         guard let result else {
             made.verdict =

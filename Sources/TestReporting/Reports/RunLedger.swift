@@ -3,7 +3,7 @@
 
 import TestEvents
 
-struct RunLedger: Sendable {
+struct RollCall: Sendable {
     enum State: Equatable, Sendable { case waiting, running, ended }
 
     struct Entry: Equatable, Sendable {
@@ -93,7 +93,7 @@ struct RunLedger: Sendable {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension RunLedger: SelfTesting {
+extension RollCall: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testSumsAddUpAtEveryMoment": testSumsAddUpAtEveryMoment,
@@ -107,35 +107,36 @@ extension RunLedger: SelfTesting {
     }
 
     private static func testSumsAddUpAtEveryMoment() {
-        var ledger = RunLedger()
+        var rollCall = RollCall()
         for event in SampleRun.events {
-            ledger.add(event)
+            rollCall.add(event)
             expectEqual(
-                ledger.passed + ledger.failed + ledger.skipped + ledger.running.count + ledger.waiting.count,
-                ledger.entries.count)
+                rollCall.passed + rollCall.failed + rollCall.skipped + rollCall.running.count + rollCall.waiting.count,
+                rollCall.entries.count)
         }
-        expectEqual(ledger.running.map(\.name), ["Stack.testHang"])
-        expectEqual(ledger.waiting.map(\.name), ["Stack.testNever"])
-        expectEqual(ledger.flaky, 1)
-        expectEqual(ledger.knownIssues, 1)
+        expectEqual(rollCall.running.map(\.name), ["Stack.testHang"])
+        expectEqual(rollCall.waiting.map(\.name), ["Stack.testNever"])
+        expectEqual(rollCall.flaky, 1)
+        expectEqual(rollCall.knownIssues, 1)
     }
 
     private static func testATestListedTwiceHasTwoEntries() {
-        var ledger = RunLedger()
-        ledger.add(.planned(module: "M", tests: [test("a"), test("b"), test("a")]))
-        ledger.add(.planned(module: "M", tests: [test("a")]))
+        var rollCall = RollCall()
+        rollCall.add(.planned(module: "M", tests: [test("a"), test("b"), test("a")]))
+        rollCall.add(.planned(module: "M", tests: [test("a")]))
         let ended = RunEvent.ended(TestResult(test: test("a"), outcome: .passed))
         expectEqual(
-            [ledger.add(ended), ledger.add(.began(test("a"))), ledger.add(ended), ledger.add(ended)], [0, 2, 2, 3])
-        expectEqual(ledger.waiting.map(\.testName), ["b"])
+            [rollCall.add(ended), rollCall.add(.began(test("a"))), rollCall.add(ended), rollCall.add(ended)],
+            [0, 2, 2, 3])
+        expectEqual(rollCall.waiting.map(\.testName), ["b"])
     }
 
     private static func testKeepsWhatWasNotPlanned() {
-        var ledger = RunLedger()
-        expectEqual(ledger.add(.began(test("a"))), 0)
-        expectEqual(ledger.add(.ended(TestResult(test: test("a"), outcome: .skipped))), 0)
-        expectEqual(ledger.add(.ended(TestResult(test: test("a"), outcome: .passed))), 1)
-        expectEqual(ledger.entries.count, 2)
+        var rollCall = RollCall()
+        expectEqual(rollCall.add(.began(test("a"))), 0)
+        expectEqual(rollCall.add(.ended(TestResult(test: test("a"), outcome: .skipped))), 0)
+        expectEqual(rollCall.add(.ended(TestResult(test: test("a"), outcome: .passed))), 1)
+        expectEqual(rollCall.entries.count, 2)
     }
 }
 #endif

@@ -11,7 +11,7 @@ import TestEvents
 package struct TAPReport: RunReporter {
     private let paths: PathStyle
     private let isStable: Bool
-    private var ledger = RunLedger()
+    private var rollCall = RollCall()
     private var pointCount = 0
     private var hasVersion = false
 
@@ -24,7 +24,7 @@ package struct TAPReport: RunReporter {
     }
 
     package mutating func add(_ event: RunEvent) -> [String] {
-        ledger.add(event)
+        rollCall.add(event)
         var lines = versionLines()
         switch event {
         case .planned, .began: break
@@ -46,15 +46,15 @@ package struct TAPReport: RunReporter {
 
     private mutating func close(_ end: RunEnd) -> [String] {
         var lines = versionLines()
-        for test in ledger.running {
+        for test in rollCall.running {
             lines.append(point(false, test.name))
-            lines += block(["message: \(JSONText.quoted(end.reasonForRunning))", "severity: fail"])
+            lines += block(["message: \(JSONObject.quoted(end.reasonForRunning))", "severity: fail"])
         }
         if let reason = end.earlyReason {
             lines.append("Bail out! \(DiagnosticText.escaped(reason))")
             return lines
         }
-        for test in ledger.waiting { lines.append(point(true, test.name, "SKIP \(end.reasonForWaiting)")) }
+        for test in rollCall.waiting { lines.append(point(true, test.name, "SKIP \(end.reasonForWaiting)")) }
         lines.append(pointCount == 0 ? "1..0 # SKIP no tests" : "1..\(pointCount)")
         return lines
     }
@@ -73,7 +73,7 @@ package struct TAPReport: RunReporter {
             if !result.earlierAttempts.isEmpty { details.append("attempts: \(result.earlierAttempts.count + 1)") }
             if !result.output.isEmpty {
                 if result.omittedOutputCount > 0 { details.append("omitted_bytes: \(result.omittedOutputCount)") }
-                details.append("output: \(JSONText.quoted(String(decoding: result.output, as: UTF8.self)))")
+                details.append("output: \(JSONObject.quoted(String(decoding: result.output, as: UTF8.self)))")
             }
             return [point(false, name)] + block(details)
         case .skipped:
@@ -118,27 +118,27 @@ package struct TAPReport: RunReporter {
         guard let index else { return ["message: \"failed without an issue\"", "severity: \(severity)"] }
         let worst = issues[index]
         var lines = [
-            "message: \(JSONText.quoted(DiagnosticText.message(for: worst, of: nil)))", "severity: \(severity)",
+            "message: \(JSONObject.quoted(DiagnosticText.message(for: worst, of: nil)))", "severity: \(severity)",
             "kind: \(worst.kind.rawValue)",
         ]
         if let place = worst.place {
             lines += [
-                "at:", "  file: \(JSONText.quoted(paths.text(place.path)))", "  line: \(place.line)",
+                "at:", "  file: \(JSONObject.quoted(paths.text(place.path)))", "  line: \(place.line)",
                 "  column: \(place.column)",
             ]
         }
         lines += [
-            "data:", "  got: \(JSONText.quoted(worst.got))", "  expect: \(JSONText.quoted(worst.expected))",
+            "data:", "  got: \(JSONObject.quoted(worst.got))", "  expect: \(JSONObject.quoted(worst.expected))",
         ]
         let text = DiagnosticText(paths: paths)
-        if !worst.notes.isEmpty { lines += ["notes:"] + worst.notes.map { "  - \(JSONText.quoted($0))" } }
+        if !worst.notes.isEmpty { lines += ["notes:"] + worst.notes.map { "  - \(JSONObject.quoted($0))" } }
         if !worst.callers.isEmpty {
             lines +=
                 ["callers:"]
-                + worst.callers.map { "  - \(JSONText.quoted("\(paths.text($0.path)):\($0.line):\($0.column)"))" }
+                + worst.callers.map { "  - \(JSONObject.quoted("\(paths.text($0.path)):\($0.line):\($0.column)"))" }
         }
         let others = issues.indices.filter { $0 != index }.flatMap { text.lines(for: issues[$0], of: nil) }
-        if !others.isEmpty { lines += ["others:"] + others.map { "  - \(JSONText.quoted($0))" } }
+        if !others.isEmpty { lines += ["others:"] + others.map { "  - \(JSONObject.quoted($0))" } }
         return lines
     }
 }

@@ -3,7 +3,7 @@
 import TestEvents
 
 /// Writes a line for each warning, in the compiler's form, and for each flaky test.
-package struct WarningList: RunReporter {
+package struct WarningReport: RunReporter {
     private let paths: PathStyle
 
     package init(paths: PathStyle = PathStyle()) { self.paths = paths }
@@ -26,7 +26,7 @@ package struct WarningList: RunReporter {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension WarningList: SelfTesting {
+extension WarningReport: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testGoldenOfARun": testGoldenOfARun
@@ -34,7 +34,7 @@ extension WarningList: SelfTesting {
     }
 
     private static func testGoldenOfARun() {
-        var list = WarningList(paths: PathStyle(root: SampleRun.root, isRelative: true))
+        var list = WarningReport(paths: PathStyle(root: SampleRun.root, isRelative: true))
         expectEqual(
             SampleRun.events.flatMap { list.add($0) },
             [

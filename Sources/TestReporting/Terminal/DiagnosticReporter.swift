@@ -16,7 +16,7 @@ package enum Verbosity: Int, Comparable, Sendable {
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-package struct DiagnosticReporter: Sendable {
+package struct TerminalText: Sendable {
     private let text: DiagnosticText
     private let verbosity: Verbosity
     /// Leave out times, so that two runs print the same.
@@ -124,7 +124,7 @@ extension String {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension DiagnosticReporter: SelfTesting {
+extension TerminalText: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testSuccessIsQuiet": testSuccessIsQuiet,
@@ -140,7 +140,7 @@ extension DiagnosticReporter: SelfTesting {
     private static let test = PlannedTest(typeName: "S", testName: "testA", testType: "unit", module: "M")
 
     private static func lines(_ result: TestResult, _ verbosity: Verbosity, isColoured: Bool = false) -> [String] {
-        DiagnosticReporter(paths: PathStyle(), verbosity: verbosity, isColoured: isColoured).lines(for: .ended(result))
+        TerminalText(paths: PathStyle(), verbosity: verbosity, isColoured: isColoured).lines(for: .ended(result))
     }
 
     private static func testSuccessIsQuiet() {
@@ -164,7 +164,7 @@ extension DiagnosticReporter: SelfTesting {
         let note = "/s:1:2: note: attempt 2 failed: got 1 instead of expected 2"
         expectEqual(lines(result, .quiet), ["/s:1:2: warning: \(text)", note])
         expectEqual(lines(result, .summary).last, "flaky S.testA (0 ns)")
-        let strict = DiagnosticReporter(paths: PathStyle(), verbosity: .quiet, failsOnFlaky: true)
+        let strict = TerminalText(paths: PathStyle(), verbosity: .quiet, failsOnFlaky: true)
         expectEqual(strict.lines(for: .ended(result)), ["/s:1:2: error: \(text)", note])
     }
 

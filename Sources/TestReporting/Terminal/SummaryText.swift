@@ -45,7 +45,7 @@ package struct SummaryText: Equatable, Sendable {
         }
         if warnings > 0 { parts.append(warnings == 1 ? "1 warning" : "\(warnings) warnings") }
         let line = parts.joined(separator: ", ")
-        return isStable ? line : "\(line) (\(DiagnosticReporter.duration(nanoseconds)))"
+        return isStable ? line : "\(line) (\(TerminalText.duration(nanoseconds)))"
     }
 }
 

@@ -10,7 +10,7 @@ import Glibc
 #endif
 
 /// What is needed of an output file map.
-enum FileMap {
+enum OutputFileMap {
     /// The strings that are values of a key, which is told with its quotes, sorted.
     static func paths(of key: StaticString, in text: String) -> [String] {
         var paths: [String] = []

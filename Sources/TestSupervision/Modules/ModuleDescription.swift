@@ -114,7 +114,7 @@ extension ModuleDescription {
             let text = String(decoding: try FileAccess.contents(of: map), as: UTF8.self)
             // The second is what link-time optimisation compiles to.
             for key in ["\"object\"", "\"llvm-bc\""] as [StaticString] {
-                found += FileMap.paths(of: key, in: text).filter(FileAccess.exists)
+                found += OutputFileMap.paths(of: key, in: text).filter(FileAccess.exists)
             }
         }
         for start in executables {
@@ -146,17 +146,17 @@ extension ModuleDescription {
     package var linkedSources: Set<String> { Set(sources + mappedModules.flatMap(\.sources)) }
 
     /// The module itself, and the others of the file maps.
-    private var compiledModules: [ModuleSources] {
-        [ModuleSources(sources: sources, folders: compileFolders, root: root)]
+    private var compiledModules: [CompilerOutputs] {
+        [CompilerOutputs(sources: sources, folders: compileFolders, root: root)]
             + mappedModules.filter { $0.folders != [nativeFolder] }
     }
 
-    private var mappedModules: [ModuleSources] {
+    private var mappedModules: [CompilerOutputs] {
         fileMaps.map { map in
             let text = String(decoding: (try? FileAccess.contents(of: map)) ?? [], as: UTF8.self)
             // What the build itself has written lies among its products.
-            let sources = FileMap.sources(in: text).filter { !$0.hasPrefix("\(bundleFolder)/") }
-            return ModuleSources(sources: sources, folders: [FileAccess.directory(of: map)], root: root)
+            let sources = OutputFileMap.sources(in: text).filter { !$0.hasPrefix("\(bundleFolder)/") }
+            return CompilerOutputs(sources: sources, folders: [FileAccess.directory(of: map)], root: root)
         }
     }
 
@@ -371,10 +371,10 @@ extension ModuleDescription: SelfTesting {
             (#"{"object": "#, []),
         ]
         for (text, paths) in rows {
-            expectEqual(FileMap.paths(of: "\"object\"", in: text), paths)
+            expectEqual(OutputFileMap.paths(of: "\"object\"", in: text), paths)
             let bitcode = text.replacing("\"object\"", with: "\"llvm-bc\"")
-            expectEqual(FileMap.paths(of: "\"llvm-bc\"", in: bitcode), paths)
-            expectEqual(FileMap.paths(of: "\"object\"", in: bitcode), [])
+            expectEqual(OutputFileMap.paths(of: "\"llvm-bc\"", in: bitcode), paths)
+            expectEqual(OutputFileMap.paths(of: "\"object\"", in: bitcode), [])
         }
     }
 }

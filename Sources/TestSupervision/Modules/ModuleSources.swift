@@ -2,7 +2,7 @@
 // tests are those of ModuleDescription.
 
 /// The sources of a Swift module, and the folders to which the compiler writes what it makes of them.
-struct ModuleSources {
+struct CompilerOutputs {
     var sources: [String]
     var folders: [String]
     /// The folder of the package.

@@ -4,7 +4,7 @@
 
 import TestEvents
 
-struct RunMemory: Equatable {
+struct LastRun: Equatable {
     /// How long a test takes that is worth remembering, in nanoseconds: all others are alike.
     static let slowTime = 1_000_000
 
@@ -104,7 +104,7 @@ struct RunMemory: Equatable {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension RunMemory: SelfTesting {
+extension LastRun: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReadsWhatItWrites": testReadsWhatItWrites,
@@ -114,27 +114,27 @@ extension RunMemory: SelfTesting {
     }
 
     private static func testReadsWhatItWrites() {
-        var memory = RunMemory()
-        memory.failed = ["T.a", "Table<Int, String>.b c"]
-        memory.times = ["T.a": 1_500_000, "T.c d": .max]
-        memory.keptDirectories = ["/tmp/in-class-tests-1/T.a"]
-        expectEqual(RunMemory(text: memory.text), memory)
-        expectEqual(RunMemory(text: ""), RunMemory())
+        var lastRun = LastRun()
+        lastRun.failed = ["T.a", "Table<Int, String>.b c"]
+        lastRun.times = ["T.a": 1_500_000, "T.c d": .max]
+        lastRun.keptDirectories = ["/tmp/in-class-tests-1/T.a"]
+        expectEqual(LastRun(text: lastRun.text), lastRun)
+        expectEqual(LastRun(text: ""), LastRun())
     }
 
     private static func testForgetsOnlyWhatRanAgain() {
-        var memory = RunMemory()
-        memory.update(failed: ["a", "b"], times: ["a": 5, "c": 6], isOfAll: false) { [] }
-        memory.update(failed: ["c"], times: ["a": 7], isOfAll: false) { ["a", "c"] }
-        expectEqual(memory.failed, ["b", "c"])
-        expectEqual(memory.times, ["a": 7])
-        memory.update(failed: ["d"], times: [:], isOfAll: true) { [] }
-        expectEqual(memory.failed, ["d"])
-        expectEqual(memory.times, [:])
+        var lastRun = LastRun()
+        lastRun.update(failed: ["a", "b"], times: ["a": 5, "c": 6], isOfAll: false) { [] }
+        lastRun.update(failed: ["c"], times: ["a": 7], isOfAll: false) { ["a", "c"] }
+        expectEqual(lastRun.failed, ["b", "c"])
+        expectEqual(lastRun.times, ["a": 7])
+        lastRun.update(failed: ["d"], times: [:], isOfAll: true) { [] }
+        expectEqual(lastRun.failed, ["d"])
+        expectEqual(lastRun.times, [:])
     }
 
     private static func testIgnoresWhatItDoesNotKnow() {
-        expectEqual(RunMemory(text: "T.old\nfailed\nfailed\tx\ty\ntime\tx\ty\nnew\tx\n"), RunMemory())
+        expectEqual(LastRun(text: "T.old\nfailed\nfailed\tx\ty\ntime\tx\ty\nnew\tx\n"), LastRun())
     }
 }
 #endif

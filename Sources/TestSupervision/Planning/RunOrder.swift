@@ -57,14 +57,14 @@ package struct SeededGenerator: RandomNumberGenerator {
 enum RunOrder {
     /// Puts the tests that are most likely to fail first: those that failed last time, then those whose sources have
     /// changed since; otherwise the order stays.
-    static func urgentFirst(_ indices: [Int], plan: [PlannedTest], memory: RunMemory, sources: TestedSources)
+    static func urgentFirst(_ indices: [Int], plan: [PlannedTest], lastRun: LastRun, sources: TestedSources)
         -> [Int]
     {
-        if memory.failed.isEmpty, memory.changed.isEmpty { return indices }
+        if lastRun.failed.isEmpty, lastRun.changed.isEmpty { return indices }
         func urgency(_ index: Int) -> Int {
-            if memory.failed.contains(plan[index].name) { return 0 }
-            guard !memory.changed.isEmpty, let place = sources.scan.place(of: plan[index]) else { return 2 }
-            return memory.changed.contains(place.path) ? 1 : 2
+            if lastRun.failed.contains(plan[index].name) { return 0 }
+            guard !lastRun.changed.isEmpty, let place = sources.scan.place(of: plan[index]) else { return 2 }
+            return lastRun.changed.contains(place.path) ? 1 : 2
         }
         let urgencies = indices.map(urgency)
         return (0...2).flatMap { level in zip(indices, urgencies).filter { $0.1 == level }.map(\.0) }
@@ -134,16 +134,16 @@ extension RunOrderTests: SelfTesting {
 
     private static func testFailedComeFirst() {
         let plan = (0..<4).map { PlannedTest(typeName: "T\($0)", testName: "test", testType: "unit", module: "M") }
-        var memory = RunMemory()
-        memory.failed = ["T2.test"]
-        memory.changed = ["/3.swift"]
+        var lastRun = LastRun()
+        lastRun.failed = ["T2.test"]
+        lastRun.changed = ["/3.swift"]
         let sources = TestedSources(
             holding: SourceScan(
                 text: "extension T3 { static var testSelectors: TestSelectors { [\"test\": x] } }", path: "/3.swift",
                 module: "M"))
-        expectEqual(RunOrder.urgentFirst([0, 1, 2, 3], plan: plan, memory: memory, sources: sources), [2, 3, 0, 1])
+        expectEqual(RunOrder.urgentFirst([0, 1, 2, 3], plan: plan, lastRun: lastRun, sources: sources), [2, 3, 0, 1])
         expectEqual(
-            RunOrder.urgentFirst([0, 1, 2, 3], plan: plan, memory: RunMemory(), sources: sources), [0, 1, 2, 3])
+            RunOrder.urgentFirst([0, 1, 2, 3], plan: plan, lastRun: LastRun(), sources: sources), [0, 1, 2, 3])
     }
 
     private static func testSeedDecidesTheOrder() {

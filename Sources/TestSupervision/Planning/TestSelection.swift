@@ -62,7 +62,7 @@ package struct PatternError: Error, Equatable, CustomStringConvertible {
 }
 
 /// A line of a source file, as `Sources/Stack.swift:42`.
-package struct SourceLine: Equatable, Sendable {
+package struct ChosenLine: Equatable, Sendable {
     /// The path as it was given, absolute or the end of one.
     package var path: String
     package var line: Int
@@ -82,12 +82,12 @@ package struct SourceLine: Equatable, Sendable {
 }
 
 /// The tests to run: those of the given types that match a filter, if there are filters, and no exclusion.
-package struct TestSelection: Sendable {
+package struct TestChoice: Sendable {
     package var testTypes: [String] = []
     package var filters: [TestPattern] = []
     package var exclusions: [TestPattern] = []
     /// Only the tests around these lines.
-    package var lines: [SourceLine] = []
+    package var lines: [ChosenLine] = []
     /// Only the tests of these names.
     package var names: Set<String>?
     /// Only what failed in the last run.
@@ -99,19 +99,19 @@ package struct TestSelection: Sendable {
 
     package init() {}
 
-    /// Whether the selection is more than the default, every unit test.
+    /// Whether the choice is more than the default, every unit test.
     package var isRestricted: Bool {
         !testTypes.isEmpty || !filters.isEmpty || !exclusions.isEmpty || !lines.isEmpty || isFailedOnly || isChangedOnly
             || partition != nil || names != nil
     }
 
     /// The selected tests of a plan, in its order.
-    func indices(in plan: [PlannedTest], memory: RunMemory, sources: TestedSources) -> [Int] {
+    func indices(in plan: [PlannedTest], lastRun: LastRun, sources: TestedSources) -> [Int] {
         let isRestricted = isRestricted
         var indices: [Int] = []
         indices.reserveCapacity(plan.count)
         var index = 0
-        // PERF: `while` for `filter`, and the usual selection first: a debug build takes microseconds for a closure.
+        // PERF: `while` for `filter`, and the usual choice first: a debug build takes microseconds for a closure.
         while index < plan.count {
             if isRestricted ? includes(plan[index]) : plan[index].testType == "unit" { indices.append(index) }
             index += 1
@@ -119,10 +119,10 @@ package struct TestSelection: Sendable {
         if !lines.isEmpty {
             indices = indices.filter { index in lines.contains { sources.scan.covers($0, plan[index]) } }
         }
-        if isFailedOnly { indices = indices.filter { memory.failed.contains(plan[$0].name) } }
-        if isChangedOnly, memory.isThere {
+        if isFailedOnly { indices = indices.filter { lastRun.failed.contains(plan[$0].name) } }
+        if isChangedOnly, lastRun.isThere {
             indices = indices.filter { index in
-                sources.scan.place(of: plan[index]).map { memory.changed.contains($0.path) } ?? true
+                sources.scan.place(of: plan[index]).map { lastRun.changed.contains($0.path) } ?? true
             }
         }
         return partition?.part(of: indices, plan: plan) ?? indices
@@ -182,7 +182,7 @@ func editDistance(_ one: [UInt8], _ other: [UInt8]) -> Int {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension TestSelection: SelfTesting {
+extension TestChoice: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testDefaultIsEveryUnitTest": testDefaultIsEveryUnitTest,
@@ -199,15 +199,15 @@ extension TestSelection: SelfTesting {
         PlannedTest(typeName: "Queue", testName: "testPush", testType: "unit", module: "M"),
     ]
 
-    private static func names(_ selection: TestSelection) -> [String] { plan.filter(selection.includes).map(\.name) }
+    private static func names(_ choice: TestChoice) -> [String] { plan.filter(choice.includes).map(\.name) }
 
     private static func testDefaultIsEveryUnitTest() {
-        var selection = TestSelection()
-        expectEqual(names(selection), ["Stack.testPush", "Queue.testPush"])
-        selection.testTypes = ["slow"]
-        expectEqual(names(selection), ["Stack.testMany"])
-        selection.testTypes = ["slow", "unit"]
-        expectEqual(names(selection).count, 3)
+        var choice = TestChoice()
+        expectEqual(names(choice), ["Stack.testPush", "Queue.testPush"])
+        choice.testTypes = ["slow"]
+        expectEqual(names(choice), ["Stack.testMany"])
+        choice.testTypes = ["slow", "unit"]
+        expectEqual(names(choice).count, 3)
     }
 
     private static func testFiltersAreRegularExpressions() throws {
@@ -219,19 +219,19 @@ extension TestSelection: SelfTesting {
             ([], ["Push"], []),
         ]
         for row in rows {
-            var selection = TestSelection()
-            selection.filters = try row.filters.map { try TestPattern($0) }
-            selection.exclusions = try row.exclusions.map { try TestPattern($0) }
-            expectEqual(names(selection), row.names, "\(row)")
+            var choice = TestChoice()
+            choice.filters = try row.filters.map { try TestPattern($0) }
+            choice.exclusions = try row.exclusions.map { try TestPattern($0) }
+            expectEqual(names(choice), row.names, "\(row)")
         }
     }
 
     private static func testNamesTheNearestKnown() throws {
-        var selection = TestSelection()
-        selection.filters = [try TestPattern("Stack.testPsh")]
-        selection.testTypes = ["slo", "unit"]
+        var choice = TestChoice()
+        choice.filters = [try TestPattern("Stack.testPsh")]
+        choice.testTypes = ["slo", "unit"]
         expectEqual(
-            selection.mistakes(in: plan),
+            choice.mistakes(in: plan),
             [
                 "there is no test type 'slo'; did you mean 'slow'?",
                 "no test matches 'Stack.testPsh'; did you mean 'Stack.testPush'?",

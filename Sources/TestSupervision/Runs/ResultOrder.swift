@@ -3,7 +3,7 @@
 import TestEvents
 
 /// Passes results on in the order of the plan; those that come early wait.
-struct ResultOrder {
+struct Resequencer {
     /// The selected tests, in the order of the plan.
     private let order: [Int]
     /// Where in `order` the next result belongs.
@@ -56,7 +56,7 @@ struct ResultOrder {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension ResultOrder: SelfTesting {
+extension Resequencer: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testAnyOrderComesOutAsThePlans": testAnyOrderComesOutAsThePlans,
@@ -74,7 +74,7 @@ extension ResultOrder: SelfTesting {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<20 {
             let plan = [3, 1, 4, 15, 9, 2, 6]
-            var order = ResultOrder(plan)
+            var order = Resequencer(plan)
             var passed: [String] = []
             for index in plan.shuffled(using: &generator) {
                 order.add(result(index), index) { passed.append($0.test.testName) }
@@ -85,7 +85,7 @@ extension ResultOrder: SelfTesting {
     }
 
     private static func testSkipsOnlyWhatIsNext() {
-        var order = ResultOrder([0, 1, 2])
+        var order = Resequencer([0, 1, 2])
         expectFalse(order.skip(1), "the second first")
         expectTrue(order.skip(0))
         order.add(result(2), 2) { _ in fail("passed on too early") }
@@ -97,7 +97,7 @@ extension ResultOrder: SelfTesting {
     }
 
     private static func testCountsWhatIsMissing() {
-        var order = ResultOrder([0, 1, 2, 3])
+        var order = Resequencer([0, 1, 2, 3])
         var passed: [String] = []
         for index in [2, 0] { order.add(result(index), index) { passed.append($0.test.testName) } }
         expectEqual(passed, ["0"])

@@ -3,7 +3,7 @@
 import TestEvents
 
 package struct RunOptions: Sendable {
-    package var selection = TestSelection()
+    package var choice = TestChoice()
     /// How long one test may take that says nothing else itself.
     package var timeoutMilliseconds = 10_000
     /// Warn of tests that take longer; 0 for never.
@@ -54,7 +54,7 @@ package struct RunTally: Equatable, Sendable {
     /// Failures that belong to no test.
     package var moduleIssues = 0
     package var warnings = 0
-    /// Tests that the selection left out.
+    /// Tests that were not chosen.
     package var unselected = 0
 
     package init() {}

@@ -21,7 +21,7 @@ extension RunResults {
     func reportLists(_ warnings: [(typeName: String, text: String)], isListComplete: Bool) {
         let sources = locator.sources
         var lostTypes: Set<String> = []
-        if !options.selection.isRestricted, !isListComplete || !warnings.isEmpty {
+        if !options.choice.isRestricted, !isListComplete || !warnings.isEmpty {
             let refusals = warnings.map { warning in
                 let isRefusal = warning.text.hasPrefix(Self.refusalStart)
                 let reason = isRefusal ? String(warning.text.dropFirst(Self.refusalStart.count)) : warning.text

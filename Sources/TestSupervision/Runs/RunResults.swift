@@ -7,11 +7,11 @@ import TestEvents
 final class RunResults {
     let options: RunOptions
     let locator: IssueLocator
-    private let directories: TemporaryDirectories
+    private let directories: DirectoryKeeper
     private let report: (RunEvent) -> Void
     /// The module's tests, once a worker has announced them.
     private(set) var plan: [PlannedTest] = []
-    private var order = ResultOrder([])
+    private var order = Resequencer([])
     /// The failed attempts at tests that have no result yet, by index.
     private var attempts: [Int: [TestResult]] = [:]
 
@@ -28,7 +28,7 @@ final class RunResults {
     ///
     /// - Parameter report: receives each event as it happens.
     init(
-        _ options: RunOptions, _ locator: IssueLocator, _ directories: TemporaryDirectories,
+        _ options: RunOptions, _ locator: IssueLocator, _ directories: DirectoryKeeper,
         report: @escaping (RunEvent) -> Void
     ) {
         self.options = options
@@ -42,7 +42,7 @@ final class RunResults {
     /// Takes the plan, and reports which of its tests are to have results.
     func takePlan(_ plan: [PlannedTest], chosen: [Int]) {
         self.plan = plan
-        order = ResultOrder(chosen)
+        order = Resequencer(chosen)
         done = Array(repeating: false, count: plan.count)
         tally.planned = chosen.count
         tally.unselected = plan.count - chosen.count
@@ -70,14 +70,14 @@ final class RunResults {
 
     /// Takes the end of a test that has passed with nothing to say of it.
     func takePass(_ index: Int, _ nanoseconds: Int) {
-        if options.reportsOnlyNews, nanoseconds < RunMemory.slowTime, attempts.isEmpty, order.skip(index) {
+        if options.reportsOnlyNews, nanoseconds < LastRun.slowTime, attempts.isEmpty, order.skip(index) {
             done[index] = true
             tally.passed += 1
             return
         }
         var result = TestResult(test: plan[index], outcome: .passed)
         result.nanoseconds = nanoseconds
-        if nanoseconds >= RunMemory.slowTime { slowTimes[result.test.name] = nanoseconds }
+        if nanoseconds >= LastRun.slowTime { slowTimes[result.test.name] = nanoseconds }
         done[index] = true
         if !attempts.isEmpty { result.earlierAttempts = takeAttempts(index) }
         order.add(result, index, passOn: count)
@@ -91,7 +91,7 @@ final class RunResults {
     /// - Returns: whether the test is to run again.
     func take(_ result: TestResult, _ index: Int, _ directory: String?, isFinal: Bool) -> Bool {
         var result = result
-        if result.nanoseconds >= RunMemory.slowTime { slowTimes[result.test.name] = result.nanoseconds }
+        if result.nanoseconds >= LastRun.slowTime { slowTimes[result.test.name] = result.nanoseconds }
         done[index] = true
         if result.outcome == .failed, let directory, let place = directories.keep(directory),
             let last = result.issues.lastIndex(where: { $0.knownReason == nil })
@@ -205,13 +205,13 @@ final class RunResults {
     }
 
     /// Puts what the run has shown in place of what is remembered of the module.
-    func remember(after earlier: RunMemory) {
-        var memory = earlier
-        memory.update(failed: failedNames, times: slowTimes, isOfAll: tally.unselected + tally.notRun == 0) {
+    func remember(after earlier: LastRun) {
+        var lastRun = earlier
+        lastRun.update(failed: failedNames, times: slowTimes, isOfAll: tally.unselected + tally.notRun == 0) {
             Set(plan.indices.filter { done[$0] }.map { plan[$0].name })
         }
-        memory.keptDirectories = (options.isRepetition ? earlier.keptDirectories : []) + directories.kept
-        memory.store(for: locator.module)
+        lastRun.keptDirectories = (options.isRepetition ? earlier.keptDirectories : []) + directories.kept
+        lastRun.store(for: locator.module)
     }
 
     /// What the run came to; a sum that is wrong is reported.
@@ -250,7 +250,7 @@ extension RunResults: SelfTesting {
     }
 
     /// What has been reported, as `outcome name attempts`.
-    private final class Reports {
+    private final class Reported {
         var lines: [String] = []
         var results: [TestResult] = []
 
@@ -266,15 +266,15 @@ extension RunResults: SelfTesting {
     }
 
     private static func make(
-        _ names: [String], _ options: RunOptions = RunOptions(), root: TemporaryDirectories = TemporaryDirectories()
-    ) -> (RunResults, Reports) {
+        _ names: [String], _ options: RunOptions = RunOptions(), root: DirectoryKeeper = DirectoryKeeper()
+    ) -> (RunResults, Reported) {
         let plan = names.map { PlannedTest(typeName: "T", testName: $0, testType: "unit", module: "M") }
-        let reports = Reports()
+        let reported = Reported()
         let module = ModuleDescription()
         let results = RunResults(
-            options, IssueLocator(module: module, sources: TestedSources(of: module)), root, report: reports.add)
+            options, IssueLocator(module: module, sources: TestedSources(of: module)), root, report: reported.add)
         results.takePlan(plan, chosen: Array(plan.indices))
-        return (results, reports)
+        return (results, reported)
     }
 
     private static func failure(_ results: RunResults, _ index: Int, got: String = "1") -> TestResult {
@@ -290,14 +290,14 @@ extension RunResults: SelfTesting {
     }
 
     private static func testAPassAfterAFailureIsFlaky() {
-        let (results, reports) = make(["a", "b"], twoRetries)
+        let (results, reported) = make(["a", "b"], twoRetries)
         expectTrue(results.take(failure(results, 0), 0, nil, isFinal: false), "runs again")
         results.takePass(1, 5)
-        expectEqual(reports.lines, [], "what waits for the attempt")
+        expectEqual(reported.lines, [], "what waits for the attempt")
         expectTrue(results.hasOpenAttempts)
         results.takePass(0, 5)
-        expectEqual(reports.lines, ["passed a 2", "passed b 1"])
-        expectTrue(reports.results[0].isFlaky)
+        expectEqual(reported.lines, ["passed a 2", "passed b 1"])
+        expectTrue(reported.results[0].isFlaky)
         expectEqual(results.tally.flaky, 1)
         expectEqual(results.tally.passed, 2)
         expectFalse(results.hasFailures)
@@ -305,54 +305,54 @@ extension RunResults: SelfTesting {
     }
 
     private static func testTheLastAttemptDecides() {
-        let (results, reports) = make(["a"], twoRetries)
+        let (results, reported) = make(["a"], twoRetries)
         expectTrue(results.take(failure(results, 0, got: "first"), 0, nil, isFinal: false))
         expectTrue(results.take(failure(results, 0, got: "second"), 0, nil, isFinal: false))
         expectFalse(results.take(failure(results, 0, got: "third"), 0, nil, isFinal: false), "runs a fourth time")
-        expectEqual(reports.lines, ["failed a 3"])
-        expectEqual(reports.results[0].issues.map(\.got), ["third"])
-        expectEqual(reports.results[0].earlierAttempts.flatMap(\.issues).map(\.got), ["first", "second"])
+        expectEqual(reported.lines, ["failed a 3"])
+        expectEqual(reported.results[0].issues.map(\.got), ["third"])
+        expectEqual(reported.results[0].earlierAttempts.flatMap(\.issues).map(\.got), ["first", "second"])
         expectEqual(results.tally.failed, 1)
     }
 
     private static func testAttemptsThatAreGivenUpCount() {
-        let (results, reports) = make(["a", "b", "c"], twoRetries)
+        let (results, reported) = make(["a", "b", "c"], twoRetries)
         for index in 0..<3 { expectTrue(results.take(failure(results, index), index, nil, isFinal: false)) }
         results.giveUpAttempts(but: [1])
-        expectEqual(reports.lines, ["failed a 1"])
+        expectEqual(reported.lines, ["failed a 1"])
         expectFalse(results.take(failure(results, 1), 1, nil, isFinal: true))
-        expectEqual(reports.lines, ["failed a 1", "failed b 2", "failed c 1"])
+        expectEqual(reported.lines, ["failed a 1", "failed b 2", "failed c 1"])
     }
 
     private static func testNamesTheDirectoryThatStays() throws {
-        let root = TemporaryDirectories(keptFolder: try temporaryDirectory())
+        let root = DirectoryKeeper(keptFolder: try temporaryDirectory())
         for path in [root.root, "\(root.root)/T.a", "\(root.root)/T.a/full", "\(root.root)/T.b"] {
             mkdir(path, 0o700)
         }
-        let (results, reports) = make(["a", "b"], root: root)
+        let (results, reported) = make(["a", "b"], root: root)
         _ = results.take(failure(results, 0), 0, "\(root.root)/T.a", isFinal: false)
         _ = results.take(failure(results, 1), 1, "\(root.root)/T.b", isFinal: false)
         let place = try requireNotNil(root.kept.first)
         expectEqual(
-            reports.results.map { $0.issues[0].notes }, [["its temporary directory is kept: \(place)"], []])
+            reported.results.map { $0.issues[0].notes }, [["its temporary directory is kept: \(place)"], []])
     }
 
     private static func testOnlyNewsIsReported() {
         var options = RunOptions()
         options.reportsOnlyNews = true
-        let (results, reports) = make(["a", "b", "c"], options)
+        let (results, reported) = make(["a", "b", "c"], options)
         results.takePass(0, 5)
         results.takePass(2, 5)
         expectFalse(results.take(failure(results, 1), 1, nil, isFinal: false))
-        expectEqual(reports.lines, ["failed b 1"])
+        expectEqual(reported.lines, ["failed b 1"])
         expectEqual(results.checkedTally().passed, 2)
     }
 
     private static func testSumsThatAreWrongAreReported() {
-        let (results, reports) = make(["a", "b"])
+        let (results, reported) = make(["a", "b"])
         results.takePass(0, 5)
         expectEqual(results.checkedTally().moduleIssues, 1, "one of two results")
-        expectEqual(reports.lines, ["passed a 1", "got 1 results"])
+        expectEqual(reported.lines, ["passed a 1", "got 1 results"])
         results.finish()
         expectEqual(results.checkedTally().moduleIssues, 1, "the other has not run")
         expectEqual(results.tally.notRun, 1)

@@ -338,12 +338,12 @@ extension TestRun: SelfTesting {
         func names(_ change: (inout RunOptions) -> Void) throws -> String? {
             try lines(module, change).first
         }
-        expectEqual(try names { $0.selection.isFailedOnly = true }, "M: ", "none has failed yet")
+        expectEqual(try names { $0.choice.isFailedOnly = true }, "M: ", "none has failed yet")
         expectEqual(
-            try lines(module) { $0.selection.names = ["T.b"] },
+            try lines(module) { $0.choice.names = ["T.b"] },
             ["M: b", "b?", "b passed", "1 planned, 1 passed, 2 unselected"])
         expectEqual(try names { _ in }, "M: a b c")
-        expectEqual(try names { $0.selection.isFailedOnly = true }, "M: a", "what failed in the last run")
+        expectEqual(try names { $0.choice.isFailedOnly = true }, "M: a", "what failed in the last run")
         let before = try image([("a", ""), ("b", "time=3000000"), ("c", "again c || fail 1")])
         _ = try lines(before)
         expectEqual(

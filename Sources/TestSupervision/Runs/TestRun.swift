@@ -13,7 +13,7 @@ import TestEvents
 package final class TestRun {
     private let module: ModuleDescription
     private let options: RunOptions
-    private let directories: TemporaryDirectories
+    private let directories: DirectoryKeeper
     private let locator: IssueLocator
     private let results: RunResults
 
@@ -43,7 +43,7 @@ package final class TestRun {
     package init(_ module: ModuleDescription, options: RunOptions, report: @escaping (RunEvent) -> Void) {
         self.module = module
         self.options = options
-        directories = TemporaryDirectories(keptFolder: options.keptDirectoryFolder)
+        directories = DirectoryKeeper(keptFolder: options.keptDirectoryFolder)
         locator = IssueLocator(module: module, sources: TestedSources(of: module))
         results = RunResults(options, locator, directories, report: report)
     }
@@ -59,42 +59,42 @@ package final class TestRun {
         }
         let first = try startedSession()
         // The worker takes its time to start; meanwhile the sources are read.
-        let declaredSum = options.selection.isRestricted ? nil : NameSums.declared(in: module.sources)
+        let declaredSum = options.choice.isRestricted ? nil : NameSums.declared(in: module.sources)
         guard try waitUntilReady(first) else { return results.tally }
         self.first = first
-        let memory = RunMemory(module)
-        let chosen = options.selection.indices(in: first.plan, memory: memory, sources: locator.sources)
+        let lastRun = LastRun(module)
+        let chosen = options.choice.indices(in: first.plan, lastRun: lastRun, sources: locator.sources)
         results.takePlan(first.plan, chosen: chosen)
         if options.isListing { return results.tally }
         // What an earlier run has kept is of use until the next.
-        if !options.isRepetition { TemporaryDirectories.remove(memory.keptDirectories) }
-        queue = makeQueue(chosen, memory)
+        if !options.isRepetition { DirectoryKeeper.remove(lastRun.keptDirectories) }
+        queue = makeQueue(chosen, lastRun)
         assign()
         // While the worker runs.
         let isListComplete =
-            options.selection.isRestricted || NameSums.showNothingLost(declared: declaredSum, plan: plan)
+            options.choice.isRestricted || NameSums.showNothingLost(declared: declaredSum, plan: plan)
         try runQueue()
         giveUpRetries()
         results.finish()
         if !options.isBuildStep { results.warnOfNewerSources() }
         results.reportLists(first.warnings, isListComplete: isListComplete)
-        results.remember(after: memory)
+        results.remember(after: lastRun)
         return results.checkedTally()
     }
 
     /// Makes the queue of the chosen tests, but for the duplicates among them, which have their result at once.
-    private func makeQueue(_ chosen: [Int], _ memory: RunMemory) -> WorkQueue {
+    private func makeQueue(_ chosen: [Int], _ lastRun: LastRun) -> WorkQueue {
         let runnable = results.takeDuplicates(among: chosen)
         stopIfFailed()
         let workerCountMax = min(options.workerCountMax, max(1, runnable.count))
         return WorkQueue(
-            ordered(runnable, memory), known: workerCountMax > 1 ? memory.times(in: plan) : [:],
+            ordered(runnable, lastRun), known: workerCountMax > 1 ? lastRun.times(in: plan) : [:],
             workerCountMax: workerCountMax)
     }
 
-    private func ordered(_ indices: [Int], _ memory: RunMemory) -> [Int] {
+    private func ordered(_ indices: [Int], _ lastRun: LastRun) -> [Int] {
         guard let seed = options.shuffleSeed else {
-            return RunOrder.urgentFirst(indices, plan: plan, memory: memory, sources: locator.sources)
+            return RunOrder.urgentFirst(indices, plan: plan, lastRun: lastRun, sources: locator.sources)
         }
         var generator = SeededGenerator(seed: seed)
         return indices.shuffled(using: &generator)
@@ -116,8 +116,8 @@ package final class TestRun {
         while session.state == .starting {
             if let reason = Interruption.reason { interrupt(reason) }
             session.receive(waiting: session.patience)
-            while let report = session.nextReport() {
-                switch report {
+            while let notice = session.nextNotice() {
+                switch notice {
                 case .protocolMismatch(let text): throw .protocolMismatch(text)
                 case .died(let death):
                     if isExcused(death) { return false }
@@ -196,8 +196,8 @@ package final class TestRun {
 
     private func serve(_ session: WorkerSession) throws(RunError) {
         session.receive(waiting: 0)
-        while let report = session.nextReport() {
-            switch report {
+        while let notice = session.nextNotice() {
+            switch notice {
             case .began(let index): results.takeBeginning(index)
             case .passed(let index, let nanoseconds):
                 queue.note(index, nanoseconds: nanoseconds)
@@ -284,8 +284,8 @@ package final class TestRun {
         while Interruption.reason == nil {
             if alone.state == .idle { alone.run([index..<index + 1]) }
             alone.receive(waiting: alone.patience)
-            while let report = alone.nextReport() {
-                switch report {
+            while let notice = alone.nextNotice() {
+                switch notice {
                 case .died(let death): return death.test == nil ? [] : ["it fails alone, too"]
                 case .passed:
                     alone.abort()

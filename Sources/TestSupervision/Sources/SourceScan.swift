@@ -97,7 +97,7 @@ struct SourceScan {
 
     /// Whether a line belongs to a test: to its declaration or what follows up to the next one, or, above all tests of
     /// its file, to any test of a type that is tested there.
-    func covers(_ line: SourceLine, _ test: PlannedTest) -> Bool {
+    func covers(_ line: ChosenLine, _ test: PlannedTest) -> Bool {
         guard let place = place(of: test), line.names(place.path) else { return false }
         let starts = types.values.flatMap(\.declared).filter { $0.place.path == place.path }.map(\.place.line)
         guard let start = starts.filter({ $0 <= line.line }).max() else { return true }

@@ -1,5 +1,5 @@
 // The temporary directories of a run's tests: where they are, which of them stay, and that nothing else does. Workers
-// make them (InClassTesting's TemporaryDirectory), and remove those of tests that pass.
+// make them (InClassTesting's TestDirectory), and remove those of tests that pass.
 
 #if canImport(Darwin)
 import Darwin
@@ -9,7 +9,7 @@ import Musl
 import Glibc
 #endif
 
-final class TemporaryDirectories {
+final class DirectoryKeeper {
     /// The folder of all of them; it is there when a test has asked for its own.
     let root: String
     /// Where those that stay are moved to, or empty for nowhere.
@@ -115,7 +115,7 @@ extension FileAccess {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension TemporaryDirectories: SelfTesting {
+extension DirectoryKeeper: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testLeavesOnlyWhatIsKept": testLeavesOnlyWhatIsKept,
@@ -133,7 +133,7 @@ extension TemporaryDirectories: SelfTesting {
     }
 
     private static func testLeavesOnlyWhatIsKept() {
-        let directories = TemporaryDirectories()
+        let directories = DirectoryKeeper()
         let root = directories.root
         directories.removeRest()
         make(["\(root)/", "\(root)/a/", "\(root)/a/file", "\(root)/b/", "\(root)/b/file", "\(root)/c/"])
@@ -143,13 +143,13 @@ extension TemporaryDirectories: SelfTesting {
         expectNil(directories.keep("/etc"), "somebody else's")
         directories.removeRest()
         expectEqual(FileAccess.names(in: root), ["a"])
-        TemporaryDirectories.remove(directories.kept)
+        DirectoryKeeper.remove(directories.kept)
         expectFalse(FileAccess.exists(root))
     }
 
     private static func testMovesWhatIsKept() throws {
         let folder = try temporaryDirectory()
-        let directories = TemporaryDirectories(keptFolder: folder)
+        let directories = DirectoryKeeper(keptFolder: folder)
         let root = directories.root
         make(["\(root)/", "\(root)/a/", "\(root)/a/file", "\(folder)/a/"])
         expectEqual(directories.keep("\(root)/a"), "\(folder)/a-2")

@@ -75,7 +75,7 @@ final class WorkerSession {
     /// Whether it may say something yet.
     private var isOpen = true
     /// What was said while it was being ended.
-    private var unread: [Report] = []
+    private var unread: [Notice] = []
 
     /// The test that is running.
     private var current: Running?
@@ -172,11 +172,11 @@ final class WorkerSession {
     // MARK: Events
 
     /// Something that TestRun must know.
-    enum Report {
+    enum Notice {
         case began(index: Int)
         /// A test has passed of which nothing else is to be said.
         case passed(index: Int, nanoseconds: Int)
-        // PERF: indirect, so that the reports on passed tests stay small.
+        // PERF: indirect, so that the notices of passed tests stay small.
         indirect case ended(index: Int, TestResult, directory: String?)
         /// Something that a test has left behind found an issue after its end.
         indirect case late(index: Int, TestIssue)
@@ -184,22 +184,22 @@ final class WorkerSession {
         indirect case died(WorkerDeath)
     }
 
-    /// Reads what the worker has said; waits no longer than asked for. Reports follow, one by one.
+    /// Reads what the worker has said; waits no longer than asked for. Notices follow, one by one.
     func receive(waiting milliseconds: Int) {
         if isOpen { isOpen = worker.receive(waiting: milliseconds) }
     }
 
-    /// The next report on what has been read.
-    func nextReport() -> Report? {
+    /// The next notice of what has been read.
+    func nextNotice() -> Notice? {
         if !unread.isEmpty { return unread.removeFirst() }
         while let line = worker.nextLine() {
             // What comes behind a foreign line is no event either.
-            if verdict != .intrusion, let report = take(line) { return report }
+            if verdict != .intrusion, let notice = take(line) { return notice }
         }
         return isOpen || state == .dead ? nil : .died(death())
     }
 
-    private func take(_ line: EventLine) -> Report? {
+    private func take(_ line: EventLine) -> Notice? {
         switch line {
         case .begin(let index, let outputStart):
             guard index >= 0, index < plan.count else {
@@ -228,7 +228,7 @@ final class WorkerSession {
         }
     }
 
-    private func take(_ event: TestEvent) -> Report? {
+    private func take(_ event: TestEvent) -> Notice? {
         switch event {
         case .issue(let issue):
             current?.issues.append(issue)
@@ -252,7 +252,7 @@ final class WorkerSession {
         return nil
     }
 
-    private func takePlan(_ event: TestEvent) -> Report? {
+    private func takePlan(_ event: TestEvent) -> Notice? {
         switch event {
         case .version(let number) where number != TestEvent.currentVersion:
             return .protocolMismatch(
@@ -325,7 +325,7 @@ final class WorkerSession {
                 let session = silent[index].session
                 session.receive(waiting: 0)
                 while let line = session.worker.nextLine() {
-                    if let report = session.take(line) { session.unread.append(report) }
+                    if let notice = session.take(line) { session.unread.append(notice) }
                 }
                 let hasAnswered = session.lastWords != nil || !session.isOpen
                 if hasAnswered || silent[index].time.isOver(300, of: session.worker.process) {

@@ -7,7 +7,7 @@ enum Acceptance {
     /// Writes the replacements into their files, those at certain lines only if there are any, and says what it did.
     ///
     /// - Returns: false when something could not be written.
-    static func apply(_ fixes: [LiteralFix], lines: [SourceLine], paths: PathStyle) -> Bool {
+    static func apply(_ fixes: [LiteralFix], lines: [ChosenLine], paths: PathStyle) -> Bool {
         let chosen = fixes.filter { fix in
             lines.isEmpty || lines.contains { $0.names(fix.path) && $0.line == fix.start.line }
         }

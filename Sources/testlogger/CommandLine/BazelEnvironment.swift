@@ -24,7 +24,7 @@ struct BazelEnvironment {
     /// Changes options by what the environment says; an option that was given stays.
     ///
     /// - Throws: `UsageError` for a variable whose value makes no sense.
-    func apply(to options: inout Options) throws(UsageError) {
+    func apply(to options: inout CommandLineOptions) throws(UsageError) {
         if let total = try number("TEST_TOTAL_SHARDS"), options.partition == nil {
             guard let index = try number("TEST_SHARD_INDEX"), index < total else {
                 throw UsageError(
@@ -116,8 +116,8 @@ extension BazelEnvironment: SelfTesting {
         ]
     }
 
-    private static func options(_ variables: [String: String], _ words: [String] = []) throws -> Options {
-        var options = try Options(words)
+    private static func options(_ variables: [String: String], _ words: [String] = []) throws -> CommandLineOptions {
+        var options = try CommandLineOptions(words)
         try BazelEnvironment { variables[$0] }.apply(to: &options)
         return options
     }
@@ -130,7 +130,7 @@ extension BazelEnvironment: SelfTesting {
         expectEqual(options.partition, .slice(index: 2, count: 3))
         expectEqual(options.filters, ["Stack/testPush"])
         expectTrue(options.stopsAtFirstFailure)
-        expectEqual(try self.options([:]), try Options([]))
+        expectEqual(try self.options([:]), try CommandLineOptions([]))
     }
 
     private static func testOptionsOnTheCommandLineStay() throws {

@@ -8,13 +8,13 @@ struct UsageError: Error, Equatable, CustomStringConvertible {
     var description: String
 }
 
-struct Options: Equatable {
+struct CommandLineOptions: Equatable {
     /// Modules, descriptions, objects and images, as they were written.
     var subjects: [String] = []
     /// Everything else, as it was written: options and their values.
     var optionWords: [String] = []
     /// Places in the sources whose tests are to run.
-    var lines: [SourceLine] = []
+    var lines: [ChosenLine] = []
     var testTypes: [String] = []
     var filters: [String] = []
     var exclusions: [String] = []
@@ -80,7 +80,7 @@ struct Options: Equatable {
         var isEndOfOptions = false
         while let word = rest.popFirst() {
             guard word.hasPrefix("-"), word != "-", !isEndOfOptions else {
-                if let line = SourceLine(word) {
+                if let line = ChosenLine(word) {
                     lines.append(line)
                     optionWords.append(word)
                 } else {
@@ -270,7 +270,7 @@ struct Options: Equatable {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension Options: SelfTesting {
+extension CommandLineOptions: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReadsEveryForm": testReadsEveryForm,
@@ -280,7 +280,7 @@ extension Options: SelfTesting {
     }
 
     private static func testReadsEveryForm() throws {
-        let options = try Options([
+        let options = try CommandLineOptions([
             "-tt", "slow", "--test-type=unit", "--filter", "a", "--skip=b", "-v", "--timeout", "50", "M", "--", "-x",
         ])
         expectEqual(options.testTypes, ["slow", "unit"])
@@ -292,13 +292,13 @@ extension Options: SelfTesting {
         expectEqual(
             options.optionWords,
             ["-tt", "slow", "--test-type=unit", "--filter", "a", "--skip=b", "-v", "--timeout", "50"])
-        expectEqual(try Options(["-vv", "-v"]).verbosity, .progress)
-        expectEqual(try Options(["--shuffle", "7", "M"]).seed, 7)
-        expectEqual(try Options(["--shuffle", "M"]).subjects, ["M"])
-        expectEqual(try Options(["Sources/S.swift:42"]).lines.map(\.line), [42])
-        expectEqual(try Options(["--retries", "0"]).retryCount, 0)
-        expectEqual(try Options(["--path-map", "/a=b=c"]).pathMaps, [PathMap(from: "/a", to: "b=c")])
-        expectEqual(try Options(["--partition", "hash:2/3"]).partition, .hash(index: 1, count: 3))
+        expectEqual(try CommandLineOptions(["-vv", "-v"]).verbosity, .progress)
+        expectEqual(try CommandLineOptions(["--shuffle", "7", "M"]).seed, 7)
+        expectEqual(try CommandLineOptions(["--shuffle", "M"]).subjects, ["M"])
+        expectEqual(try CommandLineOptions(["Sources/S.swift:42"]).lines.map(\.line), [42])
+        expectEqual(try CommandLineOptions(["--retries", "0"]).retryCount, 0)
+        expectEqual(try CommandLineOptions(["--path-map", "/a=b=c"]).pathMaps, [PathMap(from: "/a", to: "b=c")])
+        expectEqual(try CommandLineOptions(["--partition", "hash:2/3"]).partition, .hash(index: 1, count: 3))
     }
 
     private static func testSaysWhatIsWrong() {
@@ -315,7 +315,7 @@ extension Options: SelfTesting {
             (["--zzzzzzzz"], "unknown option '--zzzzzzzz'"),
         ]
         for (words, text) in rows {
-            expectEqual(expectThrows(UsageError.self) { _ = try Options(words) }?.description, text)
+            expectEqual(expectThrows(UsageError.self) { _ = try CommandLineOptions(words) }?.description, text)
         }
     }
 

@@ -22,7 +22,7 @@ struct SubjectError: Error, Equatable, CustomStringConvertible {
     var description: String
 }
 
-struct Subjects {
+struct SubjectFinder {
     /// The folder of the package that the current directory is in, or the current directory.
     let root: String
     /// The build that this program is of, if it is of one.
@@ -54,7 +54,7 @@ struct Subjects {
     }
 
     /// Finds the modules that have the sources of these lines.
-    func find(_ lines: [SourceLine]) throws(SubjectError) -> [Subject] {
+    func find(_ lines: [ChosenLine]) throws(SubjectError) -> [Subject] {
         var subjects: [Subject] = []
         for (_, path) in builtModules().sorted(by: { $0.key < $1.key }) {
             let module = try description(at: path)
@@ -164,7 +164,7 @@ struct Subjects {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension Subjects: SelfTesting {
+extension SubjectFinder: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testFindsThePackageAroundAFolder": testFindsThePackageAroundAFolder,
@@ -205,14 +205,14 @@ extension Subjects: SelfTesting {
     private static func testFindsThePackageAroundAFolder() throws {
         let root = try package()
         for folder in [root, "\(root)/Sources", "\(root)/.build/plugins"] {
-            expectEqual(Subjects(directory: folder).root, root, folder)
+            expectEqual(SubjectFinder(directory: folder).root, root, folder)
         }
-        for folder in ["/", "/no/folder"] { expectEqual(Subjects(directory: folder).root, folder) }
+        for folder in ["/", "/no/folder"] { expectEqual(SubjectFinder(directory: folder).root, folder) }
     }
 
     private static func testFindsWhatWordsName() throws {
         let root = try package()
-        let subjects = Subjects(directory: root)
+        let subjects = SubjectFinder(directory: root)
         expectEqual(modules(try subjects.find(["Pear", "Apple"])), ["Pear", "Apple"])
         let folder = "\(root)/.build/plugins/outputs/p/T/destination/InClassTests/debug"
         expectEqual(modules(try subjects.find(["\(folder)/Pear.inclass"])), ["Pear"])
@@ -250,13 +250,13 @@ extension Subjects: SelfTesting {
     }
 
     private static func testFindsTheModuleOfALine() throws {
-        let subjects = Subjects(directory: try package())
+        let subjects = SubjectFinder(directory: try package())
         for (text, names) in [("b.swift:3", ["Pear"]), ("Sources/a.swift:1:2", ["Apple"])] {
-            expectEqual(modules(try subjects.find([try requireNotNil(SourceLine(text))])), names, text)
+            expectEqual(modules(try subjects.find([try requireNotNil(ChosenLine(text))])), names, text)
         }
-        let lines = ["a.swift:1", "b.swift:2"].compactMap(SourceLine.init)
+        let lines = ["a.swift:1", "b.swift:2"].compactMap(ChosenLine.init)
         expectEqual(modules(try subjects.find(lines)), ["Apple", "Pear"])
-        let unknown = ["x.swift:1", "y.swift:2"].compactMap(SourceLine.init)
+        let unknown = ["x.swift:1", "y.swift:2"].compactMap(ChosenLine.init)
         expectEqual(
             expectThrows(SubjectError.self) { _ = try subjects.find(unknown) }?.description,
             "no module that has been built here has x.swift or y.swift")
@@ -269,7 +269,9 @@ extension Subjects: SelfTesting {
         try describe("Pear", "target\tother", in: other)
         let folder = "\(root)/.build/plugins/outputs/p/T/destination/InClassTests/debug"
         func found() throws -> String {
-            guard case .module(let module)? = try Subjects(directory: root).find(["Pear"]).first else { return "none" }
+            guard case .module(let module)? = try SubjectFinder(directory: root).find(["Pear"]).first else {
+                return "none"
+            }
             return module.target
         }
         func make(_ path: String, at second: Int) throws {
@@ -302,7 +304,7 @@ extension Subjects: SelfTesting {
                 try FileAccess.write(Array(lines.utf8), to: "\(folder)/disk/plugins/M.inclass")
                 func modules(_ configuration: String) throws -> [String] {
                     let place = try requireNotNil(BuildPlace(products: "\(folder)/disk/x/\(configuration)"), "a place")
-                    return try Subjects(directory: "\(folder)/p", place: place).find(["M"]).map { subject in
+                    return try SubjectFinder(directory: "\(folder)/p", place: place).find(["M"]).map { subject in
                         if case .module(let module) = subject { module.module } else { "an image" }
                     }
                 }

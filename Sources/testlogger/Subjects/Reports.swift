@@ -17,7 +17,7 @@ enum OutputFormat: String, CaseIterable {
     case text, tap, json, junit
 }
 
-final class Reports {
+final class RequestedReports {
     /// A report and the file it is written to; nil for the standard output.
     private struct Destination {
         var reporter: any RunReporter
@@ -34,7 +34,7 @@ final class Reports {
     private var summary: (report: GitHubSummary, path: String)?
 
     /// Makes the reports that the options and the environment ask for.
-    init(_ options: Options, root: String) {
+    init(_ options: CommandLineOptions, root: String) {
         let paths = options.paths(root: root, isRelative: true)
         func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
         var junitOptions = JUnitReport.Options()
@@ -54,7 +54,7 @@ final class Reports {
                 Destination(reporter: JSONLinesReport(paths: paths, isStable: options.isStable), path: path))
         }
         if let path = options.warningsPath {
-            destinations.append(Destination(reporter: WarningList(paths: paths), path: path, isOptional: true))
+            destinations.append(Destination(reporter: WarningReport(paths: paths), path: path, isOptional: true))
         }
         if let path = options.junitPath { junit = (JUnitReport(options: junitOptions), path) }
         if options.isOnGitHub || environment("GITHUB_ACTIONS") == "true" {

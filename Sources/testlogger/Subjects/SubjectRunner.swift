@@ -1,4 +1,4 @@
-// Links and runs one subject after another, prints what the reporter makes of it, and adds up what came of them.
+// Links and runs one subject after another, prints what TerminalText makes of it, and adds up what came of them.
 
 #if canImport(Darwin)
 @preconcurrency import Darwin
@@ -12,7 +12,7 @@ import TestReporting
 import TestSupervision
 
 final class SubjectRunner {
-    private let options: Options
+    private let options: CommandLineOptions
     private(set) var status = ExitStatus.passed
     private(set) var tally = RunTally()
     /// All tests of all subjects, selected or not.
@@ -28,11 +28,11 @@ final class SubjectRunner {
     /// Images that have been linked already, in an earlier repetition.
     private var linkedImages: Set<String> = []
 
-    private let reports: Reports
+    private let reports: RequestedReports
 
-    init(_ options: Options) {
+    init(_ options: CommandLineOptions) {
         self.options = options
-        reports = Reports(options, root: Subjects(directory: FileAccess.currentDirectory).root)
+        reports = RequestedReports(options, root: SubjectFinder(directory: FileAccess.currentDirectory).root)
     }
 
     /// Writes the reports, however far the run has come.
@@ -50,7 +50,7 @@ final class SubjectRunner {
         switch subject {
         case .image(let path):
             var description = ModuleDescription()
-            description.root = Subjects(directory: FileAccess.currentDirectory).root
+            description.root = SubjectFinder(directory: FileAccess.currentDirectory).root
             description.image = path
             module = description
         case .module(let description):
@@ -69,7 +69,7 @@ final class SubjectRunner {
         if skippedBefore?.isEmpty ?? false { return }
         guard prepare(module) else { return }
         var runOptions = runOptions
-        runOptions.selection.names = skippedBefore
+        runOptions.choice.names = skippedBefore
         run(module, runOptions)
         // What a skipped test waits for is nothing that a build knows of.
         if !skippedTests.isEmpty { Self.runAgainInNextBuild(options) }
@@ -80,7 +80,7 @@ final class SubjectRunner {
     }
 
     /// Makes the next build take this step again: a description that is newer is an input that has changed.
-    static func runAgainInNextBuild(_ options: Options) {
+    static func runAgainInNextBuild(_ options: CommandLineOptions) {
         for path in options.subjects { utimes(path, nil) }
     }
 
@@ -163,7 +163,7 @@ final class SubjectRunner {
     private func run(_ module: ModuleDescription, _ runOptions: RunOptions) {
         let isTerminal = isatty(1) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
         let paths = options.paths(root: module.root)
-        let reporter = DiagnosticReporter(
+        let terminal = TerminalText(
             paths: paths, verbosity: options.verbosity, isStable: options.isStable, isColoured: isTerminal,
             failsOnFlaky: options.failsOnFlaky,
             showsReplacements: options.showsReplacements || getenv("XCODE_VERSION_ACTUAL") != nil)
@@ -178,7 +178,7 @@ final class SubjectRunner {
                 if options.slowestCount > 0 { noteSlow(result) }
             }
             if !options.isListing { reports.add(event) }
-            if options.format == .text { for line in reports.printable(reporter.lines(for: event)) { print(line) } }
+            if options.format == .text { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
         }
         if options.wantsCoverage { CoverageReport(module).begin() }
         do throws(RunError) {

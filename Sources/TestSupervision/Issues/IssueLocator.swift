@@ -30,7 +30,7 @@ struct IssueLocator {
         var frames: [Int] = []
         if case .crash(_, let found)? = death.lastWords { frames = found }
         if case .exit(let found)? = death.lastWords { frames = found }
-        switch (death.verdict, death.lastWords, death.end) {
+        switch (death.cause, death.lastWords, death.end) {
         case (.timeout(let milliseconds), _, _):
             issue.kind = .timeout
             issue.got = "no end after \(milliseconds) ms"
@@ -51,7 +51,7 @@ struct IssueLocator {
             issue.kind = .exit
             issue.got = "exit(\(code))"
         }
-        if death.verdict == nil, let report = SanitizerReport(output: String(decoding: death.output, as: UTF8.self)) {
+        if death.cause == nil, let report = SanitizerReport(output: String(decoding: death.output, as: UTF8.self)) {
             issue.kind = .crash
             issue.got = report.text
             // In C that belongs to another module, of which this one's sources show the call.
@@ -139,12 +139,12 @@ extension IssueLocator: SelfTesting {
     }
 
     private static func death(
-        _ end: ProcessEnd, _ lastWords: TestEvent? = nil, _ verdict: WorkerDeath.Verdict? = nil, output: String = ""
+        _ end: ProcessEnd, _ lastWords: TestEvent? = nil, _ cause: WorkerDeath.Cause? = nil, output: String = ""
     ) -> WorkerDeath {
         WorkerDeath(
             end: end, lastWords: lastWords, test: nil, directory: nil, output: Array(output.utf8),
             omittedOutputCount: 0,
-            verdict: verdict)
+            cause: cause)
     }
 
     private static func testSaysHowAWorkerDied() {

@@ -25,7 +25,7 @@ extension LiteralFix {
             let kind = LiteralKind(issue.expected), kind == LiteralKind(issue.got),
             let bytes = try? FileAccess.contents(of: issue.path)
         else { return nil }
-        let tokens = bytes.withUnsafeBytes(SwiftTokens.split)
+        let tokens = bytes.withUnsafeBytes(SwiftLexer.split)
         func text(_ token: SwiftToken) -> String { String(decoding: bytes[token.start..<token.end], as: UTF8.self) }
         guard let open = tokens.firstIndex(where: { $0.line == issue.line && $0.column == issue.column }),
             text(tokens[open]) == "("

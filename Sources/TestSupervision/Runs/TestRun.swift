@@ -237,7 +237,7 @@ package final class TestRun {
         // What a dead worker had not begun is run by the next.
         let rest = session.takeUnfinished { results.done[$0] || $0 == death.test?.index }
         guard let (index, partial) = death.test else {
-            if case .interruption? = death.verdict { return }
+            if case .interruption? = death.cause { return }
             let leaks = session.wasClosing ? locator.leaks(death) : []
             if !leaks.isEmpty { return leaks.forEach(results.reportModuleIssue) }
             if session.wasStarting || !rest.isEmpty || death.end != .exited(0) {
@@ -258,20 +258,20 @@ package final class TestRun {
         var issue = locator.located(locator.issue(for: death, expected: "end of test"), test: result.test)
         // A test that is run again is run alone, which says more.
         let isAgain = options.retryCount > 0 || session.isForAttempt
-        if issue.kind == .crash || issue.kind == .exit, death.verdict == nil, !isAgain {
+        if issue.kind == .crash || issue.kind == .exit, death.cause == nil, !isAgain {
             issue.notes += try noteOnRunningAlone(index, session)
         }
         result.issues.append(issue)
         result.outcome = .failed
         result.output = death.output
         result.omittedOutputCount = death.omittedOutputCount
-        if case .interruption? = death.verdict { return take(result, index, nil, isFinal: true) }
+        if case .interruption? = death.cause { return take(result, index, nil, isFinal: true) }
         take(result, index, death.directory)
     }
 
     /// Whether a worker was ended together with the run, for which nothing in it is to blame.
     private func isExcused(_ death: WorkerDeath) -> Bool {
-        if case .interruption? = death.verdict { return options.isBuildStep }
+        if case .interruption? = death.cause { return options.isBuildStep }
         return false
     }
 

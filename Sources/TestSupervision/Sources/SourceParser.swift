@@ -35,7 +35,7 @@ struct SourceParser {
         self.path = path
         self.module = module
         self.types = types
-        tokens = SwiftTokens.split(source)
+        tokens = SwiftLexer.split(source)
     }
 
     func isWord(_ word: StaticString, at position: Int) -> Bool {

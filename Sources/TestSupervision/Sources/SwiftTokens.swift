@@ -15,7 +15,7 @@ struct SwiftToken {
     var column: Int
 }
 
-struct SwiftTokens {
+struct SwiftLexer {
     private let source: UnsafeRawBufferPointer
     private var offset = 0
     private var line = 1
@@ -26,7 +26,7 @@ struct SwiftTokens {
     ///
     /// - Complexity: O(length of the source).
     static func split(_ source: UnsafeRawBufferPointer) -> [SwiftToken] {
-        var splitter = SwiftTokens(source: source)
+        var splitter = SwiftLexer(source: source)
         splitter.tokens.reserveCapacity(source.count / 5)
         splitter.run()
         return splitter.tokens
@@ -162,7 +162,7 @@ struct SwiftTokens {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension SwiftTokens: SelfTesting {
+extension SwiftLexer: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testSplits": testSplits,

@@ -23,9 +23,9 @@ struct WorkerDeath {
     var output: [UInt8]
     var omittedOutputCount: Int
     /// What ended it, when the supervisor did.
-    var verdict: Verdict?
+    var cause: Cause?
 
-    enum Verdict: Equatable {
+    enum Cause: Equatable {
         case timeout(milliseconds: Int)
         case flood(byteCount: Int)
         case interruption(reason: String)
@@ -87,7 +87,8 @@ final class WorkerSession {
     /// How many times longer everything may take, as it does with a sanitizer in the image.
     private var slowness = 1
     private var lastWords: TestEvent?
-    private var verdict: WorkerDeath.Verdict?
+    /// Why it is being ended.
+    private var cause: WorkerDeath.Cause?
     /// What it must announce.
     private var expected: (count: Int, hash: Int)?
 
@@ -194,7 +195,7 @@ final class WorkerSession {
         if !unread.isEmpty { return unread.removeFirst() }
         while let line = worker.nextLine() {
             // What comes behind a foreign line is no event either.
-            if verdict != .intrusion, let notice = take(line) { return notice }
+            if cause != .intrusion, let notice = take(line) { return notice }
         }
         return isOpen || state == .dead ? nil : .died(death())
     }
@@ -218,9 +219,9 @@ final class WorkerSession {
         case .event(let event): return take(event)
         case .unknown:
             // What is ended already may have been cut off within a line.
-            if verdict != nil { return nil }
+            if cause != nil { return nil }
             if current != nil {
-                verdict = .intrusion
+                cause = .intrusion
                 worker.send(signal: SIGKILL)
                 return nil
             }
@@ -294,21 +295,21 @@ final class WorkerSession {
 
     /// Ends the worker when its test takes too long or writes too much; what it says then is read as usual.
     func checkLimits() {
-        guard state != .dead, verdict == nil, state != .idle else { return }
+        guard state != .dead, cause == nil, state != .idle else { return }
         if state == .running {
             guard current != nil else { return }
-            if outputSize > options.outputFileByteCountMax { verdict = .flood(byteCount: outputSize) }
+            if outputSize > options.outputFileByteCountMax { cause = .flood(byteCount: outputSize) }
         }
-        if verdict == nil, time.isOver(limitMilliseconds, of: worker.process) {
-            verdict = .timeout(milliseconds: limitMilliseconds)
+        if cause == nil, time.isOver(limitMilliseconds, of: worker.process) {
+            cause = .timeout(milliseconds: limitMilliseconds)
         }
-        if verdict != nil { Self.end([self]) }
+        if cause != nil { Self.end([self]) }
     }
 
     /// Ends workers because the whole run is to end.
     static func interrupt(_ sessions: [WorkerSession], _ reason: String) {
-        let running = sessions.filter { $0.state != .dead && $0.verdict == nil }
-        for session in running { session.verdict = .interruption(reason: reason) }
+        let running = sessions.filter { $0.state != .dead && $0.cause == nil }
+        for session in running { session.cause = .interruption(reason: reason) }
         end(running)
     }
 
@@ -344,14 +345,14 @@ final class WorkerSession {
         wasClosing = state == .closing
         state = .dead
         let reached = worker.waitForEnd()
-        if reached == nil, verdict == nil { verdict = .silence }
+        if reached == nil, cause == nil { cause = .silence }
         let end = reached ?? .killed(signal: SIGKILL)
         let size = outputSize
         let elapsed = time.elapsed
         let (bytes, omitted) = output(current?.outputStart ?? 0, size)
         return WorkerDeath(
             end: end, lastWords: lastWords, test: current.map { ($0.index, result(of: $0, elapsed, size)) },
-            directory: current?.directory, output: bytes, omittedOutputCount: omitted, verdict: verdict)
+            directory: current?.directory, output: bytes, omittedOutputCount: omitted, cause: cause)
     }
 
     private var outputSize: Int {

@@ -1,5 +1,8 @@
 // What the reporters for other programs have in common: they are folds over a run's events that can be closed at any
 // moment, and they rank issues alike.
+//
+// A test's way through this module begins with the RunEvent of its result: every RunReporter takes it, and last of all
+// TerminalText, for whose lines DiagnosticText finds the words. All of the way is in the overview of InClassTesting.
 
 import TestEvents
 

@@ -1,5 +1,9 @@
 // Runs the tests of one module: hands parts of the plan to workers, starts another where one died, and gives what they say
 // to RunResults, which knows nothing of workers and reports it in the order of the plan.
+//
+// A test's way through this module: ModuleDescription, ImageLinker; TestRun, WorkerSession, Worker; TestChoice, RunOrder,
+// WorkQueue; and back from the worker RunResults, IssueLocator, TestedSources, SourceScan, LiteralFix, Resequencer. Where it
+// comes from and where it goes is in the overview of InClassTesting.
 
 #if canImport(Darwin)
 import Darwin

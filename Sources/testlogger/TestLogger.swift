@@ -1,4 +1,7 @@
 // The command: reads the command line, has each subject run, and says by its exit status what came of it.
+//
+// A test's way through this module: TestLogger, CommandLineOptions, SubjectFinder and SubjectRunner before it runs; back in
+// SubjectRunner, which prints, and RequestedReports when it has. All of it is in the overview of InClassTesting.
 
 #if canImport(Darwin)
 @preconcurrency import Darwin
@@ -29,13 +32,13 @@ struct TestLogger {
         do throws(UsageError) {
             let words = CommandLine.arguments.dropFirst()
             if words.first == "--read-only" {
-                let options = try Options(Array(words.dropFirst()))
+                let options = try CommandLineOptions(Array(words.dropFirst()))
                 for word in options.subjects + ["--"] + options.optionWords { print(word) }
                 return
             }
-            var options = try Options(Array(words))
+            var options = try CommandLineOptions(Array(words))
             if options.wantsHelp {
-                print(Options.help)
+                print(CommandLineOptions.help)
                 return
             }
             try bazel.apply(to: &options)
@@ -65,9 +68,9 @@ struct TestLogger {
         for line in text.split(separator: "\n") { fputs("\(severity): \(line)\n", stderr) }
     }
 
-    private let options: Options
+    private let options: CommandLineOptions
 
-    private init(_ options: Options) { self.options = options }
+    private init(_ options: CommandLineOptions) { self.options = options }
 
     private func run() -> ExitStatus {
         let runOptions: RunOptions
@@ -125,7 +128,7 @@ struct TestLogger {
         printSlowest(runner)
         printSummary(runner, nanoseconds)
         if options.isAccepting {
-            let paths = options.paths(root: Subjects(directory: FileAccess.currentDirectory).root)
+            let paths = options.paths(root: SubjectFinder(directory: FileAccess.currentDirectory).root)
             if !Acceptance.apply(runner.fixes, lines: options.lines, paths: paths) { return .notRun }
         }
         return status == .passed ? createMarker() : status
@@ -133,13 +136,13 @@ struct TestLogger {
 
     private func makeRunOptions() throws -> RunOptions {
         var run = RunOptions()
-        run.selection.testTypes = options.testTypes
-        for filter in options.filters { run.selection.filters.append(try TestPattern(filter)) }
-        for exclusion in options.exclusions { run.selection.exclusions.append(try TestPattern(exclusion)) }
-        run.selection.lines = options.lines
-        run.selection.isFailedOnly = options.isFailedOnly
-        run.selection.isChangedOnly = options.isChangedOnly
-        run.selection.partition = options.partition
+        run.choice.testTypes = options.testTypes
+        for filter in options.filters { run.choice.filters.append(try TestPattern(filter)) }
+        for exclusion in options.exclusions { run.choice.exclusions.append(try TestPattern(exclusion)) }
+        run.choice.lines = options.lines
+        run.choice.isFailedOnly = options.isFailedOnly
+        run.choice.isChangedOnly = options.isChangedOnly
+        run.choice.partition = options.partition
         run.timeoutMilliseconds = options.timeoutMilliseconds
         run.slowMilliseconds = options.slowMilliseconds
         run.workerCountMax = options.jobCount ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -155,7 +158,7 @@ struct TestLogger {
     }
 
     private func findSubjects() throws -> [Subject] {
-        let subjects = Subjects(directory: FileAccess.currentDirectory)
+        let subjects = SubjectFinder(directory: FileAccess.currentDirectory)
         if options.subjects.isEmpty, !options.lines.isEmpty { return try subjects.find(options.lines) }
         guard !options.subjects.isEmpty else { throw UsageError(description: "no module, image or object is named") }
         return try subjects.find(options.subjects)
@@ -163,7 +166,7 @@ struct TestLogger {
 
     /// Turns what came of all subjects together into one status, and says what is missing in all of them.
     private func verdict(_ runner: SubjectRunner, _ runOptions: RunOptions) -> ExitStatus {
-        let mistakes = runOptions.selection.mistakes(in: runner.plan)
+        let mistakes = runOptions.choice.mistakes(in: runner.plan)
         for mistake in mistakes { Self.complain(mistake) }
         guard runner.status == .passed, options.marker == nil else { return runner.status }
         // A shard, or the tests that failed last, may well be none.
@@ -176,7 +179,7 @@ struct TestLogger {
 
     private func printSlowest(_ runner: SubjectRunner) {
         for result in runner.slowest {
-            print("slowest: \(result.test.name) (\(DiagnosticReporter.duration(result.nanoseconds)))")
+            print("slowest: \(result.test.name) (\(TerminalText.duration(result.nanoseconds)))")
         }
     }
 
@@ -208,6 +211,6 @@ struct TestLogger {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 extension TestLogger {
     /// Runs a command in this process.
-    static func status(_ words: [String]) throws -> ExitStatus { TestLogger(try Options(words)).run() }
+    static func status(_ words: [String]) throws -> ExitStatus { TestLogger(try CommandLineOptions(words)).run() }
 }
 #endif

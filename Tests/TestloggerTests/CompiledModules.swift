@@ -19,15 +19,21 @@ private struct CompiledFramework {
         objects = [modules.appending(path: "Library.o")]
         if FileManager.default.fileExists(atPath: objects[0].path) { return }
         try FileManager.default.createDirectory(at: modules, withIntermediateDirectories: true)
-        let sources = Fixtures.checkout.appending(path: "Sources/InClassTesting")
-        let names = try FileManager.default.contentsOfDirectory(atPath: sources.path).filter { $0.hasSuffix(".swift") }
+        let names = try Self.sourceNames()
         let result = try RunningPrograms.run(
             [
                 "swiftc", "-swift-version", "6", "-wmo", "-g", "-parse-as-library", "-DDEBUG", "-module-name",
                 "InClassTesting", "-package-name", "inclasstesting", "-emit-module", "-emit-module-path",
                 modules.appending(path: "InClassTesting.swiftmodule").path, "-c", "-o", objects[0].path,
-            ] + options + names.sorted().map { sources.appending(path: $0).path }, in: modules)
+            ] + options + names.map { Self.sources.appending(path: $0).path }, in: modules)
         guard result.status == 0 else { throw ProgramError(description: "\(result)") }
+    }
+
+    private static let sources = Fixtures.checkout.appending(path: "Sources/InClassTesting")
+
+    /// The paths of the sources in their folder, in order.
+    private static func sourceNames() throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: sources.path).filter { $0.hasSuffix(".swift") }.sorted()
     }
 
     private init(modules: URL, objects: [URL]) {
@@ -40,10 +46,13 @@ private struct CompiledFramework {
         let products = Fixtures.testlogger.deletingLastPathComponent()
         let modules = products.appending(path: "Modules")
         let folder = products.appending(path: "InClassTesting.build")
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        let objects = names.filter { $0.hasSuffix(".swift.o") }.sorted().map { folder.appending(path: $0) }
+        // Objects of sources that have been moved or deleted since may lie there, too.
+        let objects = ((try? sourceNames()) ?? []).map { name in
+            folder.appending(path: "\(URL(filePath: name).lastPathComponent).o")
+        }
         let module = modules.appending(path: "InClassTesting.swiftmodule")
-        guard !objects.isEmpty, FileManager.default.fileExists(atPath: module.path) else { return nil }
+        guard !objects.isEmpty, (objects + [module]).allSatisfy({ FileManager.default.fileExists(atPath: $0.path) })
+        else { return nil }
         return CompiledFramework(modules: modules, objects: objects)
     }()
 }

@@ -1,0 +1,94 @@
+// One conformance record: which type it is of, which module wrote it, and with what arguments a generic type conforms.
+// TypeDiscovery finds the records and tests what is read here.
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A `ProtocolConformanceDescriptor`: protocol, type, witness table, flags, and what trails them.
+struct ConformanceRecord {
+    let address: UInt
+
+    var protocolDescriptor: UInt { address.followedIndirectly() }
+    private var flags: UInt32 { UInt32(bitPattern: address.offset(at: 12)) }
+    private var isRetroactive: Bool { flags & 1 << 6 != 0 }
+    private var requirementCount: Int { Int(flags >> 8 & 0xFF) }
+
+    var typeDescriptor: ContextDescriptor? {
+        let target = address.followed(4)
+        switch flags >> 3 & 7 {
+        case 0: return ContextDescriptor(address: target)
+        case 1: return UnsafePointer<UInt>(bitPattern: target).map { ContextDescriptor(address: $0.pointee) }
+        default: return nil  // an Objective-C class, which has no Swift descriptor
+        }
+    }
+
+    /// The module that wrote the conformance.
+    func module(of type: ContextDescriptor) -> String {
+        (isRetroactive ? ContextDescriptor(address: address.followedIndirectly(16)) : type).module
+    }
+
+    /// Makes the metatype, with the arguments that the conformance's own requirements pin.
+    func metatype(of type: ContextDescriptor) -> Result<Any.Type, MetadataRefusal> {
+        guard type.isGeneric else { return type.metatype([]) }
+        // Each requirement is flags, a parameter and what it must be; kind 1 is "same type".
+        let requirements = address + 16 + (isRetroactive ? 4 : 0)
+        var arguments: [GenericParameter: UInt] = [:]
+        for index in 0..<requirementCount {
+            let requirement = requirements + UInt(index) * 12
+            guard requirement.offset() & 0x1F == 1, let parameter = GenericParameter(mangled: requirement.followed(4))
+            else { continue }
+            guard let metadata = resolvedType(requirement.followed(8)) else { return .failure(.unresolvable) }
+            arguments[parameter] = metadata
+        }
+        guard let generics = type.generics, arguments.count == generics.parameterCount else {
+            return .failure(.unpinned)
+        }
+        let metadata = arguments.sorted { $0.key < $1.key }.map(\.value)
+        guard let complete = generics.withWitnessTables(metadata, of: type) else { return .failure(.unresolvable) }
+        return type.metatype(complete)
+    }
+}
+
+/// A generic parameter's place: the depth of its declaration and its index there.
+struct GenericParameter: Hashable, Comparable {
+    var depth = 0
+    var index = 0
+
+    /// Reads the mangled forms `x`, `q_`, `q0_`, `qd__`, `qd0_1_`: nothing before the `_` is 0, `0_` is 1 and so on.
+    init?(mangled address: UInt) {
+        var rest = Substring(address.text)
+        guard let first = rest.popFirst() else { return nil }
+        if first == "x" {
+            guard rest.isEmpty else { return nil }
+            return
+        }
+        guard first == "q" else { return nil }
+        func number() -> Int? {
+            let digits = rest.prefix { $0.isNumber }
+            rest = rest.dropFirst(digits.count)
+            guard rest.popFirst() == "_" else { return nil }
+            return digits.isEmpty ? 0 : Int(digits).map { $0 + 1 }
+        }
+        if rest.first == "d" {
+            rest.removeFirst()
+            guard let depth = number(), let index = number() else { return nil }
+            self.depth = depth + 1
+            self.index = index
+        } else {
+            guard let index = number() else { return nil }
+            self.index = index + 1
+        }
+        guard rest.isEmpty else { return nil }
+    }
+
+    static func < (one: Self, other: Self) -> Bool { (one.depth, one.index) < (other.depth, other.index) }
+}
+
+#endif

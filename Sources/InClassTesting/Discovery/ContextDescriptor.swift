@@ -1,0 +1,166 @@
+// A type as its metadata records describe it: its name, its module, its generic signature, and how its metatype is made.
+// TypeDiscovery has the tests.
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Why a type's metadata cannot be made.
+enum MetadataRefusal: Error, CustomStringConvertible {
+    case unpinned
+    case unresolvable
+
+    var description: String {
+        switch self {
+        case .unpinned: "it is generic; pin every parameter, as in 'extension Table: SelfTesting where Value == Int'"
+        case .unresolvable: "its generic arguments cannot be resolved at run time; test it through a type of its own"
+        }
+    }
+}
+
+/// A `ContextDescriptor`: a module, an extension, an anonymous context, or a class, structure or enumeration.
+struct ContextDescriptor {
+    let address: UInt
+
+    private var flags: UInt32 { UInt32(bitPattern: address.offset()) }
+    private var kind: UInt32 { flags & 0x1F }
+    var isGeneric: Bool { flags & 0x80 != 0 }
+
+    /// The name of a module or a nominal type, at the same place in both.
+    var name: String { address.followed(8).text }
+
+    /// The name of the module at the root of the chain of contexts.
+    var module: String {
+        var context = self
+        while context.kind != 0 {
+            let parent = context.address.followedIndirectly(4)
+            guard parent != 0 else { return "" }
+            context = ContextDescriptor(address: parent)
+        }
+        return context.name
+    }
+
+    /// The generic signature, which follows the fixed part of the descriptor.
+    var generics: GenericSignature? {
+        switch kind {
+        case 16: GenericSignature(address: address + 44 + 8)
+        case 17, 18: GenericSignature(address: address + 28 + 8)
+        default: nil
+        }
+    }
+
+    /// Calls the type's metadata accessor.
+    func metatype(_ arguments: [UInt]) -> Result<Any.Type, MetadataRefusal> {
+        // SAFETY: the accessor takes a request (0: complete metadata, blocking) and up to three arguments in
+        // registers, or a pointer to more; it returns the metadata in the first register.
+        let accessor = address.followed(12)
+        guard let pointer = UnsafeRawPointer(bitPattern: accessor) else { return .failure(.unresolvable) }
+        let metadata: UInt
+        switch arguments.count {
+        case 0:
+            metadata = unsafeBitCast(pointer, to: (@convention(c) (UInt) -> UInt).self)(0)
+        case 1:
+            metadata = unsafeBitCast(pointer, to: (@convention(c) (UInt, UInt) -> UInt).self)(0, arguments[0])
+        case 2:
+            metadata = unsafeBitCast(pointer, to: (@convention(c) (UInt, UInt, UInt) -> UInt).self)(
+                0, arguments[0], arguments[1])
+        case 3:
+            metadata = unsafeBitCast(pointer, to: (@convention(c) (UInt, UInt, UInt, UInt) -> UInt).self)(
+                0, arguments[0], arguments[1], arguments[2])
+        default:
+            metadata = arguments.withUnsafeBufferPointer {
+                unsafeBitCast(pointer, to: (@convention(c) (UInt, UnsafePointer<UInt>?) -> UInt).self)(
+                    0, $0.baseAddress)
+            }
+        }
+        guard metadata != 0 else { return .failure(.unresolvable) }
+        return .success(unsafeBitCast(metadata, to: Any.Type.self))
+    }
+}
+
+/// A `GenericContextDescriptorHeader` with its parameters and requirements.
+struct GenericSignature {
+    let address: UInt
+
+    // SAFETY: four 16-bit counts in a row: parameters, requirements, key arguments, flags.
+    private func count(at index: Int) -> Int {
+        Int(UnsafePointer<UInt16>(bitPattern: address)?[index] ?? 0)
+    }
+    var parameterCount: Int { count(at: 0) }
+
+    /// Adds the witness tables that the type's own constraints (`Key: Hashable`) make part of its arguments.
+    func withWitnessTables(_ metadata: [UInt], of type: ContextDescriptor) -> [UInt]? {
+        typealias Conforms = @convention(c) (UInt, UInt) -> UInt
+        let (requirementCount, keyArgumentCount) = (count(at: 1), count(at: 2))
+        guard keyArgumentCount > metadata.count else { return metadata }
+        guard let symbol = dlsym(nil, "swift_conformsToProtocol") else { return nil }
+        // SAFETY: a C function of the runtime that takes metadata and a protocol and returns a witness table.
+        let conforms = unsafeBitCast(symbol, to: Conforms.self)
+        var arguments = metadata + Array(repeating: 0, count: keyArgumentCount - metadata.count)
+        var next = metadata.count
+        // The parameters take a byte each, padded to four.
+        let requirements = address + 8 + UInt((parameterCount + 3) & ~3)
+        for index in 0..<requirementCount where next < keyArgumentCount {
+            let requirement = requirements + UInt(index) * 12
+            let flags = requirement.offset()
+            guard flags & 0x1F == 0, flags & 0x80 != 0 else { continue }  // a protocol, and a key argument
+            // The lowest bit says indirect, the next one that the protocol is an Objective-C one.
+            guard let subject = resolvedType(requirement.followed(4), in: type.address, arguments: arguments)
+            else { return nil }
+            let witnessTable = conforms(subject, requirement.followedIndirectly(8))
+            guard witnessTable != 0 else { return nil }
+            arguments[next] = witnessTable
+            next += 1
+        }
+        return next == keyArgumentCount ? arguments : nil
+    }
+}
+
+/// Asks the runtime for the type of a mangled name, which may hold references relative to its own address.
+func resolvedType(_ name: UInt, in context: UInt = 0, arguments: [UInt] = []) -> UInt? {
+    typealias Resolve = @convention(c) (UInt, Int, UInt, UnsafePointer<UInt>?) -> UInt
+    guard name != 0, let symbol = dlsym(nil, "swift_getTypeByMangledNameInContext") else { return nil }
+    // SAFETY: pointers and integers travel in the same registers in the Swift and the C convention.
+    let resolve = unsafeBitCast(symbol, to: Resolve.self)
+    var length: UInt = 0
+    while let byte = UnsafePointer<UInt8>(bitPattern: name + length)?.pointee, byte != 0 {
+        // Bytes 1...0x17 introduce a 32-bit reference, 0x18...0x1F a pointer.
+        length += byte > 0x1F ? 1 : byte < 0x18 ? 5 : 9
+    }
+    let metadata = arguments.withUnsafeBufferPointer { resolve(name, Int(length), context, $0.baseAddress) }
+    return metadata == 0 ? nil : metadata
+}
+
+extension UInt {
+    /// Reads the 32-bit offset at this address.
+    // SAFETY: only asked of addresses inside metadata records of this process.
+    func offset(at displacement: UInt = 0) -> Int32 {
+        UnsafePointer<Int32>(bitPattern: self + displacement)?.pointee ?? 0
+    }
+
+    /// Follows the relative pointer at this address.
+    func followed(_ displacement: UInt = 0) -> UInt {
+        let offset = offset(at: displacement)
+        return offset == 0 ? 0 : UInt(bitPattern: Int(bitPattern: self + displacement) + Int(offset))
+    }
+
+    /// Follows the relative pointer at this address, whose lowest bit says that it leads to another pointer.
+    func followedIndirectly(_ displacement: UInt = 0) -> UInt {
+        let target = followed(displacement)
+        guard target & 1 == 1 else { return target }
+        return UnsafePointer<UInt>(bitPattern: target & ~1)?.pointee ?? 0
+    }
+
+    /// Reads the C string at this address.
+    var text: String {
+        UnsafePointer<CChar>(bitPattern: self).map { String(cString: $0) } ?? ""
+    }
+}
+
+#endif

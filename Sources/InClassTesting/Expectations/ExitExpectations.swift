@@ -1,0 +1,167 @@
+// Expectations about code that ends the process: it runs in a child process, a copy of this one at the moment of the
+// call, so that it may trap, abort or exit without taking the test with it.
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// How a process is expected to end.
+public enum ExitCondition: Equatable, Sendable, CustomStringConvertible {
+    /// By a trap of the Swift runtime: a failed precondition, `fatalError`, an index out of range, an overflow.
+    case trap
+    /// By a signal, such as `SIGABRT`.
+    case signal(Int32)
+    /// By a call of `exit` with this status.
+    case exit(Int32)
+    /// By any signal, or an exit status other than 0.
+    case failure
+
+    /// The condition in words.
+    public var description: String {
+        switch self {
+        case .trap: "trap"
+        case .signal(let number): "signal \(number)"
+        case .exit(let status): "exit(\(status))"
+        case .failure: "failure"
+        }
+    }
+
+    func isMet(by end: ForkEnd) -> Bool {
+        switch (self, end) {
+        // Which of the two it is depends on the processor.
+        case (.trap, .signal(let number)): number == SIGILL || number == SIGTRAP
+        case (.signal(let expected), .signal(let number)): number == expected
+        case (.exit(let expected), .exit(let status)): status == expected
+        case (.failure, .signal): true
+        case (.failure, .exit(let status)): status != 0
+        default: false
+        }
+    }
+}
+
+enum ForkEnd: Equatable, CustomStringConvertible {
+    case returned
+    case exit(Int32)
+    case signal(Int32)
+
+    var description: String {
+        switch self {
+        case .returned: "a return"
+        case .exit(let status): "exit(\(status))"
+        case .signal(SIGILL), .signal(SIGTRAP): "trap"
+        case .signal(let number): "signal \(number)"
+        }
+    }
+}
+
+/// Expects code to trap: a failed precondition, `fatalError`, an index out of range, an overflow.
+///
+/// ```swift
+/// expectTrap("pop of an empty stack") { _ = Stack().pop() }
+/// ```
+/// The code runs in a child process that ends with it; what it changes is changed there only, and expectations inside
+/// it are not seen. Threads other than the test's do not exist in the child, so the code must not wait for any.
+public func expectTrap(
+    _ message: @autoclosure () -> String = "", file: StaticString = #filePath, line: UInt = #line,
+    column: UInt = #column, _ body: () -> Void
+) {
+    expectExit(.trap, message(), file: file, line: line, column: column, body)
+}
+
+/// Expects code to end its process in a certain way; see `expectTrap` for what is special about such code.
+public func expectExit(
+    _ condition: ExitCondition, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
+    line: UInt = #line, column: UInt = #column, _ body: () -> Void
+) {
+    guard let end = forkEnd(of: body) else {
+        recordIssue(got: "no child process", expected: condition.description, message, file, line, column)
+        return
+    }
+    if condition.isMet(by: end) { return }
+    recordIssue(got: end.description, expected: condition.description, message, file, line, column)
+}
+
+/// The status of a child whose code came to its end.
+private let returnedStatus: Int32 = 213
+
+/// Runs code in a child process and waits for its end.
+private func forkEnd(of body: () -> Void) -> ForkEnd? {
+    typealias Fork = @convention(c) () -> pid_t
+    guard let symbol = dlsym(nil, "fork") else { return nil }
+    fflush(nil)
+    // SAFETY: fork's signature. The child has one thread, the caller's; it runs the test's code and ends.
+    let process = unsafeBitCast(symbol, to: Fork.self)()
+    if process == 0 {
+        LastWords.leaveToParent()
+        Recorder.connect(EventWriter(descriptor: -1))
+        body()
+        fflush(nil)
+        _exit(returnedStatus)
+    }
+    guard process > 0 else { return nil }
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0 {
+        guard errno == EINTR else { return nil }
+    }
+    if status & 0x7F != 0 { return .signal(status & 0x7F) }
+    let code = status >> 8 & 0xFF
+    return code == returnedStatus ? .returned : .exit(code)
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+enum ExitExpectationTests {}
+
+extension ExitExpectationTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testMeetsWhatHappens": testMeetsWhatHappens,
+            "testSaysWhatHappenedInstead": testSaysWhatHappenedInstead,
+            "testChildChangesNothingHere": testChildChangesNothingHere,
+        ]
+    }
+
+    private static func testMeetsWhatHappens() {
+        let empty: [Int] = []
+        expectTrap("index") { _ = empty[empty.count] }
+        expectTrap("precondition") { preconditionFailure("on purpose") }
+        expectExit(.exit(0)) { exit(0) }
+        expectExit(.exit(3)) { exit(3) }
+        expectExit(.signal(SIGABRT)) { abort() }
+        expectExit(.failure) { exit(1) }
+        expectExit(.failure) { abort() }
+    }
+
+    private static func testSaysWhatHappenedInstead() {
+        let rows: [(condition: ExitCondition, body: () -> Void, got: String)] = [
+            (.trap, {}, "a return"), (.trap, { exit(0) }, "exit(0)"), (.exit(0), { exit(1) }, "exit(1)"),
+            (.signal(SIGABRT), { preconditionFailure() }, "trap"), (.failure, { exit(0) }, "exit(0)"),
+            (.exit(0), {}, "a return"),
+        ]
+        for row in rows {
+            let issues = Recorder.issues { expectExit(row.condition) { row.body() } }
+            expectEqual(issues.map(\.got), [row.got])
+            expectEqual(issues.map(\.expected), [row.condition.description])
+        }
+    }
+
+    private static func testChildChangesNothingHere() {
+        var value = 1
+        expectExit(.exit(0)) {
+            value = 2
+            fail("not seen here")
+            exit(0)
+        }
+        expectEqual(value, 1)
+    }
+}
+#endif
+
+#endif

@@ -1,0 +1,93 @@
+// The lists in which a type names its tests. Who reads them is ImageMain's business.
+
+#if DEBUG || IN_CLASS_TESTS
+
+/// A test as it is listed: a function without parameters that may be asynchronous and may throw.
+///
+/// It need not be `@Sendable`, which a method is not in the Swift 5 mode: tests run one at a time.
+public typealias TestBody = () async throws -> Void
+
+/// A list of named tests, written as a dictionary literal and run in the order it is written.
+///
+/// ```swift
+/// public static var testSelectors: TestSelectors { [
+///     "testStartsEmpty": testStartsEmpty,
+///     "testPush": fixture(testPush),
+/// ] }
+/// ```
+/// Write a computed `static var`: the compiler then checks the list once, not once more for each edit elsewhere.
+public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable {
+    // SAFETY: whoever makes a list gives its bodies away, and one task at a time calls them. A body that is isolated to
+    // an actor goes there itself when it is called.
+    package let entries: [(name: String, body: TestBody)]
+    /// How long each of these tests may take, or nil for the limit of their type.
+    package private(set) var timeoutMilliseconds: Int?
+
+    /// Creates a list of the given names and functions, in this order.
+    public init(dictionaryLiteral elements: (String, TestBody)...) {
+        entries = elements.map { (name: $0.0, body: $0.1) }
+    }
+
+    /// Creates a list from names and functions made at run time, such as the rows of a table.
+    ///
+    /// - Complexity: O(number of tests).
+    public init(_ elements: [(String, TestBody)]) {
+        entries = elements.map { (name: $0.0, body: $0.1) }
+    }
+
+    /// A list of tests each of which may take so long, instead of the runner's limit.
+    ///
+    /// ```swift
+    /// ["slow": .timeout(milliseconds: 60_000, ["testMillionPushes": testMillionPushes])]
+    /// ```
+    public static func timeout(milliseconds: Int, _ tests: TestSelectors) -> TestSelectors {
+        var list = tests
+        list.timeoutMilliseconds = milliseconds
+        return list
+    }
+}
+
+/// A name for a list of tests that runs only when it is asked for, such as `slow` or `network`.
+public struct TestType: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The name as `testlogger --test-type` takes it.
+    public let name: String
+
+    /// Creates a test type of this name.
+    public init(_ name: String) { self.name = name }
+    /// Creates a test type of this name.
+    public init(stringLiteral name: String) { self.name = name }
+
+    /// The tests in `testSelectors`, which run in every build.
+    public static let unit = TestType("unit")
+
+    /// The name.
+    public var description: String { name }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+extension TestSelectors: SelfTesting {
+    public static var testSelectors: TestSelectors {
+        [
+            "testKeepsTheOrderAndDuplicates": testKeepsTheOrderAndDuplicates,
+            "testCarriesALimit": testCarriesALimit,
+        ]
+    }
+
+    private static func testKeepsTheOrderAndDuplicates() {
+        let list: TestSelectors = ["b": {}, "a": {}, "b": {}]
+        expectEqual(list.entries.map(\.name), ["b", "a", "b"])
+        let body: TestBody = {}
+        expectEqual(TestSelectors([("x", body)]).entries.map(\.name), ["x"])
+    }
+
+    private static func testCarriesALimit() {
+        let lists: [TestType: TestSelectors] = ["slow": .timeout(milliseconds: 50, ["a": {}])]
+        expectEqual(lists["slow"]?.timeoutMilliseconds, 50)
+        expectEqual(lists["slow"]?.entries.map(\.name), ["a"])
+    }
+}
+#endif
+
+#endif

@@ -1,0 +1,308 @@
+// The main function of a test image: announces the plan to the supervisor, then runs what it is told to. Its parts are
+// TypeDiscovery (which types), Recorder (issues), EventWriter (the wire), Surroundings (what is put back between tests)
+// and LastWords (of a process that dies).
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+
+/// The entry point that a test image is linked with.
+///
+/// The command line is `IMAGE --in-class-worker MODULE EVENTS COMMANDS PLAN`: the module to test, or an empty string for
+/// all but this one; the numbers of the descriptors that events go to and commands come from; and `known` if the
+/// supervisor has the plan from another worker, else `unknown`.
+@_cdecl("inclass_main")
+public func inclassMain(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
+    ImageMain.arguments = (0..<Int(count)).map { index in arguments?[index].map { String(cString: $0) } ?? "" }
+    let words = ImageMain.arguments
+    if words.count == 4, words[1] == "--in-class-debug" { ImageMain.startDebugging(module: words[2], test: words[3]) }
+    guard words.count == 6, words[1] == "--in-class-worker", let events = Int32(words[3]),
+        let commands = Int32(words[4])
+    else {
+        fputs("This is a test image; run it with: testlogger \(words.first ?? "IMAGE")\n", stderr)
+        return 2
+    }
+    ImageMain.start(module: words[2], events: events, commands: commands, isPlanKnown: words[5] == "known")
+    return 0
+}
+
+enum ImageMain {
+    // SAFETY: written before anything else runs. The main function does not return, so what it alone had would be leaked.
+    nonisolated(unsafe) static var arguments: [String] = []
+
+    // SAFETY: as for the list that the body comes from.
+    struct Test: @unchecked Sendable {
+        var typeName: String
+        var testName: String
+        var testType: String
+        var module: String
+        /// How long it may take, or 0 for as long as any other.
+        var timeoutMilliseconds: Int
+        /// Something that no other list's tests have.
+        var listNumber: Int
+        var body: TestBody
+
+        /// `Type.test`.
+        var name: String { "\(typeName).\(testName)" }
+    }
+
+    /// Runs on the main thread and never returns: the tests run in a task, and the main queue goes on serving
+    /// whatever they need of the main actor.
+    static func start(module: String, events: Int32, commands: Int32, isPlanKnown: Bool) {
+        // Children that a test starts must not hold the supervisor's pipes open.
+        _ = fcntl(events, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(commands, F_SETFD, FD_CLOEXEC)
+        endWithSupervisor()
+        setvbuf(stdout, nil, _IOLBF, 0)
+        Recorder.connect(EventWriter(descriptor: events))
+        LastWords.install(descriptor: events)
+        ProcessSettings.keepMaskOfMainThread()
+        let tests = announcePlan(module: module, isKnown: isPlanKnown)
+        drainMainQueue {
+            await serve(CommandReader(descriptor: commands), tests)
+            return 0
+        }
+    }
+
+    /// Has the system end this process when the supervisor is killed, which could then not do it; Linux only.
+    private static func endWithSupervisor() {
+        #if os(Linux)
+        typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
+        let parentDeathSignal: Int32 = 1
+        guard let symbol = dlsym(nil, "prctl") else { return }
+        // SAFETY: a function of variable arguments, all of which are words in registers here.
+        _ = unsafeBitCast(symbol, to: Control.self)(parentDeathSignal, UInt(SIGKILL), 0, 0, 0)
+        #endif
+    }
+
+    /// Runs one test for a debugger: in this process with its own output, no limit and no handler; issues are printed.
+    static func startDebugging(module: String, test name: String) -> Never {
+        Recorder.connect(EventWriter(descriptor: -1))
+        Recorder.printsIssues = true
+        let tests = plannedTests(module: module).filter { $0.name == name }
+        guard let test = tests.first else {
+            fputs("there is no test \(name)\n", stderr)
+            exit(4)
+        }
+        drainMainQueue {
+            TestDirectory.testBegins(type: test.typeName, test: test.testName)
+            do { try await test.body() } catch { try? recordThrown(error, from: "the test") }
+            if let path = TestDirectory.testEnds(hasFailed: Recorder.hasFailed) {
+                fputs("its temporary directory is kept: \(path)\n", stderr)
+            }
+            fputs("\(name) is over\n", stderr)
+            return 0
+        }
+    }
+
+    /// Runs something in a task and ends the process with its status, while the main thread serves the main actor.
+    private static func drainMainQueue(_ body: @escaping @Sendable () async -> Int32) -> Never {
+        Task.detached {
+            let status = await body()
+            fflush(nil)
+            exit(status)
+        }
+        typealias Drain = @convention(c) () -> Void
+        guard let symbol = dlsym(nil, "swift_task_asyncMainDrainQueue") else {
+            fputs("this Swift runtime has no main queue to serve\n", stderr)
+            _exit(70)
+        }
+        // SAFETY: takes nothing and returns nothing; the same in the Swift and the C convention.
+        unsafeBitCast(symbol, to: Drain.self)()
+        _exit(70)  // the main queue is never done
+    }
+
+    private static func plannedTests(module: String) -> [Test] {
+        var tests: [Test] = []
+        for tested in TypeDiscovery.testedTypes().tested where isTested(tested.module, module) {
+            _ = add(tested, to: &tests)
+        }
+        return tests
+    }
+
+    private static func isTested(_ name: String, _ module: String) -> Bool {
+        module.isEmpty ? name != "InClassTesting" : name == module
+    }
+
+    private static func announcePlan(module: String, isKnown: Bool) -> [Test] {
+        let (types, untestable) = TypeDiscovery.testedTypes()
+        var tests: [Test] = []
+        var warnings: [[String]] = []
+        for tested in types where isTested(tested.module, module) {
+            if !add(tested, to: &tests) { warnings.append([tested.name, "its list of tests is empty"]) }
+        }
+        for type in untestable where isTested(type.module, module) {
+            warnings.append([type.name, "its tests do not run: \(type.reason)"])
+        }
+        Recorder.send { writer in
+            writer.add("version", EventWriter.version)
+            for warning in warnings where !isKnown { writer.add("warning", warning) }
+            let start = writer.buffer.count
+            add(tests, to: &writer)
+            let hash = writer.hash(from: start)
+            if isKnown { writer.removeAll(from: start) }
+            writer.add("ready", tests.count, hash)
+        }
+        return tests
+    }
+
+    private static func add(_ tests: [Test], to writer: inout EventWriter) {
+        var listNumber = -1
+        var index = 0
+        // PERF: here and below `while` for `for` and `map`, which in a debug build take longer than what they do.
+        while index < tests.count {
+            if tests[index].listNumber != listNumber {
+                let test = tests[index]
+                listNumber = test.listNumber
+                writer.add("list", [test.typeName, test.testType, test.module, String(test.timeoutMilliseconds)])
+            }
+            writer.add("planned", text: tests[index].testName)
+            index += 1
+        }
+    }
+
+    /// Adds the tests of a type's lists.
+    ///
+    /// - Returns: whether there are any.
+    private static func add(_ tested: ConformingType, to tests: inout [Test]) -> Bool {
+        func lists<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> [(TestType, TestSelectors)] {
+            [(.unit, type.testSelectors)]
+                + type.testSelectorsByType.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) }
+        }
+        func timeout<T: SelfTesting & ~Copyable & ~Escapable>(_ type: T.Type) -> Int? { type.testTimeoutMilliseconds }
+        let before = tests.count
+        let typeTimeout = timeout(tested.type)
+        for (testType, list) in lists(tested.type) {
+            let entries = list.entries
+            let listNumber = tests.count
+            let timeout = list.timeoutMilliseconds ?? typeTimeout ?? 0
+            var index = 0
+            while index < entries.count {
+                let entry = entries[index]
+                tests.append(
+                    Test(
+                        typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
+                        timeoutMilliseconds: timeout, listNumber: listNumber, body: entry.body))
+                index += 1
+            }
+        }
+        return tests.count > before
+    }
+
+    /// Runs parts of the plan until the supervisor closes the commands.
+    private static func serve(_ commands: consuming CommandReader, _ tests: [Test]) async {
+        var surroundings = Surroundings()
+        var outputEnd = surroundings.outputSize ?? 0
+        while let command = commands.next() {
+            command: for range in command.ranges {
+                for index in range where tests.indices.contains(index) {
+                    let hasFailed = await run(tests[index], index, &outputEnd, &surroundings)
+                    if hasFailed, command.stopsAtFailure { break command }
+                }
+            }
+            Recorder.send { $0.add("idle") }
+        }
+        endIfLeaking()
+        // What the tests are listed with is not leaked as long as it may be of use.
+        withExtendedLifetime((tests, surroundings)) {}
+    }
+
+    /// Has a leak sanitizer, if there is one, look for what the tests have left, and ends the process if there is any.
+    private static func endIfLeaking() {
+        typealias Check = @convention(c) () -> Int32
+        guard let symbol = dlsym(nil, "__lsan_do_recoverable_leak_check") else { return }
+        // SAFETY: the function's signature in sanitizer/lsan_interface.h.
+        if unsafeBitCast(symbol, to: Check.self)() != 0 {
+            fflush(nil)
+            _exit(23)
+        }
+    }
+
+    /// Runs a test.
+    ///
+    /// - Returns: whether it has failed.
+    private static func run(
+        _ test: Test, _ index: Int, _ outputEnd: inout Int, _ surroundings: inout Surroundings
+    ) async -> Bool {
+        Recorder.begin(index, outputStart: outputEnd)
+        TestDirectory.testBegins(type: test.typeName, test: test.testName)
+        LastWords.testBegins()
+        let start = now
+        var skipReason: String?
+        do { try await Recorder.$ownIndex.withValue(index) { try await test.body() } } catch let skipped as TestSkipped
+        {
+            skipReason = skipped.reason
+        } catch { try? recordThrown(error, from: "the test") }
+        let nanoseconds = now - start
+        LastWords.testEnds()
+        fflush(nil)
+        if let skipReason { Recorder.send { $0.add("skip", [skipReason]) } }
+        outputEnd = surroundings.outputSize ?? 0
+        let (hasFailed, outputIsOfUse) = Recorder.end(index, nanoseconds: nanoseconds, outputEnd: outputEnd)
+        TestDirectory.testEnds(hasFailed: hasFailed)
+        if hasFailed { surroundings.restoreAll() } else { surroundings.restore() }
+        // What passed tests have written is of no use to anybody, but may be much.
+        if !outputIsOfUse, outputEnd > 1 << 20, surroundings.emptyOutput() { outputEnd = 0 }
+        return hasFailed
+    }
+
+    /// Nanoseconds since some moment.
+    private static var now: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec &* 1_000_000_000 &+ time.tv_nsec
+    }
+}
+
+/// A part of the plan to run.
+private struct Command {
+    var ranges: [Range<Int>]
+    /// Begin nothing after a failure.
+    var stopsAtFailure: Bool
+}
+
+/// Reads commands, one a line: `run` or `try`, which stops at the first failure, and ranges of the plan, each as FIRST
+/// and END.
+private struct CommandReader: ~Copyable {
+    let descriptor: Int32
+    private var pending: [UInt8] = []
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    mutating func next() -> Command? {
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            if let end = pending.firstIndex(of: 0x0A) {
+                let line = String(decoding: pending[..<end], as: UTF8.self)
+                pending.removeFirst(end + 1)
+                return Self.command(line)
+            }
+            let count = read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return nil }
+            pending += chunk[..<count]
+        }
+    }
+
+    private static func command(_ line: String) -> Command? {
+        let words = line.split(separator: " ")
+        let numbers = words.dropFirst().compactMap { Int($0) }
+        guard let kind = words.first, kind == "run" || kind == "try", numbers.count == words.count - 1,
+            numbers.count.isMultiple(of: 2)
+        else { return nil }
+        var command = Command(ranges: [], stopsAtFailure: kind == "try")
+        for index in stride(from: 0, to: numbers.count, by: 2) {
+            guard numbers[index] <= numbers[index + 1] else { return nil }
+            command.ranges.append(numbers[index]..<numbers[index + 1])
+        }
+        return command
+    }
+}
+
+#endif

@@ -1,0 +1,241 @@
+// A run as GitHub Actions shows it beside the changed lines: a few annotations, the worst first. The page that lists
+// everything is made by GitHubSummary.
+
+import TestEvents
+
+/// Makes workflow commands of issues and warnings.
+///
+/// GitHub shows 10 errors and 10 warnings of a step and drops the rest, so no more are made, when the run is over:
+/// crashes before timeouts, thrown errors and expectations, and the first issue of every test before any second one.
+// SPEC: actions/runner, ActionCommand.cs (escapes) and ExecutionContext.cs (limits).
+package struct GitHubReport: RunReporter {
+    /// How many annotations of one severity GitHub shows for a step.
+    package static let annotationCountMax = 10
+    /// How many UTF-16 units of a message GitHub keeps.
+    package static let messageLengthMax = 4096
+
+    struct Annotation: Sendable {
+        var severity: Severity
+        var place: SourcePlace?
+        var title: String
+        var message: String
+        /// The lowest comes first.
+        var rank: (kind: Int, index: Int)
+    }
+
+    private let paths: PathStyle
+    private var errors: [Annotation] = []
+    private var warnings: [Annotation] = []
+    private var rollCall = RollCall()
+
+    /// Creates a report.
+    ///
+    /// - Parameter paths: best relative to the checkout.
+    package init(paths: PathStyle = PathStyle()) { self.paths = paths }
+
+    @discardableResult
+    package mutating func add(_ event: RunEvent) -> [String] {
+        rollCall.add(event)
+        switch event {
+        case .planned, .began: break
+        case .ended(let result):
+            if result.isFlaky, let issue = result.earlierAttempts.flatMap(\.issues.failures).first {
+                addWarning(
+                    DiagnosticText.flakyMessage(for: result, after: issue), at: issue.place, title: result.test.name)
+            }
+            guard result.outcome == .failed else { break }
+            for (index, issue) in result.issues.failures.enumerated() {
+                add(issue, title: result.test.name, of: result.test, index: index)
+            }
+        case .moduleIssue(let module, let issue):
+            add(issue, title: module.isEmpty ? "outside tests" : "module \(module)", of: nil, index: 0)
+        case .warning(let warning):
+            addWarning(DiagnosticText.escaped(warning.text), at: warning.place)
+        }
+        return []
+    }
+
+    private mutating func addWarning(_ message: String, at place: SourcePlace?, title: String = "") {
+        guard warnings.count < Self.annotationCountMax else { return }
+        warnings.append(Annotation(severity: .warning, place: place, title: title, message: message, rank: (0, 0)))
+    }
+
+    /// The annotations, as lines of the step's output.
+    package func closingLines(_ end: RunEnd) -> [String] {
+        var report = self
+        for test in rollCall.running {
+            report.insert(
+                Annotation(
+                    severity: .error, place: nil, title: test.name,
+                    message: "got \(DiagnosticText.escaped(end.reasonForRunning)) instead of expected end of test",
+                    rank: (TestIssue.Kind.timeout.rank, 0)))
+        }
+        return (report.errors + report.warnings).map(line)
+    }
+
+    private mutating func add(_ issue: TestIssue, title: String, of test: PlannedTest?, index: Int) {
+        let rank = (kind: issue.kind.rank, index: index)
+        guard isWorthShowing(rank) else { return }
+        var message = DiagnosticText.message(for: issue, of: test)
+        for note in issue.notes { message += "\n\(DiagnosticText.escaped(note))" }
+        for caller in issue.callers {
+            message += "\ncalled from \(paths.text(caller.path)):\(caller.line):\(caller.column)"
+        }
+        insert(Annotation(severity: .error, place: issue.place, title: title, message: message, rank: rank))
+    }
+
+    private func isWorthShowing(_ rank: (kind: Int, index: Int)) -> Bool {
+        guard errors.count >= Self.annotationCountMax, let last = errors.last else { return true }
+        return rank < last.rank
+    }
+
+    /// Inserts behind what is as bad or worse, and drops the least.
+    private mutating func insert(_ annotation: Annotation) {
+        let index = errors.firstIndex { annotation.rank < $0.rank } ?? errors.count
+        errors.insert(annotation, at: index)
+        if errors.count > Self.annotationCountMax { errors.removeLast() }
+    }
+
+    private func line(_ annotation: Annotation) -> String {
+        var properties: [(name: String, value: String)] = []
+        if let place = annotation.place {
+            properties += [
+                ("file", paths.text(place.path)), ("line", String(place.line)), ("col", String(place.column)),
+            ]
+        }
+        if !annotation.title.isEmpty { properties.append(("title", annotation.title)) }
+        let text = properties.map { "\($0.name)=\(Self.escaped(DiagnosticText.escaped($0.value), isProperty: true))" }
+            .joined(separator: ",")
+        let message = Self.escaped(Self.cut(annotation.message, to: Self.messageLengthMax))
+        return "::\(annotation.severity.rawValue)\(text.isEmpty ? "" : " \(text)")::\(message)"
+    }
+
+    /// Escapes what would end a workflow command or one of its properties.
+    static func escaped(_ text: String, isProperty: Bool = false) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "%": result += "%25"
+            case "\r": result += "%0D"
+            case "\n": result += "%0A"
+            case ":" where isProperty: result += "%3A"
+            case "," where isProperty: result += "%2C"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    /// Cuts a text to a number of UTF-16 units, between characters, and marks the cut.
+    static func cut(_ text: String, to length: Int) -> String {
+        guard text.utf16.count > length else { return text }
+        var kept = ""
+        var count = 1
+        for character in text {
+            count += character.utf16.count
+            guard count <= length else { break }
+            kept.append(character)
+        }
+        return kept + "…"
+    }
+
+    /// Wraps lines for the step's output in which something could act as a workflow command; leaves all others alone.
+    ///
+    /// - Parameter token: what ends the wrapping; best a random text. If a line holds it, a longer one is taken.
+    // SPEC: actions/runner, ActionCommand.cs: `::` at the start of a line but for spaces, or `##[` anywhere in it.
+    package static func guarded(_ lines: [String], token: String) -> [String] {
+        guard lines.contains(where: { $0.drop { $0 == " " || $0 == "\t" }.hasPrefix("::") || contains($0, "##[") })
+        else {
+            return lines
+        }
+        var free = token
+        while lines.contains(where: { contains($0, "::\(free)::") }) { free += "0" }
+        return ["::stop-commands::\(free)"] + lines + ["::\(free)::"]
+    }
+
+    private static func contains(_ line: String, _ text: String) -> Bool {
+        let bytes = Array(line.utf8)
+        let wanted = Array(text.utf8)
+        guard bytes.count >= wanted.count else { return false }
+        return (0...bytes.count - wanted.count).contains { bytes[$0..<$0 + wanted.count].elementsEqual(wanted) }
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension GitHubReport: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd,
+            "testShowsTheTenWorst": testShowsTheTenWorst,
+            "testEscapesEachPartByItsRules": testEscapesEachPartByItsRules,
+            "testCutsBetweenCharacters": testCutsBetweenCharacters,
+            "testOutputCannotEndItsGuard": testOutputCannotEndItsGuard,
+        ]
+    }
+
+    private static func testGoldenOfAnEarlyEnd() {
+        var report = GitHubReport(paths: PathStyle(root: SampleRun.root, isRelative: true))
+        for event in SampleRun.events { report.add(event) }
+        expectEqual(
+            report.closingLines(RunEnd(earlyReason: "Timed out")).joined(separator: "\n"),
+            #"""
+            ::error file=Sources/Stack.swift,line=8,col=9,title=Stack.testCrash::got crash SIGILL 'Index out of range' instead of expected end of test (Stack.testCrash)%0Acalled from Sources/Stack.swift:2:1
+            ::error title=Stack.testHang::got Timed out instead of expected end of test
+            ::error file=Sources/Stack.swift,line=1,col=1,title=module Stacks::got 6 results instead of expected 7
+            ::error file=Sources/Stack.swift,line=4,col=9,title=Stack.testPush::got error "<a & b>" instead of expected no error (Stack.testPush)
+            ::error file=Sources/Stack.swift,line=3,col=9,title=Stack.testPush::got 4 instead of expected 5 for count # after\npush (Stack.testPush)%0A2 elements differ
+            ::warning file=Sources/Stack.swift,line=7,col=9,title=Stack.testFlaky::flaky: passed at attempt 2 after got no end after 50 ms instead of expected end of test (Stack.testFlaky)
+            ::warning file=Sources/Stack.swift,line=12,col=5::'testOld' is in no list
+            """#)
+    }
+
+    private static func testShowsTheTenWorst() {
+        var report = GitHubReport()
+        let expectation = SampleRun.issue(.expectation, line: 1, got: "1", expected: "2")
+        report.add(.ended(SampleRun.result("testMany", .failed, Array(repeating: expectation, count: 20))))
+        for number in 0..<4 { report.add(.ended(SampleRun.result("testOne\(number)", .failed, [expectation]))) }
+        for (number, kind) in [TestIssue.Kind.thrownError, .timeout, .crash].enumerated() {
+            let issue = SampleRun.issue(kind, line: 2, got: "", expected: "")
+            report.add(.ended(SampleRun.result("testBad\(number)", .failed, [issue])))
+        }
+        for _ in 0..<12 {
+            report.add(.warning(SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: "w")))
+        }
+        let lines = report.closingLines(RunEnd())
+        expectEqual(lines.count, 20)
+        expectEqual(lines.filter { $0.hasPrefix("::warning file=/a,line=1,col=1::w") }.count, 10)
+        let titles = lines.prefix(10).compactMap { $0.split(separator: ".").last?.dropLast(1) }
+        let names = ["Bad2", "Bad1", "Bad0", "Many", "One0", "One1", "One2", "One3", "Many", "Many"]
+        expectEqual(titles.map(String.init), names.map { "test\($0)" })
+    }
+
+    private static func testEscapesEachPartByItsRules() {
+        let rows = [
+            ("100%", "100%25", "100%25"), ("a\r\nb", "a%0D%0Ab", "a%0D%0Ab"), ("a:b,c", "a:b,c", "a%3Ab%2Cc"),
+            ("é::", "é::", "é%3A%3A"),
+        ]
+        for (text, data, property) in rows {
+            expectEqual(escaped(text), data)
+            expectEqual(escaped(text, isProperty: true), property)
+        }
+    }
+
+    private static func testCutsBetweenCharacters() {
+        let rows = [("abcd", 4, "abcd"), ("abcde", 4, "abc…"), ("a😀😀", 4, "a😀…"), ("ab😀😀", 4, "ab…"), ("", 4, "")]
+        for (text, length, result) in rows { expectEqual(cut(text, to: length), result) }
+    }
+
+    private static func testOutputCannotEndItsGuard() {
+        expectEqual(
+            guarded(["::t::", "x ::t0::"], token: "t"), ["::stop-commands::t00", "::t::", "x ::t0::", "::t00::"])
+        expectEqual(
+            guarded(["a", "  ' ##[add-mask]e"], token: "t"), ["::stop-commands::t", "a", "  ' ##[add-mask]e", "::t::"])
+        let harmless = ["/a.swift:1:2: error: got ::set-env::", "  ' ::error::x", "# [", ""]
+        expectEqual(guarded(harmless, token: "t"), harmless)
+    }
+}
+#endif

@@ -1,0 +1,240 @@
+// A run as a page of Markdown, for GitHub's step summary or a comment.
+
+import TestEvents
+
+/// Makes a Markdown page that says what a run came to and lists everything a person may want to look at.
+package struct GitHubSummary: RunReporter {
+    /// The size of a step's summary that GitHub still accepts, in bytes.
+    package static let byteCountMax = 1 << 20
+
+    /// A heading with a table below it, as long as it may become.
+    private struct Section: Sendable {
+        let title: String
+        let header: String
+        let byteCountMax: Int
+        private(set) var rows = ""
+        private(set) var count = 0
+        private var shownCount = 0
+
+        init(title: String, columns: [String], byteCountMax: Int) {
+            self.title = title
+            self.byteCountMax = byteCountMax
+            header =
+                "| \(columns.joined(separator: " | ")) |\n|\(String(repeating: "--|", count: columns.count))\n"
+        }
+
+        mutating func add(_ cells: [String]) {
+            count += 1
+            guard shownCount == count - 1 else { return }
+            let row = "| \(cells.joined(separator: " | ")) |\n"
+            guard rows.utf8.count + row.utf8.count <= byteCountMax else { return }
+            rows += row
+            shownCount += 1
+        }
+
+        var text: String {
+            guard count > 0 else { return "" }
+            let rest = shownCount < count ? "\nand \(count - shownCount) more\n" : ""
+            return "\n### \(title): \(count)\n\n\(header)\(rows)\(rest)"
+        }
+    }
+
+    private let paths: PathStyle
+    private let isStable: Bool
+    private var rollCall = RollCall()
+    // Together they stay below the limit, with the headings.
+    private var failures = Section(title: "Failures", columns: ["Test", "Place", "Issue"], byteCountMax: 512 << 10)
+    private var flaky = Section(title: "Flaky", columns: ["Test", "Attempts", "Issue"], byteCountMax: 96 << 10)
+    private var knownIssues = Section(title: "Known issues", columns: ["Test", "Reason"], byteCountMax: 96 << 10)
+    private var skipped = Section(title: "Skipped", columns: ["Test", "Reason"], byteCountMax: 96 << 10)
+    private var warnings = Section(title: "Warnings", columns: ["Place", "Warning"], byteCountMax: 96 << 10)
+
+    /// Creates a page.
+    ///
+    /// - Parameters:
+    ///   - paths: best relative to the checkout.
+    ///   - isStable: leave out times, so that two runs print the same.
+    package init(paths: PathStyle = PathStyle(), isStable: Bool = false) {
+        self.paths = paths
+        self.isStable = isStable
+    }
+
+    @discardableResult
+    package mutating func add(_ event: RunEvent) -> [String] {
+        rollCall.add(event)
+        switch event {
+        case .planned, .began: break
+        case .ended(let result): add(result)
+        case .moduleIssue(let module, let issue):
+            failures.add([Self.escaped("module \(module)"), text(issue.place), text(issue)])
+        case .warning(let warning): warnings.add([text(warning.place), Self.escaped(warning.text)])
+        }
+        return []
+    }
+
+    private mutating func add(_ result: TestResult) {
+        let name = Self.escaped(result.test.name)
+        if result.outcome == .failed {
+            for issue in result.issues.failures { failures.add([name, text(issue.place), text(issue)]) }
+            if result.issues.failures.isEmpty { failures.add([name, "", "failed without an issue"]) }
+        }
+        if result.isFlaky, let worst = result.earlierAttempts.flatMap(\.issues.failures).worst {
+            flaky.add([name, String(result.earlierAttempts.count + 1), text(worst)])
+        }
+        for issue in result.issues {
+            if let reason = issue.knownReason { knownIssues.add([name, Self.escaped(reason)]) }
+        }
+        if result.outcome == .skipped { skipped.add([name, Self.escaped(result.skipReason ?? "")]) }
+    }
+
+    package func closingLines(_ end: RunEnd) -> [String] {
+        markdown(end).split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+    }
+
+    /// Makes the page, which ends with a newline and is shorter than GitHub's limit.
+    package func markdown(_ end: RunEnd) -> String {
+        var failures = failures
+        for test in rollCall.running {
+            failures.add([Self.escaped(test.name), "", Self.escaped(end.reasonForRunning)])
+        }
+        var skipped = skipped
+        for test in rollCall.waiting { skipped.add([Self.escaped(test.name), Self.escaped(end.reasonForWaiting)]) }
+        let isRed = failures.count > 0 || rollCall.failed > 0 || end.earlyReason != nil
+        let open = rollCall.running.count + rollCall.waiting.count
+        var text = "## In-class tests \(isRed ? "failed" : "passed")\n\n"
+        text += rollCall.summary(nanoseconds: end.nanoseconds).line(isStable: isStable)
+        if open > 0 { text += "; \(open) without a result" }
+        if let reason = end.earlyReason { text += "; ended early: \(Self.escaped(reason))" }
+        text += "\n"
+        for section in [failures, flaky, knownIssues, skipped, warnings] { text += section.text }
+        return text
+    }
+
+    private func text(_ issue: TestIssue) -> String { Self.escaped(DiagnosticText.message(for: issue, of: nil)) }
+
+    private func text(_ place: SourcePlace?) -> String {
+        place.map { Self.escaped("\(paths.text($0.path)):\($0.line):\($0.column)") } ?? ""
+    }
+
+    /// Makes a text stand for itself in a cell of a table, on one line and not longer than people read.
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in DiagnosticText.escaped(GitHubReport.cut(text, to: 1000)).unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            // A mention would notify people.
+            case "@": result += "&#64;"
+            case "\\", "|", "*", "_", "`", "[", "]", "~", "#", "$":
+                result += "\\"
+                result.unicodeScalars.append(scalar)
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension GitHubSummary: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testGoldenOfAnEarlyEnd": testGoldenOfAnEarlyEnd,
+            "testGoldenOfSuccess": testGoldenOfSuccess,
+            "testStaysBelowTheLimit": testStaysBelowTheLimit,
+            "testNothingInACellIsMarkup": testNothingInACellIsMarkup,
+        ]
+    }
+
+    private static func testGoldenOfAnEarlyEnd() {
+        var page = GitHubSummary(paths: PathStyle(root: SampleRun.root, isRelative: true), isStable: true)
+        for event in SampleRun.events { page.add(event) }
+        expectEqual(
+            page.markdown(RunEnd(earlyReason: "Timed out")),
+            ##"""
+            ## In-class tests failed
+
+            6 tests, 3 passed, 2 failed, 1 skipped, 1 flaky, 1 known issue, 1 failure outside tests, 1 warning; 2 without a result; ended early: Timed out
+
+            ### Failures: 5
+
+            | Test | Place | Issue |
+            |--|--|--|
+            | Stack.testPush | Sources/Stack.swift:3:9 | got 4 instead of expected 5 for count \# after\\npush |
+            | Stack.testPush | Sources/Stack.swift:4:9 | got error "&lt;a &amp; b&gt;" instead of expected no error |
+            | Stack.testCrash | Sources/Stack.swift:8:9 | got crash SIGILL 'Index out of range' instead of expected end of test |
+            | module Stacks | Sources/Stack.swift:1:1 | got 6 results instead of expected 7 |
+            | Stack.testHang |  | Timed out |
+
+            ### Flaky: 1
+
+            | Test | Attempts | Issue |
+            |--|--|--|
+            | Stack.testFlaky | 2 | got no end after 50 ms instead of expected end of test |
+
+            ### Known issues: 1
+
+            | Test | Reason |
+            |--|--|
+            | Stack.testKnown | issue \#7 |
+
+            ### Skipped: 2
+
+            | Test | Reason |
+            |--|--|
+            | Stack.testSkip | no "network" |
+            | Stack.testNever | not run: Timed out |
+
+            ### Warnings: 1
+
+            | Place | Warning |
+            |--|--|
+            | Sources/Stack.swift:12:5 | 'testOld' is in no list |
+
+            """##)
+    }
+
+    private static func testGoldenOfSuccess() {
+        var page = GitHubSummary()
+        page.add(.ended(SampleRun.result("testA", .passed)))
+        expectEqual(
+            page.closingLines(RunEnd(nanoseconds: 3_100_000)),
+            ["## In-class tests passed", "", "1 test, 1 passed (3.10 ms)"])
+    }
+
+    private static func testStaysBelowTheLimit() {
+        var page = GitHubSummary()
+        var issue = SampleRun.issue(.expectation, line: 1, got: String(repeating: "&", count: 1000), expected: "b")
+        let failed = SampleRun.result("testA", .failed, [issue])
+        issue.knownReason = String(repeating: "&", count: 1000)
+        var known = SampleRun.result("testB", .skipped, [issue])
+        known.skipReason = issue.knownReason
+        known.earlierAttempts = [failed.lastAttempt]
+        var flaky = SampleRun.result("testC", .passed)
+        flaky.earlierAttempts = known.earlierAttempts
+        let warning = SourceWarning(place: SourcePlace(path: "/a", line: 1, column: 1), text: issue.knownReason ?? "")
+        for _ in 0..<120 {
+            for event in [.ended(failed), .ended(known), .ended(flaky), .warning(warning)] as [RunEvent] {
+                page.add(event)
+            }
+        }
+        let text = page.markdown(RunEnd())
+        expectLess(text.utf8.count, byteCountMax)
+        expectGreater(text.utf8.count, byteCountMax * 3 / 4, "what fits is shown")
+        expectTrue(text.contains("\nand "), "what is left out is counted")
+    }
+
+    private static func testNothingInACellIsMarkup() {
+        let rows = [
+            ("a|b", #"a\|b"#), ("<b>&", "&lt;b&gt;&amp;"), ("`*_[x]~#", ##"\`\*\_\[x\]\~\#"##), ("@all", "&#64;all"),
+            ("a\nb", #"a\\nb"#),
+        ]
+        for (text, cell) in rows { expectEqual(escaped(text), cell) }
+    }
+}
+#endif

@@ -1,0 +1,263 @@
+// Gives an issue its place in the sources: that of a crash from the frames it left, that of anything without a place of
+// its own from the declaration of its test.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import TestEvents
+
+struct IssueLocator {
+    let module: ModuleDescription
+    let sources: TestedSources
+
+    /// Where a message goes that concerns no place: the first source file.
+    var fallbackPlace: SourcePlace { SourcePlace(path: module.sources.first ?? module.image, line: 1, column: 1) }
+
+    /// Gives an issue without a place that of its test's declaration.
+    func located(_ issue: TestIssue, test: PlannedTest?) -> TestIssue {
+        guard issue.path.isEmpty || issue.line == 0 else { return issue }
+        return issue.placed(at: test.flatMap { sources.scan.place(of: $0) } ?? fallbackPlace)
+    }
+
+    /// Describes how a worker died, at the innermost place in the module's own sources.
+    func issue(for death: WorkerDeath, expected: String) -> TestIssue {
+        let fatal = FatalMessage(output: String(decoding: death.output, as: UTF8.self))
+        var issue = TestIssue(kind: .crash, got: "", expected: expected)
+        var frames: [Int] = []
+        if case .crash(_, let found)? = death.lastWords { frames = found }
+        if case .exit(let found)? = death.lastWords { frames = found }
+        switch (death.cause, death.lastWords, death.end) {
+        case (.timeout(let milliseconds), _, _):
+            issue.kind = .timeout
+            issue.got = "no end after \(milliseconds) ms"
+        case (.flood(let byteCount), _, _):
+            issue.got = "\(byteCount >> 20) MB of output"
+        case (.interruption(let reason), _, _):
+            issue.kind = .timeout
+            issue.got = "end of the run by \(reason)"
+        case (.silence, _, _):
+            issue.got = "a closed descriptor \(Worker.eventDescriptor), over which the worker reports"
+        case (.intrusion, _, _):
+            issue.got = "a foreign line in descriptor \(Worker.eventDescriptor), over which the worker reports"
+        case (_, .crash(let signal, _), _):
+            issue.got = "crash \(signalName(Int32(clamping: signal)))" + (fatal.map { " '\($0.text)'" } ?? "")
+        case (_, _, .killed(let signal)):
+            issue.got = "crash \(signalName(signal))" + (fatal.map { " '\($0.text)'" } ?? "")
+        case (_, _, .exited(let code)):
+            issue.kind = .exit
+            issue.got = "exit(\(code))"
+        }
+        if death.cause == nil, let report = SanitizerReport(output: String(decoding: death.output, as: UTF8.self)) {
+            issue.kind = .crash
+            issue.got = report.text
+            // In C that belongs to another module, of which this one's sources show the call.
+            if report.isAtFirstPlace, let place = report.places.first, !isOwn(place) {
+                issue.got += " at \(place.path):\(place.line):\(place.column)"
+            }
+            return issue.placed(at: report.places.filter(isOwn))
+        }
+        let places = Symbolizer(image: module.image, clang: module.clang).places(of: frames).filter(isOwn)
+        // The optimiser merges traps, which then have no line; the runtime's message may still name the file.
+        if let place = places.first ?? fatal?.place(among: module.sources) { issue = issue.placed(at: place) }
+        if places.count >= 40, case .crash(let signal, _)? = death.lastWords, signal == SIGSEGV || signal == SIGBUS {
+            issue.got += " 'stack overflow'"
+        }
+        return issue.called(from: places.dropFirst())
+    }
+
+    /// The leaks that a worker has found when its tests were over, each where the memory was allocated.
+    func leaks(_ death: WorkerDeath) -> [TestIssue] {
+        SanitizerReport.leaks(in: String(decoding: death.output, as: UTF8.self)).map { leak in
+            let issue = TestIssue(kind: .crash, got: leak.text, expected: "no memory that nobody can free")
+            let places = leak.places.filter(isOwn)
+            return issue.placed(at: places.isEmpty ? [fallbackPlace] : places)
+        }
+    }
+
+    private func isOwn(_ place: SourcePlace) -> Bool {
+        module.sources.isEmpty
+            ? !place.path.contains("/InClassTesting/") && place.path.hasSuffix(".swift")
+            : module.sources.contains(place.path)
+    }
+}
+
+extension TestIssue {
+    /// The same issue at the first of several places, called from the others; without any, where it was.
+    func placed(at places: [SourcePlace]) -> TestIssue {
+        guard let place = places.first else { return self }
+        return placed(at: place).called(from: places.dropFirst())
+    }
+
+    /// The same issue with these callers; recursion says the same place again and again.
+    func called(from places: ArraySlice<SourcePlace>) -> TestIssue {
+        var issue = self
+        for caller in places where caller != issue.callers.last && issue.callers.count < 8 {
+            issue.callers.append(caller)
+        }
+        return issue
+    }
+
+    /// The same issue at a place.
+    func placed(at place: SourcePlace) -> TestIssue {
+        var issue = self
+        issue.path = place.path
+        issue.line = place.line
+        issue.column = place.column
+        return issue
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension IssueLocator: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSaysHowAWorkerDied": testSaysHowAWorkerDied,
+            "testNamesTheInnermostPlaceOfTheModule": testNamesTheInnermostPlaceOfTheModule,
+            "testBelievesSanitizers": testBelievesSanitizers,
+            "testFindsLeaksOfTheModule": testFindsLeaksOfTheModule,
+            "testKnowsThePlaceOfTheTest": testKnowsThePlaceOfTheTest,
+        ]
+    }
+
+    private static func locator(_ symbolizer: Symbolizer? = nil, sources: [String] = ["/m/a.swift", "/m/b.swift"])
+        -> Self
+    {
+        var module = ModuleDescription()
+        module.sources = sources
+        module.image = symbolizer?.image ?? "/no/image"
+        module.clang = symbolizer?.clang ?? ""
+        let scan = SourceScan(text: "struct T {\n func testA() {}\n}", path: "/m/a.swift", module: "M")
+        return Self(module: module, sources: TestedSources(of: module, holding: scan))
+    }
+
+    private static func death(
+        _ end: ProcessEnd, _ lastWords: TestEvent? = nil, _ cause: WorkerDeath.Cause? = nil, output: String = ""
+    ) -> WorkerDeath {
+        WorkerDeath(
+            end: end, lastWords: lastWords, test: nil, directory: nil, output: Array(output.utf8),
+            omittedOutputCount: 0,
+            cause: cause)
+    }
+
+    private static func testSaysHowAWorkerDied() {
+        let fatal = "M/b.swift:7: Fatal error: no\n"
+        let crash = TestEvent.crash(signal: 11, frames: [])
+        let killed = ProcessEnd.killed(signal: SIGKILL)
+        let rows: [(WorkerDeath, TestIssue.Kind, String)] = [
+            (death(.exited(0), .exit(frames: [])), .exit, "exit(0)"), (death(.exited(7)), .exit, "exit(7)"),
+            (death(.killed(signal: SIGABRT)), .crash, "crash SIGABRT"),
+            (death(killed, crash), .crash, "crash SIGSEGV"),
+            (death(killed, crash, output: fatal), .crash, "crash SIGSEGV 'Fatal error: no'"),
+            (death(.killed(signal: SIGILL), output: fatal), .crash, "crash SIGILL 'Fatal error: no'"),
+            (death(killed, crash, .timeout(milliseconds: 20)), .timeout, "no end after 20 ms"),
+            (death(killed, nil, .flood(byteCount: 3 << 20)), .crash, "3 MB of output"),
+            (death(killed, crash, .interruption(reason: "SIGTERM")), .timeout, "end of the run by SIGTERM"),
+            (death(.exited(0), nil, .silence), .crash, "a closed descriptor 198, over which the worker reports"),
+            (death(killed, nil, .intrusion), .crash, "a foreign line in descriptor 198, over which the worker reports"),
+        ]
+        for (death, kind, got) in rows {
+            let issue = locator().issue(for: death, expected: "end of test")
+            expectEqual(issue.got, got)
+            expectEqual(issue.kind, kind, got)
+            expectEqual(issue.expected, "end of test", got)
+            let hasPlace = !death.output.isEmpty
+            expectEqual(issue.path, hasPlace ? "/m/b.swift" : "", got)
+            expectEqual(issue.line, hasPlace ? 7 : 0, got)
+        }
+    }
+
+    private static func testNamesTheInnermostPlaceOfTheModule() throws {
+        let other = "echo /other/x.swift:1:1"
+        let symbolizer = try Symbolizer.scripted(
+            "\(other); echo /m/a.swift:3:4; echo /m/a.swift:3:4; echo /m/b.swift:5:6; \(other); echo /m/a.swift:9:1")
+        for words in [TestEvent.crash(signal: 11, frames: [1]), .exit(frames: [1])] {
+            let issue = locator(symbolizer).issue(for: death(.killed(signal: SIGKILL), words), expected: "")
+            expectEqual(SourcePlace(path: issue.path, line: issue.line, column: issue.column), place(3, 4))
+            expectEqual(issue.callers, [place(3, 4), place(5, 6, "/m/b.swift"), place(9, 1)], "callers")
+        }
+        let others = try Symbolizer.scripted("echo /p/InClassTesting/x.swift:1:1; echo /p/y.c:1:1; echo /p/z.swift:1:1")
+        let unknown = locator(others, sources: []).issue(
+            for: death(.killed(signal: SIGKILL), .crash(signal: 11, frames: [1])), expected: "")
+        expectEqual(unknown.path, "/p/z.swift", "of a module whose sources are not known")
+        for (signal, count, isOverflow) in [
+            (SIGSEGV, 40, true), (SIGBUS, 40, true), (SIGSEGV, 39, false), (SIGILL, 50, false),
+        ] {
+            let deep = try Symbolizer.scripted(
+                "i=0; while [ $i -lt \(count) ]; do i=$((i+1)); echo /m/a.swift:$i:1; done")
+            let issue = locator(deep).issue(
+                for: death(.killed(signal: SIGKILL), .crash(signal: Int(signal), frames: [1])), expected: "")
+            expectEqual(issue.got.hasSuffix(" 'stack overflow'"), isOverflow, issue.got)
+            expectEqual(issue.callers.map(\.line), Array(2...9), "the callers that are named")
+        }
+    }
+
+    private static func place(_ line: Int, _ column: Int, _ path: String = "/m/a.swift") -> SourcePlace {
+        SourcePlace(path: path, line: line, column: column)
+    }
+
+    private static func testBelievesSanitizers() {
+        let address =
+            "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x1\n #0 0x1 in f /m/a.swift:3:4 (x)\n"
+        let undefined =
+            "/c/x.c:3:5: runtime error: signed integer overflow\n #0 0x1 in f /c/x.c:3:5\n #1 0x2 in g /m/b.swift:5:6\n"
+        let rows: [(String, String, SourcePlace)] = [
+            (address, "AddressSanitizer: heap-use-after-free", place(3, 4)),
+            (
+                undefined, "UndefinedBehaviorSanitizer: signed integer overflow at /c/x.c:3:5",
+                place(5, 6, "/m/b.swift")
+            ),
+        ]
+        for (output, got, place) in rows {
+            let issue = locator().issue(for: death(.exited(1), output: output), expected: "")
+            expectEqual(issue.got, got)
+            expectEqual(issue.kind, .crash, got)
+            expectEqual(SourcePlace(path: issue.path, line: issue.line, column: issue.column), place, got)
+            let ended = locator().issue(
+                for: death(.exited(1), nil, .timeout(milliseconds: 5), output: output), expected: "")
+            expectEqual(ended.got, "no end after 5 ms", "what the supervisor did comes first")
+        }
+    }
+
+    private static func testFindsLeaksOfTheModule() {
+        let output = """
+            ==1==ERROR: LeakSanitizer: detected memory leaks
+            Direct leak of 16 byte(s) in 1 object(s) allocated from:
+                #0 0x1 in malloc /rt/x.cpp:1:1
+                #1 0x2 in f /m/b.swift:5:6
+            Direct leak of 32 byte(s) in 2 object(s) allocated from:
+                #0 0x1 in malloc /rt/x.cpp:1:1
+            """
+        let leaks = locator().leaks(death(.exited(23), output: output))
+        expectEqual(
+            leaks.map(\.got),
+            [16, 32].map { "LeakSanitizer: leak of \($0) byte(s) in \($0 / 16) object(s)" })
+        expectEqual(
+            leaks.map { SourcePlace(path: $0.path, line: $0.line, column: $0.column) },
+            [place(5, 6, "/m/b.swift"), place(1, 1)])
+        expectEqual(leaks.map(\.kind), [.crash, .crash])
+    }
+
+    private static func testKnowsThePlaceOfTheTest() {
+        let test = PlannedTest(typeName: "T", testName: "testA", testType: "unit", module: "M")
+        let issue = TestIssue(kind: .thrownError, got: "1", expected: "2")
+        let rows: [(TestIssue, PlannedTest?, SourcePlace)] = [
+            (issue, test, place(2, 7)), (issue, nil, place(1, 1)), (issue.placed(at: place(8, 9)), test, place(8, 9)),
+            (issue.placed(at: place(0, 0)), test, place(2, 7)),
+        ]
+        for (issue, test, place) in rows {
+            let located = locator().located(issue, test: test)
+            expectEqual(SourcePlace(path: located.path, line: located.line, column: located.column), place)
+        }
+        expectEqual(locator(sources: []).fallbackPlace, place(1, 1, "/no/image"))
+        expectEqual(issue.placed(at: []).line, 0, "no place")
+    }
+}
+#endif

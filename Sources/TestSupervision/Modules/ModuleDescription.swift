@@ -1,0 +1,381 @@
+// What is known of a module that is to be tested: its sources, the objects its image is linked from, its resources.
+// The plugin writes this as a file of lines, `key<TAB>value`; a person who builds by other means may write one too.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A module to be tested and everything its image is made of.
+package struct ModuleDescription: Equatable, Sendable {
+    /// The module's name.
+    package var module = ""
+    /// The name of the target that is built to make it.
+    package var target = ""
+    /// The folder of the package, which relative paths are relative to.
+    package var root = ""
+    /// Absolute paths of the module's Swift sources.
+    package var sources: [String] = []
+    /// SwiftPM's maps from sources to objects, each of one Swift module; the map knows generated sources too.
+    package var fileMaps: [String] = []
+    /// Objects to link.
+    package var objects: [String] = []
+    /// Objects of executable modules whose names are only known once they are built: a folder and the start of the name.
+    package var executables: [String] = []
+    /// Names of libraries, as after `-l`.
+    package var libraries: [String] = []
+    /// Further words for the linker, such as those of pkg-config.
+    package var linkerOptions: [String] = []
+    /// Folders with libraries, as after `-L`.
+    package var searchPaths: [String] = []
+    /// Folders that may hold the module's resources, for `resource(_:_:)`.
+    package var resources: [String] = []
+    /// The files that the resources are made of; tests may depend on their contents.
+    package var resourceFiles: [String] = []
+    /// Where the built resource bundles are, which code under test looks for beside its executable.
+    package var bundleFolder = ""
+    /// Where to put the image.
+    package var image = ""
+    /// The C compiler of the toolchain that compiled the objects.
+    package var clang = ""
+    /// Whether C++ is among the objects.
+    package var usesCPlusPlus = false
+    /// Why the tests cannot be run here, when the writer of the file already knows.
+    package var obstacle = ""
+    /// What the module is made of that cannot be linked.
+    package var unsupported = ""
+    /// The lines that say what is linked and tested, and not where the results go.
+    package var identity = ""
+
+    package init() {}
+}
+
+/// A line of a module description that is not understood.
+package struct DescriptionError: Error, Equatable, CustomStringConvertible {
+    package var path: String
+    package var line: Int
+    package var text: String
+
+    package var description: String { "\(path):\(line):1: error: expected 'key<TAB>value' but found '\(text)'" }
+}
+
+extension ModuleDescription {
+    /// Reads a description.
+    ///
+    /// - Throws: `DescriptionError` for the first line that is not understood.
+    package init(lines text: String, path: String) throws(DescriptionError) {
+        var number = 0
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            number += 1
+            if line.isEmpty { continue }
+            let parts = line.split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, add(key: parts[0], parts[1]) else {
+                throw DescriptionError(path: path, line: number, text: String(line))
+            }
+            if parts[0] != "image" { identity += "\(line)\n" }
+        }
+    }
+
+    private mutating func add(key: String, _ value: String) -> Bool {
+        switch key {
+        case "module": module = value
+        case "target": target = value
+        case "root": root = value
+        case "source": sources.append(value)
+        case "file-map": fileMaps.append(value)
+        case "object": objects.append(value)
+        case "executable": executables.append(value)
+        case "library": libraries.append(value)
+        case "linker": linkerOptions.append(value)
+        case "search": searchPaths.append(value)
+        case "resources": resources.append(value)
+        case "resource-file": resourceFiles.append(value)
+        case "bundles": bundleFolder = value
+        case "image": image = value
+        case "clang": clang = value
+        case "c++": usesCPlusPlus = value == "yes"
+        case "obstacle": obstacle = value
+        case "unsupported": unsupported = value
+        default: return false
+        }
+        return true
+    }
+
+    /// Finds the objects to link: those named, those of the file maps that exist, those of executables.
+    ///
+    /// A map also names objects that a whole-module build does not write, hence "that exist"; it does not name those of
+    /// deleted sources, which may still lie in the folder.
+    package func resolvedObjects() throws(SystemError) -> [String] {
+        var found = objects
+        for map in fileMaps {
+            let text = String(decoding: try FileAccess.contents(of: map), as: UTF8.self)
+            // The second is what link-time optimisation compiles to.
+            for key in ["\"object\"", "\"llvm-bc\""] as [StaticString] {
+                found += OutputFileMap.paths(of: key, in: text).filter(FileAccess.exists)
+            }
+        }
+        for start in executables {
+            let prefix = FileAccess.name(of: start)
+            let folder = FileAccess.directory(of: start)
+            let newest = FileAccess.names(in: folder)
+                .filter { $0.hasPrefix(prefix) && $0.hasSuffix("-testable.o") }
+                .map { "\(folder)/\($0)" }
+                .max { FileAccess.modificationTime(of: $0) ?? 0 < FileAccess.modificationTime(of: $1) ?? 0 }
+            if let newest { found.append(newest) }
+        }
+        var seen: Set<String> = []
+        return found.filter { seen.insert($0).inserted }
+    }
+
+    /// The sources that have been saved or deleted since they were last compiled, or never were, the module's own and
+    /// those of the Swift modules that it is linked with; none where that is not known.
+    ///
+    /// A compiler that makes the same object again leaves the old one, but it always writes anew what a source depends
+    /// on, `.d`, and only when it succeeds. A module that is optimised as a whole has one such file.
+    package var sourcesNewerThanBuild: [String] { compiledModules.flatMap(\.sourcesNewerThanBuild) }
+
+    /// The sources whose objects the compiler has taken away, since it refused them or others that it compiled with them.
+    package var sourcesWithoutObject: [String] {
+        target.isEmpty ? [] : compiledModules.flatMap(\.sourcesWithoutObject)
+    }
+
+    /// All Swift sources that the image is made of, as far as they are known.
+    package var linkedSources: Set<String> { Set(sources + mappedModules.flatMap(\.sources)) }
+
+    /// The module itself, and the others of the file maps.
+    private var compiledModules: [CompilerOutputs] {
+        [CompilerOutputs(sources: sources, folders: compileFolders, root: root)]
+            + mappedModules.filter { $0.folders != [nativeFolder] }
+    }
+
+    private var mappedModules: [CompilerOutputs] {
+        fileMaps.map { map in
+            let text = String(decoding: (try? FileAccess.contents(of: map)) ?? [], as: UTF8.self)
+            // What the build itself has written lies among its products.
+            let sources = OutputFileMap.sources(in: text).filter { !$0.hasPrefix("\(bundleFolder)/") }
+            return CompilerOutputs(sources: sources, folders: [FileAccess.directory(of: map)], root: root)
+        }
+    }
+
+    private var nativeFolder: String { "\(bundleFolder)/\(target).build" }
+
+    /// The folders to which the compiler writes when it compiles the module, natively or for Swift Build.
+    private var compileFolders: [String] {
+        let products = FileAccess.directory(of: bundleFolder)
+        guard FileAccess.name(of: products) == "Products" else { return [nativeFolder] }
+        let root = "\(FileAccess.directory(of: products))/Intermediates.noindex"
+        return FileAccess.names(in: root).filter { $0.hasSuffix(".build") }.flatMap { package in
+            let folder = "\(root)/\(package)/\(FileAccess.name(of: bundleFolder))"
+            let targets = FileAccess.names(in: folder).filter { name in
+                name == "\(target).build" || name.hasPrefix("\(target)-") && name.hasSuffix(".build")
+            }
+            return targets.flatMap { target in
+                let objects = "\(folder)/\(target)/Objects-normal"
+                return FileAccess.names(in: objects).map { "\(objects)/\($0)" }
+            }
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension ModuleDescription: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testReadsLines": testReadsLines,
+            "testSaysWhichLineIsWrong": testSaysWhichLineIsWrong,
+            "testReadsFileMaps": testReadsFileMaps,
+            "testIsTheSameWhereverTheImageIs": testIsTheSameWhereverTheImageIs,
+            "testFindsSourcesNewerThanBuild": testFindsSourcesNewerThanBuild,
+            "testFindsSourcesNewerThanWholeModule": testFindsSourcesNewerThanWholeModule,
+            "testFindsSourcesOfLinkedModules": testFindsSourcesOfLinkedModules,
+            "testFindsDeletedSources": testFindsDeletedSources,
+        ]
+    }
+
+    private static func testReadsLines() throws {
+        let text = "module\tM\nsource\t/a b.swift\nsource\t/c\td.swift\n\nlibrary\tz\nc++\tyes\n"
+        let description = try ModuleDescription(lines: text, path: "/m")
+        expectEqual(description.module, "M")
+        expectEqual(description.sources, ["/a b.swift", "/c\td.swift"])
+        expectEqual(description.libraries, ["z"])
+        expectTrue(description.usesCPlusPlus)
+    }
+
+    private static func testSaysWhichLineIsWrong() {
+        for line in ["modul\tM", "module", "module M"] {
+            let error = expectThrows(DescriptionError.self, line) {
+                _ = try ModuleDescription(lines: "root\t/\n\(line)", path: "/m")
+            }
+            expectEqual(error?.line, 2)
+            expectEqual(error?.text, line)
+        }
+    }
+
+    private static func testIsTheSameWhereverTheImageIs() throws {
+        let one = try ModuleDescription(lines: "module\tM\nimage\t/a/M.img\nlibrary\tz\n", path: "/m")
+        let other = try ModuleDescription(lines: "module\tM\nimage\t/b/M.img\nlibrary\tz\n", path: "/m")
+        expectEqual(one.identity, other.identity)
+        let linked = try ModuleDescription(lines: "module\tM\nimage\t/a/M.img\nlibrary\ty\n", path: "/m")
+        expectNotEqual(one.identity, linked.identity)
+    }
+
+    private static func testFindsSourcesNewerThanBuild() throws {
+        let root = try temporaryDirectory()
+        func write(_ path: String, at time: Int) throws -> String {
+            var folder = root
+            for part in path.split(separator: "/").dropLast() {
+                folder += "/\(part)"
+                mkdir(folder, 0o755)
+            }
+            try FileAccess.write([], to: "\(root)/\(path)")
+            let moment = timeval(tv_sec: .init(time), tv_usec: 0)
+            utimes("\(root)/\(path)", [moment, moment])
+            return "\(root)/\(path)"
+        }
+        let layouts = [
+            ("debug", "debug/M.build"),
+            ("out/Products/Debug-linux", "out/Intermediates.noindex/P.build/Debug-linux/M.build/Objects-normal/x86_64"),
+            (
+                "out/Products/Release",
+                "out/Intermediates.noindex/P.build/Release/M-1A-testable.build/Objects-normal/arm64"
+            ),
+        ]
+        for (products, compiled) in layouts {
+            var description = ModuleDescription()
+            description.target = "M"
+            description.bundleFolder = "\(root)/\(products)"
+            description.sources = [try write("a.swift", at: 1500), try write("b.swift", at: 1999)]
+            expectEqual(description.sourcesNewerThanBuild, [], "\(products), never built")
+            // The compiler has run, and made the same objects again.
+            for source in ["a", "b"] {
+                _ = try write("\(compiled)/\(source).o", at: 1000)
+                _ = try write("\(compiled)/\(source).d", at: 2000)
+            }
+            _ = try write("\(compiled)/sources", at: 4000)
+            _ = try write("\(products)/Other.o", at: 4000)
+            expectEqual(description.sourcesNewerThanBuild, [], products)
+            description.sources.append(try write("c.swift", at: 3000))
+            expectEqual(description.sourcesNewerThanBuild, ["\(root)/c.swift"], products)
+            // It has run again, and refused two sources, or the module.
+            _ = try write("b.swift", at: 3000)
+            for name in ["a.d", "b.dia", "c.dia", "M.emit-module.d", "M-primary-emit-module.d", "primary.priors"] {
+                _ = try write("\(compiled)/\(name)", at: 4000)
+            }
+            expectEqual(description.sourcesNewerThanBuild, ["b", "c"].map { "\(root)/\($0).swift" }, products)
+            expectEqual(description.sourcesWithoutObject, ["\(root)/c.swift"], "\(products), where b kept its object")
+            unlink("\(root)/\(compiled)/b.o")
+            expectEqual(description.sourcesWithoutObject, ["b", "c"].map { "\(root)/\($0).swift" }, products)
+            for object in ["b.swift.o", "c.bc"] { _ = try write("\(compiled)/\(object)", at: 4000) }
+            expectEqual(description.sourcesWithoutObject, [], "\(products), compiled again")
+        }
+    }
+
+    private static func testFindsSourcesNewerThanWholeModule() throws {
+        let root = try temporaryDirectory()
+        var description = ModuleDescription()
+        description.target = "M"
+        description.bundleFolder = "\(root)/release"
+        for folder in ["release", "release/M.build"] { mkdir("\(root)/\(folder)", 0o755) }
+        let times = [("a.swift", 1000), ("M.swift", 1000), ("b.swift", 3000), ("release/M.build/M.d", 2000)]
+        for (name, time) in times {
+            try FileAccess.write([], to: "\(root)/\(name)")
+            let moment = timeval(tv_sec: .init(time), tv_usec: 0)
+            utimes("\(root)/\(name)", [moment, moment])
+            if name.hasSuffix(".swift") { description.sources.append("\(root)/\(name)") }
+        }
+        expectEqual(description.sourcesNewerThanBuild, ["\(root)/b.swift"])
+        for name in ["M.dia", "M.o"] { try FileAccess.write([], to: "\(root)/release/M.build/\(name)") }
+        expectEqual(description.sourcesWithoutObject, [], "one object of all")
+        for name in ["M.d", "M.o"] { unlink("\(root)/release/M.build/\(name)") }
+        try FileAccess.write([], to: "\(root)/release/M.build/M.swiftmodule.o")
+        expectEqual(description.sourcesWithoutObject, description.sources, "refused as a whole")
+    }
+
+    private static func write(_ path: String, at time: Int) throws {
+        try FileAccess.write([], to: path)
+        let moment = timeval(tv_sec: .init(time), tv_usec: 0)
+        utimes(path, [moment, moment])
+    }
+
+    private static func testFindsSourcesOfLinkedModules() throws {
+        let root = try temporaryDirectory()
+        var description = ModuleDescription()
+        description.target = "M"
+        description.bundleFolder = "\(root)/debug"
+        for folder in ["Sources", "debug", "debug/M.build", "debug/N.build"] { mkdir("\(root)/\(folder)", 0o755) }
+        let sources = ["m", "a \"b\\", "c"].map { "\(root)/Sources/\($0).swift" }
+        let keys = (sources.dropFirst() + ["\(root)/debug/N.build/made.swift"]).map { source in
+            "\"\(source.replacing("\\", with: #"\\"#).replacing("\"", with: #"\""#))\": {}"
+        }
+        try FileAccess.write(
+            Array("{\"\": {}, \(keys.joined(separator: ", "))}".utf8), to: "\(root)/debug/N.build/output-file-map.json")
+        description.sources = [sources[0]]
+        description.fileMaps = ["M", "N"].map { "\(root)/debug/\($0).build/output-file-map.json" }
+        for (index, source) in sources.enumerated() {
+            let stem = FileAccess.name(of: source).dropLast(6)
+            let start = "\(root)/debug/\(index == 0 ? "M" : "N").build/\(stem)"
+            try write(source, at: 1000)
+            for ending in ["dia", "d", "swift.o"] { try write("\(start).\(ending)", at: 2000) }
+        }
+        try write("\(root)/debug/N.build/made.swift", at: 3000)
+        expectEqual(description.linkedSources, Set(sources))
+        expectEqual(description.sourcesNewerThanBuild, [])
+        expectEqual(description.sourcesWithoutObject, [])
+        for (index, source) in sources.enumerated() {
+            try write(source, at: 3000)
+            expectEqual(description.sourcesNewerThanBuild, [source], "saved")
+            try write(source, at: 1000)
+            let object = "\(root)/debug/\(index == 0 ? "M" : "N").build/\(FileAccess.name(of: source)).o"
+            unlink(object)
+            expectEqual(description.sourcesWithoutObject, [source], "refused")
+            try write(object, at: 2000)
+        }
+    }
+
+    private static func testFindsDeletedSources() throws {
+        let root = try temporaryDirectory()
+        var description = ModuleDescription()
+        description.target = "M"
+        description.root = "\(root)/Sources"
+        description.bundleFolder = "\(root)/debug"
+        for folder in ["Sources", "Sources/M", "debug", "debug/M.build"] { mkdir("\(root)/\(folder)", 0o755) }
+        description.sources = ["a", "b"].map { "\(root)/Sources/M/\($0).swift" }
+        for source in description.sources { try write(source, at: 1000) }
+        for name in ["a", "b"] { try write("\(root)/debug/M.build/\(name).d", at: 2000) }
+        expectEqual(description.sourcesNewerThanBuild, [])
+        unlink(description.sources[0])
+        expectEqual(description.sourcesNewerThanBuild, [description.sources[0]])
+        unlink(description.sources[1])
+        rmdir("\(root)/Sources/M")
+        expectEqual(description.sourcesNewerThanBuild, description.sources)
+        rmdir("\(root)/Sources")
+        expectEqual(description.sourcesNewerThanBuild, [], "compiled elsewhere")
+    }
+
+    private static func testReadsFileMaps() {
+        let rows: [(String, [String])] = [
+            ("{}", []),
+            (
+                #"{"": {"swift-dependencies": "/x"}, "/b.swift": {"object": "/b.o", "object-not": "/c.o"}, "/a": {"object" : "\/a \"q.o"}}"#,
+                ["/a \"q.o", "/b.o"]
+            ),
+            // A path may say what a key says.
+            (#"{"a": "object", "c": {"object": "\"object\": \"d"}}"#, ["\"object\": \"d"]),
+            (#"{"object": "#, []),
+        ]
+        for (text, paths) in rows {
+            expectEqual(OutputFileMap.paths(of: "\"object\"", in: text), paths)
+            let bitcode = text.replacing("\"object\"", with: "\"llvm-bc\"")
+            expectEqual(OutputFileMap.paths(of: "\"llvm-bc\"", in: bitcode), paths)
+            expectEqual(OutputFileMap.paths(of: "\"object\"", in: bitcode), [])
+        }
+    }
+}
+#endif

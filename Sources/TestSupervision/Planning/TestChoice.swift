@@ -1,0 +1,262 @@
+// Which tests of a plan are to run.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import TestEvents
+
+/// A pattern that names tests: a POSIX extended regular expression, found anywhere in `Type.test`.
+package struct TestPattern: Sendable {
+    /// The pattern as it was given.
+    package let text: String
+    private let compiled: Compiled
+
+    /// What the C library makes of a pattern.
+    private final class Compiled: @unchecked Sendable {
+        // SAFETY: written by regcomp before anybody else has it, and only read afterwards.
+        let expression = UnsafeMutablePointer<regex_t>.allocate(capacity: 1)
+        let code: Int32
+
+        init(_ text: String) { code = regcomp(expression, text, REG_EXTENDED | REG_NOSUB) }
+
+        deinit {
+            if code == 0 { regfree(expression) }
+            expression.deallocate()
+        }
+    }
+
+    /// Compiles a pattern.
+    ///
+    /// - Throws: `PatternError`, in the words of the C library.
+    package init(_ text: String) throws(PatternError) {
+        self.text = text
+        compiled = Compiled(text)
+        guard compiled.code == 0 else {
+            var message = [CChar](repeating: 0, count: 256)
+            regerror(compiled.code, compiled.expression, &message, message.count)
+            throw PatternError(
+                pattern: text,
+                reason: String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+        }
+    }
+
+    package func matches(_ test: PlannedTest) -> Bool {
+        // Bazel and swift-testing write Type/test.
+        let names = [test.name, "\(test.module).\(test.name)", "\(test.typeName)/\(test.testName)"]
+        return names.contains {
+            regexec(compiled.expression, $0, 0, nil, 0) == 0
+        }
+    }
+}
+
+/// A pattern that is not a regular expression.
+package struct PatternError: Error, Equatable, CustomStringConvertible {
+    package var pattern: String
+    package var reason: String
+
+    package var description: String { "'\(pattern)' is not a regular expression: \(reason)" }
+}
+
+/// A line of a source file, as `Sources/Stack.swift:42`.
+package struct ChosenLine: Equatable, Sendable {
+    /// The path as it was given, absolute or the end of one.
+    package var path: String
+    package var line: Int
+
+    /// Reads `path:line` or `path:line:column`, or nothing.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard (2...3).contains(parts.count), parts[0].hasSuffix(".swift"), let line = Int(parts[1]), line > 0,
+            parts.count == 2 || Int(parts[2]) != nil
+        else { return nil }
+        path = String(parts[0])
+        self.line = line
+    }
+
+    /// Whether a source's absolute path is meant.
+    package func names(_ source: String) -> Bool { source == path || source.hasSuffix("/\(path)") }
+}
+
+/// The tests to run: those of the given types that match a filter, if there are filters, and no exclusion.
+package struct TestChoice: Sendable {
+    package var testTypes: [String] = []
+    package var filters: [TestPattern] = []
+    package var exclusions: [TestPattern] = []
+    /// Only the tests around these lines.
+    package var lines: [ChosenLine] = []
+    /// Only the tests of these names.
+    package var names: Set<String>?
+    /// Only what failed in the last run.
+    package var isFailedOnly = false
+    /// Only tests in sources that have changed since the last run.
+    package var isChangedOnly = false
+    /// Only a part of what is left, for one of several machines.
+    package var partition: TestPartition?
+
+    package init() {}
+
+    /// Whether the choice is more than the default, every unit test.
+    package var isRestricted: Bool {
+        !testTypes.isEmpty || !filters.isEmpty || !exclusions.isEmpty || !lines.isEmpty || isFailedOnly || isChangedOnly
+            || partition != nil || names != nil
+    }
+
+    /// The selected tests of a plan, in its order.
+    func indices(in plan: [PlannedTest], lastRun: LastRun, sources: TestedSources) -> [Int] {
+        let isRestricted = isRestricted
+        var indices: [Int] = []
+        indices.reserveCapacity(plan.count)
+        var index = 0
+        // PERF: `while` for `filter`, and the usual choice first: a debug build takes microseconds for a closure.
+        while index < plan.count {
+            if isRestricted ? includes(plan[index]) : plan[index].testType == "unit" { indices.append(index) }
+            index += 1
+        }
+        if !lines.isEmpty {
+            indices = indices.filter { index in lines.contains { sources.scan.covers($0, plan[index]) } }
+        }
+        if isFailedOnly { indices = indices.filter { lastRun.failed.contains(plan[$0].name) } }
+        if isChangedOnly, lastRun.isThere {
+            indices = indices.filter { index in
+                sources.scan.place(of: plan[index]).map { lastRun.changed.contains($0.path) } ?? true
+            }
+        }
+        return partition?.part(of: indices, plan: plan) ?? indices
+    }
+
+    package func includes(_ test: PlannedTest) -> Bool {
+        let isOfType = testTypes.isEmpty ? test.testType == "unit" : testTypes.contains(test.testType)
+        return isOfType && names?.contains(test.name) ?? true
+            && (filters.isEmpty || filters.contains { $0.matches(test) })
+            && !exclusions.contains { $0.matches(test) }
+    }
+
+    /// Finds what is named and not there: test types of no test, filters that match none.
+    ///
+    /// - Returns: a sentence for each, with the nearest name there is.
+    package func mistakes(in tests: [PlannedTest]) -> [String] {
+        if testTypes.isEmpty, filters.isEmpty { return [] }
+        let types = Set(tests.map(\.testType)).union(["unit"])
+        var mistakes: [String] = []
+        for type in testTypes where !types.contains(type) {
+            mistakes.append("there is no test type '\(type)'" + suggestion(for: type, among: types.sorted()))
+        }
+        for filter in filters where !tests.contains(where: filter.matches) {
+            mistakes.append(
+                "no test matches '\(filter.text)'"
+                    + suggestion(for: filter.text, among: tests.flatMap { [$0.name, $0.testName] }))
+        }
+        return mistakes
+    }
+}
+
+/// Says which known name is nearest to an unknown one, as `; did you mean 'x'?`, or nothing when none is near.
+package func suggestion(for name: String, among known: [String]) -> String {
+    let scored = known.map { (name: $0, distance: editDistance(Array(name.utf8), Array($0.utf8))) }
+    guard let nearest = scored.min(by: { $0.distance < $1.distance }), nearest.distance <= max(2, name.utf8.count / 3)
+    else { return "" }
+    return "; did you mean '\(nearest.name)'?"
+}
+
+/// The Levenshtein distance.
+func editDistance(_ one: [UInt8], _ other: [UInt8]) -> Int {
+    var row = Array(0...other.count)
+    for (index, byte) in one.enumerated() {
+        var diagonal = row[0]
+        row[0] = index + 1
+        for (column, otherByte) in other.enumerated() {
+            let substituted = diagonal + (byte == otherByte ? 0 : 1)
+            diagonal = row[column + 1]
+            row[column + 1] = min(substituted, row[column] + 1, diagonal + 1)
+        }
+    }
+    return row[other.count]
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension TestChoice: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testDefaultIsEveryUnitTest": testDefaultIsEveryUnitTest,
+            "testFiltersAreRegularExpressions": testFiltersAreRegularExpressions,
+            "testNamesTheNearestKnown": testNamesTheNearestKnown,
+            "testRefusesWrongPatterns": testRefusesWrongPatterns,
+            "testEditDistance": testEditDistance,
+        ]
+    }
+
+    private static let plan = [
+        PlannedTest(typeName: "Stack", testName: "testPush", testType: "unit", module: "M"),
+        PlannedTest(typeName: "Stack", testName: "testMany", testType: "slow", module: "M"),
+        PlannedTest(typeName: "Queue", testName: "testPush", testType: "unit", module: "M"),
+    ]
+
+    private static func names(_ choice: TestChoice) -> [String] { plan.filter(choice.includes).map(\.name) }
+
+    private static func testDefaultIsEveryUnitTest() {
+        var choice = TestChoice()
+        expectEqual(names(choice), ["Stack.testPush", "Queue.testPush"])
+        choice.testTypes = ["slow"]
+        expectEqual(names(choice), ["Stack.testMany"])
+        choice.testTypes = ["slow", "unit"]
+        expectEqual(names(choice).count, 3)
+    }
+
+    private static func testFiltersAreRegularExpressions() throws {
+        let rows: [(filters: [String], exclusions: [String], names: [String])] = [
+            (["Stack"], [], ["Stack.testPush"]),
+            (["^M.Queue"], [], ["Queue.testPush"]),
+            (["Push$"], [], ["Stack.testPush", "Queue.testPush"]),
+            (["Stack|Queue"], ["Q"], ["Stack.testPush"]),
+            ([], ["Push"], []),
+        ]
+        for row in rows {
+            var choice = TestChoice()
+            choice.filters = try row.filters.map { try TestPattern($0) }
+            choice.exclusions = try row.exclusions.map { try TestPattern($0) }
+            expectEqual(names(choice), row.names, "\(row)")
+        }
+    }
+
+    private static func testNamesTheNearestKnown() throws {
+        var choice = TestChoice()
+        choice.filters = [try TestPattern("Stack.testPsh")]
+        choice.testTypes = ["slo", "unit"]
+        expectEqual(
+            choice.mistakes(in: plan),
+            [
+                "there is no test type 'slo'; did you mean 'slow'?",
+                "no test matches 'Stack.testPsh'; did you mean 'Stack.testPush'?",
+            ])
+        // Two letters of a short name may be wrong, a third of a long one.
+        let rows = [
+            ("ab", "b", true), ("abc", "", false), ("xy", "ab", true), ("xyz", "abc", false),
+            ("abcdefgh", "abcdexxx", false),
+            ("abcdefghi", "abcdefxxx", true), ("abcdefghi", "abcdexxxx", false), ("abcdefghijkl", "abcdefghxxxx", true),
+        ]
+        for (name, known, isNear) in rows {
+            let expected = isNear ? "; did you mean '\(known)'?" : ""
+            expectEqual(suggestion(for: name, among: ["entirely different", known, "another"]), expected, name)
+        }
+        expectEqual(suggestion(for: "a", among: []), "", "none")
+    }
+
+    private static func testRefusesWrongPatterns() {
+        let error = expectThrows(PatternError.self) { _ = try TestPattern("a(b") }
+        expectTrue(error?.description.hasPrefix("'a(b' is not a regular expression: ") ?? false)
+    }
+
+    private static func testEditDistance() {
+        let rows = [("", "", 0), ("a", "", 1), ("", "ab", 2), ("kitten", "sitting", 3), ("same", "same", 0)]
+        for (one, other, distance) in rows { expectEqual(editDistance(Array(one.utf8), Array(other.utf8)), distance) }
+    }
+}
+#endif

@@ -1,0 +1,130 @@
+// What a run is asked to do, and what it came to.
+
+import TestEvents
+
+package struct RunOptions: Sendable {
+    package var choice = TestChoice()
+    /// How long one test may take that says nothing else itself.
+    package var timeoutMilliseconds = 10_000
+    /// Warn of tests that take longer; 0 for never.
+    package var slowMilliseconds = 0
+    /// How many workers may run at once.
+    package var workerCountMax = 1
+    /// Run in a random order that this number decides.
+    package var shuffleSeed: UInt64?
+    /// Run nothing more after the first failure.
+    package var stopsAtFirstFailure = false
+    /// How often a test that failed is run again, each time in a worker of its own, until it passes.
+    package var retryCount = 0
+    /// Where the temporary directories of failed tests are moved to, or empty to leave them where they are.
+    package var keptDirectoryFolder = ""
+    /// Whether an earlier run of this command is repeated, what that has kept included.
+    package var isRepetition = false
+    /// Leave out of notes what no two runs have in common.
+    package var isStable = false
+    /// How much of a failed test's output is kept, from its end.
+    package var outputByteCountMax = 16 << 10
+    /// How much a worker's tests may write before the one that is running is ended.
+    package var outputFileByteCountMax = 512 << 20
+    /// Have each worker leave a profile for `CoverageReport`.
+    package var leavesProfiles = false
+    /// Report no beginnings, and nothing of tests that passed with nothing to say of them.
+    package var reportsOnlyNews = false
+    /// Whether this is a step of a build: everything has just been compiled, and a test that is running when the run is
+    /// ended is not to blame, since a build ends its steps when another one fails.
+    package var isBuildStep = false
+    /// Only announce the plan.
+    package var isListing = false
+
+    package init() {}
+}
+
+/// What a run came to. `planned` is always the sum of the outcomes.
+package struct RunTally: Equatable, Sendable {
+    package var planned = 0
+    package var passed = 0
+    package var failed = 0
+    package var skipped = 0
+    /// Those of the passed that failed at first.
+    package var flaky = 0
+    /// Tests that were not begun because an earlier one failed or the run was ended.
+    package var notRun = 0
+    /// Issues inside `withKnownIssue`.
+    package var knownIssues = 0
+    /// Failures that belong to no test.
+    package var moduleIssues = 0
+    package var warnings = 0
+    /// Tests that were not chosen.
+    package var unselected = 0
+
+    package init() {}
+
+    package var isRed: Bool { failed > 0 || moduleIssues > 0 }
+
+    package static func + (one: Self, other: Self) -> Self {
+        var sum = one
+        sum.planned += other.planned
+        sum.passed += other.passed
+        sum.failed += other.failed
+        sum.skipped += other.skipped
+        sum.flaky += other.flaky
+        sum.notRun += other.notRun
+        sum.knownIssues += other.knownIssues
+        sum.moduleIssues += other.moduleIssues
+        sum.warnings += other.warnings
+        sum.unselected += other.unselected
+        return sum
+    }
+}
+
+/// Why a run did not take place at all.
+package enum RunError: Error, Equatable, CustomStringConvertible {
+    /// The system refused what the runner needs.
+    case system(SystemError)
+    /// The image speaks another version of the worker protocol.
+    case protocolMismatch(String)
+
+    package var description: String {
+        switch self {
+        case .system(let error): error.description
+        case .protocolMismatch(let text): text
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension RunTally: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        ["testAddsUpEachCount": testAddsUpEachCount, "testIsRedForFailuresOnly": testIsRedForFailuresOnly]
+    }
+
+    private static var counts: [WritableKeyPath<RunTally, Int>] {
+        [
+            \.planned, \.passed, \.failed, \.skipped, \.flaky, \.notRun, \.knownIssues, \.moduleIssues, \.warnings,
+            \.unselected,
+        ]
+    }
+
+    private static func testAddsUpEachCount() {
+        expectEqual(Mirror(reflecting: RunTally()).children.count, counts.count, "counts")
+        for (index, count) in counts.enumerated() {
+            var (one, other, expected) = (RunTally(), RunTally(), RunTally())
+            expectEqual(one[keyPath: count], 0, "count \(index) at first")
+            (one[keyPath: count], other[keyPath: count], expected[keyPath: count]) = (3, 4, 7)
+            expectEqual(one + other, expected, "count \(index)")
+        }
+    }
+
+    private static func testIsRedForFailuresOnly() {
+        for count in counts {
+            var tally = RunTally()
+            tally[keyPath: count] = 1
+            expectEqual(tally.isRed, count == \.failed || count == \.moduleIssues)
+        }
+    }
+}
+#endif

@@ -1,0 +1,44 @@
+// What is reported of a module's lists and sources when its tests are over. Its tests are those of TestRun, and of what
+// it asks: SourceScan's lost entries and list warnings.
+
+import TestEvents
+
+extension RunResults {
+    /// Says that what was tested is not what the editor shows.
+    func warnOfNewerSources() {
+        let module = locator.module
+        for path in module.sourcesNewerThanBuild {
+            let change = FileAccess.exists(path) ? "changed" : "deleted"
+            let text = "\(change) since module '\(module.module)' was built, which is what was tested"
+            warn(SourceWarning(place: SourcePlace(path: path, line: 1, column: 1), text: text))
+        }
+    }
+
+    /// How a worker begins to say why the tests of a type cannot run.
+    private static let refusalStart = "its tests do not run: "
+
+    /// Reports what is listed and not planned, what the worker could not test, and what the sources say was forgotten.
+    func reportLists(_ warnings: [(typeName: String, text: String)], isListComplete: Bool) {
+        let sources = locator.sources
+        var lostTypes: Set<String> = []
+        if !options.choice.isRestricted, !isListComplete || !warnings.isEmpty {
+            let refusals = warnings.map { warning in
+                let isRefusal = warning.text.hasPrefix(Self.refusalStart)
+                let reason = isRefusal ? String(warning.text.dropFirst(Self.refusalStart.count)) : warning.text
+                return (SourceScan.plainName(warning.typeName), reason)
+            }
+            for entry in sources.scan.lostEntries(
+                plan: plan, refusals: Dictionary(refusals) { first, _ in first }, isAsCompiled: sources.isAsCompiled)
+            {
+                lostTypes.insert(entry.typeName)
+                reportModuleIssue(entry.issue)
+            }
+        }
+        for (typeName, text) in warnings where !lostTypes.contains(SourceScan.plainName(typeName)) {
+            let place = sources.scan[typeName]?.lists.first ?? locator.fallbackPlace
+            warn(SourceWarning(place: place, text: "\(typeName): \(text)"))
+        }
+        if isListComplete { return }
+        for warning in sources.scan.listWarnings(plan: plan) { warn(warning) }
+    }
+}

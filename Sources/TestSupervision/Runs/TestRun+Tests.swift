@@ -1,0 +1,408 @@
+// The tests of TestRun, and through it those of WorkerSession and Worker: whole runs of test images that are shell
+// scripts, each test of which does one of the things that tests do to their process.
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import InClassTesting
+import TestEvents
+
+extension TestRun: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testReportsInTheOrderOfThePlan": testReportsInTheOrderOfThePlan,
+            "testContainsWhatTestsDoToTheirProcess": testContainsWhatTestsDoToTheirProcess,
+            "testEndsWhatDoesNotEnd": testEndsWhatDoesNotEnd,
+            "testSaysWhatAFailedTestWrote": testSaysWhatAFailedTestWrote,
+            "testRunsFailuresAgain": testRunsFailuresAgain,
+            "testStopsWhenItIsTold": testStopsWhenItIsTold,
+            "testRefusesImagesThatItDoesNotUnderstand": testRefusesImagesThatItDoesNotUnderstand,
+            "testBlamesWorkersThatDieOutsideOfTests": testBlamesWorkersThatDieOutsideOfTests,
+            "testRunsWhatIsSelected": testRunsWhatIsSelected,
+            "testReportsWhatTheListsLeaveOut": testReportsWhatTheListsLeaveOut,
+            "testSharesTestsAmongWorkers": testSharesTestsAmongWorkers,
+        ]
+    }
+
+    // MARK: Images
+
+    /// A test of an image: its name and what a shell does for it.
+    package typealias Script = (name: String, words: String)
+
+    /// Makes an image of such tests of the type `T`.
+    ///
+    /// - Parameters:
+    ///   - opening: what the worker does before it announces the plan.
+    ///   - commanded: what it does when it is first told to run something.
+    ///   - closing: what it does when nothing more is to be run.
+    package static func image(
+        _ tests: [Script], opening: String = "", commanded: String = "", closing: String = ""
+    ) throws -> ModuleDescription {
+        let plan = tests.map { "say 'planned\\t\($0.name)'" }.joined(separator: "\n")
+        let cases = tests.enumerated().map { "\($0.offset)) \($0.element.words)\n;;" }.joined(separator: "\n")
+        let text = #"""
+            #!/bin/sh
+            exec 3>/dev/fd/$3 4</dev/fd/$4
+            say() { printf '%b\n' "$1" >&3; }
+            issue() { say "issue\texpectation\t/s.swift\t3\t5\t$1\t2\t\t$2"; }
+            fail() { failed=1; issue "$1" '0\t'; }
+            # Whether the image has been here before.
+            again() { [ -e "$0.$1" ] || { : > "$0.$1"; return 1; }; }
+            at=0 time=1000 hash=7 failed=
+            \#(opening)
+            say 'version\t2'
+            if [ $5 = unknown ]; then
+            say 'list\tT\tunit\tM\t0'
+            \#(plan)
+            fi
+            say "ready\t\#(tests.count)\t$hash"
+            while read -r verb ranges <&4; do
+            \#(commanded)
+            set -- $ranges
+            while [ $# -gt 0 ]; do
+            index=$1
+            while [ $index -lt $2 ]; do
+            say "begin\t$index\t$at"
+            case $index in
+            \#(cases)
+            esac
+            say "end\t$index\t$time\t$at"
+            [ "$verb$failed" = try1 ] && break 2
+            index=$((index + 1))
+            done
+            shift 2
+            done
+            say idle
+            done
+            \#(closing)
+            """#
+        var module = ModuleDescription()
+        module.module = "M"
+        module.image = "\(try temporaryDirectory())/\(UInt32.random(in: 0 ... .max))"
+        try FileAccess.write(Array(text.utf8), to: module.image)
+        chmod(module.image, 0o755)
+        return module
+    }
+
+    /// Runs an image; a line for each event, and one for what it came to unless all tests passed.
+    private static func lines(
+        _ module: ModuleDescription, _ change: (inout RunOptions) -> Void = { _ in }
+    ) throws -> [String] {
+        // Threads that run tasks block all signals, and whatever they start inherits that.
+        var (none, before) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var options = RunOptions()
+        change(&options)
+        var lines: [String] = []
+        let tally = try TestRun(module, options: options) { lines.append(line($0)) }.run()
+        let counts = [
+            ("planned", tally.planned), ("passed", tally.passed), ("failed", tally.failed), ("skipped", tally.skipped),
+            ("flaky", tally.flaky), ("not run", tally.notRun), ("known", tally.knownIssues),
+            ("of the module", tally.moduleIssues), ("warned", tally.warnings), ("unselected", tally.unselected),
+        ]
+        let text = counts.filter { $0.1 != 0 }.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
+        if tally.passed < tally.planned || counts[4...].contains(where: { $0.1 != 0 }) { lines.append(text) }
+        return lines
+    }
+
+    private static func line(_ event: RunEvent) -> String {
+        switch event {
+        case .planned(let module, let tests):
+            return "\(module): \(tests.map(\.testName).joined(separator: " "))"
+        case .began(let test): return "\(test.testName)?"
+        case .ended(let result):
+            var parts = ["\(result.test.testName) \(result.outcome.rawValue)"]
+            for attempt in result.earlierAttempts { parts += ["before: \(attempt.outcome.rawValue)"] }
+            if let reason = result.skipReason { parts.append(reason) }
+            for issue in result.issues { parts += ["got \(issue.got)"] + issue.notes }
+            if !result.output.isEmpty { parts.append("wrote \(String(decoding: result.output, as: UTF8.self))") }
+            if result.omittedOutputCount > 0 { parts.append("and \(result.omittedOutputCount) before") }
+            return parts.joined(separator: "; ")
+        case .moduleIssue(_, let issue):
+            return (["\(issue.path):\(issue.line): got \(issue.got) instead of \(issue.expected)"] + issue.notes)
+                .joined(separator: "; ")
+        case .warning(let warning): return "\(warning.place.path):\(warning.place.line): \(warning.text)"
+        }
+    }
+
+    // MARK: Results
+
+    private static func testReportsInTheOrderOfThePlan() throws {
+        let module = try image([
+            ("a", ""), ("b", "fail 1"), ("c", "say 'skip\\twhy'"), ("d", "issue 1 '1\\tbecause'"),
+            ("e", "time=9000000"),
+        ])
+        let expected = [
+            "M: a b c d e", "a?", "a passed", "b?", "b failed; got 1", "c?", "c skipped; why", "d?", "d passed; got 1",
+            "e?", "e passed", "5 planned, 3 passed, 1 failed, 1 skipped, 1 known",
+        ]
+        expectEqual(try lines(module), expected)
+        expectEqual(try lines(module) { $0.isStable = true }, expected, "stable")
+        let news = expected.filter { !$0.hasSuffix("?") && $0 != "a passed" && $0 != "e passed" }
+        expectEqual(try lines(module) { $0.reportsOnlyNews = true }, news, "news")
+        let slow = try lines(module) { $0.slowMilliseconds = 8 }
+        expectEqual(slow.suffix(2).first, "\(module.image):1: T.e took 9 ms, more than 8")
+        expectEqual(try lines(module) { $0.isListing = true }, ["M: a b c d e", "5 planned"], "a list")
+        expectTrue(
+            try lines(module) { $0.shuffleSeed = 3 }.contains("b failed; got 1; the order was shuffled with seed 3"))
+    }
+
+    /// The events of three tests of which the second fails.
+    private static func afterB(_ result: String) -> [String] {
+        ["M: a b c", "a?", "a passed", "b?", result, "c?", "c passed", "3 planned, 2 passed, 1 failed"]
+    }
+
+    private static func testContainsWhatTestsDoToTheirProcess() throws {
+        let rows = [
+            ("kill -SEGV $$", "crash SIGSEGV; it fails alone, too"), ("exit 3", "exit(3); it fails alone, too"),
+            ("exit 0", "exit(0); it fails alone, too"),
+            (
+                "again b || exit 3",
+                "exit(3); it passes alone and failed only after other tests, the last of which was T.a"
+            ),
+            ("again b && fail 1 || exit 3", "exit(3); it fails alone, too, but otherwise"),
+            ("say 'crash\\t8'; kill -KILL $$", "crash SIGFPE; it fails alone, too"),
+            ("say nonsense; say idle", "a foreign line in descriptor 198, over which the worker reports"),
+        ]
+        for (words, got) in rows {
+            let module = try image([("a", ""), ("b", words), ("c", "")])
+            expectEqual(try lines(module), afterB("b failed; got \(got)"), words)
+        }
+        let late = try image([("a", ""), ("b", "say 'late\\t0\\texpectation\\t/s.swift\\t3\\t5\\t1\\t2\\t\\t0\\t'")])
+        expectEqual(
+            try lines(late),
+            [
+                "M: a b", "a?", "a passed", "b?",
+                "/s.swift:3: got 1 instead of 2; found after the end of T.a, by what it has left running", "b passed",
+                "2 planned, 2 passed, 1 of the module",
+            ])
+        let twice = try image([("a", ""), ("a", ""), ("b", "")])
+        expectEqual(
+            try lines(twice),
+            [
+                "M: a a b", "a?", "a passed", "a failed; got a second entry of this name, which did not run", "b?",
+                "b passed", "3 planned, 2 passed, 1 failed",
+            ])
+    }
+
+    private static func testEndsWhatDoesNotEnd() throws {
+        let rows: [(got: String, words: String, change: (inout RunOptions) -> Void)] = [
+            ("no end after 80 ms", "sleep 60", { $0.timeoutMilliseconds = 80 }),
+            ("exit(3); it fails alone, too", "again b && sleep 60; exit 3", { $0.timeoutMilliseconds = 80 }),
+            ("0 MB of output; wrote 56789\n", "echo 0123456789; sleep 60", { $0.outputFileByteCountMax = 10 }),
+        ]
+        for (got, words, change) in rows {
+            let found = try lines(try image([("a", ""), ("b", words), ("c", "")])) {
+                change(&$0)
+                $0.outputByteCountMax = 6
+            }
+            expectEqual(found.map { $0.replacing("; and 5 before", with: "") }, afterB("b failed; got \(got)"), words)
+        }
+    }
+
+    private static func testSaysWhatAFailedTestWrote() throws {
+        let tests: [Script] = [
+            ("a", "echo one; at=$((at + 4))"), ("b", "echo two; at=$((at + 4)); fail 1"), ("c", "echo three; exit 3"),
+        ]
+        for (count, expected) in [(100, ["two\n", "three\n"]), (2, ["o\n; and 2 before", "e\n; and 4 before"])] {
+            let found = try lines(try image(tests)) { $0.outputByteCountMax = count }
+            expectEqual(
+                found.filter { $0.contains("failed;") },
+                [
+                    "b failed; got 1; wrote \(expected[0])",
+                    "c failed; got exit(3); it fails alone, too; wrote \(expected[1])",
+                ])
+        }
+    }
+
+    // MARK: Attempts and ends
+
+    private static func testRunsFailuresAgain() throws {
+        let module = try image([("a", "again a1 || fail 1"), ("b", "again b1 && again b2 || exit 3"), ("c", "fail 4")])
+        expectEqual(
+            try lines(module) { $0.retryCount = 2 }.filter { !$0.hasSuffix("?") },
+            [
+                "M: a b c", "a passed; before: failed", "b passed; before: failed; before: failed",
+                "c failed; before: failed; before: failed; got 4", "3 planned, 2 passed, 1 failed, 2 flaky",
+            ])
+    }
+
+    private static func testStopsWhenItIsTold() throws {
+        let module = try image([("a", ""), ("b", "fail 1"), ("c", ""), ("d", "")])
+        let start = ["M: a b c d", "a?", "a passed", "b?", "b failed; got 1"]
+        expectEqual(
+            try lines(module) { $0.stopsAtFirstFailure = true },
+            start + ["4 planned, 1 passed, 1 failed, 2 not run"])
+        expectEqual(
+            try lines(try image([("a", "again a || fail 1"), ("b", ""), ("c", "fail 2"), ("d", "")])) {
+                $0.stopsAtFirstFailure = true
+                $0.retryCount = 1
+            }.filter { !$0.hasSuffix("?") },
+            [
+                "M: a b c d", "a passed; before: failed", "b passed", "c failed; before: failed; got 2",
+                "4 planned, 2 passed, 1 failed, 1 flaky, 1 not run",
+            ])
+        for (isBuildStep, end) in [
+            (false, ["b failed; got end of the run by its time limit", "3 planned, 1 passed, 1 failed, 1 not run"]),
+            (true, ["3 planned, 1 passed, 2 not run"]),
+        ] {
+            let endless = try image([("a", ""), ("b", "sleep 60"), ("c", "")])
+            let found = try Interruption.withDeadline(.now + .milliseconds(150)) {
+                try lines(endless) {
+                    $0.isBuildStep = isBuildStep
+                    // It is looked at when an eighth of it is over.
+                    $0.timeoutMilliseconds = 2_400
+                }
+            }
+            expectEqual(found, ["M: a b c", "a?", "a passed", "b?"] + end, "a step of a build: \(isBuildStep)")
+        }
+    }
+
+    // MARK: Images that are not as they should be
+
+    private static func testRefusesImagesThatItDoesNotUnderstand() throws {
+        let rows = [
+            ("say 'version\\t1'", "the test image speaks version 1, this testlogger 2"),
+            ("say nonsense", "the test image said what this testlogger does not understand; build it anew"),
+            ("say 'planned\\ta'", "the test image announced a test of no list"),
+            ("say 'ready\\t3\\t7'", "the test image announced 3 tests but counts 0"),
+            ("say 'late\\t9\\texpectation\\t\\t0\\t0\\t1\\t2\\t\\t0\\t'", "the test image named an unknown test"),
+            ("say 'begin\\t9\\t0'", "the test image began an unknown test"),
+            ("[ $5 = known ] && hash=8", "the test image announced two different plans"),
+        ]
+        for (opening, text) in rows {
+            let module = try image([("a", "exit 3"), ("b", "")], opening: opening)
+            let error = expectThrows(RunError.self, opening) { _ = try lines(module) }
+            expectEqual(error, .protocolMismatch(text), opening)
+        }
+        var nothing = ModuleDescription()
+        nothing.image = "\(try temporaryDirectory())/nothing"
+        let error = expectThrows(RunError.self) { _ = try lines(nothing) }
+        expectEqual(error, .system(SystemError("start \(nothing.image)", code: ENOENT)))
+    }
+
+    private static func testBlamesWorkersThatDieOutsideOfTests() throws {
+        let tests: [Script] = [("a", ""), ("b", "")]
+        let passes = ["M: a b", "a?", "a passed", "b?", "b passed"]
+        let rows: [(ModuleDescription, [String])] = [
+            (try image(tests, opening: "exit 5"), ["got exit(5) instead of list of its tests", "1 of the module"]),
+            (
+                try image(tests, commanded: "exit 5"),
+                [
+                    "M: a b", "got exit(5) instead of quiet end after the last test",
+                    "2 planned, 2 not run, 1 of the module",
+                ]
+            ),
+            (
+                try image(tests, closing: "kill -ABRT $$"),
+                passes + [
+                    "got crash SIGABRT instead of quiet end after the last test",
+                    "2 planned, 2 passed, 1 of the module",
+                ]
+            ),
+            (try image(tests, closing: "exit 0"), passes),
+            // What it had not begun is run by another.
+            (
+                try image([("a", "again a || { say 'end\\t0\\t5\\t0'; exit 0; }"), ("b", "")]),
+                passes.dropLast(2) + [
+                    "got exit(0) instead of quiet end after the last test", "b?", "b passed",
+                    "2 planned, 2 passed, 1 of the module",
+                ]
+            ),
+        ]
+        for (module, expected) in rows {
+            let found = try lines(module).map { $0.replacing("\(module.image):1: ", with: "") }
+            expectEqual(found, expected)
+        }
+        // Beginning may take longer than a test, ending may not.
+        let slow = try image(tests, opening: "sleep 0.2", closing: "sleep 60")
+        expectEqual(
+            try lines(slow) { $0.timeoutMilliseconds = 100 },
+            passes + [
+                "\(slow.image):1: got no end after 100 ms instead of quiet end after the last test",
+                "2 planned, 2 passed, 1 of the module",
+            ])
+    }
+
+    // MARK: Choices
+
+    private static func testRunsWhatIsSelected() throws {
+        let module = try image([("a", "fail 1"), ("b", ""), ("c", "")])
+        func names(_ change: (inout RunOptions) -> Void) throws -> String? {
+            try lines(module, change).first
+        }
+        expectEqual(try names { $0.choice.isFailedOnly = true }, "M: ", "none has failed yet")
+        expectEqual(
+            try lines(module) { $0.choice.names = ["T.b"] },
+            ["M: b", "b?", "b passed", "1 planned, 1 passed, 2 unselected"])
+        expectEqual(try names { _ in }, "M: a b c")
+        expectEqual(try names { $0.choice.isFailedOnly = true }, "M: a", "what failed in the last run")
+        let before = try image([("a", ""), ("b", "time=3000000"), ("c", "again c || fail 1")])
+        _ = try lines(before)
+        expectEqual(
+            try lines(before).filter { $0.hasSuffix("?") }, ["c?", "a?", "b?"], "what failed in the last run is first")
+    }
+
+    private static func testReportsWhatTheListsLeaveOut() throws {
+        let list = "static var testSelectors: TestSelectors { [\"testA\": testA, \"testB\": testB] }"
+        let functions = "static func testA() {}\nstatic func testB() {}"
+        let each = "instead of a run of each test that is listed"
+        let other = "since the list of T that runs is another"
+        let warning = "say 'warning\\tT\\tits tests do not run: it is generic'"
+        let rows: [(members: String, names: [String], opening: String, lines: [String])] = [
+            ("\(list)\n\(functions)", ["testA", "testB"], "", []),
+            (
+                "\(list)\n\(functions)\nstatic func testC() {}", ["testA", "testB"], "",
+                ["6: test 'testC' of T is in no list and does not run", "2 planned, 2 passed, 1 warned"]
+            ),
+            (
+                "\(list)\n\(functions)", ["testA"], "",
+                ["3: got no run of 'testB' of T, \(other), \(each)", "1 planned, 1 passed, 1 of the module"]
+            ),
+            (
+                "\(list)\n\(functions)", [], warning,
+                [
+                    "3: got no run of 'testA' of T, since it is generic, \(each)",
+                    "3: got no run of 'testB' of T, since it is generic, \(each)", "2 of the module",
+                ]
+            ),
+            (
+                functions, [], warning.replacing("T\\t", with: "U\\t"),
+                ["1: U: its tests do not run: it is generic", "1 warned"]
+            ),
+        ]
+        for row in rows {
+            var module = try image(row.names.map { ($0, "") }, opening: row.opening)
+            module.sources = ["\(module.image).swift"]
+            let text = "import InClassTesting\nstruct T: SelfTesting {\n\(row.members)\n}\n"
+            try FileAccess.write(Array(text.utf8), to: module.sources[0])
+            // Older than the image, as what is compiled is.
+            let moment = timeval(tv_sec: 1_000, tv_usec: 0)
+            utimes(module.sources[0], [moment, moment])
+            let found = try lines(module) { $0.isBuildStep = true }.map {
+                $0.replacing("\(module.sources[0]):", with: "")
+            }
+            expectEqual(
+                found.filter { line in ["M:", "test"].allSatisfy { !line.hasPrefix($0) } }, row.lines, row.members)
+        }
+    }
+
+    private static func testSharesTestsAmongWorkers() throws {
+        let module = try image((1...4).map { ("t\($0)", "echo $$ >> $0.workers; sleep 0.06") })
+        for (count, isExpected) in [(1, { $0 == 1 }), (3, { $0 > 1 && $0 <= 3 })] as [(Int, (Int) -> Bool)] {
+            unlink("\(module.image).workers")
+            let found = try lines(module) { $0.workerCountMax = count }
+            expectEqual(found.filter { !$0.hasSuffix("?") }.dropFirst(), (1...4).map { "t\($0) passed" }[...])
+            let workers = String(decoding: try FileAccess.contents(of: "\(module.image).workers"), as: UTF8.self)
+            expectTrue(isExpected(Set(workers.split(separator: "\n")).count), "\(count): \(workers)")
+        }
+    }
+}
+#endif

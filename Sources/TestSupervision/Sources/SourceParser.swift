@@ -1,0 +1,353 @@
+// Reads the tokens of one source: which type each brace belongs to, and so whose lists and tests are in it. What is
+// asked of the result is SourceScan's business.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import TestEvents
+
+/// Follows the scopes of one source.
+struct SourceParser {
+    let source: UnsafeRawBufferPointer
+    let path: String
+    let module: String
+    private(set) var types: [String: ScannedType]
+
+    let tokens: [SwiftToken]
+    private var index = 0
+    /// A type's name for each open brace, or nil for the braces of anything else.
+    private var scopes: [String?] = []
+    /// A type that was named and whose brace has not opened yet.
+    private var pendingType: String?
+    /// For each open `#if`: whether its present branch is compiled whenever tests are, and the branch as it is written.
+    private var conditions: [(isOfTests: Bool, text: String)] = []
+    /// Modifiers in front of the present declaration.
+    private var isStatic = false
+    private var isMutating = false
+    private var isOverride = false
+
+    init(source: UnsafeRawBufferPointer, path: String, module: String, types: [String: ScannedType]) {
+        self.source = source
+        self.path = path
+        self.module = module
+        self.types = types
+        tokens = SwiftLexer.split(source)
+    }
+
+    func isWord(_ word: StaticString, at position: Int) -> Bool {
+        guard position < tokens.count else { return false }
+        let token = tokens[position]
+        guard token.kind == .word, token.end - token.start == word.utf8CodeUnitCount else { return false }
+        guard let base = source.baseAddress else { return false }
+        return memcmp(base + token.start, word.utf8Start, word.utf8CodeUnitCount) == 0
+    }
+
+    func isPunctuation(_ character: Unicode.Scalar, at position: Int) -> Bool {
+        guard position < tokens.count, tokens[position].kind == .punctuation else { return false }
+        return source[tokens[position].start] == UInt8(ascii: character)
+    }
+
+    func text(at position: Int) -> String {
+        guard position < tokens.count else { return "" }
+        let token = tokens[position]
+        let name = String(decoding: source[token.start..<token.end], as: UTF8.self)
+        return name.hasPrefix("`") ? name.filter { $0 != "`" } : name
+    }
+
+    func place(at position: Int) -> SourcePlace {
+        SourcePlace(path: path, line: tokens[position].line, column: tokens[position].column)
+    }
+
+    mutating func parse() {
+        while index < tokens.count {
+            let token = tokens[index]
+            if token.kind == .word {
+                parseWord(token)
+            } else if token.kind == .punctuation {
+                parsePunctuation(source[token.start])
+            } else {
+                index += 1
+            }
+        }
+    }
+
+    private mutating func parsePunctuation(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "{"):
+            scopes.append(pendingType)
+            pendingType = nil
+        case UInt8(ascii: "}"):
+            _ = scopes.popLast()
+        case UInt8(ascii: "#"):
+            return parseCondition()
+        default: break
+        }
+        index += 1
+    }
+
+    private mutating func parseWord(_ token: SwiftToken) {
+        // Most words are told by their length alone.
+        switch token.end - token.start {
+        case 4 where isWord("enum", at: index), 5 where isWord("actor", at: index) || isWord("class", at: index),
+            6 where isWord("struct", at: index), 8 where isWord("protocol", at: index),
+            9 where isWord("extension", at: index):
+            return parseType()
+        case 4 where isWord("func", at: index):
+            return parseFunction()
+        case 3 where isWord("var", at: index) || isWord("let", at: index):
+            if isWord("testSelectors", at: index + 1) || isWord("testSelectorsByType", at: index + 1) {
+                return parseList()
+            }
+            resetModifiers()
+        case 6 where isWord("static", at: index): isStatic = true
+        case 8 where isWord("mutating", at: index): isMutating = true
+        case 8 where isWord("override", at: index): isOverride = true
+        default: break
+        }
+        index += 1
+    }
+
+    private mutating func resetModifiers() {
+        isStatic = false
+        isMutating = false
+        isOverride = false
+    }
+
+    private static let wordsBehindClass: [StaticString] = [
+        "func", "var", "override", "final", "public", "package", "internal", "fileprivate", "private", "open",
+    ]
+
+    private mutating func parseType() {
+        let isClassModifier =
+            isWord("class", at: index) && Self.wordsBehindClass.contains { isWord($0, at: index + 1) }
+        if isClassModifier { isStatic = true }
+        let isExtension = isWord("extension", at: index)
+        let isProtocol = isWord("protocol", at: index)
+        index += 1
+        guard !isClassModifier, index < tokens.count, tokens[index].kind == .word else { return }
+        resetModifiers()
+        var name = text(at: index)
+        index += 1
+        while isPunctuation(".", at: index), index + 1 < tokens.count, tokens[index + 1].kind == .word {
+            name += "." + text(at: index + 1)
+            index += 2
+        }
+        if name.hasPrefix("\(module).") { name = String(name.dropFirst(module.count + 1)) }
+        let outer = scopes.last.flatMap(\.self)
+        let typeName = outer.map { "\($0).\(name)" } ?? name
+        pendingType = typeName
+        let parents = parents(behind: index)
+        if isProtocol { types[typeName, default: ScannedType()].isProtocol = true }
+        if parents.isEmpty { return }
+        let property = isExtension ? \ScannedType.addedParents : \.declaredParents
+        types[typeName, default: ScannedType()][keyPath: property].formUnion(parents)
+        for parent in parents {
+            types[typeName, default: ScannedType()].conditionsOfParents[parent] = conditions.map(\.text)
+        }
+    }
+
+    private mutating func parseFunction() {
+        defer { resetModifiers() }
+        index += 1
+        guard let typeName = scopes.last.flatMap(\.self), index < tokens.count else { return }
+        let name = text(at: index)
+        guard Self.isTestName(name), isPunctuation("(", at: index + 1), isPunctuation(")", at: index + 2) else {
+            return
+        }
+        let effects = (index + 3..<index + 6).prefix { !isPunctuation("{", at: $0) }
+        let isThrowing = effects.contains { isWord("throws", at: $0) }
+        let isAsynchronous = effects.contains { isWord("async", at: $0) }
+        let marks = (isThrowing ? "try " : "") + (isAsynchronous ? "await " : "")
+        let entry = isStatic ? name : isMutating ? "fixture { \(marks)$0.\(name)() }" : "fixture(\(name))"
+        types[typeName, default: ScannedType()].declared.append(
+            DeclaredTest(
+                name: name, place: place(at: index), entry: "\"\(name)\": \(entry)",
+                isConditional: conditions.contains { !$0.isOfTests }))
+    }
+
+    /// `test` and then anything but a small letter; and not what makes a fixture.
+    private static func isTestName(_ name: String) -> Bool {
+        guard name.hasPrefix("test"), name != "testFixture", let next = name.unicodeScalars.dropFirst(4).first else {
+            return false
+        }
+        return !next.properties.isLowercase
+    }
+
+    /// Reads a list from its name to the bracket or brace that ends it.
+    private mutating func parseList() {
+        let typeName = scopes.last.flatMap(\.self)
+        let isOverride = isOverride
+        resetModifiers()
+        let nameIndex = index + 1
+        index += 2
+        // The type annotation has no brace and no equals sign.
+        while index < tokens.count, !isPunctuation("{", at: index), !isPunctuation("=", at: index) { index += 1 }
+        var depth = 0
+        var end = index
+        while end < tokens.count {
+            if isPunctuation("{", at: end) || isPunctuation("[", at: end) || isPunctuation("(", at: end) { depth += 1 }
+            if isPunctuation("}", at: end) || isPunctuation("]", at: end) || isPunctuation(")", at: end) {
+                depth -= 1
+                if depth == 0 { break }
+            }
+            end += 1
+        }
+        defer { index = end + 1 }
+        guard let typeName, nameIndex < tokens.count else { return }
+        var type = types[typeName] ?? ScannedType()
+        type.lists.append(place(at: nameIndex))
+        if (nameIndex..<index).contains(where: { isWord("TestSelectors", at: $0) }) {
+            let isOfUnitTests = isWord("testSelectors", at: nameIndex)
+            type.written.append(
+                WrittenList(
+                    place: place(at: nameIndex), conditions: conditions.map(\.text), isOverride: isOverride,
+                    entries: isOfUnitTests ? entries(ofList: index) : entries(ofLists: index),
+                    isOfUnitTests: isOfUnitTests))
+        }
+        if type.insertion == nil, isWord("testSelectors", at: nameIndex),
+            let bracket = (index..<end).first(where: { isPunctuation("[", at: $0) })
+        {
+            type.insertion = SourcePlace(path: path, line: tokens[bracket].line, column: tokens[bracket].column + 1)
+            type.isInsertionEmptyList = isPunctuation(":", at: bracket + 1)
+        }
+        for position in index..<min(end, tokens.count) {
+            switch tokens[position].kind {
+            case .word: type.listedWords.insert(text(at: position))
+            case .string where isPunctuation(":", at: position + 1) && !isPunctuation("[", at: position + 2):
+                type.listed.append(
+                    ListedTest(
+                        name: text(at: position), function: listedFunction(behind: position + 2),
+                        place: place(at: position)))
+            default: break
+            }
+        }
+        types[typeName] = type
+    }
+
+    /// The function of an entry `testA` or `fixture(testA)`.
+    func listedFunction(behind position: Int) -> String? {
+        let isFixture = isWord("fixture", at: position) && isPunctuation("(", at: position + 1)
+        let name = position + (isFixture ? 2 : 0)
+        guard name < tokens.count, tokens[name].kind == .word, Self.isTestName(text(at: name)),
+            isPunctuation(isFixture ? ")" : ",", at: name + 1) || isPunctuation("]", at: name + 1)
+        else { return nil }
+        return text(at: name)
+    }
+
+    private mutating func parseCondition() {
+        let line = tokens[index].line
+        let word = index + 1
+        index += 1
+        var position = word
+        var text = ""
+        while position < tokens.count, tokens[position].line == line {
+            text += self.text(at: position) + " "
+            position += 1
+        }
+        func isAboutTests() -> Bool {
+            let words = (word..<position).filter { tokens[$0].kind == .word }.map { self.text(at: $0) }
+            return !text.contains("!") && words.contains { $0 == "DEBUG" || $0.hasSuffix("_TESTS") }
+        }
+        if isWord("if", at: word) {
+            conditions.append((isAboutTests(), text))
+        } else if isWord("elseif", at: word) || isWord("else", at: word) {
+            let others = conditions.popLast()?.text ?? ""
+            conditions.append((false, others + text))
+        } else if isWord("endif", at: word) {
+            _ = conditions.popLast()
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension SourceParser: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFindsListsAndDeclarations": testFindsListsAndDeclarations,
+            "testFollowsNesting": testFollowsNesting,
+            "testLeavesOutWhatIsNoTest": testLeavesOutWhatIsNoTest,
+            "testKnowsConditionalCompilation": testKnowsConditionalCompilation,
+        ]
+    }
+
+    private static func scan(_ text: String) -> SourceScan { SourceScan(text: text, path: "/s.swift", module: "M") }
+
+    private static func testFindsListsAndDeclarations() {
+        let type = scan(
+            """
+            extension Stack: SelfTesting {
+                static var testSelectors: TestSelectors { [
+                    "testA": testA, "testB": fixture(testB),
+                    // "testC": testC,
+                    "testD": fixture { $0.testD() },
+                ] }
+                static var testSelectorsByType: [TestType: TestSelectors] { ["slow": ["testE": testE]] }
+                private static func testA() {}
+                func testC() {}
+            }
+            """)["Stack"]
+        expectEqual(type?.listed.map(\.name), ["testA", "testB", "testD", "testE"])
+        expectEqual(type?.listed.map(\.function), ["testA", "testB", nil, "testE"])
+        expectEqual(type?.declared.map(\.name), ["testA", "testC"])
+        expectEqual(type?.lists.map(\.line), [2, 7])
+        expectEqual(type?.insertion, SourcePlace(path: "/s.swift", line: 2, column: 48))
+        expectEqual(type?.declared.first?.place, SourcePlace(path: "/s.swift", line: 8, column: 25))
+    }
+
+    private static func testFollowsNesting() {
+        let scan = scan(
+            """
+            struct Outer { enum Inner { class func testInner() {} }
+              func f() { if true { struct Local { func testLocal() {} } } }
+              func testOuter() {} }
+            extension M.Other.Deep where T == Int { func testDeep() {} }
+            class A<T>: B { func testGeneric() {} }
+            """)
+        expectEqual(scan.types.keys.sorted(), ["A", "Local", "Other.Deep", "Outer", "Outer.Inner"])
+        expectNotNil(scan["A<Int>"], "found in spite of its arguments")
+        expectNotNil(scan["Outer.Inner"])
+    }
+
+    private static func testLeavesOutWhatIsNoTest() {
+        let scan = scan(
+            """
+            struct S {
+                func test() {}
+                func testable() {}
+                func testArgument(_ a: Int) {}
+                static func testFixture() -> S { S() }
+                func helper() { func testNested() {} }
+                func test2() {}
+            }
+            func testGlobal() {}
+            """)
+        expectEqual(scan["S"]?.declared.map(\.name), ["test2"])
+    }
+
+    private static func testKnowsConditionalCompilation() {
+        let declared = scan(
+            """
+            #if DEBUG || IN_CLASS_TESTS
+            extension S {
+                func testA() {}
+                #if os(Windows)
+                func testB() {}
+                #else
+                func testC() {}
+                #endif
+                func testD() {}
+            }
+            #endif
+            """)["S"]?.declared
+        expectEqual(declared?.map(\.isConditional), [false, true, true, false])
+    }
+}
+#endif

@@ -1,0 +1,83 @@
+// The sources of the module that a run tests. They are read closely only when something must be said of a place in them,
+// which a run that passes never needs; so whoever may need it shares this one.
+
+/// A module's sources: what they say of its tests, and whether they are what was compiled.
+final class TestedSources {
+    private let module: ModuleDescription
+    private(set) lazy var scan = SourceScan(sources: module.sources, module: module.module)
+    /// When the image was linked, or what is in it was compiled if that is earlier; a relinked image is no newer.
+    private lazy var compilationTime: Int = {
+        let compiled = (try? module.resolvedObjects())?.compactMap(FileAccess.modificationTime).max()
+        return min(FileAccess.modificationTime(of: module.image) ?? 0, compiled ?? .max)
+    }()
+
+    init(of module: ModuleDescription) { self.module = module }
+
+    /// Whether a source has not been written since it was compiled.
+    func isAsCompiled(_ path: String) -> Bool {
+        FileAccess.modificationTime(of: path).map { $0 < compilationTime } ?? false
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import InClassTesting
+import TestEvents
+
+extension TestedSources {
+    /// Creates sources of which this is what they say.
+    convenience init(of module: ModuleDescription = ModuleDescription(), holding scan: SourceScan) {
+        self.init(of: module)
+        self.scan = scan
+    }
+}
+
+extension TestedSources: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testKnowsWhatHasBeenWrittenSince": testKnowsWhatHasBeenWrittenSince,
+            "testReadsWhenItIsAsked": testReadsWhenItIsAsked,
+        ]
+    }
+
+    private static func write(_ path: String, _ text: String = "", at time: Int) throws {
+        try FileAccess.write(Array(text.utf8), to: path)
+        let moment = timeval(tv_sec: .init(time), tv_usec: 0)
+        utimes(path, [moment, moment])
+    }
+
+    private static func testKnowsWhatHasBeenWrittenSince() throws {
+        let folder = try temporaryDirectory()
+        var module = ModuleDescription()
+        module.image = "\(folder)/image"
+        let (old, new) = ("\(folder)/old.swift", "\(folder)/new.swift")
+        for (path, time) in [(module.image, 3000), (old, 1000), (new, 2500)] { try write(path, at: time) }
+        expectTrue(TestedSources(of: module).isAsCompiled(new), "before the image was linked")
+        module.objects = ["\(folder)/object"]
+        try write(module.objects[0], at: 2000)
+        expectFalse(TestedSources(of: module).isAsCompiled(new), "an image that was linked again")
+        expectTrue(TestedSources(of: module).isAsCompiled(old))
+        expectFalse(TestedSources(of: module).isAsCompiled("\(folder)/deleted.swift"))
+    }
+
+    private static func testReadsWhenItIsAsked() throws {
+        var module = ModuleDescription()
+        module.module = "M"
+        module.sources = ["\(try temporaryDirectory())/s.swift"]
+        let sources = TestedSources(of: module)
+        try write(module.sources[0], "struct T {\n func testA() {}\n}", at: 1000)
+        let test = PlannedTest(typeName: "T", testName: "testA", testType: "unit", module: "M")
+        expectEqual(sources.scan.place(of: test)?.line, 2)
+        unlink(module.sources[0])
+        expectEqual(sources.scan.place(of: test)?.line, 2, "read once")
+    }
+}
+#endif

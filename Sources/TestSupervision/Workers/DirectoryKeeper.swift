@@ -1,0 +1,179 @@
+// The temporary directories of a run's tests: where they are, which of them stay, and that nothing else does. Workers
+// make them (InClassTesting's TestDirectory), and remove those of tests that pass.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+final class DirectoryKeeper {
+    /// The folder of all of them; it is there when a test has asked for its own.
+    let root: String
+    /// Where those that stay are moved to, or empty for nowhere.
+    private let keptFolder: String
+    /// The directories that stay.
+    private(set) var kept: [String] = []
+
+    /// Names a folder that is not there, in the folder for temporary files.
+    init(keptFolder: String = "") {
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let name = "in-class-tests-\(String(UInt32.random(in: 0 ... .max), radix: 36))"
+        root = "\(FileAccess.realPath(folder) ?? folder)/\(name)"
+        self.keptFolder = keptFolder
+    }
+
+    deinit { removeRest() }
+
+    /// Has the directory of a failed test stay, unless it is empty.
+    ///
+    /// - Returns: where it is.
+    func keep(_ path: String) -> String? {
+        guard path.hasPrefix("\(root)/"), rmdir(path) != 0, errno != ENOENT else { return nil }
+        let place = moved(path) ?? path
+        kept.append(place)
+        return place
+    }
+
+    private func moved(_ path: String) -> String? {
+        guard !keptFolder.isEmpty else { return nil }
+        let base = "\(keptFolder)/\(FileAccess.name(of: path))"
+        var target = base
+        var number = 1
+        while FileAccess.exists(target) {
+            number += 1
+            target = "\(base)-\(number)"
+        }
+        // Between two mounts only a copy can be made.
+        if rename(path, target) != 0 {
+            guard errno == EXDEV, FileAccess.copyTree(path, to: target) else { return nil }
+            FileAccess.removeTree(path)
+        }
+        return target
+    }
+
+    /// Removes all directories that do not stay.
+    func removeRest() {
+        guard rmdir(root) != 0, errno != ENOENT else { return }
+        for name in FileAccess.names(in: root) where !kept.contains("\(root)/\(name)") {
+            FileAccess.removeTree("\(root)/\(name)")
+        }
+        rmdir(root)
+    }
+
+    /// Removes what an earlier run has kept, and the folder around it.
+    static func remove(_ kept: [String]) {
+        for path in kept {
+            let folder = FileAccess.directory(of: path)
+            guard FileAccess.name(of: folder).hasPrefix("in-class-tests-") else { continue }
+            FileAccess.removeTree(path)
+            rmdir(folder)
+        }
+    }
+}
+
+extension FileAccess {
+    /// Removes a file, or a directory with all that is in it; symbolic links are removed, not followed.
+    static func removeTree(_ path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            unlink(path)
+            return
+        }
+        // A test may have taken its own rights away.
+        chmod(path, 0o700)
+        for name in names(in: path) { removeTree("\(path)/\(name)") }
+        rmdir(path)
+    }
+
+    /// Copies regular files, symbolic links and directories; what is neither is left out.
+    ///
+    /// - Returns: false when something could not be copied.
+    static func copyTree(_ path: String, to target: String) -> Bool {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return false }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR:
+            guard mkdir(target, 0o755) == 0 else { return false }
+            return names(in: path).reduce(true) { copyTree("\(path)/\($1)", to: "\(target)/\($1)") && $0 }
+        case S_IFREG:
+            guard let bytes = try? contents(of: path) else { return false }
+            return (try? write(bytes, to: target)) != nil
+        case S_IFLNK:
+            var name = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+            return readlink(path, &name, Int(PATH_MAX)) > 0 && symlink(name, target) == 0
+        default: return true
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension DirectoryKeeper: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testLeavesOnlyWhatIsKept": testLeavesOnlyWhatIsKept,
+            "testMovesWhatIsKept": testMovesWhatIsKept,
+            "testRemovesWhatAnEarlierRunKept": testRemovesWhatAnEarlierRunKept,
+            "testCopiesTrees": testCopiesTrees,
+        ]
+    }
+
+    /// Makes files, and the directories of paths that end in a slash.
+    private static func make(_ paths: [String]) {
+        for path in paths {
+            if path.hasSuffix("/") { mkdir(path, 0o700) } else { close(open(path, O_CREAT | O_WRONLY, 0o600)) }
+        }
+    }
+
+    private static func testLeavesOnlyWhatIsKept() {
+        let directories = DirectoryKeeper()
+        let root = directories.root
+        directories.removeRest()
+        make(["\(root)/", "\(root)/a/", "\(root)/a/file", "\(root)/b/", "\(root)/b/file", "\(root)/c/"])
+        expectEqual(directories.keep("\(root)/a"), "\(root)/a")
+        expectNil(directories.keep("\(root)/c"), "an empty one")
+        expectNil(directories.keep("\(root)/d"), "one that is not there")
+        expectNil(directories.keep("/etc"), "somebody else's")
+        directories.removeRest()
+        expectEqual(FileAccess.names(in: root), ["a"])
+        DirectoryKeeper.remove(directories.kept)
+        expectFalse(FileAccess.exists(root))
+    }
+
+    private static func testMovesWhatIsKept() throws {
+        let folder = try temporaryDirectory()
+        let directories = DirectoryKeeper(keptFolder: folder)
+        let root = directories.root
+        make(["\(root)/", "\(root)/a/", "\(root)/a/file", "\(folder)/a/"])
+        expectEqual(directories.keep("\(root)/a"), "\(folder)/a-2")
+        expectEqual(FileAccess.names(in: "\(folder)/a-2"), ["file"])
+        directories.removeRest()
+        expectFalse(FileAccess.exists(root))
+    }
+
+    private static func testRemovesWhatAnEarlierRunKept() throws {
+        let folder = try temporaryDirectory()
+        make(["\(folder)/x/", "\(folder)/x/in-class-tests-1/", "\(folder)/x/in-class-tests-1/a/", "\(folder)/x/other/"])
+        remove(["\(folder)/x/in-class-tests-1/a", "\(folder)/x/other"])
+        expectEqual(FileAccess.names(in: "\(folder)/x"), ["other"], "what does not look like ours stays")
+    }
+
+    private static func testCopiesTrees() throws {
+        let folder = try temporaryDirectory()
+        make(["\(folder)/a/", "\(folder)/a/b/"])
+        try FileAccess.write(Array("text".utf8), to: "\(folder)/a/b/c")
+        symlink("b/c", "\(folder)/a/link")
+        expectTrue(FileAccess.copyTree("\(folder)/a", to: "\(folder)/copy"))
+        expectEqual(String(decoding: try FileAccess.contents(of: "\(folder)/copy/link"), as: UTF8.self), "text")
+        expectEqual(FileAccess.names(in: "\(folder)/copy"), ["b", "link"])
+        expectFalse(FileAccess.copyTree("\(folder)/a", to: "\(folder)/copy"), "what is there already")
+    }
+}
+#endif

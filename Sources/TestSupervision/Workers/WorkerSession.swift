@@ -1,0 +1,373 @@
+// One worker and what it is doing: starting, running a part of the plan, or dying. A session turns the worker's events
+// into results; which part of the plan it runs, and what becomes of the results, is TestRun's business.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import TestEvents
+
+/// Why a worker is gone.
+struct WorkerDeath {
+    var end: ProcessEnd
+    /// The `crash` or `exit` that it could still send.
+    var lastWords: TestEvent?
+    /// The test that was running.
+    var test: (index: Int, result: TestResult)?
+    /// The temporary directory of that test.
+    var directory: String?
+    /// The end of what the test, or the worker without one, had written.
+    var output: [UInt8]
+    var omittedOutputCount: Int
+    /// What ended it, when the supervisor did.
+    var cause: Cause?
+
+    enum Cause: Equatable {
+        case timeout(milliseconds: Int)
+        case flood(byteCount: Int)
+        case interruption(reason: String)
+        /// The test closed the descriptor of the worker's events and went on.
+        case silence
+        /// The test wrote to the descriptor of the worker's events.
+        case intrusion
+    }
+}
+
+final class WorkerSession {
+    private struct Running {
+        var index: Int
+        var outputStart: Int
+        var issues: [TestIssue] = []
+        var skipReason: String?
+        var directory: String?
+    }
+
+    enum State: Equatable { case starting, idle, running, closing, dead }
+
+    let worker: Worker
+    private let outputFile: Int32
+    private let options: RunOptions
+    private(set) var state = State.starting
+    private(set) var plan: [PlannedTest] = []
+    /// The number of tests that it has announced, and their hash.
+    private(set) var announced: (count: Int, hash: Int)?
+    private(set) var warnings: [(typeName: String, text: String)] = []
+    /// The part of the plan it was last given.
+    private(set) var assigned: [Range<Int>] = []
+    /// When that was.
+    private(set) var assignment = ContinuousClock.now
+    /// Whether it was started to run one test again, and nothing else.
+    var isForAttempt = false
+    /// Whether its plan has been compared with the first worker's.
+    var isPlanChecked = false
+    /// Whether it died before it could run anything.
+    private(set) var wasStarting = false
+    /// Whether it died when it had been told to end.
+    private(set) var wasClosing = false
+    /// How many tests this worker has begun.
+    private(set) var begunCount = 0
+    /// The name of the test that ran before the present one.
+    var previousTest: PlannedTest? { previousIndex.map { plan[$0] } }
+    private var previousIndex: Int?
+    /// Whether it may say something yet.
+    private var isOpen = true
+    /// What was said while it was being ended.
+    private var unread: [Notice] = []
+
+    /// The test that is running.
+    private var current: Running?
+    private var list: PlannedTest?
+    /// Of what it is doing.
+    private var time = TestTime()
+    /// How long starting and ending may take.
+    private let limitOutsideTests: Int
+    /// How many times longer everything may take, as it does with a sanitizer in the image.
+    private var slowness = 1
+    private var lastWords: TestEvent?
+    /// Why it is being ended.
+    private var cause: WorkerDeath.Cause?
+    /// What it must announce.
+    private var expected: (count: Int, hash: Int)?
+
+    /// Starts a worker on a module's image.
+    ///
+    /// - Parameters:
+    ///   - directory: where its tests have their temporary directories.
+    ///   - plan: what another worker has announced, or nil for the first.
+    init(
+        _ module: ModuleDescription, options: RunOptions, directory: String, plan known: WorkerSession? = nil
+    ) throws(SystemError) {
+        self.options = options
+        limitOutsideTests = max(options.timeoutMilliseconds, 10_000)
+        if let known {
+            plan = known.plan
+            expected = known.announced
+        }
+        outputFile = try ChildProcess.temporaryFile()
+        _ = fcntl(outputFile, F_SETFL, O_APPEND)
+        var environment = ["IN_CLASS_TEMPORARY": directory, Orphans.markVariable: Orphans.mark]
+        let resources = module.resources.filter(FileAccess.isDirectory)
+        // Without any, those that this process has been told of are the worker's.
+        if !resources.isEmpty { environment["IN_CLASS_RESOURCES"] = resources.joined(separator: ":") }
+        let sanitizers = SanitizerReport.environment(module) { getenv($0).map { String(cString: $0) } }
+        environment.merge(sanitizers) { $1 }
+        if !sanitizers.isEmpty { slowness = 5 }
+        // An instrumented image leaves a profile when it ends: where it is wanted, or nowhere.
+        environment.merge(
+            options.leavesProfiles ? CoverageReport.environment(module) : ["LLVM_PROFILE_FILE": "/dev/null"]
+        ) { $1 }
+        worker = try Worker(
+            image: module.image, module: module.module, output: outputFile, environment: environment,
+            isPlanKnown: known != nil)
+    }
+
+    deinit { close(outputFile) }
+
+    /// Has the worker run a part of the plan, the rest of which is given up at a failure when all else is, too.
+    func run(_ ranges: [Range<Int>]) {
+        assigned = ranges
+        assignment = ContinuousClock.now
+        state = .running
+        worker.run(ranges, stopsAtFailure: options.stopsAtFirstFailure)
+    }
+
+    /// What it was told to run and has not; it is not told to again.
+    func takeUnfinished(isDone: (Int) -> Bool) -> [Int] {
+        var unfinished: [Int] = []
+        for range in isForAttempt ? [] : assigned {
+            var index = range.lowerBound
+            while index < range.upperBound {
+                if !isDone(index) { unfinished.append(index) }
+                index += 1
+            }
+        }
+        assigned = []
+        return unfinished
+    }
+
+    /// Has the worker end, now that there is nothing more to run.
+    func finish() {
+        state = .closing
+        time = TestTime()
+        worker.closeCommands()
+    }
+
+    /// How long what it is doing may take.
+    private var limitMilliseconds: Int {
+        guard let current else { return state == .closing ? options.timeoutMilliseconds : limitOutsideTests }
+        let own = plan[current.index].timeoutMilliseconds
+        return (own > 0 ? own : options.timeoutMilliseconds) * slowness
+    }
+
+    /// How long nothing needs to be done about this worker, in milliseconds.
+    var patience: Int {
+        // It is about to be gone, which nobody announces while a copy of it holds the pipe.
+        if lastWords != nil { return 5 }
+        if state == .idle || state == .running && current == nil { return 1000 }
+        return max(1, min(1000, time.left(of: limitMilliseconds) + 1))
+    }
+
+    // MARK: Events
+
+    /// Something that TestRun must know.
+    enum Notice {
+        case began(index: Int)
+        /// A test has passed of which nothing else is to be said.
+        case passed(index: Int, nanoseconds: Int)
+        // PERF: indirect, so that the notices of passed tests stay small.
+        indirect case ended(index: Int, TestResult, directory: String?)
+        /// Something that a test has left behind found an issue after its end.
+        indirect case late(index: Int, TestIssue)
+        case protocolMismatch(String)
+        indirect case died(WorkerDeath)
+    }
+
+    /// Reads what the worker has said; waits no longer than asked for. Notices follow, one by one.
+    func receive(waiting milliseconds: Int) {
+        if isOpen { isOpen = worker.receive(waiting: milliseconds) }
+    }
+
+    /// The next notice of what has been read.
+    func nextNotice() -> Notice? {
+        if !unread.isEmpty { return unread.removeFirst() }
+        while let line = worker.nextLine() {
+            // What comes behind a foreign line is no event either.
+            if cause != .intrusion, let notice = take(line) { return notice }
+        }
+        return isOpen || state == .dead ? nil : .died(death())
+    }
+
+    private func take(_ line: EventLine) -> Notice? {
+        switch line {
+        case .begin(let index, let outputStart):
+            guard index >= 0, index < plan.count else {
+                return .protocolMismatch("the test image began an unknown test")
+            }
+            begunCount += 1
+            current = Running(index: index, outputStart: outputStart)
+            time = TestTime()
+            return .began(index: index)
+        case .end(let index, let nanoseconds, let outputEnd):
+            guard let ended = current, ended.index == index else { return nil }
+            current = nil
+            previousIndex = index
+            if ended.issues.isEmpty, ended.skipReason == nil { return .passed(index: index, nanoseconds: nanoseconds) }
+            return .ended(index: index, result(of: ended, nanoseconds, outputEnd), directory: ended.directory)
+        case .event(let event): return take(event)
+        case .unknown:
+            // What is ended already may have been cut off within a line.
+            if cause != nil { return nil }
+            if current != nil {
+                cause = .intrusion
+                worker.send(signal: SIGKILL)
+                return nil
+            }
+            return .protocolMismatch("the test image said what this testlogger does not understand; build it anew")
+        }
+    }
+
+    private func take(_ event: TestEvent) -> Notice? {
+        switch event {
+        case .issue(let issue):
+            current?.issues.append(issue)
+        case .late(let index, let issue):
+            guard index >= 0, index < plan.count else {
+                return .protocolMismatch("the test image named an unknown test")
+            }
+            return .late(index: index, issue)
+        case .skip(let reason):
+            current?.skipReason = reason
+        case .directory(let path):
+            current?.directory = path
+        case .idle:
+            state = .idle
+        case .crash, .exit:
+            lastWords = event
+        case .begin, .end: break
+        case .version, .warning, .list, .planned, .ready:
+            return takePlan(event)
+        }
+        return nil
+    }
+
+    private func takePlan(_ event: TestEvent) -> Notice? {
+        switch event {
+        case .version(let number) where number != TestEvent.currentVersion:
+            return .protocolMismatch(
+                "the test image speaks version \(number), this testlogger \(TestEvent.currentVersion)")
+        case .warning(let typeName, let text):
+            warnings.append((typeName, text))
+        case .list(let test):
+            list = test
+        case .planned(let testName):
+            guard var test = list else { return .protocolMismatch("the test image announced a test of no list") }
+            test.testName = testName
+            plan.append(test)
+        case .ready(let count, let hash):
+            guard count == plan.count else {
+                return .protocolMismatch("the test image announced \(count) tests but counts \(plan.count)")
+            }
+            if let expected, expected != (count, hash) {
+                return .protocolMismatch("the test image announced two different plans")
+            }
+            announced = (count, hash)
+            state = .idle
+        default: break
+        }
+        return nil
+    }
+
+    private func result(of ended: Running, _ nanoseconds: Int, _ outputEnd: Int) -> TestResult {
+        let isFailed = ended.issues.contains { $0.knownReason == nil }
+        var result = TestResult(
+            test: plan[ended.index], outcome: isFailed ? .failed : ended.skipReason != nil ? .skipped : .passed)
+        result.issues = ended.issues
+        result.skipReason = ended.skipReason
+        result.nanoseconds = nanoseconds
+        if isFailed { (result.output, result.omittedOutputCount) = output(ended.outputStart, outputEnd) }
+        return result
+    }
+
+    // MARK: Ends
+
+    /// Ends the worker when its test takes too long or writes too much; what it says then is read as usual.
+    func checkLimits() {
+        guard state != .dead, cause == nil, state != .idle else { return }
+        if state == .running {
+            guard current != nil else { return }
+            if outputSize > options.outputFileByteCountMax { cause = .flood(byteCount: outputSize) }
+        }
+        if cause == nil, time.isOver(limitMilliseconds, of: worker.process) {
+            cause = .timeout(milliseconds: limitMilliseconds)
+        }
+        if cause != nil { Self.end([self]) }
+    }
+
+    /// Ends workers because the whole run is to end.
+    static func interrupt(_ sessions: [WorkerSession], _ reason: String) {
+        let running = sessions.filter { $0.state != .dead && $0.cause == nil }
+        for session in running { session.cause = .interruption(reason: reason) }
+        end(running)
+    }
+
+    /// Ends workers, once they have said where they are: the signal asks for the stack of the test. Whatever the answer,
+    /// after a moment the processes are ended.
+    private static func end(_ sessions: [WorkerSession]) {
+        for session in sessions { session.worker.send(signal: SIGPROF) }
+        var silent = sessions.map { (session: $0, time: TestTime()) }
+        while !silent.isEmpty {
+            // A process that is stopped answers nothing, and may stop itself again.
+            for (session, _) in silent { session.worker.send(signal: SIGCONT) }
+            _ = Worker.wait(for: silent.map(\.session.worker), milliseconds: 20)
+            for index in silent.indices.reversed() {
+                let session = silent[index].session
+                session.receive(waiting: 0)
+                while let line = session.worker.nextLine() {
+                    if let notice = session.take(line) { session.unread.append(notice) }
+                }
+                let hasAnswered = session.lastWords != nil || !session.isOpen
+                if hasAnswered || silent[index].time.isOver(300, of: session.worker.process) {
+                    silent.remove(at: index)
+                }
+            }
+        }
+        for session in sessions { session.worker.send(signal: SIGKILL) }
+    }
+
+    /// Ends the worker without asking.
+    func abort() { worker.send(signal: SIGKILL) }
+
+    private func death() -> WorkerDeath {
+        wasStarting = state == .starting
+        wasClosing = state == .closing
+        state = .dead
+        let reached = worker.waitForEnd()
+        if reached == nil, cause == nil { cause = .silence }
+        let end = reached ?? .killed(signal: SIGKILL)
+        let size = outputSize
+        let elapsed = time.elapsed
+        let (bytes, omitted) = output(current?.outputStart ?? 0, size)
+        return WorkerDeath(
+            end: end, lastWords: lastWords, test: current.map { ($0.index, result(of: $0, elapsed, size)) },
+            directory: current?.directory, output: bytes, omittedOutputCount: omitted, cause: cause)
+    }
+
+    private var outputSize: Int {
+        var status = stat()
+        return fstat(outputFile, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// The end of a part of what the tests have written, and how much is missing before it.
+    private func output(_ start: Int, _ end: Int) -> (bytes: [UInt8], omittedCount: Int) {
+        // What a worker has to say after its tests is not of one test, and may be a long report.
+        let countMax = current == nil && state == .dead ? 1 << 20 : options.outputByteCountMax
+        let first = max(start, end - countMax)
+        guard first < end,
+            let bytes = try? FileAccess.contents(of: outputFile, from: first, to: end, name: "output")
+        else { return ([], 0) }
+        return (FatalMessage.withoutStackTrace(bytes), first - start)
+    }
+}

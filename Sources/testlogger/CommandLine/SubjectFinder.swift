@@ -1,0 +1,317 @@
+// Finds what a word of the command line names: a module that was built here, an image, or objects.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import TestSupervision
+
+/// What is to be tested.
+enum Subject: Equatable {
+    /// A module whose image is linked first.
+    case module(ModuleDescription)
+    /// An image that somebody else linked.
+    case image(String)
+}
+
+/// Why there is nothing to test.
+struct SubjectError: Error, Equatable, CustomStringConvertible {
+    var description: String
+}
+
+struct SubjectFinder {
+    /// The folder of the package that the current directory is in, or the current directory.
+    let root: String
+    /// The build that this program is of, if it is of one.
+    private let place: BuildPlace?
+
+    init(directory: String, place: BuildPlace? = .ofThisProgram) {
+        self.place = place
+        var folder = directory
+        while folder != "/", !FileAccess.exists("\(folder)/Package.swift") { folder = FileAccess.directory(of: folder) }
+        root = folder == "/" ? directory : folder
+    }
+
+    /// Finds what all words name; objects make one module together.
+    func find(_ words: [String]) throws(SubjectError) -> [Subject] {
+        var subjects: [Subject] = []
+        let objects = words.filter { $0.hasSuffix(".o") }
+        for object in objects where !FileAccess.exists(object) {
+            throw SubjectError(description: "there is no object \(object)")
+        }
+        if !objects.isEmpty {
+            var module = ModuleDescription()
+            module.root = root
+            module.objects = objects.compactMap(FileAccess.realPath)
+            module.image = "\(FileAccess.directory(of: module.objects.first ?? root))/inclass.img"
+            subjects.append(.module(module))
+        }
+        for word in words where !word.hasSuffix(".o") { subjects += try find(word) }
+        return subjects
+    }
+
+    /// Finds the modules that have the sources of these lines.
+    func find(_ lines: [ChosenLine]) throws(SubjectError) -> [Subject] {
+        var subjects: [Subject] = []
+        for (_, path) in builtModules().sorted(by: { $0.key < $1.key }) {
+            let module = try description(at: path)
+            if module.sources.contains(where: { source in lines.contains { $0.names(source) } }) {
+                subjects.append(.module(module))
+            }
+        }
+        guard !subjects.isEmpty else {
+            throw SubjectError(
+                description: "no module that has been built here has \(lines.map(\.path).joined(separator: " or "))")
+        }
+        return subjects
+    }
+
+    private func find(_ word: String) throws(SubjectError) -> [Subject] {
+        if word.hasSuffix(".inclass") { return [.module(try description(at: word))] }
+        if word.contains("/") || FileAccess.isExecutable(word) && !FileAccess.isDirectory(word) {
+            guard let path = FileAccess.realPath(word) else {
+                throw SubjectError(description: "there is no file \(word)")
+            }
+            guard FileAccess.isExecutable(path), ImageCheck.isTestImage(path) else {
+                throw SubjectError(description: "\(word) is not a test image: it has no function inclass_main")
+            }
+            return [.image(path)]
+        }
+        let built = builtModules()
+        guard let path = built[word] else {
+            let known = built.keys.sorted()
+            let advice =
+                known.isEmpty
+                ? "; no module has been built with the plugin InClassTests in \(root) (try 'swift build')"
+                : suggestion(for: word, among: known) + " (known are \(known.joined(separator: ", ")))"
+            throw SubjectError(description: "there is no module '\(word)'" + advice)
+        }
+        return [.module(try description(at: path))]
+    }
+
+    private func description(at path: String) throws(SubjectError) -> ModuleDescription {
+        do {
+            let text = String(decoding: try FileAccess.contents(of: path), as: UTF8.self)
+            return try ModuleDescription(lines: text, path: path)
+        } catch { throw SubjectError(description: "\(error)") }
+    }
+
+    /// The description of each module that the plugins have left of a build of this package: of the build that this
+    /// program belongs to if it belongs to one, and of no other; else of the last that was tested.
+    private func builtModules() -> [String: String] {
+        if let place {
+            let descriptions = descriptions(below: "\(place.scratch)/plugins", depth: 7).filter {
+                has("root", root, $0)
+            }
+            if !descriptions.isEmpty { return newest(descriptions.filter { has("bundles", place.products, $0) }) }
+        }
+        // SwiftPM's own variable says where it builds, for whatever package.
+        let elsewhere = getenv("SWIFTPM_BUILD_DIR").map {
+            descriptions(below: "\(String(cString: $0))/plugins", depth: 7)
+        }
+        return newest(
+            descriptions(below: "\(root)/.build/plugins", depth: 7)
+                + (elsewhere ?? []).filter { has("root", root, $0) })
+    }
+
+    /// Whether a description has a path under a key: the same place, whatever links lead there.
+    private func has(_ key: String, _ place: String, _ description: String) -> Bool {
+        let lines = String(decoding: (try? FileAccess.contents(of: description)) ?? [], as: UTF8.self).split(
+            separator: "\n")
+        let real = FileAccess.realPath(place)
+        return lines.contains { line in
+            guard line.hasPrefix("\(key)\t") else { return false }
+            let path = String(line.dropFirst(key.utf8.count + 1))
+            return path == place || real != nil && FileAccess.realPath(path) == real
+        }
+    }
+
+    /// Of each module the description whose image was linked last.
+    private func newest(_ paths: [String]) -> [String: String] {
+        var best: [String: (path: String, rank: (Int, Int))] = [:]
+        for path in paths {
+            let module = String(FileAccess.name(of: path).dropLast(".inclass".count))
+            let image = path.dropLast(".inclass".count) + ".img"
+            let rank = (
+                FileAccess.modificationTime(of: String(image)) ?? 0, FileAccess.modificationTime(of: path) ?? 0
+            )
+            if let known = best[module], known.rank >= rank { continue }
+            best[module] = (path, rank)
+        }
+        return best.mapValues(\.path)
+    }
+
+    private func descriptions(below folder: String, depth: Int) -> [String] {
+        guard depth > 0 else { return [] }
+        var found: [String] = []
+        for name in FileAccess.names(in: folder) {
+            let path = "\(folder)/\(name)"
+            if name.hasSuffix(".inclass") {
+                found.append(path)
+            } else if FileAccess.isDirectory(path) {
+                found += descriptions(below: path, depth: depth - 1)
+            }
+        }
+        return found
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension SubjectFinder: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFindsThePackageAroundAFolder": testFindsThePackageAroundAFolder,
+            "testFindsWhatWordsName": testFindsWhatWordsName,
+            "testFindsTheModuleOfALine": testFindsTheModuleOfALine,
+            "testTakesTheImageThatWasLinkedLast": testTakesTheImageThatWasLinkedLast,
+            "testFindsModulesBehindLinks": testFindsModulesBehindLinks,
+        ]
+    }
+
+    /// A package in which the modules `Apple` and `Pear` have been built, in a folder of its own.
+    private static func package() throws -> String {
+        let root = FileAccess.realPath(try temporaryDirectory()) ?? ""
+        for path in ["Sources", ".build/plugins/outputs/p/T/destination/InClassTests/debug"] {
+            var folder = root
+            for part in path.split(separator: "/") {
+                folder += "/\(part)"
+                mkdir(folder, 0o755)
+            }
+        }
+        try FileAccess.write([], to: "\(root)/Package.swift")
+        for (name, source) in [("Apple", "a"), ("Pear", "b")] {
+            try describe(name, "source\t\(root)/Sources/\(source).swift", in: "\(root)/.build/plugins/outputs/p/T")
+        }
+        return root
+    }
+
+    private static func describe(_ name: String, _ lines: String, in folder: String) throws {
+        let text = "module\t\(name)\n\(lines)\n"
+        let place = FileAccess.exists("\(folder)/destination") ? "\(folder)/destination/InClassTests/debug" : folder
+        try FileAccess.write(Array(text.utf8), to: "\(place)/\(name).inclass")
+    }
+
+    private static func modules(_ subjects: [Subject]) -> [String] {
+        subjects.map { if case .module(let module) = $0 { module.module } else { "no module" } }
+    }
+
+    private static func testFindsThePackageAroundAFolder() throws {
+        let root = try package()
+        for folder in [root, "\(root)/Sources", "\(root)/.build/plugins"] {
+            expectEqual(SubjectFinder(directory: folder).root, root, folder)
+        }
+        for folder in ["/", "/no/folder"] { expectEqual(SubjectFinder(directory: folder).root, folder) }
+    }
+
+    private static func testFindsWhatWordsName() throws {
+        let root = try package()
+        let subjects = SubjectFinder(directory: root)
+        expectEqual(modules(try subjects.find(["Pear", "Apple"])), ["Pear", "Apple"])
+        let folder = "\(root)/.build/plugins/outputs/p/T/destination/InClassTests/debug"
+        expectEqual(modules(try subjects.find(["\(folder)/Pear.inclass"])), ["Pear"])
+        for name in ["x.o", "y.o"] { try FileAccess.write([], to: "\(root)/\(name)") }
+        let found = try subjects.find(["\(root)/x.o", "Apple", "\(root)/Sources/../y.o"])
+        guard case .module(let objects) = try requireNotNil(found.first) else { return fail("objects are no module") }
+        expectEqual(objects.objects, ["\(root)/x.o", "\(root)/y.o"])
+        expectEqual(objects.image, "\(root)/inclass.img")
+        expectEqual(objects.root, root)
+        expectEqual(modules(found), ["", "Apple"])
+        #if os(Linux)
+        let image = try requireNotNil(FileAccess.realPath("/proc/self/exe"))
+        expectEqual(try subjects.find([image]), [.image(image)])
+        #endif
+        try FileAccess.write(Array("module".utf8), to: "\(root)/bad.inclass")
+        let rows = [
+            ("\(root)/z.o", "there is no object \(root)/z.o"), ("/no/image", "there is no file /no/image"),
+            ("\(root)/x.o/..", "there is no file \(root)/x.o/.."),
+            ("/bin/sh", "/bin/sh is not a test image: it has no function inclass_main"),
+            ("\(root)/Package.swift", "\(root)/Package.swift is not a test image: it has no function inclass_main"),
+            ("Pea", "there is no module 'Pea'; did you mean 'Pear'? (known are Apple, Pear)"),
+            (
+                "\(root)/bad.inclass",
+                "\(root)/bad.inclass:1:1: error: expected 'key<TAB>value' but found 'module'"
+            ),
+        ]
+        for (word, text) in rows {
+            expectEqual(expectThrows(SubjectError.self, word) { _ = try subjects.find([word]) }?.description, text)
+        }
+        rename("\(root)/.build", "\(root)/other")
+        expectEqual(
+            expectThrows(SubjectError.self) { _ = try subjects.find(["Pear"]) }?.description,
+            "there is no module 'Pear'; no module has been built with the plugin InClassTests in \(root) "
+                + "(try 'swift build')")
+    }
+
+    private static func testFindsTheModuleOfALine() throws {
+        let subjects = SubjectFinder(directory: try package())
+        for (text, names) in [("b.swift:3", ["Pear"]), ("Sources/a.swift:1:2", ["Apple"])] {
+            expectEqual(modules(try subjects.find([try requireNotNil(ChosenLine(text))])), names, text)
+        }
+        let lines = ["a.swift:1", "b.swift:2"].compactMap(ChosenLine.init)
+        expectEqual(modules(try subjects.find(lines)), ["Apple", "Pear"])
+        let unknown = ["x.swift:1", "y.swift:2"].compactMap(ChosenLine.init)
+        expectEqual(
+            expectThrows(SubjectError.self) { _ = try subjects.find(unknown) }?.description,
+            "no module that has been built here has x.swift or y.swift")
+    }
+
+    private static func testTakesTheImageThatWasLinkedLast() throws {
+        let root = try package()
+        let other = "\(root)/.build/plugins/other"
+        mkdir(other, 0o755)
+        try describe("Pear", "target\tother", in: other)
+        let folder = "\(root)/.build/plugins/outputs/p/T/destination/InClassTests/debug"
+        func found() throws -> String {
+            guard case .module(let module)? = try SubjectFinder(directory: root).find(["Pear"]).first else {
+                return "none"
+            }
+            return module.target
+        }
+        func make(_ path: String, at second: Int) throws {
+            if !FileAccess.exists(path) { try FileAccess.write([], to: path) }
+            let moment = timeval(tv_sec: .init(second), tv_usec: 0)
+            utimes(path, [moment, moment])
+        }
+        // Without images the newer description counts; with one, that of the image; of two images the newer.
+        let steps: [(path: String, second: Int, target: String)] = [
+            ("\(folder)/Pear.inclass", 1_000, "other"), ("\(other)/Pear.inclass", 500, ""),
+            ("\(other)/Pear.img", 100, "other"), ("\(folder)/Pear.img", 200, ""), ("\(other)/Pear.img", 300, "other"),
+        ]
+        for step in steps {
+            try make(step.path, at: step.second)
+            expectEqual(try found(), step.target, "\(step.path) of \(step.second)")
+        }
+    }
+
+    private static func testFindsModulesBehindLinks() throws {
+        let folder = try requireNotNil(FileAccess.realPath(try temporaryDirectory()), "a directory")
+        for name in ["p", "disk", "disk/plugins", "disk/x", "disk/x/debug", "disk/x/release"] {
+            mkdir("\(folder)/\(name)", 0o755)
+        }
+        try FileAccess.write([], to: "\(folder)/p/Package.swift")
+        try requireEqual(symlink("../disk", "\(folder)/p/.build"), 0, "a link to the folder of builds")
+        try requireEqual(symlink("p", "\(folder)/q"), 0, "a link to the package")
+        for root in ["\(folder)/p", "\(folder)/q"] {
+            for build in ["\(folder)/disk", "\(folder)/p/.build", "\(root)/.build"] {
+                let lines = "module\tM\nroot\t\(root)\nbundles\t\(build)/x/debug\n"
+                try FileAccess.write(Array(lines.utf8), to: "\(folder)/disk/plugins/M.inclass")
+                func modules(_ configuration: String) throws -> [String] {
+                    let place = try requireNotNil(BuildPlace(products: "\(folder)/disk/x/\(configuration)"), "a place")
+                    return try SubjectFinder(directory: "\(folder)/p", place: place).find(["M"]).map { subject in
+                        if case .module(let module) = subject { module.module } else { "an image" }
+                    }
+                }
+                expectEqual(try modules("debug"), ["M"], "modules of \(root), built in \(build)")
+                expectThrows(SubjectError.self, "modules of another build") { _ = try modules("release") }
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,230 @@
+// Links and runs one subject after another, prints what TerminalText makes of it, and adds up what came of them.
+
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+import TestEvents
+import TestReporting
+import TestSupervision
+
+final class SubjectRunner {
+    private let options: CommandLineOptions
+    private(set) var status = ExitStatus.passed
+    private(set) var tally = RunTally()
+    /// All tests of all subjects, selected or not.
+    private(set) var plan: [PlannedTest] = []
+    /// What to say if no subject has anything to run.
+    private(set) var absences: [String] = []
+    /// The slowest tests, slowest first, as many as asked for.
+    private(set) var slowest: [TestResult] = []
+    /// The literals that could be accepted.
+    private(set) var fixes: [LiteralFix] = []
+    /// The names of the tests that were skipped.
+    private var skippedTests: Set<String> = []
+    /// Images that have been linked already, in an earlier repetition.
+    private var linkedImages: Set<String> = []
+
+    private let reports: RequestedReports
+
+    init(_ options: CommandLineOptions) {
+        self.options = options
+        reports = RequestedReports(options, root: SubjectFinder(directory: FileAccess.currentDirectory).root)
+    }
+
+    /// Writes the reports, however far the run has come.
+    func finishReports(_ end: RunEnd) {
+        if options.isListing { return }
+        do throws(SystemError) { try reports.finish(end) } catch {
+            TestLogger.complain(error.description)
+            add(.notRun)
+        }
+    }
+
+    /// Runs one subject; afterwards `status` is the worst so far.
+    func run(_ subject: Subject, _ runOptions: RunOptions) {
+        let module: ModuleDescription
+        switch subject {
+        case .image(let path):
+            var description = ModuleDescription()
+            description.root = SubjectFinder(directory: FileAccess.currentDirectory).root
+            description.image = path
+            module = description
+        case .module(let description):
+            module = description
+            if options.marker != nil, let earlier = PassedBefore(module) {
+                return run(module, runOptions, after: earlier)
+            }
+            guard prepare(module) else { return }
+        }
+        run(module, runOptions)
+    }
+
+    /// Runs a module's tests in a build: none that has passed already, but each that was skipped.
+    private func run(_ module: ModuleDescription, _ runOptions: RunOptions, after earlier: PassedBefore) {
+        let skippedBefore = earlier.skippedTests
+        if skippedBefore?.isEmpty ?? false { return }
+        guard prepare(module) else { return }
+        var runOptions = runOptions
+        runOptions.choice.names = skippedBefore
+        run(module, runOptions)
+        // What a skipped test waits for is nothing that a build knows of.
+        if !skippedTests.isEmpty { Self.runAgainInNextBuild(options) }
+        // Warnings are worth repeating; what has neither is done with.
+        if status == .passed, tally.warnings == 0, tally.flaky == 0, tally.planned > 0 {
+            earlier.record(skipped: skippedTests)
+        }
+    }
+
+    /// Makes the next build take this step again: a description that is newer is an input that has changed.
+    static func runAgainInNextBuild(_ options: CommandLineOptions) {
+        for path in options.subjects { utimes(path, nil) }
+    }
+
+    /// Links the image unless that was done in an earlier repetition; false when there is none to run.
+    private func prepare(_ module: ModuleDescription) -> Bool {
+        if linkedImages.contains(module.image) { return true }
+        guard link(module) else { return false }
+        linkedImages.insert(module.image)
+        return true
+    }
+
+    /// Starts a debugger on a test of the first subject that has it.
+    func debug(_ test: String, _ subjects: [Subject]) -> ExitStatus {
+        var names: [String] = []
+        for subject in subjects {
+            var module = ModuleDescription()
+            switch subject {
+            case .image(let path): module.image = path
+            case .module(let description): module = description
+            }
+            if case .module = subject, !link(module) { continue }
+            var listing = RunOptions()
+            listing.isListing = true
+            let run = TestRun(module, options: listing) { _ in }
+            do throws(RunError) { _ = try run.run() } catch {
+                TestLogger.complain(error.description)
+                return .notRun
+            }
+            if run.plan.contains(where: { $0.name == test }) { return Debugging.start(test, module) }
+            names += run.plan.map(\.name)
+        }
+        TestLogger.complain("there is no test '\(test)'" + suggestion(for: test, among: names))
+        return .nothingToRun
+    }
+
+    private func add(_ new: ExitStatus) {
+        if new == .failed || new == .notRun && status != .failed { status = new }
+    }
+
+    /// Links the image; false when there is none to run.
+    private func link(_ module: ModuleDescription) -> Bool {
+        do throws(LinkError) {
+            if try ImageLinker(module).link() != .compiledOut { return true }
+            absences.append(
+                "the tests of module '\(module.module)' are compiled out of this build; "
+                    + "'-Xswiftc -DIN_CLASS_TESTS' keeps them in a release build")
+        } catch {
+            report(error, of: module)
+        }
+        return false
+    }
+
+    private func report(_ error: LinkError, of module: ModuleDescription) {
+        // A build that ends early takes the linker with it, which says nothing of the module.
+        if Interruption.signal != nil { return add(.notRun) }
+        let manifest = SourcePlace(path: "\(module.root)/Package.swift", line: 1, column: 1)
+        let text = DiagnosticText(paths: options.paths(root: module.root))
+        switch error {
+        case .obstacle(let reason) where options.marker != nil, .failed(let reason) where options.marker != nil:
+            // What is missing here may be there on the machine that counts, and says so by this variable.
+            var isError = getenv("IN_CLASS_TESTS_REQUIRED") != nil
+            if case .failed = error { isError = true }
+            print(
+                text.line(
+                    isError ? .error : .warning, at: manifest,
+                    "tests of module '\(module.module)' not run: \(DiagnosticText.harmless(reason))"))
+            if isError { add(.notRun) }
+            // The next build tries again, and says so again.
+            Self.runAgainInNextBuild(options)
+        case .obstacle(let reason), .failed(let reason):
+            TestLogger.complain("tests of module '\(module.module)' not run: \(reason)")
+            add(.notRun)
+        case .refused(let output):
+            print(text.line(.error, at: manifest, "the test image of module '\(module.module)' cannot be linked"))
+            for line in DiagnosticText.captured(Array(output.utf8), omittedCount: 0) { print(line) }
+            add(.notRun)
+        }
+    }
+
+    private func run(_ module: ModuleDescription, _ runOptions: RunOptions) {
+        let isTerminal = isatty(1) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+        let paths = options.paths(root: module.root)
+        let terminal = TerminalText(
+            paths: paths, verbosity: options.verbosity, isStable: options.isStable, isColoured: isTerminal,
+            failsOnFlaky: options.failsOnFlaky,
+            showsReplacements: options.showsReplacements || getenv("XCODE_VERSION_ACTUAL") != nil)
+        var runOptions = runOptions
+        runOptions.reportsOnlyNews = options.verbosity < .tests && options.slowestCount == 0 && reports.isEmpty
+        let run = TestRun(module, options: runOptions) { [self] event in
+            if case .planned(_, let tests) = event, options.isListing {
+                for test in tests { print("\(test.module).\(test.name)") }
+            }
+            if case .ended(let result) = event {
+                if result.outcome == .skipped { skippedTests.insert(result.test.name) }
+                if options.slowestCount > 0 { noteSlow(result) }
+            }
+            if !options.isListing { reports.add(event) }
+            if options.format == .text { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
+        }
+        if options.wantsCoverage { CoverageReport(module).begin() }
+        do throws(RunError) {
+            let result = try run.run()
+            plan += run.plan
+            fixes += run.fixes
+            if options.wantsCoverage { printCoverage(module) }
+            tally = tally + result
+            if result.isRed || options.failsOnFlaky && result.flaky > 0 { add(.failed) }
+            // What was not run has not passed.
+            if Interruption.signal != nil { return add(.notRun) }
+            if result.planned == 0 { noteAbsence(module, result, paths) }
+        } catch {
+            TestLogger.complain(error.description)
+            add(.notRun)
+        }
+    }
+
+    private func printCoverage(_ module: ModuleDescription) {
+        do throws(CoverageError) {
+            let (files, path) = try CoverageReport(module).finish()
+            let paths = options.paths(root: module.root, isRelative: true)
+            for file in files where file.lineCount > 0 {
+                let percentage = file.reachedCount * 100 / file.lineCount
+                print("coverage: \(percentage) % of \(file.lineCount) lines of \(paths.text(file.path))")
+            }
+            print("coverage: by line in \(paths.text(path))")
+        } catch {
+            TestLogger.complain(error.description)
+            add(.notRun)
+        }
+    }
+
+    private func noteSlow(_ result: TestResult) {
+        let place = slowest.firstIndex { $0.nanoseconds < result.nanoseconds } ?? slowest.count
+        slowest.insert(result, at: place)
+        if slowest.count > options.slowestCount { slowest.removeLast() }
+    }
+
+    private func noteAbsence(_ module: ModuleDescription, _ result: RunTally, _ paths: PathStyle) {
+        let name = module.module.isEmpty ? module.image : "module '\(module.module)'"
+        let what = result.unselected > 0 ? "the selection leaves nothing of \(name) to run" : "\(name) lists no tests"
+        absences.append(what)
+        // A build goes on, but not in silence.
+        guard options.marker != nil, result.unselected == 0, let source = module.sources.first else { return }
+        let place = SourcePlace(path: source, line: 1, column: 1)
+        print(DiagnosticText(paths: paths).line(.warning, at: place, "\(what); a type lists its own in testSelectors"))
+    }
+}

@@ -130,8 +130,11 @@ public struct JSONScanner: Sendable {
         unsafe withUnsafeTemporaryAllocation(byteCount: count + margin, alignment: 16) { buffer in
             // SAFETY: there is room for both; all of it is written before it is read, within the closure.
             unsafe bytes.withUnsafeBytes { unsafe buffer.copyMemory(from: $0) }
-            unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(as: UInt8.self, repeating: 0x20)
-            do throws(StreamError) { try body(unsafe UnsafeRawBufferPointer(buffer).bytes) } catch { result = .failure(error) }
+            unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(
+                as: UInt8.self, repeating: 0x20)
+            do throws(StreamError) { try body(unsafe UnsafeRawBufferPointer(buffer).bytes) } catch {
+                result = .failure(error)
+            }
         }
         try result.get()
     }

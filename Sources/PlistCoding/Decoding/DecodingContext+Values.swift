@@ -1,6 +1,7 @@
 // Making values of the nodes of a tape: scalars, arrays, the types that are treated on their own, and all others by their
 // own initializers.
 
+import PlistBuilding
 import PlistStreaming
 
 #if canImport(FoundationEssentials)

@@ -1,5 +1,6 @@
 // Sending any value to any sink: by its plan, by its own encoder, or by what it turns out to be.
 
+import PlistBuilding
 import PlistStreaming
 
 extension PlistSink where Self: ~Copyable {

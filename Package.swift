@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "StringTables", targets: ["StringTables"]),
         .library(name: "PlistStreaming", targets: ["PlistStreaming"]),
         .library(name: "PlistBuilding", targets: ["PlistBuilding"]),
+        .library(name: "PlistCoding", targets: ["PlistCoding"]),
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
         .library(name: "SQLiteStreaming", targets: ["SQLiteStreaming"]),
         .executable(name: "convert", targets: ["convert"]),
@@ -54,13 +55,18 @@ let package = Package(
             name: "PlistBuilding", dependencies: ["InClassTesting", "PlistStreaming", "StringTables"],
             swiftSettings: strict),
         .target(
-            name: "JSONStreaming", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming"],
+            name: "PlistCoding", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming", "StringTables"],
+            swiftSettings: strict),
+        .target(
+            name: "JSONStreaming", dependencies: ["InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming"],
             swiftSettings: strict),
         // Without pkgConfig, by which SwiftPM would warn everybody without SQLite's header, also who imports only InClassTesting.
         .systemLibrary(name: "CSystemSQLite"),
         .target(
             name: "SQLiteStreaming",
-            dependencies: ["CSystemSQLite", "InClassTesting", "PlistBuilding", "PlistStreaming", "StringTables"],
+            dependencies: [
+                "CSystemSQLite", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming", "StringTables",
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "convert",

@@ -1,6 +1,6 @@
 // The text of numbers for the decoder of Codable: readers send a fraction as a double, some types hold more digits.
 
-import PlistBuilding
+import PlistCoding
 import PlistStreaming
 
 /// A sink before a tape that sends the text of fractions instead of their doubles.

@@ -4,6 +4,7 @@
 import Foundation
 import InClassTesting
 import PlistBuilding
+import PlistCoding
 import PlistStreaming
 
 enum JSONStreamDecoderTests {

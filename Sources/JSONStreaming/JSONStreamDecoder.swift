@@ -1,8 +1,9 @@
 // Codable types from JSON text: the name and strategies of Foundation's decoder over our reader.
 
+import PlistBuilding
 import PlistStreaming
 
-public import PlistBuilding
+public import PlistCoding
 
 #if canImport(FoundationEssentials)
 public import FoundationEssentials

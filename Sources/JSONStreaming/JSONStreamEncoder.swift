@@ -1,6 +1,6 @@
 // JSON text from Codable types: the name and strategies of Foundation's encoder over our writer.
 
-public import PlistBuilding
+public import PlistCoding
 public import PlistStreaming
 
 #if canImport(FoundationEssentials)

@@ -4,13 +4,13 @@
 import PlistStreaming
 
 /// Sends the messages that the text of an `EventTrace` shows.
-struct EventScript {
+package struct EventScript {
     private var rest: Substring
 
-    init(_ text: String) { rest = text[...] }
+    private init(_ text: String) { rest = text[...] }
 
     /// Sends all messages to a sink.
-    static func send<Sink: PlistSink & ~Copyable>(_ text: String, to sink: inout Sink) throws(StreamError) {
+    package static func send<Sink: PlistSink & ~Copyable>(_ text: String, to sink: inout Sink) throws(StreamError) {
         var script = EventScript(text)
         while let word = script.nextWord() { try script.send(word, to: &sink) }
     }

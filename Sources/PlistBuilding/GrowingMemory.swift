@@ -12,16 +12,25 @@ import Glibc
 ///
 /// `realloc` moves large areas by remapping their pages; an `Array` copies them into fresh pages, each of which the
 /// system has to clear first.
-@unsafe
-struct GrowingMemory<Element: BitwiseCopyable> {
-    private(set) var start: UnsafeMutablePointer<Element>?
-    private(set) var count = 0
-    private var capacity = 0
+///
+/// PERF: JSONTyped, JSONRecords/writing; inlinable throughout, since a generic type of another module is specialised only so:
+/// a member of a decoded dictionary looks into three of them.
+@unsafe @usableFromInline
+package struct GrowingMemory<Element: BitwiseCopyable> {
+    @usableFromInline package private(set) var start: UnsafeMutablePointer<Element>?
+    @usableFromInline package private(set) var count = 0
+    @usableFromInline var capacity = 0
+
+    /// Makes memory without values.
+    @inlinable
+    package init() {}
 
     /// The values; valid until the next change.
-    var values: UnsafeBufferPointer<Element> { unsafe UnsafeBufferPointer(start: start, count: count) }
+    @inlinable
+    package var values: UnsafeBufferPointer<Element> { unsafe UnsafeBufferPointer(start: start, count: count) }
 
-    subscript(index: Int) -> Element {
+    @inlinable
+    package subscript(index: Int) -> Element {
         get {
             unsafe precondition(index >= 0 && index < count, "index out of range")
             // SAFETY: the index is checked on the line above; values below the count are initialized.
@@ -34,15 +43,16 @@ struct GrowingMemory<Element: BitwiseCopyable> {
         }
     }
 
-    @inline(__always)  // PERF: JSONRecords/tree; once a value.
-    mutating func append(_ value: Element) {
+    @inlinable @inline(__always)  // PERF: JSONRecords/tree; once a value.
+    package mutating func append(_ value: Element) {
         if unsafe count == capacity { unsafe grow(to: count + 1) }
         // SAFETY: there is room beyond the count.
         unsafe (start.unsafelyUnwrapped + count).initialize(to: value)
         unsafe count &+= 1
     }
 
-    mutating func append(contentsOf other: UnsafeBufferPointer<Element>) {
+    @inlinable
+    package mutating func append(contentsOf other: UnsafeBufferPointer<Element>) {
         guard other.count > 0, let first = other.baseAddress else { return }
         if unsafe capacity - count < other.count { unsafe grow(to: count + other.count) }
         // SAFETY: there is room for all of them beyond the count, and they come from other memory.
@@ -51,11 +61,13 @@ struct GrowingMemory<Element: BitwiseCopyable> {
     }
 
     /// Makes room for so many values.
-    mutating func reserve(_ number: Int) {
+    @inlinable
+    package mutating func reserve(_ number: Int) {
         if unsafe number > capacity { unsafe grow(to: number) }
     }
 
-    mutating func removeLast(_ number: Int) {
+    @inlinable
+    package mutating func removeLast(_ number: Int) {
         unsafe precondition(number >= 0 && number <= count, "more values are removed than there are")
         unsafe count -= number
     }
@@ -73,8 +85,8 @@ struct GrowingMemory<Element: BitwiseCopyable> {
         unsafe other.count &+= number
     }
 
-    @inline(never)
-    private mutating func grow(to needed: Int) {
+    @inlinable @inline(never)
+    mutating func grow(to needed: Int) {
         let larger = unsafe max(256, 2 * capacity, needed)
         let memory = unsafe realloc(start, larger * MemoryLayout<Element>.stride)
         guard let memory = unsafe memory else { preconditionFailure("out of memory") }
@@ -91,7 +103,8 @@ struct GrowingMemory<Element: BitwiseCopyable> {
         unsafe capacity = unsafe count
     }
 
-    func deallocate() { unsafe free(start) }
+    @inlinable
+    package func deallocate() { unsafe free(start) }
 }
 
 // MARK: - In-class tests

@@ -5,12 +5,12 @@
 /// Names are mapped once, when a type is bound, always from property to stream: nothing is guessed from the input.
 /// Two properties that map to one name are an error of binding.
 public struct KeyMapping: Sendable {
-    enum Rule: Sendable {
+    package enum Rule: Sendable {
         case exact, snakeCase
         case custom(@Sendable (String) -> String)
     }
 
-    let rule: Rule
+    package let rule: Rule
 
     /// Names are used as they are.
     public static let exact: KeyMapping = KeyMapping(rule: .exact)

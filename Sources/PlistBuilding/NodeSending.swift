@@ -6,8 +6,8 @@ extension PlistSink where Self: ~Copyable {
     /// Sends a scalar by its tag and payload, or opens the container that they stand for.
     ///
     /// - Parameter withBytes: Calls a closure with the text or data of the node.
-    @inline(__always)  // PERF: PropertyList/send; specialises the closure.
-    mutating func send(
+    @inlinable @inline(__always)  // PERF: PropertyList/send; specialises the closure.
+    package mutating func send(
         _ tag: PropertyListNode.Tag, _ payload: UInt64, withBytes: ((UnsafeRawBufferPointer) -> Void) -> Void
     ) throws(StreamError) {
         switch tag {
@@ -40,12 +40,15 @@ extension PlistSink where Self: ~Copyable {
 }
 
 /// The members of a dictionary in which keys came twice: the last of each key, at the place of the first.
-struct KeptMembers<Member> {
-    private(set) var members: [Member] = []
+package struct KeptMembers<Member> {
+    package private(set) var members: [Member] = []
     private var places: [UInt32: Int] = [:]
 
+    /// Makes a list of no members.
+    package init() {}
+
     /// Adds the next member of the dictionary.
-    mutating func add(_ member: Member, key: UInt32) {
+    package mutating func add(_ member: Member, key: UInt32) {
         if let place = places[key] {
             members[place] = member
         } else {

@@ -32,11 +32,11 @@ struct WritingForm {
 }
 
 @usableFromInline
-struct PlanWriter {
+package struct PlanWriter {
     @usableFromInline let options: WritingOptions
 
     @usableFromInline
-    init(options: WritingOptions) { self.options = options }
+    package init(options: WritingOptions) { self.options = options }
 
     // PERF: JSONRecords/writing; inlinable down to the members, so that their loop is specialised for the sink.
     /// Sends the value at an address, of which the form is known.
@@ -207,7 +207,7 @@ struct PlanWriter {
         if layout.isClass {
             // An object of a subclass is written as what it is. It is kept while code of others may replace it.
             let object = unsafe address.assumingMemoryBound(to: AnyObject.self).pointee
-            if type(of: object) != layout.type { return try write(any: object, to: &sink, depth: depth) }
+            if type(of: object) != layout.type, try writeBound(any: object, to: &sink, depth: depth) { return }
             defer { withExtendedLifetime(object) {} }
             let base = unsafe UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
             let members = unsafe UnsafeBufferPointer(layout.members)
@@ -251,7 +251,7 @@ struct PlanWriter {
     }
 
     /// Sends a scalar.
-    func send<Sink: PlistSink & ~Copyable>(_ value: ScalarValue, to sink: inout Sink) throws(StreamError) {
+    package func send<Sink: PlistSink & ~Copyable>(_ value: ScalarValue, to sink: inout Sink) throws(StreamError) {
         switch value {
         case .null: try sink.writeNull()
         case .bool(let value): try sink.writeBool(value)
@@ -272,27 +272,20 @@ struct PlanWriter {
 
     // MARK: Values of any type
 
-    /// Sends a value by what it turns out to be.
-    func write<Sink: PlistSink & ~Copyable>(any value: Any, to sink: inout Sink, depth: Int) throws(StreamError) {
+    /// Sends a value that writes itself or is of a bound type.
+    /// - Returns: Whether it is one.
+    package func writeBound<Sink: PlistSink & ~Copyable>(
+        any value: Any, to sink: inout Sink, depth: Int
+    ) throws(StreamError) -> Bool {
         try checkDepth(depth)
-        if let writable = value as? any StreamWritable { return try writable.write(to: &sink) }
-        if let bound = value as? any StreamValue { return try write(bound: bound, to: &sink, depth: depth) }
-        if let dictionary = value as? [String: Any] {
-            try sink.beginDictionary()
-            for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) {
-                try key.withUTF8Span { (span) throws(StreamError) in try sink.writeKey(span) }
-                try write(any: value, to: &sink, depth: depth + 1)
-            }
-            return try sink.endDictionary()
+        if let writable = value as? any StreamWritable {
+            try writable.write(to: &sink)
+        } else if let bound = value as? any StreamValue {
+            try write(bound: bound, to: &sink, depth: depth)
+        } else {
+            return false
         }
-        if let array = value as? [Any] {
-            try sink.beginArray()
-            for value in array { try write(any: value, to: &sink, depth: depth + 1) }
-            return try sink.endArray()
-        }
-        if let encodable = value as? any Encodable { return try sink.write(encodable: encodable) }
-        if let optional = value as? any OptionalValue, optional.isNil { return try sink.writeNull() }
-        throw StreamError(.misuse, "\(type(of: value)) is neither StreamWritable, StreamValue nor Encodable")
+        return true
     }
 
     private func write<Value: StreamValue, Sink: PlistSink & ~Copyable>(
@@ -317,13 +310,4 @@ struct PlanWriter {
         }
         if let thrown { throw thrown }
     }
-}
-
-/// An optional of any type.
-private protocol OptionalValue {
-    var isNil: Bool { get }
-}
-
-extension Optional: OptionalValue {
-    var isNil: Bool { self == nil }
 }

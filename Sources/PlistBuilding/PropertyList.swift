@@ -47,21 +47,7 @@ public struct PropertyList: Sendable {
     }
 
     /// The type of the value.
-    public var kind: Kind {
-        switch node.tag {
-        case .null: .null
-        case .no, .yes: .bool
-        case .integer: .integer
-        case .unsigned: .unsigned
-        case .real: .real
-        case .number: .number
-        case .string: .string
-        case .data: .data
-        case .date: .date
-        case .array: .array
-        case .dictionary: .dictionary
-        }
-    }
+    public var kind: Kind { node.tag.kind }
 
     // MARK: Scalars
 

@@ -5,7 +5,8 @@ import InClassTesting
 import PlistStreaming
 
 extension PropertyListBuilder {
-    static func list(_ script: String) throws -> PropertyList {
+    /// Makes the list that a script of messages spells.
+    package static func list(_ script: String) throws -> PropertyList {
         var builder = PropertyListBuilder()
         try EventScript.send(script, to: &builder)
         return try requireNotNil(builder.takeResult(), "result")

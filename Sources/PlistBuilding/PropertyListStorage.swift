@@ -4,10 +4,29 @@
 import StringTables
 
 /// One value: a tag, the number of its key in a dictionary, and eight bytes of value.
-struct PropertyListNode {
+@usableFromInline
+package struct PropertyListNode: Sendable, BitwiseCopyable {
     /// What a node is, which decides what its payload means.
-    enum Tag: UInt8 {
+    @usableFromInline
+    package enum Tag: UInt8, Sendable, BitwiseCopyable {
         case null, no, yes, integer, unsigned, real, number, string, data, date, array, dictionary
+
+        /// The type of the value of such a node.
+        package var kind: PropertyList.Kind {
+            switch self {
+            case .null: .null
+            case .no, .yes: .bool
+            case .integer: .integer
+            case .unsigned: .unsigned
+            case .real: .real
+            case .number: .number
+            case .string: .string
+            case .data: .data
+            case .date: .date
+            case .array: .array
+            case .dictionary: .dictionary
+            }
+        }
     }
 
     /// The value; for text of up to eight bytes the text, else its offset; for containers the first child and the count.

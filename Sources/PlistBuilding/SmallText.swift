@@ -6,14 +6,14 @@ import PlistStreaming
 @usableFromInline
 package struct SmallText: Sendable {
     /// Whether strings of up to 15 ASCII bytes look in memory the way `smallString` makes them.
-    let isLayoutKnown: Bool
+    @usableFromInline let isLayoutKnown: Bool
 
     /// Found out once, by comparing with strings of the standard library of every length.
     package static let checked = SmallText(isLayoutKnown: agreesWithStandardLibrary())
 
     /// Returns a string of the bytes; those that are not UTF-8 become U+FFFD.
-    @inline(__always)  // PERF: JSONRecords/tree; 8 of 25 ns for a string of up to 15 ASCII bytes.
-    func string(_ utf8: RawSpan) -> String {
+    @inlinable @inline(__always)  // PERF: JSONRecords/tree; 8 of 25 ns for a string of up to 15 ASCII bytes.
+    package func string(_ utf8: RawSpan) -> String {
         // SAFETY: the pointer does not leave the closure.
         unsafe utf8.withUnsafeBytes { bytes in
             if isLayoutKnown, bytes.count <= 15, let string = unsafe Self.smallString(bytes) { return string }
@@ -21,15 +21,19 @@ package struct SmallText: Sendable {
         }
     }
 
+    // PERF: JSONTyped/posts; the standard library would check them again, a tenth of the time.
     /// Returns a string of bytes that were found to be UTF-8.
-    @inline(__always)  // PERF: JSONTyped/posts; the standard library would check them again, a tenth of the time.
-    func string(checked utf8: RawSpan) -> String {
+    @inlinable @inline(__always)
+    package func string(checked utf8: RawSpan) -> String {
         // SAFETY: the pointer does not leave the closure; the caller has checked the bytes.
         unsafe utf8.withUnsafeBytes { bytes in
             if isLayoutKnown, bytes.count <= 15, let string = unsafe Self.smallString(bytes) { return string }
-            return unsafe CheckedText.string(bytes)
+            return unsafe Self.otherString(bytes)
         }
     }
+
+    @usableFromInline
+    static func otherString(_ utf8: UnsafeRawBufferPointer) -> String { unsafe CheckedText.string(utf8) }
 
     // MARK: Strings in memory of which the layout is known
 
@@ -79,8 +83,8 @@ package struct SmallText: Sendable {
 
     /// Makes a string of up to 15 ASCII bytes by its bit pattern: the bytes, and the count in the low half of the last one.
     /// Returns nil for bytes that are not ASCII.
-    @inline(__always)  // PERF: see above.
-    private static func smallString(_ bytes: UnsafeRawBufferPointer) -> String? {
+    @inlinable @inline(__always)  // PERF: see above.
+    static func smallString(_ bytes: UnsafeRawBufferPointer) -> String? {
         #if _endian(little) && _pointerBitWidth(_64)
         let count = bytes.count
         var low: UInt64 = 0

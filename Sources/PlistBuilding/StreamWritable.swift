@@ -1,4 +1,4 @@
-// Sending any value to any sink: by its plan, by its own encoder, or by what it turns out to be.
+// Sending bound values to any sink: by their plans, or by their own encoders.
 
 import PlistStreaming
 
@@ -61,14 +61,6 @@ extension PlistSink where Self: ~Copyable {
         }
         if let thrown { throw thrown }
     }
-
-    /// Sends a value of any type: one that writes itself, a bound one, a dictionary, an array, an `Encodable`, or nil.
-    ///
-    /// Dictionaries that are not bound are sent in the order of their keys.
-    /// - Throws: What the sink throws, and `misuse` for a value of which no way to write it is known.
-    public mutating func write(any value: Any, options: WritingOptions = WritingOptions()) throws(StreamError) {
-        try PlanWriter(options: options).write(any: value, to: &self, depth: 0)
-    }
 }
 
 // MARK: - In-class tests
@@ -121,16 +113,10 @@ enum StreamWritableTests {
         init() {}
     }
 
-    struct Coded: Encodable {
-        var a = 1
-        var b: String? = nil
-        var c = [true, false]
-        var d = ["k": 1.5]
-    }
-
     static func trace(_ value: Any, _ options: WritingOptions = WritingOptions()) throws -> String {
         var trace = EventTrace()
-        try trace.write(any: value, options: options)
+        let isBound = try PlanWriter(options: options).writeBound(any: value, to: &trace, depth: 0)
+        expectTrue(isBound, "whether \(type(of: value)) is bound or writes itself")
         return trace.text
     }
 }
@@ -144,9 +130,7 @@ extension StreamWritableTests: SelfTesting {
             "testWritesNilAsTold": testWritesNilAsTold,
             "testWritesSubclassesAsWhatTheyAre": testWritesSubclassesAsWhatTheyAre,
             "testOwnEncoderAlwaysWins": testOwnEncoderAlwaysWins,
-            "testWritesValuesOfAnyType": testWritesValuesOfAnyType,
             "testRefusesCircles": testRefusesCircles,
-            "testPassesOnErrorsOfTheSink": testPassesOnErrorsOfTheSink,
         ]
     }
 
@@ -186,10 +170,6 @@ extension StreamWritableTests: SelfTesting {
             expectEqual(try trace([value]), "[ real \(Double("\(value)") ?? 0) ]", "\(value)")
         }
         expectEqual(try trace(0.1 as Float), "real 0.1", "bound")
-        expectEqual(try trace(["k": [0.1 as Float as any Encodable]]), "{ key \"k\" [ real 0.1 ] }", "of any type")
-        var coded = EventTrace()
-        try coded.write(encodable: ["k": 0.1 as Float])
-        expectEqual(coded.text, "{ key \"k\" real 0.1 }", "by its encoder")
         // Reading gives the same float: bits counted up over all exponents.
         var bits: UInt32 = 0
         while bits < 0x7F80_0000 {
@@ -225,33 +205,12 @@ extension StreamWritableTests: SelfTesting {
         expectEqual(typed.text, "[ integer 1 integer 1 ]", "as elements")
     }
 
-    private static func testWritesValuesOfAnyType() throws {
-        let value: [String: Any] = ["b": [1, "x", Inner(), 2.5, Optional<Int>.none as Any] as [Any], "a": ["c": true]]
-        expectEqual(
-            try trace(value),
-            "{ key \"a\" { key \"c\" true } key \"b\" [ integer 1 string \"x\" { key \"x\" integer 1 } real 2.5 null ] }",
-            "dictionary")
-        expectEqual(
-            try trace([Coded()]),
-            "[ { key \"a\" integer 1 key \"c\" [ true false ] key \"d\" { key \"k\" real 1.5 } } ]", "Encodable")
-        let error = expectThrows(StreamError.self, "a type nobody knows") { _ = try trace({ 1 } as () -> Int) }
-        expectEqual(error?.kind, .misuse, "kind")
-    }
-
     private static func testRefusesCircles() {
         let ring = Ring()
         ring.next = ring
         let error = expectThrows(StreamError.self, "a circle") { _ = try trace(ring) }
         expectEqual(error?.kind, .limitExceeded, "kind")
         ring.next = nil
-    }
-
-    private static func testPassesOnErrorsOfTheSink() throws {
-        let error = expectThrows(StreamError.self, "a sink that refuses") {
-            var builder = try ObjectBuilder<[Int]>()
-            try builder.write(any: [1, "x"] as [Any])
-        }
-        expectEqual(error?.description, "$[1]: expected an integer, found string \"x\"", "description")
     }
 }
 #endif

@@ -57,7 +57,7 @@ struct ArrayTransactions {
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
-import PlistBuilding
+import PlistCoding
 import PlistStreaming
 
 extension ArrayTransactions: SelfTesting {

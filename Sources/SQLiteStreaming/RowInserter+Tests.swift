@@ -4,6 +4,7 @@
 import CSystemSQLite
 import InClassTesting
 import PlistBuilding
+import PlistCoding
 import PlistStreaming
 
 enum RowInserterTests {

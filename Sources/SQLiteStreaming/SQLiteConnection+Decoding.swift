@@ -1,6 +1,7 @@
 // Rows as values of types that are `Decodable` and not bound to streams.
 
 import PlistBuilding
+import PlistCoding
 import PlistStreaming
 
 extension SQLiteConnection {

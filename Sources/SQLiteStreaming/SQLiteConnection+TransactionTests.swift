@@ -2,7 +2,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
-import PlistBuilding
+import PlistCoding
 import PlistStreaming
 
 enum TransactionTests {}

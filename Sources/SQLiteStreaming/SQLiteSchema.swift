@@ -135,6 +135,7 @@ extension SQLiteConnection {
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import PlistCoding
 
 extension SQLiteColumn: SelfTesting {
     /// The tests of this type.

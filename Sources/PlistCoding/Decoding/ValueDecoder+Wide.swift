@@ -43,6 +43,7 @@ extension ValueDecoder.UnkeyedContainer {
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import PlistBuilding
 import PlistStreaming
 
 enum WideIntegerTests {

@@ -1,6 +1,7 @@
 // Making values of the nodes of a tape: scalars, arrays, the types that are treated on their own, and all others by their
 // own initializers.
 
+import PlistBuilding
 import PlistStreaming
 
 #if canImport(FoundationEssentials)
@@ -238,11 +239,10 @@ extension DecodingContext {
 
     /// The value as a list of its own.
     func list(at index: Int) throws -> PropertyList {
-        let null = PropertyList(.empty, PropertyListNode(.null, 0, key: 0))
-        guard index >= 0 else { return null }
+        guard index >= 0 else { return PropertyList(nilLiteral: ()) }
         var builder = PropertyListBuilder(depthLimit: .max)
         try DecodingTape.send(index, of: self, to: &builder)
-        return builder.takeResult() ?? null
+        return builder.takeResult() ?? PropertyList(nilLiteral: ())
     }
 
     // MARK: Errors
@@ -272,7 +272,7 @@ extension DecodingContext {
 
     /// The names of the types of values, by tag.
     private static let kindNames = (0...TapeNode.Tag.dictionary.rawValue).map { tag in
-        "\(PropertyList(.empty, PropertyListNode(TapeNode.Tag(rawValue: tag) ?? .null, 0, key: 0)).kind)"
+        "\((TapeNode.Tag(rawValue: tag) ?? .null).kind)"
     }
 
     @inline(never)

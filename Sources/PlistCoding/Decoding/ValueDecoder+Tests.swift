@@ -2,6 +2,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import PlistBuilding
 
 enum ValueDecoderTests {
     struct Node: Codable, Equatable {

@@ -1,6 +1,8 @@
 // The decoder that Codable calls: reads from a `DecodingTape`. How values are made of its nodes is in
 // `DecodingContext+Values`. Errors are those of Codable, with its coding paths.
 
+import PlistBuilding
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else

@@ -1,6 +1,7 @@
 // From Codable to messages: the options, and the door. What an `Encodable` encodes is kept in an `EncodedTree`, which is
 // then sent in order: containers of Codable may be filled in any order and interleaved, messages may not.
 
+import PlistBuilding
 import PlistStreaming
 
 #if canImport(FoundationEssentials)

@@ -1,5 +1,6 @@
 // Sending what is on a tape to any sink. The in-class tests of tapes are here, since most of them look at what is sent.
 
+import PlistBuilding
 import PlistStreaming
 
 extension DecodingTape {

@@ -1,6 +1,7 @@
 // What an `Encodable` encoded: nodes in one memory, linked, so that containers may be filled in any order and interleaved.
 // `EncodedTree` shares them between encoders; the names of members are in `EncodedKeys`.
 
+import PlistBuilding
 import PlistStreaming
 
 /// The value of a node: a tag and eight bytes.

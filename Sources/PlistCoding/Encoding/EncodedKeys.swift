@@ -1,5 +1,6 @@
 // The keys of a tree that is being encoded: each name is mapped and stored once, and then known by its number.
 
+import PlistBuilding
 import PlistStreaming
 import StringTables
 

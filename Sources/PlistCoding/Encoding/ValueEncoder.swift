@@ -157,6 +157,7 @@ struct NameKey: CodingKey {
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import PlistBuilding
 
 enum ValueEncoderTests {
     /// Encodes itself again and again.

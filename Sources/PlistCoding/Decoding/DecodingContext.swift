@@ -1,5 +1,6 @@
 // What all decoders of one value share: the tape, the options, the keys that were looked up, and the way to a node.
 
+import PlistBuilding
 import PlistStreaming
 import StringTables
 

@@ -1,5 +1,6 @@
 // Trees as members of Codable types, by our coders and by those of others.
 
+import PlistBuilding
 import PlistStreaming
 
 #if canImport(FoundationEssentials)

@@ -1,6 +1,7 @@
 // The keys of a `DecodingTape`: each is stored once and known by its number. The keys that came after another one before
 // are expected again, and found by comparing words; the others are found by a small table.
 
+import PlistBuilding
 import PlistStreaming
 import StringTables
 

@@ -1,6 +1,7 @@
 // What a decoder of Codable reads: the values of a stream in their order, each container before what is in it. Nothing is
 // moved when a container closes, and text stays in the input where that is whole.
 
+import PlistBuilding
 import PlistStreaming
 
 #if canImport(Darwin)

@@ -1,5 +1,6 @@
 // The containers of `ValueEncoder`: members by key, elements one behind the other, and single values.
 
+import PlistBuilding
 import PlistStreaming
 
 /// The node that a container with keys adds members to.

@@ -13,6 +13,7 @@ extension ImportChangeTests: SelfTesting {
             "testChoosesTheWay": testChoosesTheWay,
             "testKeepsTheOrderOfUniqueValues": testKeepsTheOrderOfUniqueValues,
             "testRefusesForeignKeysThatLeadNowhere": testRefusesForeignKeysThatLeadNowhere,
+            "testLooksPastTablesWithNamesOfPragmas": testLooksPastTablesWithNamesOfPragmas,
         ]
     }
 
@@ -137,6 +138,20 @@ extension ImportChangeTests: SelfTesting {
             report.tables["item"], ImportReport.Counts(inserted: 1, updated: 1),
             "counts of the records that did not fail")
         expectEqual(try ImportFixture.rows("SELECT id, a, ref FROM item", connection), "1|x|1 2|y|3 3|-|1", "rows")
+    }
+
+    private static func testLooksPastTablesWithNamesOfPragmas() throws {
+        for (_, creation) in SQLiteColumn.shadowsOfPragmas {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute(
+                """
+                CREATE TABLE parent (id INTEGER PRIMARY KEY, a UNIQUE); INSERT INTO parent VALUES (1, 2);
+                CREATE TABLE child (name TEXT PRIMARY KEY, n INTEGER REFERENCES parent (id)); \(creation)
+                """)
+            let child = ImportTable("child", uniqueKey: ["name"], columns: [.text("name"), .integer("n")])
+            _ = try ImportFixture.run([["name": "a", "n": 1]], child, connection)
+            expectEqual(try ImportFixture.rows("SELECT * FROM child", connection), "a|1", "rows beside \(creation)")
+        }
     }
 }
 #endif

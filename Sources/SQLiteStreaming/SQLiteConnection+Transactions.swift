@@ -46,12 +46,14 @@ extension SQLiteConnection {
     }
 
     /// Does what ``transaction(_:_:)`` does with errors of SQLite only.
-    func atomically(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+    package func atomically(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         try scoped(beginScope(isInTransaction ? nil : .immediate), body)
     }
 
     /// Does what ``savepoint(_:)`` does with errors of SQLite only.
-    func undoably(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) { try scoped(beginScope(nil), body) }
+    package func undoably(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
+        try scoped(beginScope(nil), body)
+    }
 
     private func scoped(_ scope: Scope, _ body: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         do throws(SQLiteError) {

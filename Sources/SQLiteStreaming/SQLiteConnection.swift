@@ -117,16 +117,16 @@ public final class SQLiteConnection {
     }
 
     /// SQLite's handle.
-    func requireHandle() throws(SQLiteError) -> OpaquePointer {
+    package func requireHandle() throws(SQLiteError) -> OpaquePointer {
         guard let handle = unsafe openHandle else { throw SQLiteError(.misuse, "the connection is closed") }
         return unsafe handle
     }
 
     /// SQLite's handle, nil after closing.
-    var handle: OpaquePointer? { unsafe openHandle }
+    package var handle: OpaquePointer? { unsafe openHandle }
 
     /// Throws the error of a result code.
-    func check(_ code: Int32, sql: String? = nil) throws(SQLiteError) {
+    package func check(_ code: Int32, sql: String? = nil) throws(SQLiteError) {
         if code != SQLITE_OK { throw unsafe SQLiteError.make(code, handle, sql: sql) }
     }
 

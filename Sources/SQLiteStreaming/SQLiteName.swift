@@ -1,11 +1,11 @@
 // Names of tables and columns in SQL, quoted, so that every name is possible and none is a keyword.
 
 /// Names in SQL.
-enum SQLiteName {
+package enum SQLiteName {
     /// A name in double quotes; those inside are doubled.
     ///
     /// - Throws: `misuse` for a name with NUL or none at all.
-    static func quoted(_ name: String) throws(SQLiteError) -> String {
+    package static func quoted(_ name: String) throws(SQLiteError) -> String {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             throw SQLiteError(.misuse, "expected a name of a table or column, found an empty one or one with NUL")
         }
@@ -13,7 +13,7 @@ enum SQLiteName {
     }
 
     /// A name in double quotes, of which the caller knows that it can be one; those inside are doubled.
-    static func inQuotes(_ name: String) -> String {
+    package static func inQuotes(_ name: String) -> String {
         // By scalars: a quote with a combining mark is one character, which is no quote, and would yet end the name.
         var text = "\""
         for scalar in name.unicodeScalars {
@@ -25,13 +25,13 @@ enum SQLiteName {
     }
 
     /// A name with 128 random bits, which neither a database nor who made it can know.
-    static func random(_ prefix: String) -> String {
+    package static func random(_ prefix: String) -> String {
         let words = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }
         return prefix + words.joined(separator: "_")
     }
 
     /// A name in the form in which names that are the same to SQLite are equal: with small letters in ASCII, and only there.
-    static func folded(_ name: String) -> String {
+    package static func folded(_ name: String) -> String {
         String(decoding: name.utf8.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 
@@ -49,7 +49,7 @@ enum SQLiteName {
 import InClassTesting
 
 extension SQLiteName: SelfTesting {
-    static var testSelectors: TestSelectors {
+    package static var testSelectors: TestSelectors {
         ["testQuotesEveryName": testQuotesEveryName, "testFoldsAsSQLite": testFoldsAsSQLite]
     }
 

@@ -34,27 +34,6 @@ enum SQLiteNumberTests {
     }
 
     fileprivate struct Integers: StreamObject, Equatable { var a: Int? = nil }
-
-    /// A decimal number: its sign, its digits without zeros at either end, and the power of ten of the last one.
-    fileprivate struct Decimal: Equatable {
-        var isNegative = false
-        var digits = ""
-        var exponent = 0
-
-        init(_ text: String) {
-            let parts = text.split(separator: "e")
-            isNegative = text.hasPrefix("-")
-            digits = parts[0].filter { $0.isNumber }
-            let fractionCount = parts[0].split(separator: ".").dropFirst().first?.count ?? 0
-            exponent = (parts.count > 1 ? Int(parts[1]) ?? 0 : 0) - fractionCount
-            while digits.hasSuffix("0") {
-                digits.removeLast()
-                exponent += 1
-            }
-            digits = String(digits.drop { $0 == "0" })
-            if digits.isEmpty { (isNegative, exponent) = (false, 0) }
-        }
-    }
 }
 
 extension SQLiteNumberTests: SelfTesting {
@@ -64,8 +43,6 @@ extension SQLiteNumberTests: SelfTesting {
             "testStoresTheNumberOrRefuses": testStoresTheNumberOrRefuses,
             "testReadsBoundNumbersAsBuildersDo": testReadsBoundNumbersAsBuildersDo,
             "testWritesMessagesAsValuesWouldBe": testWritesMessagesAsValuesWouldBe,
-            "testImportsTheNumberOrRefuses": testImportsTheNumberOrRefuses,
-            "testStagesExactIntegers": testStagesExactIntegers,
         ]
     }
 
@@ -153,55 +130,8 @@ extension SQLiteNumberTests: SelfTesting {
         expectEqual(try SQLiteTableWriterTests.rows(connection), "1:9007199254740993:4.0", "numbers")
     }
 
-    /// Numbers of all spellings, those that readers send as doubles among them.
-    private static let spellings: [String] = {
-        var random = InsertAgreement.Seeded(state: 7)
-        var spellings = [
-            "1e-400", "-1e-400", "1e400", "-1e400", "0.0000e-999", "18446744073709551616", "9007199254740993.0",
-            "9223372036854775807.0", "9223372036854775809e0", "18446744073709551615.5", "4.9e-324", "2.4e-324",
-            "2.5e-324", "1.7976931348623159e308", "10000000000000000000000000", "1e25", "1e-99999999999999999999",
-            "9223372036854775807", "-9223372036854775808.0", "0", "-0.0", "1.5", "3.40282356779733661637539e38",
-        ]
-        for _ in 0..<120 {
-            let count = Int.random(in: 1...25, using: &random)
-            let digits = (0..<count).map { _ in "\(Int.random(in: 0...9, using: &random))" }.joined()
-            var text = String(digits.drop { $0 == "0" })
-            if text.isEmpty { text = "0" }
-            text += ["", "", ".0", ".5", ".00000000000000000001"].randomElement(using: &random) ?? ""
-            switch Int.random(in: 0..<3, using: &random) {
-            case 0: text += "e\(Int.random(in: -420...420, using: &random))"
-            case 1: text += "e\(Int.random(in: -30...5, using: &random))"
-            default: break
-            }
-            spellings.append((Bool.random(using: &random) ? "-" : "") + text)
-        }
-        return spellings
-    }()
-
-    /// What is stored for a number that may be stored; nil for one that must be refused.
-    private static func stored(_ text: String) -> SQLiteValue? {
-        if let integer = text.withUTF8Span({ NumberText.integer($0, as: Int64.self) }) {
-            let real = Double(text)
-            let isReal = text.contains { ".e".contains($0) } && real.flatMap { Int64(exactly: $0) } == integer
-            return isReal ? real.map { .real($0) } : .integer(integer)
-        }
-        guard text.contains(where: { ".e".contains($0) }), let real = Double(text), real.isFinite, real != 0 else {
-            return nil
-        }
-        return .real(real)
-    }
-
     private static func value(_ body: () throws -> SQLiteValue?) throws -> SQLiteValue? {
         do { return try body() } catch let error as StreamError where error.kind == .unrepresentable { return nil }
-    }
-
-    /// Whether a stored value is what a number is.
-    private static func isEqual(_ found: SQLiteValue?, _ expected: SQLiteValue?) -> Bool {
-        switch (found, expected) {
-        case (.integer(let found), .real(let expected)): Double(exactly: found) == expected
-        case (.real(let found), .integer(let expected)): Double(exactly: expected) == found
-        default: found == expected
-        }
     }
 
     private static func testStoresTheNumberOrRefuses() throws {
@@ -209,7 +139,7 @@ extension SQLiteNumberTests: SelfTesting {
             let connection = try SQLiteConnection.inMemory()
             try connection.execute("CREATE TABLE t (a \(type))")
             var storedCount = 0
-            for text in spellings {
+            for text in NumberSamples.spellings {
                 let found = try value {
                     try connection.execute("DELETE FROM t")
                     var writer = try SQLiteTableWriter(connection, table: "t")
@@ -217,16 +147,18 @@ extension SQLiteNumberTests: SelfTesting {
                     try writer.finish()
                     return try connection.value("SELECT a FROM t")
                 }
-                var expected = stored(text)
+                var expected = NumberSamples.stored(text)
                 switch expected {
                 case .integer(let value) where type == "REAL" && Double(exactly: value) == nil: expected = nil
                 case .integer(let value) where type == "TEXT": expected = .text("\(value)")
                 case .real where type == "TEXT": expected = nil
                 default: break
                 }
-                expectTrue(isEqual(found, expected), "\(text) in \(type): \(found as Any), expected \(expected as Any)")
+                expectTrue(
+                    NumberSamples.isEqual(found, expected),
+                    "\(text) in \(type): \(found as Any), expected \(expected as Any)")
                 if case .integer(let integer) = found, case .integer = expected {
-                    expectEqual(Decimal("\(integer)"), Decimal(text), text)
+                    expectEqual(NumberSamples.Decimal("\(integer)"), NumberSamples.Decimal(text), text)
                 }
                 if case .real(let real) = found { expectEqual(real, Double(text), text) }
                 storedCount += found == nil ? 0 : 1
@@ -238,7 +170,7 @@ extension SQLiteNumberTests: SelfTesting {
     private static func testReadsBoundNumbersAsBuildersDo() throws {
         func check<Row: StreamObject & Equatable>(_ type: Row.Type) throws {
             let table = try SQLiteTable<Row>(try SQLiteConnection.inMemory(), "t")
-            for text in spellings {
+            for text in NumberSamples.spellings {
                 func rows(_ body: () throws -> [Row]) -> [Row]? { try? body() }
                 let built = rows {
                     var builder = try ObjectBuilder<[Row]>()
@@ -257,49 +189,6 @@ extension SQLiteNumberTests: SelfTesting {
         }
         try check(Reals.self)
         try check(Integers.self)
-    }
-
-    private static func testImportsTheNumberOrRefuses() {
-        let arena = ImportArena()
-        for text in spellings {
-            func cell(_ type: ImportColumn.ValueType) -> SQLiteValue? {
-                text.withUTF8Span { span in
-                    let conversion = unsafe span.withUnsafeBytes { bytes in
-                        unsafe ImportScalar.number(bytes).converted(to: type, arena: arena, limit: 1_000)
-                    }
-                    guard case .cell(let cell) = conversion else { return nil }
-                    return switch cell.tag {
-                    case .integer: .integer(Int64(bitPattern: cell.bits))
-                    case .real: .real(Double(bitPattern: cell.bits))
-                    default: .text(text)
-                    }
-                }
-            }
-            let expected = stored(text)
-            expectTrue(isEqual(cell(.any), expected ?? .text(text)), "\(text) as it is: \(cell(.any) as Any)")
-            if case .integer(let integer) = cell(.integer) { expectEqual(Decimal("\(integer)"), Decimal(text), text) }
-            guard case .real(let real) = cell(.real) else { continue }
-            expectEqual(real, Double(text), text)
-            expectTrue(real != 0 || Decimal(text).digits.isEmpty, "\(text), which is not 0")
-            if case .integer(let integer) = expected { expectEqual(Int64(exactly: real), integer, text) }
-        }
-    }
-
-    private static func testStagesExactIntegers() {
-        let rows: [(String, ImportColumn.ValueType, Int64?)] = [
-            ("9007199254740993.0", .integer, 9_007_199_254_740_993), ("9223372036854775807.0", .integer, .max),
-            ("9223372036854775808.0", .integer, nil), ("0.99999999999999999", .integer, nil),
-        ]
-        let arena = ImportArena()
-        for (text, type, expected) in rows {
-            text.withUTF8Span { span in
-                let conversion = unsafe span.withUnsafeBytes { bytes in
-                    unsafe ImportScalar.number(bytes).converted(to: type, arena: arena, limit: 1_000)
-                }
-                let found: Int64? = if case .cell(let cell) = conversion { Int64(bitPattern: cell.bits) } else { nil }
-                expectEqual(found, expected, text)
-            }
-        }
     }
 }
 #endif

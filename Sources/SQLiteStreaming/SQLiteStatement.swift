@@ -19,7 +19,7 @@ public final class SQLiteStatement {
     /// The SQL it was prepared from, with what came before and after in the same script.
     public let sql: String
     // SAFETY: valid as long as this object, which alone finalizes it, or gives it back to the connection.
-    let handle: OpaquePointer
+    package let handle: OpaquePointer
     /// Whether the connection keeps the handle when this object is gone.
     private let isKept: Bool
     /// The bytes of `sql` before this statement.
@@ -149,7 +149,7 @@ public final class SQLiteStatement {
         return unsafe String(cString: text)
     }
 
-    func check(_ code: Int32) throws(SQLiteError) {
+    package func check(_ code: Int32) throws(SQLiteError) {
         if code != SQLITE_OK { throw makeError(code) }
     }
 }

@@ -12,12 +12,12 @@ import Glibc
 
 /// A directory for the files of one test.
 @safe
-final class TemporaryDatabase {
-    let directory: String
+package final class TemporaryDatabase {
+    package let directory: String
     /// The path of a database that does not exist at first.
-    var path: String { directory + "/test.sqlite" }
+    package var path: String { directory + "/test.sqlite" }
 
-    init() throws(SQLiteError) {
+    package init() throws(SQLiteError) {
         let parent = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
         var template = Array("\(parent)/sqlite-tests-XXXXXX".utf8CString)
         // SAFETY: the template ends with NUL, and has the six characters that are replaced.
@@ -33,7 +33,7 @@ final class TemporaryDatabase {
     }
 
     /// The names of the files in the directory, in order.
-    var names: [String] {
+    package var names: [String] {
         guard let stream = unsafe opendir(directory) else { return [] }
         defer { unsafe closedir(stream) }
         var names: [String] = []
@@ -48,14 +48,14 @@ final class TemporaryDatabase {
     }
 
     /// Opens the database, which is created if need be.
-    func open(_ access: SQLiteOptions.Access = .create, busyTimeout: Duration = .zero) throws(SQLiteError)
+    package func open(_ access: SQLiteOptions.Access = .create, busyTimeout: Duration = .zero) throws(SQLiteError)
         -> SQLiteConnection
     {
         try SQLiteConnection(path: path, options: SQLiteOptions(access: access, busyTimeout: busyTimeout))
     }
 
     /// Writes a file in place of the database, or a part of it.
-    func write(_ bytes: [UInt8], atOffset offset: Int = 0) throws(SQLiteError) {
+    package func write(_ bytes: [UInt8], atOffset offset: Int = 0) throws(SQLiteError) {
         let descriptor = Self.open(path, O_WRONLY | O_CREAT, 0o600)
         defer { close(descriptor) }
         guard unsafe pwrite(descriptor, bytes, bytes.count, offset) == bytes.count else {
@@ -74,7 +74,7 @@ final class TemporaryDatabase {
     }
 
     /// Returns the bytes of the file.
-    func bytes() -> [UInt8] {
+    package func bytes() -> [UInt8] {
         let descriptor = Self.open(path, O_RDONLY, 0)
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 1 << 20)

@@ -12,9 +12,9 @@ import Glibc
 #endif
 
 /// Checks of text.
-enum TextCheck {
+package enum TextCheck {
     /// The offset of the first NUL, or nil.
-    static func firstNUL(in text: RawSpan) -> Int? {
+    package static func firstNUL(in text: RawSpan) -> Int? {
         // SAFETY: the pointer does not leave the closure.
         unsafe text.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress, let found = unsafe memchr(start, 0, bytes.count) else { return nil }
@@ -81,7 +81,7 @@ enum TextCheck {
 
 /// An address for empty text and blobs: SQLite takes none for null.
 // SAFETY: one byte that lives as long as the process and is never written.
-nonisolated(unsafe) let emptyText: UnsafePointer<CChar> = {
+nonisolated(unsafe) package let emptyText: UnsafePointer<CChar> = {
     let memory = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
     unsafe memory.initialize(to: 0)
     return unsafe UnsafePointer(memory)
@@ -93,7 +93,7 @@ nonisolated(unsafe) let emptyText: UnsafePointer<CChar> = {
 import InClassTesting
 
 extension TextCheck: SelfTesting {
-    static var testSelectors: TestSelectors {
+    package static var testSelectors: TestSelectors {
         [
             "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
             "testFindsNUL": testFindsNUL,

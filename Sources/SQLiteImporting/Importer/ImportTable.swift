@@ -2,6 +2,7 @@
 
 import PlistBuilding
 import PlistStreaming
+import SQLiteStreaming
 
 /// A table that records are imported into: which of their members go to which columns, and what makes two of them the same.
 ///

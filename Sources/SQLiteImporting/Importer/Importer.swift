@@ -1,6 +1,7 @@
 // The door to imports: a sink that any reader fills. `ImportMachine` stages the records, `ImportNode` writes them.
 
 import PlistStreaming
+import SQLiteStreaming
 
 /// A sink that imports records into related tables: inserts those that are new, updates those that differ, and leaves the
 /// others alone.

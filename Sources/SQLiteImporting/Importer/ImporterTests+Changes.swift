@@ -3,6 +3,7 @@
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 import PlistStreaming
+import SQLiteStreaming
 
 enum ImportChangeTests {}
 

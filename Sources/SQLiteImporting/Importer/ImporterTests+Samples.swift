@@ -2,6 +2,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 import PlistStreaming
+import SQLiteStreaming
 
 /// A value for tests, which sends itself; dictionaries keep their order and may have a key twice.
 indirect enum ImportSample: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByIntegerLiteral,

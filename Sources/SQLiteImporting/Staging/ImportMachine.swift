@@ -2,6 +2,7 @@
 // Scalars are taken in `+Scalars`, batches written in `+Batches`.
 
 import PlistStreaming
+import SQLiteStreaming
 
 /// The state of an import.
 struct ImportMachine {

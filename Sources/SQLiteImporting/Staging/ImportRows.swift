@@ -2,6 +2,7 @@
 
 import CSystemSQLite
 import PlistStreaming
+import SQLiteStreaming
 
 #if canImport(Darwin)
 import Darwin

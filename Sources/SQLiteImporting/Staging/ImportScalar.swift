@@ -1,6 +1,7 @@
 // The scalars of messages, and how they become cells of a column's type.
 
 import PlistStreaming
+import SQLiteStreaming
 
 /// A scalar; bytes are valid during the message.
 @unsafe

@@ -3,6 +3,7 @@
 
 import CSystemSQLite
 import PlistStreaming
+import SQLiteStreaming
 
 extension ImportMachine {
     /// Writes the staged records as one batch, but those that wait for others; at last these too.

@@ -2,6 +2,7 @@
 
 import CSystemSQLite
 import PlistStreaming
+import SQLiteStreaming
 
 extension ImportNode {
     /// Writes the rows of some records of this table and of all that are nested in it.

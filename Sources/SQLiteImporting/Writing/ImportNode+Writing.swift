@@ -5,6 +5,7 @@
 
 import CSystemSQLite
 import PlistStreaming
+import SQLiteStreaming
 
 /// The statements for rows that have values in the same slots.
 @safe

@@ -3,6 +3,7 @@
 import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
+import SQLiteStreaming
 import StringTables
 
 /// A table of an import, in one place of the records.

@@ -3,6 +3,7 @@
 
 import CSystemSQLite
 import PlistStreaming
+import SQLiteStreaming
 
 /// A virtual table over the rows of an `ImportRows`, as long as this object lives.
 ///

@@ -1,6 +1,7 @@
 // The tables of an import in the database: whether they are as declared, and the SQL that creates them.
 
 import PlistStreaming
+import SQLiteStreaming
 
 /// Checks and creates the tables of an import.
 enum ImportSchema {

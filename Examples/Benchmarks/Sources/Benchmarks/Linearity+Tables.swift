@@ -3,6 +3,7 @@
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
+import SQLiteImporting
 import SQLiteStreaming
 import StringTables
 

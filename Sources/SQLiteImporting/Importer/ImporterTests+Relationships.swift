@@ -17,6 +17,7 @@ extension ImportRelationshipTests: SelfTesting {
             "testTakesBareKeys": testTakesBareKeys,
             "testResolvesReferencesWithinABatch": testResolvesReferencesWithinABatch,
             "testWaitsForReferencesAcrossBatches": testWaitsForReferencesAcrossBatches,
+            "testKeepsWhatIsNestedInThoseThatWait": testKeepsWhatIsNestedInThoseThatWait,
             "testNestsDeeply": testNestsDeeply,
             "testCreatesTables": testCreatesTables,
             "testRefusesOtherSchemas": testRefusesOtherSchemas,
@@ -166,13 +167,15 @@ extension ImportRelationshipTests: SelfTesting {
         expectEqual(circle.insertedCount, 4, "a circle alone")
     }
 
-    private static func testWaitsForReferencesAcrossBatches() throws {
-        let schema = """
-            CREATE TABLE node (id INTEGER PRIMARY KEY, up INTEGER REFERENCES node (id), a TEXT NOT NULL, t INTEGER REFERENCES tag);
-            CREATE TABLE leaf (k TEXT PRIMARY KEY, node INTEGER REFERENCES node (id));
-            CREATE TABLE tag (n INTEGER PRIMARY KEY, name TEXT UNIQUE);
-            """
-        let table = ImportTable(
+    /// Nodes that refer to others, to leaves below them and to a tag.
+    private static let nodeSchema = """
+        CREATE TABLE node (id INTEGER PRIMARY KEY, up INTEGER REFERENCES node (id), a TEXT NOT NULL, t INTEGER REFERENCES tag);
+        CREATE TABLE leaf (k TEXT PRIMARY KEY, node INTEGER REFERENCES node (id));
+        CREATE TABLE tag (n INTEGER PRIMARY KEY, name TEXT UNIQUE);
+        """
+
+    private static var nodes: ImportTable {
+        ImportTable(
             "node", uniqueKey: ["id"], columns: [.integer("id"), .integer("up"), .text("a")],
             relationships: [
                 .toMany(
@@ -182,6 +185,9 @@ extension ImportRelationshipTests: SelfTesting {
                     "tag", ImportTable("tag", uniqueKey: ["name"], columns: [.text("name")]), foreignKey: ["t"],
                     references: ["n"]),
             ])
+    }
+
+    private static func testWaitsForReferencesAcrossBatches() throws {
         // Each refers to one that comes seven later; the last ones to the first.
         let records = (0..<40 as Range<Int64>).map { number in
             ImportSample.record([
@@ -193,11 +199,11 @@ extension ImportRelationshipTests: SelfTesting {
         var results: Set<String> = []
         for size in [1, 2, 5, 64] {
             let file = try TemporaryDatabase()
-            let connection = try ImportFixture.connection(file, schema)
+            let connection = try ImportFixture.connection(file, nodeSchema)
             var options = ImportOptions(
                 batchSize: size, adaptsBatchSize: false, progress: ImportOptions.Progress(name: "n", fingerprint: "f"))
             do {
-                var importer = try Importer(table, into: connection, options: options)
+                var importer = try Importer(nodes, into: connection, options: options)
                 try importer.beginArray()
                 for record in records.prefix(30) { try record.send(to: &importer) }
             }
@@ -205,7 +211,7 @@ extension ImportRelationshipTests: SelfTesting {
             expectEqual(try connection.value("SELECT count(*) FROM node"), 0, "rows by \(size)")
             let progress = try ImportFixture.rows("SELECT records FROM import_progress", connection)
             expectEqual(progress, size < 64 ? "0" : "", "progress by \(size)")
-            let report = try ImportFixture.run(.array(records), table, connection, options)
+            let report = try ImportFixture.run(.array(records), nodes, connection, options)
             expectEqual(report.tables["node"], ImportReport.Counts(inserted: 40), "nodes by \(size)")
             results.insert(
                 try ImportFixture.rows(
@@ -218,17 +224,18 @@ extension ImportRelationshipTests: SelfTesting {
             options.progress = nil
             let error = expectThrows(StreamError.self, "a reference to nothing") {
                 _ = try ImportFixture.run(
-                    [["id": 50, "up": 51, "a": "x"], ["id": 60, "a": "y", "up": 1]], table, connection, options)
+                    [["id": 50, "up": 51, "a": "x"], ["id": 60, "a": "y", "up": 1]], nodes, connection, options)
             }
             expectEqual(error?.path?.description, "$[0]", "path")
             expectEqual(error?.sqliteError?.extendedCode, .constraintForeignKey, "code")
             expectEqual(try connection.value("SELECT count(*) FROM node WHERE id > 40"), 1, "rows beside it by \(size)")
         }
         expectEqual(results.count, 1, "different results")
+    }
 
-        // Those that wait keep what is nested in them when their batch goes without them.
+    private static func testKeepsWhatIsNestedInThoseThatWait() throws {
         let file = try TemporaryDatabase()
-        let connection = try ImportFixture.connection(file, schema)
+        let connection = try ImportFixture.connection(file, nodeSchema)
         let report = try ImportFixture.run(
             [
                 ["id": 1, "a": "1", "tag": "x", "leaves": ["1"]],
@@ -236,7 +243,7 @@ extension ImportRelationshipTests: SelfTesting {
                 ["id": 3, "a": "3", "tag": "z", "leaves": ["3"]],
                 ["id": 4, "a": "4", "up": 9, "tag": "w", "leaves": ["4"]],
                 ["id": 9, "a": "9", "tag": "v", "leaves": ["9"]],
-            ], table, connection, ImportOptions(batchSize: 2, adaptsBatchSize: false))
+            ], nodes, connection, ImportOptions(batchSize: 2, adaptsBatchSize: false))
         expectEqual(report.insertedCount, 15, "inserted")
         expectEqual(
             try ImportFixture.rows(

@@ -207,13 +207,13 @@ extension ImportNode {
         if let made = childrenStatements[index] { return made }
         guard let module else { throw Self.refusal("the import has ended") }
         let (relationship, child) = (relationships[index], relationships[index].node)
-        let names = child.keySlots.map { "t." + ImportSchema.quoted(child.slotNames[$0]) }
+        let names = child.keySlots.map { "t." + SQLiteName.inQuotes(child.slotNames[$0]) }
         let match = zip(relationship.foreignKey, relationship.references).map {
-            "t.\(ImportSchema.quoted(child.slotNames[$0])) = s.c\($1)"
+            "t.\(SQLiteName.inQuotes(child.slotNames[$0])) = s.c\($1)"
         }
         let statement = try connection.prepare(
             "SELECT s.r, \(names.joined(separator: ", ")) FROM \(module.name) AS s "
-                + "CROSS JOIN \(ImportSchema.quoted(child.table.name)) AS t ON \(match.joined(separator: " AND "))")
+                + "CROSS JOIN \(SQLiteName.inQuotes(child.table.name)) AS t ON \(match.joined(separator: " AND "))")
         childrenStatements[index] = statement
         return statement
     }
@@ -223,8 +223,8 @@ extension ImportNode {
         _ relationship: Relationship, _ orphans: Orphans
     ) throws(SQLiteError) -> SQLiteStatement? {
         let child = relationship.node
-        let table = ImportSchema.quoted(child.table.name)
-        func name(_ slot: Int) -> String { ImportSchema.quoted(child.slotNames[slot]) }
+        let table = SQLiteName.inQuotes(child.table.name)
+        func name(_ slot: Int) -> String { SQLiteName.inQuotes(child.slotNames[slot]) }
         let key = child.keySlots.map { "\(name($0)) = ?" }.joined(separator: " AND ")
         switch orphans {
         case .keep, .refuse: return nil

@@ -23,11 +23,11 @@ final class ImportStatements {
     let updateSlots: [Int]
 
     init(_ node: ImportNode, module: ImportRowsModule, mask: UInt64) throws(SQLiteError) {
-        let (table, connection) = (ImportSchema.quoted(node.table.name), node.connection)
+        let (table, connection) = (SQLiteName.inQuotes(node.table.name), node.connection)
         let storedCount = node.slotNames.count - node.readBackSlots.count
         let slots = (0..<storedCount).filter { mask & 1 << UInt64($0) != 0 }
         updateSlots = slots.filter { !node.keySlots.contains($0) }
-        func name(_ slot: Int) -> String { ImportSchema.quoted(node.slotNames[slot]) }
+        func name(_ slot: Int) -> String { SQLiteName.inQuotes(node.slotNames[slot]) }
         // The planner is told to begin with the staged rows. Columns may compare text without case; imports do not.
         let match = node.keySlots.map { "t.\(name($0)) = s.c\($0)" }.joined(separator: " AND ")
         let join = "FROM \(module.name) AS s CROSS JOIN \(table) AS t ON \(match)"

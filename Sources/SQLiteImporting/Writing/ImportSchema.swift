@@ -5,11 +5,6 @@ import SQLiteStreaming
 
 /// Checks and creates the tables of an import.
 enum ImportSchema {
-    /// A name in SQL.
-    static func quoted(_ name: String) -> String { SQLiteName.inQuotes(name) }
-
-    static func list(_ names: [String]) -> String { names.map(quoted).joined(separator: ", ") }
-
     // MARK: Checking
 
     /// Whether a column keeps values of a type as they are, so that comparing finds them again.
@@ -116,7 +111,7 @@ enum ImportSchema {
     ) throws(SQLiteError) -> String {
         let statement = try connection.prepare(
             """
-            SELECT sql FROM \(quoted(schema)).sqlite_schema \
+            SELECT sql FROM \(SQLiteName.inQuotes(schema)).sqlite_schema \
             WHERE tbl_name = ?1 COLLATE NOCASE AND type IN ('table', 'trigger') \
             UNION ALL SELECT sql FROM temp.sqlite_schema WHERE tbl_name = ?1 COLLATE NOCASE AND type = 'trigger'
             """)
@@ -186,9 +181,9 @@ enum ImportSchema {
         let isRowID =
             generated.isEmpty && table.uniqueKey.count == 1
             && table.columns.contains { $0.name == table.uniqueKey[0] && $0.type == .integer }
-        var lines = generated.map { "\(quoted($0)) INTEGER PRIMARY KEY" }
+        var lines = generated.map { "\(SQLiteName.inQuotes($0)) INTEGER PRIMARY KEY" }
         for column in table.columns {
-            var line = "\(quoted(column.name)) \(declaredType(column.type))"
+            var line = "\(SQLiteName.inQuotes(column.name)) \(declaredType(column.type))"
             if table.uniqueKey == [column.name], isRowID {
                 line += " PRIMARY KEY"
             } else if column.isRequired || table.uniqueKey.contains(column.name) {
@@ -199,18 +194,22 @@ enum ImportSchema {
         for (columns, references, target) in foreignKeys {
             for (column, reference) in zip(columns, references) {
                 let type = target.columns.first { $0.name == reference }.map { declaredType($0.type) } ?? "INTEGER"
-                lines.append("\(quoted(column)) \(type)" + (table.uniqueKey.contains(column) ? " NOT NULL" : ""))
+                lines.append(
+                    "\(SQLiteName.inQuotes(column)) \(type)" + (table.uniqueKey.contains(column) ? " NOT NULL" : ""))
             }
             constraints.append(
-                "FOREIGN KEY (\(list(columns))) REFERENCES \(quoted(target.name)) (\(list(references)))")
+                "FOREIGN KEY (\(SQLiteName.listInQuotes(columns))) REFERENCES \(SQLiteName.inQuotes(target.name)) (\(SQLiteName.listInQuotes(references)))"
+            )
         }
-        if !isRowID { lines.append("UNIQUE (\(list(table.uniqueKey)))") }
+        if !isRowID { lines.append("UNIQUE (\(SQLiteName.listInQuotes(table.uniqueKey)))") }
         result.append(
-            "CREATE TABLE IF NOT EXISTS \(quoted(table.name)) (\((lines + constraints).joined(separator: ", ")))")
+            "CREATE TABLE IF NOT EXISTS \(SQLiteName.inQuotes(table.name)) (\((lines + constraints).joined(separator: ", ")))"
+        )
         for (columns, _, _) in foreignKeys where Array(table.uniqueKey.prefix(columns.count)) != columns {
             let name = ([table.name] + columns).joined(separator: "_") + "_index"
             result.append(
-                "CREATE INDEX IF NOT EXISTS \(quoted(name)) ON \(quoted(table.name)) (\(list(columns)))")
+                "CREATE INDEX IF NOT EXISTS \(SQLiteName.inQuotes(name)) ON \(SQLiteName.inQuotes(table.name)) (\(SQLiteName.listInQuotes(columns)))"
+            )
         }
         for relationship in table.relationships where !relationship.isToOne {
             let references = relationship.references.isEmpty ? table.uniqueKey : relationship.references

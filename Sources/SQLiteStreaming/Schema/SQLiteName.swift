@@ -5,7 +5,7 @@ package enum SQLiteName {
     /// A name in double quotes; those inside are doubled.
     ///
     /// - Throws: `misuse` for a name with NUL or none at all.
-    package static func quoted(_ name: String) throws(SQLiteError) -> String {
+    static func quoted(_ name: String) throws(SQLiteError) -> String {
         guard !name.isEmpty, !name.utf8.contains(0) else {
             throw SQLiteError(.misuse, "expected a name of a table or column, found an empty one or one with NUL")
         }
@@ -36,10 +36,16 @@ package enum SQLiteName {
     }
 
     /// Names in double quotes, with commas between.
+    ///
+    /// - Throws: As `quoted`.
     static func list(_ names: [String]) throws(SQLiteError) -> String {
-        var quotedNames: [String] = []
-        for name in names { quotedNames.append(try quoted(name)) }
-        return quotedNames.joined(separator: ", ")
+        for name in names { _ = try quoted(name) }
+        return listInQuotes(names)
+    }
+
+    /// Names in double quotes, with commas between, of which the caller knows that they can be names.
+    package static func listInQuotes(_ names: [String]) -> String {
+        names.map(inQuotes).joined(separator: ", ")
     }
 }
 

@@ -160,9 +160,8 @@ enum ImportScalar {
                 .limitExceeded, "expected at most \(limit) bytes, the limit of the connection, found \(bytes.count)")
         }
         if tag == .text, let offset = unsafe TextCheck.firstNUL(in: bytes.bytes) {
-            return .refusal(
-                .unrepresentable,
-                "found a NUL character in text (at its byte \(offset)), where SQL functions would cut it")
+            let error = TextCheck.foundNUL(at: offset)
+            return .refusal(error.kind, error.message)
         }
         return .cell(
             ImportCell(
@@ -178,14 +177,10 @@ enum ImportScalar {
 
     private static func stage(_ seconds: Double, as format: SQLiteDateFormat, arena: ImportArena) -> Conversion {
         guard seconds.isFinite else { return .refusal(.unrepresentable, "expected a date, found none") }
-        switch format {
-        case .secondsSince1970: return .cell(.real(seconds + secondsFrom1970To2001))
-        case .secondsSince2001: return .cell(.real(seconds))
-        case .text:
-            guard let text = DateText.text(secondsSince2001: seconds) else {
-                return .refusal(.unrepresentable, "expected a date of the years 0 to 9999, found another one")
-            }
-            return unsafe stage(text, arena: arena)
+        switch format.stored(secondsSince2001: seconds) {
+        case .real(let value): return .cell(.real(value))
+        case .text(let text): return unsafe stage(text, arena: arena)
+        default: return .refusal(.unrepresentable, SQLiteDateFormat.foundOtherYears)
         }
     }
 }

@@ -166,14 +166,10 @@ struct RowBuffer: PlistSink, ~Copyable {
     mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try store(.blob, bytes) }
 
     mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        switch dateFormat {
-        case .text:
-            guard let text = DateText.text(secondsSince2001: seconds) else {
-                throw StreamError(.unrepresentable, "expected a date of the years 0 to 9999, found another one")
-            }
-            try text.withUTF8Span { (span) throws(StreamError) in try store(.text, span) }
-        case .secondsSince1970: try writeReal(seconds + secondsFrom1970To2001)
-        case .secondsSince2001: try writeReal(seconds)
+        switch dateFormat.stored(secondsSince2001: seconds) {
+        case .real(let value): try writeReal(value)
+        case .text(let text): try text.withUTF8Span { (span) throws(StreamError) in try store(.text, span) }
+        default: throw StreamError(.unrepresentable, SQLiteDateFormat.foundOtherYears)
         }
     }
 

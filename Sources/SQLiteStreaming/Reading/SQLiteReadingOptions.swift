@@ -3,19 +3,6 @@
 import PlistStreaming
 import StringTables
 
-/// How dates are stored, since SQLite has no type for them.
-public enum SQLiteDateFormat: Sendable, Hashable {
-    /// As text in UTC, `2026-11-21 06:38:16.250`, which SQLite's date functions read and which sorts by time.
-    ///
-    /// To the nanosecond; every date further than 100 days from 2001-01-01 is read back exactly. Reading takes any ISO 8601
-    /// date and time, with `T` or a space, with `Z`, an offset or none.
-    case text
-    /// As seconds since 1970-01-01 00:00:00 UTC, Unix time.
-    case secondsSince1970
-    /// As seconds since 2001-01-01 00:00:00 UTC, as Core Data does.
-    case secondsSince2001
-}
-
 /// How the rows of a query become messages.
 public struct SQLiteReadingOptions: Sendable {
     /// What a column holds when its cells say less.

@@ -185,15 +185,10 @@ struct SQLiteClause {
                 throw SQLiteError(.mismatch, error.message)
             }
         case .date(let seconds):
-            switch dateFormat {
-            case .secondsSince1970: return .real(seconds + secondsFrom1970To2001)
-            case .secondsSince2001: return .real(seconds)
-            case .text:
-                guard let text = DateText.text(secondsSince2001: seconds) else {
-                    throw SQLiteError(.mismatch, "expected a date of the years 0 to 9999, found another one")
-                }
-                return .text(text)
+            guard let stored = dateFormat.stored(secondsSince2001: seconds) else {
+                throw SQLiteError(.mismatch, SQLiteDateFormat.foundOtherYears)
             }
+            return stored
         }
     }
 }

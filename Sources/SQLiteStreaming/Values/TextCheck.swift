@@ -24,7 +24,7 @@ package enum TextCheck {
 
     /// The error that text has a NUL.
     @inline(never)
-    static func foundNUL(at offset: Int) -> StreamError {
+    package static func foundNUL(at offset: Int) -> StreamError {
         StreamError(
             .unrepresentable,
             "found a NUL character in text (at its byte \(offset)), where SQL functions would cut it")

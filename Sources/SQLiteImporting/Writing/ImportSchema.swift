@@ -7,15 +7,15 @@ import SQLiteStreaming
 enum ImportSchema {
     // MARK: Checking
 
-    /// Whether a column keeps values of a type as they are, so that comparing finds them again.
-    private static func keeps(_ affinity: SQLiteColumn.Affinity, _ type: ImportColumn.ValueType) -> Bool {
+    /// What a column must keep as it is, so that comparing finds it again.
+    private static func content(_ type: ImportColumn.ValueType) -> SQLiteColumn.Affinity.Content {
         switch type {
-        case .integer, .boolean: affinity != .text && affinity != .real
-        case .real, .date(.secondsSince1970), .date(.secondsSince2001): affinity != .text
-        case .text: affinity == .text || affinity == .blob
-        case .date(.text): affinity != .real && affinity != .integer
-        case .blob: true
-        case .any: affinity == .blob
+        case .integer, .boolean: .integers
+        case .real, .date(.secondsSince1970), .date(.secondsSince2001): .reals
+        case .text: .text
+        case .date(.text): .dates
+        case .blob: .blobs
+        case .any: .anything
         }
     }
 
@@ -61,7 +61,7 @@ enum ImportSchema {
             }
             guard slot < table.columns.count else { continue }
             let type = table.columns[slot].type
-            guard keeps(column.affinity, type) else {
+            guard column.affinity.keeps(content(type)) else {
                 throw SQLiteError(
                     .schema,
                     "the column \(table.name).\(name) of type '\(column.declaredType)' would change \(words(type))")
@@ -71,8 +71,6 @@ enum ImportSchema {
             }
         }
         let key = Set(table.uniqueKey.map { $0.lowercased() })
-        let primary = found.filter { $0.primaryKeyIndex > 0 }
-        let isRowID = primary.count == 1 && primary[0].declaredType.uppercased() == "INTEGER"
         let sql = try self.sql(of: table.name, inSchema: schema, connection)
         traits.hasChecks = sql.contains("CHECK")
         traits.refusesUpserts = sql.contains("TRIGGER") || sql.contains("AUTOINCREMENT")
@@ -83,9 +81,9 @@ enum ImportSchema {
             try connection.rows(ofPragma: "foreign_key_list", table.name, inSchema: schema) {
                 (row) throws(SQLiteError) in try row.text(at: 3)?.lowercased()
             })
-        let others = primary.map { $0.name.lowercased() }.filter { !key.contains($0) }
+        let others = found.filter { $0.primaryKeyIndex > 0 }.map { $0.name.lowercased() }.filter { !key.contains($0) }
         if !Set(others).isDisjoint(with: node.slotNames.map { $0.lowercased() }) { traits.isUniqueByKeyOnly = false }
-        if isRowID, key == [primary[0].name.lowercased()] { return traits }
+        if let rowID = found.integerKey, key == [rowID.name.lowercased()] { return traits }
         if indexes.contains(where: { $0.isUnique(on: key) }) { return traits }
         throw SQLiteError(
             .schema,

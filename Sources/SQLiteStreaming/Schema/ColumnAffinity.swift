@@ -31,6 +31,28 @@ extension SQLiteColumn.Affinity {
             return nil
         }
     }
+
+    /// What a column is to hold.
+    package enum Content {
+        case integers, reals, text
+        /// Dates as text, which is no number.
+        case dates
+        case blobs
+        /// Values of all kinds, each in its own.
+        case anything
+    }
+
+    /// Whether all such values come back as equal ones; a column of numbers is none of dates as text, though it would keep them.
+    package func keeps(_ content: Content) -> Bool {
+        switch content {
+        case .integers: self != .text && self != .real
+        case .reals: self != .text
+        case .text: self == .text || self == .blob
+        case .dates: self != .real && self != .integer
+        case .blobs: true
+        case .anything: self == .blob
+        }
+    }
 }
 
 /// Texts that SQLite takes for numbers.
@@ -90,6 +112,7 @@ extension NumericText: SelfTesting {
         [
             "testTakesForNumbersWhatSQLiteTakes": testTakesForNumbersWhatSQLiteTakes,
             "testKeepsWhatSQLiteKeeps": testKeepsWhatSQLiteKeeps,
+            "testKeepsTheContentThatSQLiteKeeps": testKeepsTheContentThatSQLiteKeeps,
         ]
     }
 
@@ -152,6 +175,29 @@ extension NumericText: SelfTesting {
                     stored == .integer(Int64(value)) || stored == .text("\(value)")
                     || stored.map { Int64(exactly: $0.real ?? 0.5) == Int64(value) } == true
                 expectEqual(unsafe rule.change(of: .integer(Int64(value))) == nil, isKept, "\(value) in \(affinity)")
+            }
+        }
+    }
+
+    private static func testKeepsTheContentThatSQLiteKeeps() throws {
+        let rows: [(SQLiteColumn.Affinity.Content, [SQLiteValue])] = [
+            (.integers, [1, -1, .integer(1 << 53 + 1), .integer(.max)]), (.reals, [1.5, 2.0, 1e300, .real(0.1 + 0.2)]),
+            (.text, ["7", "007", "1.0", "a"]), (.dates, ["2026-11-21 06:38:16.250"]), (.blobs, [.blob([0x37])]),
+            (.anything, [7, 7.5, "7", .blob([0x37])]),
+        ]
+        for affinity in ["INTEGER", "NUMERIC", "REAL", "TEXT", "BLOB"] {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute("CREATE TABLE t (a \(affinity))")
+            let rule = try requireNotNil(try connection.columns(ofTable: "t").first?.affinity, affinity)
+            for (content, values) in rows {
+                let isKept = try values.allSatisfy { value in
+                    try connection.run("DELETE FROM t")
+                    try connection.run("INSERT INTO t VALUES (?)", [value])
+                    return try connection.value("SELECT +a IS ? FROM t", [value]) == 1
+                }
+                let isExpected = content == .dates ? rule != .integer && rule != .real : isKept
+                expectEqual(rule.keeps(content), isExpected, "\(content) in \(affinity)")
+                expectTrue(isKept || !rule.keeps(content), "\(content) that \(affinity) changes")
             }
         }
     }

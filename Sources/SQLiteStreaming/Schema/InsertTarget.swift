@@ -107,13 +107,12 @@ struct InsertFacts: Equatable {
 
     // A primary key of the type INTEGER is the row id unless it has an index of its own, as with DESC or WITHOUT ROWID.
     private static func rowIDColumn(_ target: InsertTarget) throws(SQLiteError) -> String? {
-        let keys = try target.connection.columns(ofTable: target.name, inSchema: target.schema)
-            .filter { $0.primaryKeyIndex > 0 }
-        guard keys.count == 1, keys[0].declaredType.uppercased() == "INTEGER" else { return nil }
+        let columns = try target.connection.columns(ofTable: target.name, inSchema: target.schema)
+        guard let key = columns.integerKey else { return nil }
         let origins = try target.connection.rows(ofPragma: "index_list", target.name, inSchema: target.schema) {
             (row) throws(SQLiteError) in try row.text(at: 3)
         }
-        return origins.contains("pk") ? nil : keys[0].name
+        return origins.contains("pk") ? nil : key.name
     }
 
     /// The tables that a table of the target's schema refers to, folded.

@@ -47,6 +47,15 @@ public struct SQLiteColumn: Sendable, Hashable {
     }
 }
 
+extension [SQLiteColumn] {
+    // SPEC: https://sqlite.org/lang_createtable.html section 5.
+    /// The only column of the primary key, when its type is INTEGER: the row id, unless the key has an index of its own.
+    package var integerKey: SQLiteColumn? {
+        let keys = filter { $0.primaryKeyIndex > 0 }
+        return keys.count == 1 && keys[0].declaredType.uppercased() == "INTEGER" ? keys[0] : nil
+    }
+}
+
 extension SQLiteConnection {
     /// Returns the names of the tables in the order in which they were created, those of SQLite itself excepted.
     ///

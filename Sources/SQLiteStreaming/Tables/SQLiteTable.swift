@@ -146,6 +146,7 @@ public struct SQLiteTable<Row: StreamObject> {
     /// Compares the table with the type, and throws all differences at once.
     private func check(_ found: [SQLiteColumn]) throws(SQLiteError) {
         var differences: [String] = []
+        let rowID = found.integerKey?.name
         for member in members.columns {
             guard let column = found.first(where: { $0.name == member.name }) else {
                 let similar = found.first { SQLiteName.folded($0.name) == SQLiteName.folded(member.name) }?.name
@@ -158,9 +159,7 @@ public struct SQLiteTable<Row: StreamObject> {
                 differences.append(
                     "the column \(member.name) has \(type), expected \(Self.declaredType(member.kind))")
             }
-            let isRowID =
-                column.primaryKeyIndex == 1 && found.filter { $0.primaryKeyIndex > 0 }.count == 1
-                && column.declaredType.uppercased() == "INTEGER"
+            let isRowID = column.name == rowID
             if column.isNotNull, member.isOptional, !isRowID {
                 differences.append("the column \(member.name) is NOT NULL, the member is optional")
             } else if !column.isNotNull, !member.isOptional, !isRowID {
@@ -187,13 +186,12 @@ public struct SQLiteTable<Row: StreamObject> {
     /// Whether values of a kind are stored unchanged in a column.
     private func accepts(_ kind: MemberColumn.Kind, _ affinity: SQLiteColumn.Affinity) -> Bool {
         switch kind {
-        case .integer, .bool: [.integer, .numeric, .blob].contains(affinity)
-        case .real: [.real, .numeric, .integer, .blob].contains(affinity)
-        case .string: [.text, .blob].contains(affinity)
-        case .data, .any, .container: affinity == .blob
-        case .date:
-            options.dateFormat == .text
-                ? [.text, .numeric, .blob].contains(affinity) : [.real, .numeric, .blob].contains(affinity)
+        case .integer, .bool: affinity.keeps(.integers)
+        case .real: affinity.keeps(.reals)
+        case .string: affinity.keeps(.text)
+        case .data, .any, .container: affinity.keeps(.anything)
+        case .date where options.dateFormat == .text: affinity.keeps(.dates)
+        case .date: affinity.keeps(.reals) && affinity != .integer
         }
     }
 }

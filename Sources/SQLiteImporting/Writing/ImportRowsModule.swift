@@ -117,29 +117,23 @@ final class ImportRowsModule {
 
     // SAFETY: made once and never changed or freed.
     nonisolated(unsafe) private static let module: UnsafeMutablePointer<sqlite3_module> = {
-        var module = sqlite3_module()
-        // Without xCreate the table exists by itself and only so.
+        var module = VirtualTable.makeModule()
+        setTable(of: &module)
+        setCursor(of: &module)
+        setCells(of: &module)
+        let pointer = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
+        unsafe pointer.initialize(to: module)
+        return unsafe pointer
+    }()
+
+    private static func setTable(of module: inout sqlite3_module) {
         unsafe module.xConnect = { connection, rows, _, _, result, _ in
             guard let rows = unsafe rows else { return SQLITE_MISUSE }
             let reference = unsafe Unmanaged<ImportRows>.fromOpaque(rows)
             let count = unsafe reference.takeUnretainedValue().columnCount
-            let columns = (0..<count).map { "c\($0)" } + ["r"]
-            let code = unsafe sqlite3_declare_vtab(connection, "CREATE TABLE x (\(columns.joined(separator: ", ")))")
-            guard code == SQLITE_OK else { return code }
-            let table = UnsafeMutablePointer<Table>.allocate(capacity: 1)
-            unsafe table.initialize(to: Table(base: sqlite3_vtab(), rows: reference))
-            unsafe result?.pointee = UnsafeMutableRawPointer(table).assumingMemoryBound(to: sqlite3_vtab.self)
-            return SQLITE_OK
-        }
-        unsafe module.xDisconnect = { table in
-            unsafe UnsafeMutableRawPointer(table)?.assumingMemoryBound(to: Table.self).deallocate()
-            return SQLITE_OK
-        }
-        unsafe module.xBestIndex = { _, plan in
-            // The rows are always read in order: each statement puts this table first.
-            unsafe plan?.pointee.estimatedCost = 1e6
-            unsafe plan?.pointee.estimatedRows = 1_000
-            return SQLITE_OK
+            return unsafe VirtualTable.connect(
+                Table(base: sqlite3_vtab(), rows: reference), columns: (0..<count).map { "c\($0)" } + ["r"], connection,
+                result)
         }
         unsafe module.xOpen = { table, result in
             guard let table = unsafe UnsafeMutableRawPointer(table)?.assumingMemoryBound(to: Table.self) else {
@@ -148,18 +142,14 @@ final class ImportRowsModule {
             let rows = unsafe table.pointee.rows
             let (cells, headers) = unsafe rows._withUnsafeGuaranteedRef { unsafe ($0.cells, $0.headers) }
             let text = unsafe rows._withUnsafeGuaranteedRef { unsafe $0.arena.base }
-            let cursor = UnsafeMutablePointer<Cursor>.allocate(capacity: 1)
-            unsafe cursor.initialize(
-                to: Cursor(
+            return unsafe VirtualTable.open(
+                Cursor(
                     base: sqlite3_vtab_cursor(), rows: rows, cells: cells, headers: headers, text: text, slotCount: 0,
-                    columnCount: 0, row: 0, end: 0, mask: nil, state: nil, flags: 0))
-            unsafe result?.pointee = UnsafeMutableRawPointer(cursor).assumingMemoryBound(to: sqlite3_vtab_cursor.self)
-            return SQLITE_OK
+                    columnCount: 0, row: 0, end: 0, mask: nil, state: nil, flags: 0), result)
         }
-        unsafe module.xClose = { cursor in
-            unsafe UnsafeMutableRawPointer(cursor)?.assumingMemoryBound(to: Cursor.self).deallocate()
-            return SQLITE_OK
-        }
+    }
+
+    private static func setCursor(of module: inout sqlite3_module) {
         unsafe module.xFilter = { cursor, _, _, _, _ in
             guard let cursor = unsafe ImportRowsModule.cursor(cursor) else { return SQLITE_MISUSE }
             // Rows and text may have moved since the cursor was opened; they do not while a statement runs.
@@ -188,6 +178,9 @@ final class ImportRowsModule {
             guard let cursor = unsafe ImportRowsModule.cursor(cursor) else { return 1 }
             return unsafe cursor.pointee.row < cursor.pointee.end ? 0 : 1
         }
+    }
+
+    private static func setCells(of module: inout sqlite3_module) {
         unsafe module.xRowid = { cursor, result in
             guard let cursor = unsafe ImportRowsModule.cursor(cursor) else { return SQLITE_MISUSE }
             unsafe result?.pointee = sqlite3_int64(cursor.pointee.row)
@@ -215,10 +208,7 @@ final class ImportRowsModule {
             }
             return SQLITE_OK
         }
-        let pointer = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
-        unsafe pointer.initialize(to: module)
-        return unsafe pointer
-    }()
+    }
 
     // SAFETY: SQLite passes what xOpen made.
     private static func cursor(_ base: UnsafeMutablePointer<sqlite3_vtab_cursor>?) -> UnsafeMutablePointer<Cursor>? {

@@ -1,6 +1,5 @@
 // A virtual table of SQLite over rows in this process's memory, so that one INSERT … SELECT takes them all. What would
 // be a bind for each cell and a step for each row is a call back for each that loads from where the value lies.
-// Source: https://sqlite.org/vtab.html
 
 import CSystemSQLite
 
@@ -58,30 +57,14 @@ private struct RowTableCursor {
 extension RowModule {
     /// The functions of the module. SQLite passes back what `xConnect` and `xOpen` made, until `xDisconnect` and `xClose`.
     private static func makeModule() -> sqlite3_module {
-        var module = sqlite3_module()
-        module.iVersion = 1
-        // Without xCreate the table is there in every connection that has the module, and in no schema.
+        var module = VirtualTable.makeModule()
         unsafe module.xConnect = { connection, context, count, arguments, table, _ in
             guard let context = unsafe context, count > 0, let name = unsafe arguments?[0],
                 let columnCount = unsafe Int(String(cString: name).drop { !$0.isNumber }.prefix { $0.isNumber })
             else { return SQLITE_ERROR }
-            let columns = (0..<columnCount).map { "c\($0)" }.joined(separator: ", ")
-            let code = unsafe sqlite3_declare_vtab(connection, "CREATE TABLE x (\(columns))")
-            guard code == SQLITE_OK else { return code }
-            unsafe csqlite_configure_table(connection, SQLITE_VTAB_DIRECTONLY)
-            let made = UnsafeMutablePointer<RowTable>.allocate(capacity: 1)
-            unsafe made.initialize(
-                to: RowTable(reader: Unmanaged<RowReader>.fromOpaque(context), columnCount: columnCount))
-            unsafe table?.pointee = UnsafeMutableRawPointer(made).assumingMemoryBound(to: sqlite3_vtab.self)
-            return SQLITE_OK
-        }
-        unsafe module.xDisconnect = { table in
-            unsafe UnsafeMutableRawPointer(table)?.assumingMemoryBound(to: RowTable.self).deallocate()
-            return SQLITE_OK
-        }
-        unsafe module.xBestIndex = { _, plan in
-            unsafe plan?.pointee.estimatedCost = 1_000_000
-            return SQLITE_OK
+            return unsafe VirtualTable.connect(
+                RowTable(reader: Unmanaged<RowReader>.fromOpaque(context), columnCount: columnCount),
+                columns: (0..<columnCount).map { "c\($0)" }, connection, table)
         }
         unsafe module.xOpen = { table, cursor in
             guard let table = unsafe UnsafeMutableRawPointer(table)?.assumingMemoryBound(to: RowTable.self) else {
@@ -94,14 +77,7 @@ extension RowModule {
                 return SQLITE_MISUSE
             }
             unsafe source.pointee.isScanned = true
-            let made = UnsafeMutablePointer<RowTableCursor>.allocate(capacity: 1)
-            unsafe made.initialize(to: RowTableCursor(reader: table.pointee.reader, source: source))
-            unsafe cursor?.pointee = UnsafeMutableRawPointer(made).assumingMemoryBound(to: sqlite3_vtab_cursor.self)
-            return SQLITE_OK
-        }
-        unsafe module.xClose = { cursor in
-            unsafe UnsafeMutableRawPointer(cursor)?.assumingMemoryBound(to: RowTableCursor.self).deallocate()
-            return SQLITE_OK
+            return unsafe VirtualTable.open(RowTableCursor(reader: table.pointee.reader, source: source), cursor)
         }
         unsafe module.xFilter = { cursor, _, _, _, _ in
             guard let source = unsafe rowCursor(cursor)?.pointee.source else { return SQLITE_ERROR }

@@ -21,6 +21,7 @@ extension ImportRelationshipTests: SelfTesting {
             "testNestsDeeply": testNestsDeeply,
             "testCreatesTables": testCreatesTables,
             "testRefusesOtherSchemas": testRefusesOtherSchemas,
+            "testTellsNamesApartAsSQLiteDoes": testTellsNamesApartAsSQLiteDoes,
             "testRefusesContradictions": testRefusesContradictions,
         ]
     }
@@ -337,6 +338,18 @@ extension ImportRelationshipTests: SelfTesting {
         }
     }
     private static let index = "the table t has no unique index of exactly (k) that compares text by its bytes"
+
+    private static func testTellsNamesApartAsSQLiteDoes() throws {
+        let table = ImportTable("t", uniqueKey: ["Kä"], columns: [.text("Kä"), .integer("vÄ")])
+        let connection = try SQLiteConnection.inMemory()
+        // Only the case of ASCII does not count.
+        try connection.execute("CREATE TABLE t (KÄ INTEGER, kä TEXT PRIMARY KEY, vä TEXT, VÄ INTEGER)")
+        for _ in 0..<2 { _ = try ImportFixture.run([["Kä": "a", "vÄ": 1]], table, connection) }
+        expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "-|a|-|1", "rows")
+        try connection.execute("DROP TABLE t; CREATE TABLE t (kä TEXT PRIMARY KEY, vä INTEGER)")
+        let error = expectThrows(SQLiteError.self, "another name") { _ = try Importer(table, into: connection) }
+        expectEqual(error?.message, "the table t has no column vÄ", "message")
+    }
 
     private static func testRefusesContradictions() throws {
         let child = ImportTable("c", uniqueKey: ["k", "up"], columns: [.text("k")])

@@ -60,7 +60,7 @@ final class ImportStatements {
             let whole =
                 insertion + conflict + changes(updateSlots)
                 + " WHERE \(module.differsFunction)(\(differs(updateSlots))\(moved.isEmpty ? "" : ", 0" + moved))"
-            let kept = updateSlots.filter { node.traits.indexedColumns.contains(node.slotNames[$0].lowercased()) }
+            let kept = updateSlots.filter { node.traits.indexedColumns.contains(SQLiteName.folded(node.slotNames[$0])) }
             let others = updateSlots.filter { !kept.contains($0) }
             if node.traits.isUniqueByKeyOnly, !kept.isEmpty, !others.isEmpty {
                 // PERF: SQLiteImport/hot-changed; setting a column of an index or a foreign key deletes and inserts an entry, and

@@ -23,13 +23,13 @@ enum ImportSchema {
     struct Traits {
         /// Whether an upsert does something else than finding the row first: fires triggers, or takes a number for nothing.
         var refusesUpserts = false
-        /// The columns, by lower-case name, that are NOT NULL and have no default.
+        /// The columns, by folded name, that are NOT NULL and have no default.
         var mandatoryColumns: Set<String> = []
-        /// All columns by lower-case name.
+        /// All columns by folded name.
         var columns: Set<String> = []
         /// Whether it has CHECK constraints, which an upsert evaluates with defaults for columns that are not given.
         var hasChecks = false
-        /// The columns, by lower-case name, that indexes and foreign keys are of: to set them, even to what they are, costs more
+        /// The columns, by folded name, that indexes and foreign keys are of: to set them, even to what they are, costs more
         /// than to set all others.
         var indexedColumns: Set<String> = []
         /// Whether no two rows can be in each other's way but by the unique key, so that the order in which they are updated
@@ -39,7 +39,7 @@ enum ImportSchema {
         /// Whether one upsert may replace a look-up, an insert and updates for rows with values in some columns.
         func allowUpserts(of names: [String]) -> Bool {
             guard !refusesUpserts else { return false }
-            let missing = columns.subtracting(names.map { $0.lowercased() })
+            let missing = columns.subtracting(names.map(SQLiteName.folded))
             return missing.isDisjoint(with: mandatoryColumns) && (!hasChecks || missing.isEmpty)
         }
     }
@@ -52,11 +52,11 @@ enum ImportSchema {
         }
         let found = try connection.columns(ofTable: table.name, inSchema: schema).filter { !$0.isGenerated }
         var traits = Traits()
-        traits.columns = Set(found.map { $0.name.lowercased() })
+        traits.columns = Set(found.map { SQLiteName.folded($0.name) })
         traits.mandatoryColumns = Set(
-            found.filter { $0.isNotNull && $0.defaultExpression == nil }.map { $0.name.lowercased() })
+            found.filter { $0.isNotNull && $0.defaultExpression == nil }.map { SQLiteName.folded($0.name) })
         for (slot, name) in node.slotNames.enumerated() {
-            guard let column = found.first(where: { $0.name.lowercased() == name.lowercased() }) else {
+            guard let column = found.first(where: { SQLiteName.folded($0.name) == SQLiteName.folded(name) }) else {
                 throw SQLiteError(.schema, "the table \(table.name) has no column \(name)")
             }
             guard slot < table.columns.count else { continue }
@@ -70,7 +70,7 @@ enum ImportSchema {
                 throw SQLiteError(.schema, "the column \(table.name).\(name) of the unique key needs a type")
             }
         }
-        let key = Set(table.uniqueKey.map { $0.lowercased() })
+        let key = Set(table.uniqueKey.map(SQLiteName.folded))
         let sql = try self.sql(of: table.name, inSchema: schema, connection)
         traits.hasChecks = sql.contains("CHECK")
         traits.refusesUpserts = sql.contains("TRIGGER") || sql.contains("AUTOINCREMENT")
@@ -79,11 +79,13 @@ enum ImportSchema {
         traits.indexedColumns = Set(indexes.flatMap { $0.columns.map(\.name) })
         traits.indexedColumns.formUnion(
             try connection.rows(ofPragma: "foreign_key_list", table.name, inSchema: schema) {
-                (row) throws(SQLiteError) in try row.text(at: 3)?.lowercased()
+                (row) throws(SQLiteError) in try row.text(at: 3).map(SQLiteName.folded)
             })
-        let others = found.filter { $0.primaryKeyIndex > 0 }.map { $0.name.lowercased() }.filter { !key.contains($0) }
-        if !Set(others).isDisjoint(with: node.slotNames.map { $0.lowercased() }) { traits.isUniqueByKeyOnly = false }
-        if let rowID = found.integerKey, key == [rowID.name.lowercased()] { return traits }
+        let others = found.filter { $0.primaryKeyIndex > 0 }.map { SQLiteName.folded($0.name) }.filter {
+            !key.contains($0)
+        }
+        if !Set(others).isDisjoint(with: node.slotNames.map(SQLiteName.folded)) { traits.isUniqueByKeyOnly = false }
+        if let rowID = found.integerKey, key == [SQLiteName.folded(rowID.name)] { return traits }
         if indexes.contains(where: { $0.isUnique(on: key) }) { return traits }
         throw SQLiteError(
             .schema,
@@ -122,7 +124,7 @@ enum ImportSchema {
     private struct Index {
         var isUnique: Bool
         var isPartial: Bool
-        /// The columns with lower-case names, and whether each compares text by its bytes; those that are expressions have none.
+        /// The columns with folded names, and whether each compares text by its bytes; those that are expressions have none.
         var columns: [(name: String, isBinary: Bool)]
 
         func isUnique(on key: Set<String>) -> Bool {
@@ -139,7 +141,8 @@ enum ImportSchema {
             let columns = try connection.rows(ofPragma: "index_xinfo", name, inSchema: schema) {
                 (row) throws(SQLiteError) -> (name: String, isBinary: Bool)? in
                 row.integer(at: 5) == 0
-                    ? nil : (name: try row.text(at: 2)?.lowercased() ?? "", isBinary: try row.text(at: 4) == "BINARY")
+                    ? nil
+                    : (name: SQLiteName.folded(try row.text(at: 2) ?? ""), isBinary: try row.text(at: 4) == "BINARY")
             }
             return Index(
                 isUnique: index.integer(at: 2) != 0, isPartial: index.integer(at: 4) != 0, columns: columns)

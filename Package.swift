@@ -24,6 +24,7 @@ let package = Package(
         .library(name: "PlistCoding", targets: ["PlistCoding"]),
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
         .library(name: "SQLiteStreaming", targets: ["SQLiteStreaming"]),
+        .library(name: "SQLiteImporting", targets: ["SQLiteImporting"]),
         .executable(name: "convert", targets: ["convert"]),
     ],
     targets: [
@@ -39,7 +40,7 @@ let package = Package(
             name: "SelfTests",
             dependencies: [
                 "InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger", "convert",
-                "SQLiteStreaming",
+                "SQLiteImporting",
             ],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
@@ -68,6 +69,12 @@ let package = Package(
                 "CSystemSQLite", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming", "StringTables",
             ],
             swiftSettings: strict),
+        .target(
+            name: "SQLiteImporting",
+            dependencies: [
+                "CSystemSQLite", "InClassTesting", "PlistBuilding", "PlistStreaming", "SQLiteStreaming", "StringTables",
+            ],
+            swiftSettings: strict),
         .executableTarget(
             name: "convert",
             dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming", "SQLiteStreaming", "StringTables"],
@@ -78,11 +85,13 @@ let package = Package(
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
         .executableTarget(
             name: "SQLiteWorker",
-            dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming"],
+            dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteImporting", "SQLiteStreaming"],
             path: "Tests/SQLiteWorker"),
         .testTarget(
             name: "SQLiteDurabilityTests",
-            dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming", "SQLiteWorker"]),
+            dependencies: [
+                "JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteImporting", "SQLiteStreaming", "SQLiteWorker",
+            ]),
         .testTarget(
             name: "SQLiteTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming"]),
         .testTarget(name: "TestloggerTests", dependencies: ["testlogger"], exclude: ["Goldens"]),

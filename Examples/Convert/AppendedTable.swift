@@ -46,8 +46,7 @@ final class AppendedTable: RowTable {
         do throws(SQLiteError) {
             let columns = try connection.columns(ofTable: name)
             self.columns = Dictionary(columns.map { ($0.name, $0) }) { first, _ in first }
-            let keys = columns.filter { $0.primaryKeyIndex > 0 }
-            rowID = keys.count == 1 && keys[0].declaredType.uppercased() == "INTEGER" ? keys[0].name : nil
+            rowID = columns.integerKey?.name
             writer = try SQLiteTableWriter(connection, table: name)
         } catch {
             throw error.streamError(.cannotWrite)

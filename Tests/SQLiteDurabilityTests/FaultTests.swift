@@ -5,6 +5,7 @@ import Foundation
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
+import SQLiteImporting
 import SQLiteStreaming
 import Testing
 

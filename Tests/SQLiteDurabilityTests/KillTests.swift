@@ -4,6 +4,7 @@
 import Foundation
 import JSONStreaming
 import PlistStreaming
+import SQLiteImporting
 import SQLiteStreaming
 import Testing
 

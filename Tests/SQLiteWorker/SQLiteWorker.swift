@@ -4,6 +4,7 @@
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
+import SQLiteImporting
 import SQLiteStreaming
 
 #if canImport(Darwin)

@@ -4,6 +4,7 @@ import CSQLitePeers
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
+import SQLiteImporting
 import SQLiteStreaming
 import StringTables
 

@@ -5,6 +5,7 @@ import CSQLiteUpsert
 import Foundation
 import JSONStreaming
 import PlistStreaming
+import SQLiteImporting
 import SQLiteStreaming
 
 let sqliteImportSuite = Suite(name: "SQLiteImport") { scale in

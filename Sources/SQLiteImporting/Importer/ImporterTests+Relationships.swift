@@ -1,0 +1,392 @@
+// The tests of relationships: policies, orphans, bare keys, references in both directions, created tables.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+import SQLiteStreaming
+
+enum ImportRelationshipTests {}
+
+extension ImportRelationshipTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFollowsPolicies": testFollowsPolicies,
+            "testMovesChildren": testMovesChildren,
+            "testLetsTheLastRepeatedParentDecide": testLetsTheLastRepeatedParentDecide,
+            "testRefersToGeneratedKeys": testRefersToGeneratedKeys,
+            "testTakesBareKeys": testTakesBareKeys,
+            "testResolvesReferencesWithinABatch": testResolvesReferencesWithinABatch,
+            "testWaitsForReferencesAcrossBatches": testWaitsForReferencesAcrossBatches,
+            "testKeepsWhatIsNestedInThoseThatWait": testKeepsWhatIsNestedInThoseThatWait,
+            "testNestsDeeply": testNestsDeeply,
+            "testCreatesTables": testCreatesTables,
+            "testRefusesOtherSchemas": testRefusesOtherSchemas,
+            "testTellsNamesApartAsSQLiteDoes": testTellsNamesApartAsSQLiteDoes,
+            "testRefusesContradictions": testRefusesContradictions,
+        ]
+    }
+
+    private static let phones = "SELECT number, person_id FROM phone ORDER BY 1"
+
+    private static func testFollowsPolicies() throws {
+        typealias Row = (ImportRelationship.Policy, ImportRelationship.OrphanPolicy, ImportSample, String)
+        let rows: [Row] = [
+            (.merge, .unlink, [["number": "2"], ["number": "4"]], "1|1 2|1 3|2 4|1"),
+            (.merge, .unlink, [], "1|1 2|1 3|2"),
+            (.merge, .delete, nil, "1|1 2|1 3|2"),
+            (.assign, .unlink, [["number": "2"], ["number": "4"]], "1|- 2|1 3|2 4|1"),
+            (.assign, .unlink, [], "1|- 2|- 3|2"),
+            (.assign, .unlink, nil, "1|- 2|- 3|2"),
+            (.assign, .delete, [["number": "2"]], "2|1 3|2"),
+            (.assign, .refuse, [["number": "2"], ["number": "1"]], "1|1 2|1 3|2"),
+            (.replace, .unlink, [["number": "2"], ["number": "4"]], "2|1 3|2 4|1"),
+            (.replace, .unlink, nil, "3|2"),
+        ]
+        for (policy, orphans, given, expected) in rows {
+            let file = try TemporaryDatabase()
+            let connection = try ImportFixture.connection(file)
+            let table = ImportFixture.people(policy: policy, orphans: orphans)
+            _ = try ImportFixture.run(
+                [["id": 1, "phones": ["1", "2"]], ["id": 2, "phones": ["3"]]], table, connection)
+            _ = try ImportFixture.run([["id": 1, "phones": given]], table, connection)
+            expectEqual(try ImportFixture.rows(phones, connection), expected, "\(policy) \(orphans) \(given)")
+            _ = try ImportFixture.run([["id": 2]], table, connection)
+            expectEqual(try ImportFixture.rows(phones, connection), expected, "a record without the member, \(policy)")
+        }
+        let file = try TemporaryDatabase()
+        let connection = try ImportFixture.connection(file)
+        let table = ImportFixture.people(policy: .assign, orphans: .refuse)
+        _ = try ImportFixture.run([["id": 1, "phones": ["1", "2"]]], table, connection)
+        let error = expectThrows(StreamError.self, "an orphan") {
+            _ = try ImportFixture.run([["id": 3], ["id": 1, "phones": ["1"]]], table, connection)
+        }
+        expectEqual(error?.path?.description, "$[1]", "path")
+        expectEqual(try ImportFixture.rows("SELECT count(*) FROM person", connection), "1", "people")
+    }
+
+    private static func testMovesChildren() throws {
+        for size in [1, 256] {
+            let file = try TemporaryDatabase()
+            let connection = try ImportFixture.connection(file)
+            let table = ImportFixture.people(policy: .replace)
+            let options = ImportOptions(batchSize: size, adaptsBatchSize: false)
+            _ = try ImportFixture.run([["id": 1, "phones": ["1", "2"]], ["id": 2]], table, connection, options)
+            // What one gives up another takes, in the same import.
+            _ = try ImportFixture.run(
+                [["id": 2, "phones": ["1"]], ["id": 1, "phones": ["2"]]], table, connection, options)
+            expectEqual(try ImportFixture.rows(phones, connection), "1|2 2|1", "batches of \(size)")
+        }
+    }
+
+    private static func testLetsTheLastRepeatedParentDecide() throws {
+        for size in [1, 2, 256] {
+            let file = try TemporaryDatabase()
+            let connection = try ImportFixture.connection(file)
+            _ = try ImportFixture.run(
+                [
+                    ["id": 1, "phones": ["1", "2"]], ["id": 1, "phones": ["2", "3"]], ["id": 1, "firstName": "a"],
+                    ["id": 2, "phones": ["9"]],
+                ], ImportFixture.people(policy: .replace), connection,
+                ImportOptions(batchSize: size, adaptsBatchSize: false))
+            expectEqual(try ImportFixture.rows(phones, connection), "2|1 3|1 9|2", "batches of \(size)")
+        }
+    }
+
+    private static func testRefersToGeneratedKeys() throws {
+        let file = try TemporaryDatabase()
+        let connection = try ImportFixture.connection(file)
+        try connection.run("INSERT INTO company (id, code) VALUES (70, 'z')")
+        let table = ImportFixture.people()
+        let people: ImportSample = [
+            ["id": 1, "company": ["code": "a", "title": "A"]], ["id": 2, "company": ["title": "Z", "code": "z"]],
+            ["id": 3, "company": ["code": "a"]], ["id": 4, "company": nil], ["id": 5],
+        ]
+        _ = try ImportFixture.run(people, table, connection)
+        let sql = "SELECT p.id, p.company_id, title FROM person p LEFT JOIN company c ON c.id = company_id ORDER BY 1"
+        expectEqual(try ImportFixture.rows(sql, connection), "1|71|A 2|70|Z 3|71|A 4|-|- 5|-|-", "rows")
+        expectEqual(try ImportFixture.run(people, table, connection).unchangedCount, 8, "unchanged")
+        _ = try ImportFixture.run([["id": 1, "company": nil], ["id": 2]], table, connection)
+        expectEqual(try ImportFixture.rows(sql, connection), "1|-|- 2|70|Z 3|71|A 4|-|- 5|-|-", "null and missing")
+
+        try connection.execute(
+            """
+            CREATE TABLE book (book_id INTEGER PRIMARY KEY, isbn TEXT UNIQUE);
+            CREATE TABLE page (book_id INTEGER REFERENCES book, number INTEGER, PRIMARY KEY (book_id, number));
+            """)
+        let books = ImportTable(
+            "book", uniqueKey: ["isbn"], columns: [.text("isbn")],
+            relationships: [
+                .toMany(
+                    "pages", ImportTable("page", uniqueKey: ["book_id", "number"], columns: [.integer("number")]),
+                    foreignKey: ["book_id"], references: ["book_id"], policy: .replace)
+            ])
+        _ = try ImportFixture.run([["pages": [1, 2], "isbn": "x"], ["pages": [1], "isbn": "y"]], books, connection)
+        _ = try ImportFixture.run([["pages": [1], "isbn": "y"], ["pages": [2, 3], "isbn": "x"]], books, connection)
+        expectEqual(
+            try ImportFixture.rows("SELECT isbn, number FROM book NATURAL JOIN page ORDER BY 1, 2", connection),
+            "x|2 x|3 y|1", "pages")
+    }
+
+    private static func testTakesBareKeys() throws {
+        let file = try TemporaryDatabase()
+        let connection = try ImportFixture.connection(file)
+        let table = ImportFixture.people()
+        // A reference to what comes later, and to what is there.
+        _ = try ImportFixture.run(
+            [
+                ["id": 1, "company": "c", "phones": ["1"]],
+                ["id": 2, "company": ["code": "c", "title": "C"], "phones": [["number": "1", "kind": "x"]]],
+                ["id": 3, "company": "c"],
+            ], table, connection, ImportOptions(batchSize: 1, adaptsBatchSize: false))
+        expectEqual(
+            try ImportFixture.rows("SELECT p.id, title FROM person p JOIN company c ON c.id = company_id", connection),
+            "1|C 2|C 3|C", "companies")
+        expectEqual(try ImportFixture.rows("SELECT * FROM phone", connection), "1|x|2", "phones")
+    }
+
+    private static func testResolvesReferencesWithinABatch() throws {
+        let file = try TemporaryDatabase()
+        let connection = try ImportFixture.connection(
+            file, "CREATE TABLE node (id INTEGER PRIMARY KEY, up INTEGER REFERENCES node (id), a CHECK (a <> 'bad'))")
+        let table = ImportTable("node", uniqueKey: ["id"], columns: [.integer("id"), .integer("up"), .any("a")])
+        _ = try ImportFixture.run([["id": 1, "up": 2], ["id": 2, "up": 3], ["id": 3, "up": 1]], table, connection)
+        expectEqual(try ImportFixture.rows("SELECT id, up FROM node", connection), "1|2 2|3 3|1", "a circle")
+        try connection.run("DELETE FROM node")
+        // The same beside records that are refused, which are found one by one.
+        let report = try ImportFixture.run(
+            [
+                ["id": 1, "up": 2], ["id": 2, "up": 3], ["id": 3], ["id": 4, "a": "bad"], ["id": 5, "up": 4],
+                ["id": 6, "up": 7],
+                ["id": 7, "up": 6], ["id": 8, "up": 1],
+            ], table, connection, ImportOptions(maximumFailureCount: 5))
+        expectEqual(try ImportFixture.rows("SELECT id FROM node", connection), "1 2 3 8", "what is accepted")
+        expectEqual(report.failures.map(\.recordIndex).sorted(), [3, 4, 5, 6], "what is not")
+        expectEqual(report.tables["node"], ImportReport.Counts(inserted: 4), "counts")
+        let circle = try ImportFixture.run(
+            [["id": 6, "up": 7], ["id": 7, "up": 6], ["id": 9, "a": "ok", "up": 6], ["id": 10, "up": 9]], table,
+            connection)
+        expectEqual(circle.insertedCount, 4, "a circle alone")
+    }
+
+    /// Nodes that refer to others, to leaves below them and to a tag.
+    private static let nodeSchema = """
+        CREATE TABLE node (id INTEGER PRIMARY KEY, up INTEGER REFERENCES node (id), a TEXT NOT NULL, t INTEGER REFERENCES tag);
+        CREATE TABLE leaf (k TEXT PRIMARY KEY, node INTEGER REFERENCES node (id));
+        CREATE TABLE tag (n INTEGER PRIMARY KEY, name TEXT UNIQUE);
+        """
+
+    private static var nodes: ImportTable {
+        ImportTable(
+            "node", uniqueKey: ["id"], columns: [.integer("id"), .integer("up"), .text("a")],
+            relationships: [
+                .toMany(
+                    "leaves", ImportTable("leaf", uniqueKey: ["k"], columns: [.text("k")]), foreignKey: ["node"],
+                    policy: .replace),
+                .toOne(
+                    "tag", ImportTable("tag", uniqueKey: ["name"], columns: [.text("name")]), foreignKey: ["t"],
+                    references: ["n"]),
+            ])
+    }
+
+    private static func testWaitsForReferencesAcrossBatches() throws {
+        // Each refers to one that comes seven later; the last ones to the first.
+        let records = (0..<40 as Range<Int64>).map { number in
+            ImportSample.record([
+                ("leaves", .array((0..<(number % 3)).map { .text("leaf \(number) \($0)") })), ("id", .integer(number)),
+                ("up", .integer((number + 7) % 40)), ("a", .text("text of \(number)")),
+                ("tag", .text("tag \(number % 5)")),
+            ])
+        }
+        var results: Set<String> = []
+        for size in [1, 2, 5, 64] {
+            let file = try TemporaryDatabase()
+            let connection = try ImportFixture.connection(file, nodeSchema)
+            var options = ImportOptions(
+                batchSize: size, adaptsBatchSize: false, progress: ImportOptions.Progress(name: "n", fingerprint: "f"))
+            do {
+                var importer = try Importer(nodes, into: connection, options: options)
+                try importer.beginArray()
+                for record in records.prefix(30) { try record.send(to: &importer) }
+            }
+            // None is there before those it refers to, and progress does not pass those that wait.
+            expectEqual(try connection.value("SELECT count(*) FROM node"), 0, "rows by \(size)")
+            let progress = try ImportFixture.rows("SELECT records FROM import_progress", connection)
+            expectEqual(progress, size < 64 ? "0" : "", "progress by \(size)")
+            let report = try ImportFixture.run(.array(records), nodes, connection, options)
+            expectEqual(report.tables["node"], ImportReport.Counts(inserted: 40), "nodes by \(size)")
+            results.insert(
+                try ImportFixture.rows(
+                    """
+                    SELECT id, up, a, name, (SELECT group_concat(k) FROM leaf WHERE node = id ORDER BY k) FROM node
+                    JOIN tag ON n = t ORDER BY id
+                    """, connection))
+            expectEqual(try ImportFixture.rows("PRAGMA foreign_key_check", connection), "", "foreign keys by \(size)")
+            // One that refers to nothing fails at the end, and only that.
+            options.progress = nil
+            let error = expectThrows(StreamError.self, "a reference to nothing") {
+                _ = try ImportFixture.run(
+                    [["id": 50, "up": 51, "a": "x"], ["id": 60, "a": "y", "up": 1]], nodes, connection, options)
+            }
+            expectEqual(error?.path?.description, "$[0]", "path")
+            expectEqual(error?.sqliteError?.extendedCode, .constraintForeignKey, "code")
+            expectEqual(try connection.value("SELECT count(*) FROM node WHERE id > 40"), 1, "rows beside it by \(size)")
+        }
+        expectEqual(results.count, 1, "different results")
+    }
+
+    private static func testKeepsWhatIsNestedInThoseThatWait() throws {
+        let file = try TemporaryDatabase()
+        let connection = try ImportFixture.connection(file, nodeSchema)
+        let report = try ImportFixture.run(
+            [
+                ["id": 1, "a": "1", "tag": "x", "leaves": ["1"]],
+                ["id": 2, "a": "2", "up": 9, "tag": "y", "leaves": ["2"]],
+                ["id": 3, "a": "3", "tag": "z", "leaves": ["3"]],
+                ["id": 4, "a": "4", "up": 9, "tag": "w", "leaves": ["4"]],
+                ["id": 9, "a": "9", "tag": "v", "leaves": ["9"]],
+            ], nodes, connection, ImportOptions(batchSize: 2, adaptsBatchSize: false))
+        expectEqual(report.insertedCount, 15, "inserted")
+        expectEqual(
+            try ImportFixture.rows(
+                "SELECT id, name, k FROM node JOIN tag ON n = t JOIN leaf ON node = id ORDER BY id", connection),
+            "1|x|1 2|y|2 3|z|3 4|w|4 9|v|9", "rows")
+    }
+
+    private static func testNestsDeeply() throws {
+        let file = try TemporaryDatabase()
+        let connection = try file.open()
+        var table = ImportTable("t4", uniqueKey: ["k"], columns: [.text("k")])
+        for level in (0..<4).reversed() {
+            table = ImportTable(
+                "t\(level)", uniqueKey: ["k"], columns: [.text("k")],
+                relationships: [.toMany("below", table, foreignKey: ["above"], policy: .replace)])
+        }
+        func record(_ path: String, _ depth: Int) -> ImportSample {
+            var members: [(String, ImportSample)] = [("k", .text(path))]
+            if depth < 4 { members.append(("below", .array((0..<2).map { record("\(path)\($0)", depth + 1) }))) }
+            return .record(members)
+        }
+        let options = ImportOptions(createsTables: true)
+        expectEqual(
+            try ImportFixture.run([record("a", 0), record("b", 0)], table, connection, options).insertedCount, 62,
+            "rows")
+        expectEqual(
+            try ImportFixture.run([record("a", 0), record("b", 0)], table, connection).unchangedCount, 62, "again")
+        let broken = try connection.value(
+            "SELECT count(*) FROM t4 JOIN t3 ON t3.k = t4.above WHERE t4.k NOT LIKE t3.k || '_'")
+        expectEqual(broken, 0, "children elsewhere")
+    }
+
+    private static func testCreatesTables() throws {
+        let file = try TemporaryDatabase()
+        let connection = try file.open()
+        let table = ImportTable(
+            "person", uniqueKey: ["email"],
+            columns: [.text("email"), .boolean("active").required(), .date("born"), .any("extra")],
+            relationships: [
+                .toMany(
+                    "phones", ImportTable("phone", uniqueKey: ["number"], columns: [.text("number")]),
+                    foreignKey: ["person_id"], references: ["id"]),
+                .toOne(
+                    "city", ImportTable("city", uniqueKey: ["id"], columns: [.integer("id")]), foreignKey: ["city_id"]),
+            ])
+        for _ in 0..<2 {
+            _ = try ImportFixture.run(
+                [["email": "a", "active": true, "phones": ["1"], "city": 9]], table, connection,
+                ImportOptions(createsTables: true))
+        }
+        expectEqual(
+            try ImportFixture.rows("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid", connection),
+            [
+                "CREATE TABLE \"city\" (\"id\" INTEGER PRIMARY KEY)",
+                "CREATE TABLE \"person\" (\"id\" INTEGER PRIMARY KEY, \"email\" TEXT NOT NULL, \"active\" BOOLEAN NOT NULL, "
+                    + "\"born\" DATETIME, \"extra\" BLOB, \"city_id\" INTEGER, UNIQUE (\"email\"), "
+                    + "FOREIGN KEY (\"city_id\") REFERENCES \"city\" (\"id\"))",
+                "CREATE INDEX \"person_city_id_index\" ON \"person\" (\"city_id\")",
+                "CREATE TABLE \"phone\" (\"number\" TEXT NOT NULL, \"person_id\" INTEGER, UNIQUE (\"number\"), "
+                    + "FOREIGN KEY (\"person_id\") REFERENCES \"person\" (\"id\"))",
+                "CREATE INDEX \"phone_person_id_index\" ON \"phone\" (\"person_id\")",
+            ].joined(separator: " "), "schema")
+        expectEqual(
+            try ImportFixture.rows(
+                "SELECT * FROM person NATURAL JOIN (SELECT number, person_id AS id FROM phone)", connection),
+            "1|a|1|-|-|9|1", "rows")
+    }
+
+    private static func testRefusesOtherSchemas() throws {
+        let rows: [(String, String)] = [
+            ("CREATE TABLE u (a)", "there is no table t"),
+            ("CREATE TABLE t (k TEXT PRIMARY KEY)", "the table t has no column v"),
+            ("CREATE TABLE t (k TEXT PRIMARY KEY, v TEXT)", "the column t.v of type 'TEXT' would change integers"),
+            ("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)", "the column t.k of type 'INTEGER' would change text"),
+            ("CREATE TABLE t (k TEXT, v INTEGER)", index), ("CREATE TABLE t (k TEXT, v INTEGER, UNIQUE (k, v))", index),
+            ("CREATE TABLE t (k TEXT, v INTEGER); CREATE INDEX i ON t (k)", index),
+            ("CREATE TABLE t (k TEXT, v INTEGER); CREATE UNIQUE INDEX i ON t (k) WHERE v > 1", index),
+            ("CREATE TABLE t (k TEXT, v INTEGER); CREATE UNIQUE INDEX i ON t (lower(k))", index),
+            ("CREATE TABLE t (k TEXT COLLATE NOCASE UNIQUE, v INTEGER)", index),
+            ("CREATE TABLE u (k TEXT UNIQUE, v INTEGER); CREATE VIEW t AS SELECT * FROM u", index),
+        ]
+        for (schema, message) in rows {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute(schema)
+            let error = expectThrows(SQLiteError.self, schema) {
+                _ = try Importer(
+                    ImportTable("t", uniqueKey: ["k"], columns: [.text("k"), .integer("v")]), into: connection)
+            }
+            expectEqual(error?.message, message, schema)
+            expectEqual(error?.code, .schema, "code for \(schema)")
+        }
+    }
+    private static let index = "the table t has no unique index of exactly (k) that compares text by its bytes"
+
+    private static func testTellsNamesApartAsSQLiteDoes() throws {
+        let table = ImportTable("t", uniqueKey: ["Kä"], columns: [.text("Kä"), .integer("vÄ")])
+        let connection = try SQLiteConnection.inMemory()
+        // Only the case of ASCII does not count.
+        try connection.execute("CREATE TABLE t (KÄ INTEGER, kä TEXT PRIMARY KEY, vä TEXT, VÄ INTEGER)")
+        for _ in 0..<2 { _ = try ImportFixture.run([["Kä": "a", "vÄ": 1]], table, connection) }
+        expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "-|a|-|1", "rows")
+        try connection.execute("DROP TABLE t; CREATE TABLE t (kä TEXT PRIMARY KEY, vä INTEGER)")
+        let error = expectThrows(SQLiteError.self, "another name") { _ = try Importer(table, into: connection) }
+        expectEqual(error?.message, "the table t has no column vÄ", "message")
+    }
+
+    private static func testRefusesContradictions() throws {
+        let child = ImportTable("c", uniqueKey: ["k", "up"], columns: [.text("k")])
+        func table(
+            key: [String] = ["k"], columns: [ImportColumn] = [.text("k"), .text("v")],
+            _ relationships: [ImportRelationship] = []
+        ) -> ImportTable { ImportTable("t", uniqueKey: key, columns: columns, relationships: relationships) }
+        let many = (0..<65).map { ImportColumn.text("c\($0)") }
+        let rows: [(ImportTable, String)] = [
+            (table(key: []), "expected one or several columns in the unique key of t"),
+            (table(key: ["k", "k"]), "expected one or several columns in the unique key of t"),
+            (table(key: ["x"]), "the column x of the unique key of t is not imported"),
+            (table(columns: [.text("k"), .text("k", from: "l")]), "the column k of the table t is imported twice"),
+            (table([.toMany("v", child, foreignKey: ["up"])]), "the key v of t is used twice"),
+            (
+                table([.toMany("x", child, foreignKey: ["up", "k"])]),
+                "the foreign key (up, k) does not fit the columns (k) of t"
+            ),
+            (table([.toMany("x", child, foreignKey: ["k"])]), "the column k of the table c is imported twice"),
+            (
+                table([.toMany("x", child, foreignKey: ["up"], policy: .assign)]),
+                "the orphans of c cannot be unlinked, since up is in its unique key"
+            ),
+            (
+                table([.toMany("x", child, foreignKey: ["up"], references: ["v"])]),
+                "a foreign key refers to t.v, which is imported, but no unique key"
+            ),
+            (
+                table(key: ["c0"], columns: many),
+                "expected at most 64 columns and 30 relationships of t, found 65 and 0"
+            ),
+        ]
+        for (table, message) in rows {
+            let connection = try SQLiteConnection.inMemory()
+            let error = expectThrows(SQLiteError.self, message) { _ = try Importer(table, into: connection) }
+            expectEqual(error?.message, message, "message")
+        }
+    }
+}
+#endif

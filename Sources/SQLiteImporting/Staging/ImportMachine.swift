@@ -1,0 +1,354 @@
+// Turns messages into staged records: where in the records a message is, and which slot of which row it fills.
+// Scalars are taken in `+Scalars`, batches written in `+Batches`.
+
+import PlistStreaming
+import SQLiteStreaming
+
+/// The state of an import.
+struct ImportMachine {
+    /// An open dictionary or array within a record.
+    struct Frame {
+        let node: ImportNode
+        /// The row of the dictionary; that of the parent for an array.
+        let row: Int
+        let isArray: Bool
+        /// For a dictionary, the member that was named last, -1 for none or an unknown one. For an array, the relationship.
+        var member: Int
+        /// For an array, the number of children so far.
+        var childCount = 0
+    }
+
+    let connection: SQLiteConnection
+    let options: ImportOptions
+    let arena: ImportArena
+    let root: ImportNode
+    /// All tables, the root first.
+    let nodes: [ImportNode]
+    /// The longest text or blob.
+    let lengthLimit: Int
+
+    // The document above the records.
+    /// The dictionaries of the root path that are open.
+    private var pathDepth = 0
+    /// Whether the key of the root path was named last.
+    private var isOnPath = false
+    /// Whether the array of records is open.
+    private var isInRecords = false
+    var hasFoundRecords = false
+
+    // The record.
+    var frames: [Frame] = []
+    /// The open containers of something that is ignored.
+    var skippedDepth = 0
+    /// The number of the record, from 0.
+    private(set) var recordIndex = 0
+    /// The rows of each table and the bytes before the record began.
+    private var rowMarks: [Int]
+    private var arenaMark = 0
+
+    // The batch.
+    /// The records that are staged, by their numbers in the input.
+    var stagedRecords: [Int] = []
+    /// The first so many of them refer to records that did not come yet, and wait for these.
+    var waitingCount = 0
+    /// The bytes that those take.
+    var waitingByteCount = 0
+    var batchSize: ImportBatchSize
+    /// The records that earlier runs imported.
+    var resumedCount = 0
+    var report = ImportReport()
+    /// Whether an error ended the import.
+    var isBroken = false
+    var isFinished = false
+
+    init(_ table: ImportTable, connection: SQLiteConnection, options: ImportOptions) throws(SQLiteError) {
+        self.connection = connection
+        self.options = options
+        arena = ImportArena()
+        batchSize = ImportBatchSize(startingWith: options.batchSize, largest: options.maximumBatchSize)
+        lengthLimit = connection.limit(.length)
+        var nodes: [ImportNode] = []
+        root = try ImportNode.makeTree(
+            table, needs: ImportNode.Needs(), arena: arena, connection: connection, into: &nodes)
+        self.nodes = nodes
+        rowMarks = Array(repeating: 0, count: nodes.count)
+        if options.createsTables {
+            try connection.atomically { () throws(SQLiteError) in try ImportSchema.create(table, in: connection) }
+        }
+        for node in nodes {
+            try node.begin(ImportSchema.check(node))
+        }
+        try readProgress()
+    }
+
+    /// Ends all statements.
+    func end() {
+        for node in nodes { node.end() }
+    }
+
+    // MARK: Containers
+
+    mutating func beginArray() throws(StreamError) {
+        try checkIsUsable()
+        if skippedDepth > 0 {
+            skippedDepth += 1
+            return
+        }
+        guard let frame = frames.last else { return try beginDocumentArray() }
+        guard !frame.isArray else { return try fail(.typeMismatch, "expected a record, found an array", opened: 1) }
+        guard frame.member >= 0 else { return skippedDepth = 1 }
+        guard case .relationship(let index) = frame.node.members[frame.member],
+            !frame.node.relationships[index].isToOne
+        else {
+            return try fail(.typeMismatch, "expected \(expectation(frame)), found an array", opened: 1)
+        }
+        guard try markGiven(frame, index, opened: 1) else { return }
+        frames.append(Frame(node: frame.node, row: frame.row, isArray: true, member: index))
+    }
+
+    mutating func endArray() throws(StreamError) {
+        try checkIsUsable()
+        if skippedDepth > 0 {
+            skippedDepth -= 1
+            return
+        }
+        if let frame = frames.last {
+            guard frame.isArray else { throw broken(StreamError(.misuse, "got endArray without an open array")) }
+            frames.removeLast()
+        } else {
+            guard isInRecords else { throw broken(StreamError(.misuse, "got endArray without an open array")) }
+            isInRecords = false
+            isOnPath = false
+        }
+    }
+
+    mutating func beginDictionary() throws(StreamError) {
+        try checkIsUsable()
+        if skippedDepth > 0 {
+            skippedDepth += 1
+            return
+        }
+        guard let frame = frames.last else { return try beginDocumentDictionary() }
+        if frame.isArray {
+            let child = frame.node.relationships[frame.member].node
+            let row = child.rows.append(parent: frame.row, record: stagedRecords.count)
+            frames.append(Frame(node: child, row: row, isArray: false, member: -1))
+            return
+        }
+        guard frame.member >= 0 else { return skippedDepth = 1 }
+        guard case .relationship(let index) = frame.node.members[frame.member],
+            frame.node.relationships[index].isToOne
+        else {
+            return try fail(.typeMismatch, "expected \(expectation(frame)), found a dictionary", opened: 1)
+        }
+        let relationship = frame.node.relationships[index]
+        let row = relationship.node.rows.append(parent: -1, record: stagedRecords.count)
+        frame.node.rows[frame.row, relationship.link] = .link(row)
+        frames.append(Frame(node: relationship.node, row: row, isArray: false, member: -1))
+    }
+
+    mutating func endDictionary() throws(StreamError) {
+        try checkIsUsable()
+        if skippedDepth > 0 {
+            skippedDepth -= 1
+            return
+        }
+        guard let frame = frames.last else {
+            guard pathDepth > 0 else {
+                throw broken(StreamError(.misuse, "got endDictionary without an open dictionary"))
+            }
+            pathDepth -= 1
+            isOnPath = false
+            return
+        }
+        guard !frame.isArray else {
+            throw broken(StreamError(.misuse, "got endDictionary without an open dictionary"))
+        }
+        // The innermost container is closed already.
+        guard try endRow(frame.node, frame.row, opened: -1) else { return }
+        frames.removeLast()
+        try endChild()
+    }
+
+    /// Counts a complete child; after a complete record, writes the batch if it is full.
+    private mutating func endChild() throws(StreamError) {
+        if !frames.isEmpty {
+            if frames[frames.count - 1].isArray { frames[frames.count - 1].childCount += 1 }
+            return
+        }
+        stagedRecords.append(recordIndex)
+        recordIndex += 1
+        if stagedRecords.count - waitingCount >= batchSize.count
+            || stagedByteCount - waitingByteCount >= options.maximumBatchByteCount
+        {
+            try writeBatch()
+        }
+    }
+
+    var stagedByteCount: Int { nodes.reduce(arena.count) { $0 + $1.rows.count * $1.rows.rowByteCount } }
+
+    /// Checks that a row has all that it must.
+    private mutating func endRow(_ node: ImportNode, _ row: Int, opened: Int) throws(StreamError) -> Bool {
+        let missing = node.requiredMask & ~node.rows[header: row].mask
+        guard missing != 0 else { return true }
+        let key = node.key(ofSlot: missing.trailingZeroBitCount)
+        if !frames.isEmpty, !frames[frames.count - 1].isArray { frames[frames.count - 1].member = -1 }
+        try fail(.missingMember, "expected a value, found none", member: key, opened: opened)
+        return false
+    }
+
+    /// Notes that a record has a to-many relationship; it may not have it twice.
+    mutating func markGiven(_ frame: Frame, _ index: Int, opened: Int) throws(StreamError) -> Bool {
+        let flag: UInt32 = 1 << UInt32(index)
+        guard frame.node.rows[header: frame.row].flags & flag == 0 else {
+            try fail(.duplicateKey, "the relationship is given twice", opened: opened)
+            return false
+        }
+        frame.node.rows[header: frame.row].flags |= flag
+        return true
+    }
+
+    // MARK: The document above the records
+
+    /// Whether a value now is the records.
+    var expectsRecords: Bool {
+        isInRecords || (pathDepth == options.rootPath.count && (pathDepth == 0 || isOnPath))
+    }
+
+    private mutating func beginDocumentArray() throws(StreamError) {
+        guard expectsRecords else { return try skipDocumentValue("an array", opened: 1) }
+        guard !isInRecords else { return try fail(.typeMismatch, "expected a record, found an array", opened: 1) }
+        isInRecords = true
+        hasFoundRecords = true
+    }
+
+    private mutating func beginDocumentDictionary() throws(StreamError) {
+        if !expectsRecords {
+            guard pathDepth == 0 || isOnPath else { return skippedDepth = 1 }
+            pathDepth += 1
+            isOnPath = false
+            return
+        }
+        hasFoundRecords = true
+        if recordIndex < resumedCount {
+            recordIndex += 1
+            skippedDepth = 1
+            return
+        }
+        for (index, node) in nodes.enumerated() { rowMarks[index] = node.rows.count }
+        arenaMark = arena.count
+        let row = root.rows.append(parent: -1, record: stagedRecords.count)
+        frames.append(Frame(node: root, row: row, isArray: false, member: -1))
+    }
+
+    /// Ignores a value beside the root path; one on the way to the records is an error.
+    mutating func skipDocumentValue(_ found: String, opened: Int) throws(StreamError) {
+        guard pathDepth > 0, !isOnPath else {
+            let path = StreamPath(options.rootPath.prefix(pathDepth).map { .key($0) })
+            throw broken(
+                StreamError(
+                    .typeMismatch, "expected a dictionary on the way to the records, found \(found)", path: path))
+        }
+        skippedDepth = opened
+    }
+
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        try checkIsUsable()
+        guard skippedDepth == 0 else { return }
+        let last = frames.count - 1
+        guard last >= 0 else {
+            guard pathDepth > 0 else { throw broken(StreamError(.misuse, "got writeKey outside a dictionary")) }
+            isOnPath = pathDepth <= options.rootPath.count && utf8.equals(options.rootPath[pathDepth - 1])
+            return
+        }
+        guard !frames[last].isArray else { throw broken(StreamError(.misuse, "got writeKey outside a dictionary")) }
+        let member = frames[last].node.keys.index(of: utf8)
+        frames[last].member = member ?? -1
+        if member == nil, options.refusesUnknownMembers {
+            try fail(.unknownMember, "expected no such member", member: String(validating: utf8) ?? "?", opened: 0)
+        }
+    }
+
+    // MARK: Failures
+
+    func checkIsUsable() throws(StreamError) {
+        if isBroken { throw StreamError(.misuse, "the import ended with an error") }
+        if isFinished { throw StreamError(.misuse, "the import is finished") }
+    }
+
+    /// Ends the import with an error.
+    mutating func broken(_ error: StreamError) -> StreamError {
+        isBroken = true
+        return error
+    }
+
+    func expectation(_ frame: Frame) -> String {
+        switch frame.node.members[frame.member] {
+        case .column(let slot): frame.node.table.columns[slot].type.words
+        case .relationship(let index): frame.node.relationships[index].isToOne ? "a record" : "an array"
+        }
+    }
+
+    /// The way to the value that is read now.
+    private func path(_ member: String?) -> StreamPath {
+        var path = path(ofRecord: recordIndex)
+        for frame in frames {
+            if frame.isArray {
+                path = path.element(frame.childCount)
+            } else if frame.member >= 0 {
+                path = path.member(frame.node.keys[frame.member])
+            }
+        }
+        return member.map(path.member) ?? path
+    }
+
+    func path(ofRecord index: Int) -> StreamPath {
+        StreamPath(options.rootPath.map { .key($0) } + [.index(index)])
+    }
+
+    /// Leaves out the record that is read now, or ends the import when too many have failed.
+    ///
+    /// - Parameter opened: The containers that were opened without a frame.
+    @inline(never)
+    mutating func fail(
+        _ kind: StreamError.Kind, _ message: String, member: String? = nil, opened: Int
+    ) throws(StreamError) {
+        try recordFailure(recordIndex, StreamError(kind, message, path: path(member)))
+        if !frames.isEmpty {
+            for (node, mark) in zip(nodes, rowMarks) { node.rows.truncate(to: mark) }
+            arena.truncate(to: arenaMark)
+        }
+        skippedDepth = frames.count + opened
+        frames.removeAll(keepingCapacity: true)
+        recordIndex += 1
+    }
+
+    /// Counts a record that is left out.
+    mutating func recordFailure(_ index: Int, _ error: StreamError) throws(StreamError) {
+        report.failedCount += 1
+        if report.failures.count < 100 {
+            report.failures.append(ImportReport.Failure(recordIndex: index, error: error))
+        }
+        if report.failedCount > options.maximumFailureCount { throw broken(error) }
+    }
+
+    mutating func finish() throws(StreamError) -> ImportReport {
+        try checkIsUsable()
+        guard frames.isEmpty, skippedDepth == 0, pathDepth == 0, !isInRecords else {
+            throw broken(StreamError(.unexpectedEnd, "the records are not complete"))
+        }
+        guard hasFoundRecords || options.rootPath.isEmpty else {
+            throw broken(
+                StreamError(
+                    .missingMember, "expected records, found none", path: StreamPath(options.rootPath.map { .key($0) }))
+            )
+        }
+        try writeBatch(isLast: true)
+        try removeProgress()
+        report.recordCount = recordIndex
+        report.resumedCount = min(resumedCount, recordIndex)
+        isFinished = true
+        end()
+        return report
+    }
+}

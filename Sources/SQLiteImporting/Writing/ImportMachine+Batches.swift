@@ -1,0 +1,208 @@
+// Writes batches: each whole or not at all, one record at a time when some record of it is refused, and with the record
+// of progress, if there is one, in the same transaction.
+
+import CSystemSQLite
+import PlistStreaming
+import SQLiteStreaming
+
+extension ImportMachine {
+    /// Writes the staged records as one batch, but those that wait for others; at last these too.
+    mutating func writeBatch(isLast: Bool = false) throws(StreamError) {
+        let fresh = waitingCount..<stagedRecords.count
+        var waiting = Array(0..<waitingCount)
+        if !fresh.isEmpty {
+            do throws(SQLiteError) {
+                try writeWhole(fresh)
+            } catch {
+                guard Self.isFaultOfARecord(error) else { throw broken(error.streamError(.cannotWrite)) }
+                waiting += try writeOneByOne(Array(fresh), waiting, isLast: false)
+            }
+            endBatch()
+        }
+        let isTooMuch = waiting.count > options.maximumBatchSize || stagedByteCount > 2 * options.maximumBatchByteCount
+        if !waiting.isEmpty, isLast || isTooMuch {
+            _ = try writeOneByOne(waiting, [], isLast: true)
+            endBatch()
+            waiting = []
+        }
+        keep(waiting)
+    }
+
+    private mutating func endBatch() {
+        for node in nodes {
+            report.tables[node.table.name, default: ImportReport.Counts()] += node.counts
+            report.statementCount += node.statementCount
+        }
+        forgetCounts()
+        report.batchCount += 1
+        report.recordCount = recordIndex
+    }
+
+    private func forgetCounts() {
+        for node in nodes { (node.counts, node.statementCount) = (ImportReport.Counts(), 0) }
+    }
+
+    private mutating func writeWhole(_ records: Range<Int>) throws(SQLiteError) {
+        let start = ContinuousClock.now
+        var (begun, written) = (start, start)
+        forgetCounts()
+        let isWithinTransaction = connection.isInTransaction
+        try connection.atomically { () throws(SQLiteError) in
+            begun = .now
+            // Within a transaction of the caller it would change when the caller's own statements are checked.
+            if !isWithinTransaction { try connection.run("PRAGMA defer_foreign_keys = ON") }
+            try root.writeTree(records)
+            try writeProgress(waiting: Array(0..<waitingCount))
+            written = .now
+        }
+        if options.adaptsBatchSize, !isWithinTransaction {
+            let overhead = (begun - start) + (.now - written)
+            batchSize.adapt(to: records.count, writing: written - begun, overhead: overhead)
+        }
+    }
+
+    // MARK: One by one
+
+    /// Whether a statement was refused for what a record holds, so that the others can be written without it.
+    private static func isFaultOfARecord(_ error: SQLiteError) -> Bool {
+        [.constraint, .mismatch, .tooBig].contains(error.code)
+    }
+
+    /// Writes each record in a savepoint of its own, to find those that are refused.
+    ///
+    /// A record may refer to a later one: those that are refused for it are tried again after the others, and together.
+    /// - Returns: The records that are still refused for it, and wait for later batches; none at last.
+    private mutating func writeOneByOne(
+        _ records: [Int], _ waitingBefore: [Int], isLast: Bool
+    ) throws(StreamError) -> [Int] {
+        var (refused, waiting): ([(number: Int, error: SQLiteError)], [Int]) = ([], [])
+        do throws(SQLiteError) {
+            try connection.atomically { () throws(SQLiteError) in
+                forgetCounts()
+                refused = try writeWhatIsAccepted(records)
+                if !isLast {
+                    waiting = refused.filter { $0.error.extendedCode == .constraintForeignKey }.map(\.number).sorted()
+                    refused.removeAll { $0.error.extendedCode == .constraintForeignKey }
+                }
+                // Nothing is committed when too many have failed.
+                if report.failedCount + refused.count > options.maximumFailureCount, let first = refused.first {
+                    throw first.error
+                }
+                try writeProgress(waiting: waitingBefore + waiting)
+            }
+        } catch {
+            guard report.failedCount + refused.count > options.maximumFailureCount, !refused.isEmpty else {
+                throw broken(error.streamError(.cannotWrite))
+            }
+        }
+        for (number, error) in refused.sorted(by: { $0.number < $1.number }) {
+            let record = stagedRecords[number]
+            try recordFailure(
+                record, StreamError(.cannotWrite, error.description, path: path(ofRecord: record), cause: error))
+        }
+        return waiting
+    }
+
+    private mutating func writeWhatIsAccepted(
+        _ records: [Int]
+    ) throws(SQLiteError) -> [(number: Int, error: SQLiteError)] {
+        var waiting: [(number: Int, error: SQLiteError?)] = records.map { ($0, nil) }
+        while true {
+            var refused: [(number: Int, error: SQLiteError?)] = []
+            for (number, _) in waiting {
+                if let error = try refusal(of: number..<(number + 1)) { refused.append((number, error)) }
+            }
+            // Only a foreign key may be satisfied by what other records brought.
+            let isHopeful = refused.contains { $0.error?.extendedCode == .constraintForeignKey }
+            guard isHopeful, !refused.isEmpty else {
+                return refused.compactMap { item in item.error.map { (item.number, $0) } }
+            }
+            if refused.count == waiting.count {
+                return try acceptTogether(refused.compactMap { item in item.error.map { (item.number, $0) } })
+            }
+            waiting = refused
+        }
+    }
+
+    /// Tries records together that refer to each other in a circle: all of them, or none when one of them is refused still.
+    private mutating func acceptTogether(
+        _ refused: [(number: Int, error: SQLiteError)]
+    ) throws(SQLiteError) -> [(number: Int, error: SQLiteError)] {
+        let isCircle = refused.count > 1 && refused.allSatisfy { $0.error.extendedCode == .constraintForeignKey }
+        guard isCircle else { return refused }
+        return try undoing { () throws(SQLiteError) in
+            try connection.run("PRAGMA defer_foreign_keys = ON")
+            for (number, _) in refused { try root.writeTree(number..<(number + 1)) }
+            guard !connection.hasForeignKeyViolations else { throw refused[0].error }
+        } == nil ? [] : refused
+    }
+
+    /// Writes some records in a savepoint; returns the error when they are refused, and leaves nothing of them.
+    private func refusal(of records: Range<Int>) throws(SQLiteError) -> SQLiteError? {
+        try undoing { () throws(SQLiteError) in
+            try root.writeTree(records)
+            if connection.hasForeignKeyViolations {
+                throw SQLiteError(.constraintForeignKey, "FOREIGN KEY constraint failed")
+            }
+        }
+    }
+
+    /// Runs a closure in a savepoint; when a record is refused, undoes it with what it counted, and returns the error.
+    private func undoing(_ body: () throws(SQLiteError) -> Void) throws(SQLiteError) -> SQLiteError? {
+        let before = nodes.map { $0.counts }
+        do throws(SQLiteError) {
+            try connection.undoably(body)
+            return nil
+        } catch {
+            guard Self.isFaultOfARecord(error) else { throw error }
+            for (node, counts) in zip(nodes, before) { node.counts = counts }
+            return error
+        }
+    }
+
+    // MARK: Progress
+
+    private static let progressTable = "import_progress"
+
+    /// Reads how far an earlier run came.
+    mutating func readProgress() throws(SQLiteError) {
+        guard let progress = options.progress else { return }
+        try connection.run(
+            "CREATE TABLE IF NOT EXISTS \(Self.progressTable) "
+                + "(name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, records INTEGER NOT NULL) WITHOUT ROWID")
+        let found = try connection.value(
+            "SELECT records FROM \(Self.progressTable) WHERE name = ? AND fingerprint = ?",
+            [progress.name, progress.fingerprint])
+        if case .integer(let count)? = found { resumedCount = Int(clamping: count) }
+    }
+
+    /// Notes, within the transaction of a batch, the records up to its end, or up to the first one that waits for others.
+    private func writeProgress(waiting: [Int]) throws(SQLiteError) {
+        guard let progress = options.progress, let last = stagedRecords.last else { return }
+        let count = waiting.first.map { stagedRecords[$0] } ?? last + 1
+        try connection.run(
+            "INSERT OR REPLACE INTO \(Self.progressTable) (name, fingerprint, records) VALUES (?, ?, ?)",
+            [progress.name, progress.fingerprint, count])
+    }
+
+    /// Removes the record of a complete import, so that the next one reads everything.
+    mutating func removeProgress() throws(StreamError) {
+        guard let progress = options.progress else { return }
+        do throws(SQLiteError) {
+            try connection.run("DELETE FROM \(Self.progressTable) WHERE name = ?", [progress.name])
+        } catch {
+            throw broken(error.streamError(.cannotWrite))
+        }
+    }
+}
+
+extension SQLiteConnection {
+    /// Whether foreign keys that are checked at the end of the transaction lead nowhere now.
+    fileprivate var hasForeignKeyViolations: Bool {
+        guard let handle = unsafe handle else { return false }
+        var (current, highest): (Int32, Int32) = (0, 0)
+        // SAFETY: SQLite writes two integers during the call.
+        let code = unsafe sqlite3_db_status(handle, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
+        return code == SQLITE_OK && current != 0
+    }
+}

@@ -1,0 +1,273 @@
+// Writes the staged rows of one table. Mostly one upsert does it all, counting what it finds; rows that differ in columns of
+// indexes and foreign keys, which are few in most batches, take another one, so that the first need not set these columns.
+// Where an upsert would do more than that, one statement finds what is there, one inserts what is not, and one updates each
+// row that differs.
+
+import CSystemSQLite
+import PlistStreaming
+import SQLiteStreaming
+
+/// The statements for rows that have values in the same slots.
+@safe
+final class ImportStatements {
+    /// Inserts or updates, and leaves alone what is the same; nil where it must not be used.
+    let upsert: SQLiteStatement?
+    /// Updates the rows that the upsert only counted, since they differ in columns that it does not set; nil when it sets all.
+    let upsertOfKept: SQLiteStatement?
+    let lookUp: SQLiteStatement
+    let insert: SQLiteStatement
+    /// nil when there is nothing but the key.
+    let update: SQLiteStatement?
+    /// nil when nothing is read back.
+    let readBack: SQLiteStatement?
+    let updateSlots: [Int]
+
+    init(_ node: ImportNode, module: ImportRowsModule, mask: UInt64) throws(SQLiteError) {
+        let (table, connection) = (SQLiteName.inQuotes(node.table.name), node.connection)
+        let storedCount = node.slotNames.count - node.readBackSlots.count
+        let slots = (0..<storedCount).filter { mask & 1 << UInt64($0) != 0 }
+        updateSlots = slots.filter { !node.keySlots.contains($0) }
+        func name(_ slot: Int) -> String { SQLiteName.inQuotes(node.slotNames[slot]) }
+        // The planner is told to begin with the staged rows. Columns may compare text without case; imports do not.
+        let match = node.keySlots.map { "t.\(name($0)) = s.c\($0)" }.joined(separator: " AND ")
+        let join = "FROM \(module.name) AS s CROSS JOIN \(table) AS t ON \(match)"
+        let isSame = updateSlots.map { "t.\(name($0)) IS s.c\($0) COLLATE BINARY" }.joined(separator: " AND ")
+        let extra = node.readBackSlots.map { ", t.\(name($0))" }.joined()
+        /// Whether a row that is there has another parent.
+        func isMoved(_ value: (Int) -> String) -> String {
+            let isLinked = node.movedSlots.map { "t.\(name($0)) IS NOT NULL" }.joined(separator: " AND ")
+            let differs = node.movedSlots.map { "t.\(name($0)) IS NOT \(value($0)) COLLATE BINARY" }
+            return node.movedSlots.isEmpty ? "0" : "\(isLinked) AND (\(differs.joined(separator: " OR ")))"
+        }
+        let isMovedRow = isMoved { "s.c\($0)" }
+        lookUp = try connection.prepare("SELECT s.r, \(isSame.isEmpty ? "1" : isSame), \(isMovedRow)\(extra) \(join)")
+        // OR FAIL needs no copy of the pages that the statement changes; on an error the whole batch is undone anyway.
+        let insertion =
+            "INSERT OR FAIL INTO \(table) AS t (\(slots.map(name).joined(separator: ", "))) "
+            + "SELECT \(slots.map { "c\($0)" }.joined(separator: ", ")) FROM \(module.name)"
+        insert = try connection.prepare(insertion)
+        if node.readBackSlots.isEmpty, !updateSlots.isEmpty,
+            node.traits.allowUpserts(of: slots.map { node.slotNames[$0] })
+        {
+            let conflict = " WHERE true ON CONFLICT (\(node.keySlots.map(name).joined(separator: ", "))) DO UPDATE SET "
+            func changes(_ slots: [Int]) -> String {
+                slots.map { "\(name($0)) = excluded.\(name($0))" }.joined(separator: ", ")
+            }
+            func differs(_ slots: [Int]) -> String {
+                slots.map { "t.\(name($0)) IS NOT excluded.\(name($0)) COLLATE BINARY" }.joined(separator: " OR ")
+            }
+            let moved = node.movedSlots.isEmpty ? "" : ", \(isMoved { "excluded.\(name($0))" })"
+            let whole =
+                insertion + conflict + changes(updateSlots)
+                + " WHERE \(module.differsFunction)(\(differs(updateSlots))\(moved.isEmpty ? "" : ", 0" + moved))"
+            let kept = updateSlots.filter { node.traits.indexedColumns.contains(SQLiteName.folded(node.slotNames[$0])) }
+            let others = updateSlots.filter { !kept.contains($0) }
+            if node.traits.isUniqueByKeyOnly, !kept.isEmpty, !others.isEmpty {
+                // PERF: SQLiteImport/hot-changed; setting a column of an index or a foreign key deletes and inserts an entry, and
+                // looks up two rows, whether it changes or not.
+                upsert = try connection.prepare(
+                    insertion + conflict + changes(others)
+                        + " WHERE \(module.differsFunction)(\(differs(others)), \(differs(kept))\(moved))")
+                upsertOfKept = try connection.prepare(whole)
+            } else {
+                upsert = try connection.prepare(whole)
+                upsertOfKept = nil
+            }
+        } else {
+            upsert = nil
+            upsertOfKept = nil
+        }
+        if updateSlots.isEmpty {
+            update = nil
+        } else {
+            let changes = updateSlots.map { "\(name($0)) = ?" }.joined(separator: ", ")
+            let key = node.keySlots.map { "\(name($0)) = ?" }.joined(separator: " AND ")
+            update = try connection.prepare("UPDATE OR FAIL \(table) SET \(changes) WHERE \(key)")
+        }
+        readBack = node.readBackSlots.isEmpty ? nil : try connection.prepare("SELECT s.r, 1, 0\(extra) \(join)")
+    }
+}
+
+extension ImportNode {
+    /// The most sets of columns whose statements are kept.
+    private static let statementLimit = 64
+
+    /// The rows of some records of the batch.
+    func range(of records: Range<Int>) -> Range<Int> {
+        firstRow(of: records.lowerBound)..<firstRow(of: records.upperBound)
+    }
+
+    private func firstRow(of record: Int) -> Int {
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if Int(rows[header: middle].record) < record { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Writes rows in their order: those with one key after another, as if each were written alone.
+    ///
+    /// - Parameters:
+    ///   - holdsMoved: Whether rows that have another parent in the table are left as they are, and counted in `heldCount`.
+    ///   - isAgain: Whether the rows were written before, but for those that were held.
+    func write(_ range: Range<Int>, holdsMoved: Bool = false, isAgain: Bool = false) throws(SQLiteError) {
+        rows.holdsMoved = holdsMoved && !movedSlots.isEmpty
+        heldCount = 0
+        let unchanged = counts.unchanged
+        defer {
+            rows.holdsMoved = false
+            if isAgain { counts.unchanged = unchanged }
+        }
+        keyTable.reset(for: range.count)
+        hasRepeatedKeys = false
+        var start = range.lowerBound
+        for row in range {
+            rows[header: row].state = .missing
+            for slot in readBackSlots { rows[row, slot] = .absent }
+            guard let other = keyTable.insert(row, of: rows, slots: keySlots) else { continue }
+            hasRepeatedKeys = true
+            guard other >= start else { continue }
+            try writeDistinct(start..<row)
+            start = row
+        }
+        if start < range.upperBound { try writeDistinct(start..<range.upperBound) }
+    }
+
+    /// Writes rows with different keys.
+    private func writeDistinct(_ range: Range<Int>) throws(SQLiteError) {
+        var masks: [UInt64] = []
+        var last: UInt64?
+        for row in range {
+            let mask = rows[header: row].mask
+            guard mask != last else { continue }
+            last = mask
+            if !masks.contains(mask) { masks.append(mask) }
+        }
+        for mask in masks { try writeDistinct(range, mask: mask, isWhole: masks.count == 1) }
+    }
+
+    private func writeDistinct(_ range: Range<Int>, mask: UInt64, isWhole: Bool) throws(SQLiteError) {
+        let statements = try statements(for: mask)
+        rows.window = ImportRows.Window(range: range, mask: isWhole ? nil : mask)
+        statementCount += 1
+        if let upsert = statements.upsert {
+            let count = isWhole ? range.count : range.count { rows[header: $0].mask == mask }
+            rows.found = ImportRows.Found()
+            try upsert.runBound()
+            counts.inserted += count - rows.found.all
+            counts.updated += rows.found.changed
+            counts.unchanged += rows.found.all - rows.found.changed - rows.found.held
+            heldCount += rows.found.held
+            if rows.found.kept > 0, let rest = statements.upsertOfKept {
+                // The other rows are there now, and do not differ.
+                statementCount += 1
+                try rest.runBound()
+            }
+            return
+        }
+        var (foundCount, changedCount, movedCount) = (0, 0, 0)
+        try read(statements.lookUp) { row, isSame, isMoved in
+            let isHeld = isMoved && rows.holdsMoved
+            rows[header: row].state = isSame || isHeld ? .unchanged : .changed
+            foundCount += 1
+            if isHeld { movedCount += 1 } else if !isSame { changedCount += 1 }
+        }
+        counts.unchanged += foundCount - changedCount - movedCount
+        heldCount += movedCount
+        if changedCount > 0, let update = statements.update {
+            for row in range where rows[header: row].state == .changed && (isWhole || rows[header: row].mask == mask) {
+                try run(update, binding: rows, row: row, slots: statements.updateSlots, keySlots)
+                counts.updated += 1
+            }
+            update.clearBindings()
+        }
+        guard isWhole ? foundCount < range.count : true else { return }
+        rows.window.state = .missing
+        statementCount += 1
+        counts.inserted += try statements.insert.runBound()
+        if let readBack = statements.readBack {
+            statementCount += 1
+            try read(readBack) { _, _, _ in }
+        }
+    }
+
+    private func statements(for mask: UInt64) throws(SQLiteError) -> ImportStatements {
+        if let found = statements[mask] { return found }
+        guard let module else { throw Self.refusal("the import has ended") }
+        if statements.count >= Self.statementLimit { statements = [:] }
+        let made = try ImportStatements(self, module: module, mask: mask)
+        statements[mask] = made
+        return made
+    }
+
+    /// Steps through the rows of a look-up, and keeps the columns that are read back.
+    private func read(_ statement: SQLiteStatement, _ body: (Int, Bool, Bool) -> Void) throws(SQLiteError) {
+        // Text and blobs may move the arena, which the statement reads from: they are kept for later.
+        var later: [(row: Int, slot: Int, value: SQLiteValue)] = []
+        while try statement.step() {
+            let row = Int(statement.integer(at: 0))
+            body(row, statement.integer(at: 1) != 0, statement.integer(at: 2) != 0)
+            for (index, slot) in readBackSlots.enumerated() {
+                if statement.type(at: 3 + index) == .integer {
+                    rows[row, slot] = .integer(statement.integer(at: 3 + index))
+                } else {
+                    later.append((row, slot, try statement.value(at: 3 + index)))
+                }
+            }
+        }
+        for (row, slot, value) in later { rows[row, slot] = rows.stage(value) }
+    }
+
+    /// Runs a statement with cells of a row as its parameters.
+    func run(
+        _ statement: SQLiteStatement, binding rows: ImportRows, row: Int, slots: [Int], _ moreSlots: [Int] = []
+    ) throws(SQLiteError) {
+        var index: Int32 = 0
+        for slot in slots {
+            index += 1
+            try statement.check(unsafe bind(rows[row, slot], of: rows, to: statement.handle, at: index))
+        }
+        for slot in moreSlots {
+            index += 1
+            try statement.check(unsafe bind(rows[row, slot], of: rows, to: statement.handle, at: index))
+        }
+        statementCount += 1
+        while try statement.step() {}
+    }
+
+    private func bind(_ cell: ImportCell, of rows: ImportRows, to handle: OpaquePointer, at index: Int32) -> Int32 {
+        // SAFETY: bytes stay where they are until the batch is written, and bindings are cleared before that ends.
+        switch cell.tag {
+        case .integer: return unsafe sqlite3_bind_int64(handle, index, cell.integer)
+        case .real: return unsafe sqlite3_bind_double(handle, index, cell.real)
+        case .text:
+            let bytes = unsafe rows.arena.bytes(of: cell)
+            let address = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self) ?? emptyText
+            return unsafe sqlite3_bind_text64(handle, index, address, UInt64(bytes.count), nil, UInt8(SQLITE_UTF8))
+        case .blob:
+            let bytes = unsafe rows.arena.bytes(of: cell)
+            let address = unsafe bytes.baseAddress ?? UnsafeRawPointer(emptyText)
+            return unsafe sqlite3_bind_blob64(handle, index, address, UInt64(bytes.count), nil)
+        case .absent, .null, .link: return unsafe sqlite3_bind_null(handle, index)
+        }
+    }
+}
+
+extension ImportRows {
+    /// Makes a cell of a value.
+    func stage(_ value: SQLiteValue) -> ImportCell {
+        switch value {
+        case .null: .null
+        case .integer(let value): .integer(value)
+        case .real(let value): .real(value)
+        case .text(let value): stage(Array(value.utf8), .text)
+        case .blob(let value): stage(value, .blob)
+        }
+    }
+
+    private func stage(_ bytes: [UInt8], _ tag: ImportCell.Tag) -> ImportCell {
+        let offset = unsafe bytes.withUnsafeBytes { unsafe arena.append($0) }
+        return ImportCell(bits: UInt64(offset), length: UInt32(bytes.count), tag: tag)
+    }
+}

@@ -1,0 +1,217 @@
+// The staged rows of a table as a virtual table, so that one statement compares or inserts a whole batch: a row costs
+// no call from outside of SQLite, and text is not copied.
+
+import CSystemSQLite
+import PlistStreaming
+import SQLiteStreaming
+
+/// A virtual table over the rows of an `ImportRows`, as long as this object lives.
+///
+/// Its columns are `c0`, `c1` and so on for the slots, and `r`, the number of the row.
+@safe
+final class ImportRowsModule {
+    let name: String
+    private let connection: SQLiteConnection
+
+    init(_ rows: ImportRows, connection: SQLiteConnection) throws(SQLiteError) {
+        // A name that no table has, and no other importer of the connection.
+        name = SQLiteName.random("import_rows_")
+        self.connection = connection
+        let handle = try unsafe connection.requireHandle()
+        // SAFETY: SQLite keeps a reference to the rows until it destroys the module, and then calls the closure, which gives
+        // it back; it does so as well when creating fails. The module is static.
+        let reference = unsafe Unmanaged.passRetained(rows).toOpaque()
+        try unsafe connection.check(
+            sqlite3_create_module_v2(handle, name, Self.module, reference) { pointer in
+                if let pointer = unsafe pointer { unsafe Unmanaged<ImportRows>.fromOpaque(pointer).release() }
+            })
+        try makeFunction(rows)
+    }
+
+    /// The name of a function that returns whether a row is to be updated, and counts what it is asked.
+    ///
+    /// Its first argument says whether a row differs; a second one, whether it differs in columns that are not set; a third
+    /// one, whether it has another parent.
+    var differsFunction: String { name + "_differs" }
+
+    /// Makes the function that counts in `rows.found`.
+    private func makeFunction(_ rows: ImportRows) throws(SQLiteError) {
+        // SAFETY: as for the module.
+        let reference = unsafe Unmanaged.passRetained(rows).toOpaque()
+        try unsafe connection.check(
+            sqlite3_create_function_v2(
+                connection.requireHandle(), differsFunction, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, reference,
+                { context, count, values in
+                    guard count > 0, let rows = unsafe sqlite3_user_data(context), let values = unsafe values else {
+                        return
+                    }
+                    let differs = unsafe sqlite3_value_int(values[0]) != 0
+                    let isKept = unsafe count > 1 && sqlite3_value_int(values[1]) != 0
+                    let isMoved = unsafe count > 2 && sqlite3_value_int(values[2]) != 0
+                    let isHeld =
+                        unsafe isMoved
+                        && Unmanaged<ImportRows>.fromOpaque(rows)._withUnsafeGuaranteedRef {
+                            $0.holdsMoved
+                        }
+                    unsafe Unmanaged<ImportRows>.fromOpaque(rows)._withUnsafeGuaranteedRef { rows in
+                        rows.found.all += 1
+                        if isHeld {
+                            rows.found.held += 1
+                            return
+                        }
+                        if differs || isKept { rows.found.changed += 1 }
+                        if isKept { rows.found.kept += 1 }
+                    }
+                    unsafe sqlite3_result_int(context, differs && !isKept && !isHeld ? 1 : 0)
+                }, nil, nil,
+                { pointer in
+                    if let pointer = unsafe pointer { unsafe Unmanaged<ImportRows>.fromOpaque(pointer).release() }
+                }))
+    }
+
+    deinit {
+        guard let handle = unsafe connection.handle else { return }
+        // SAFETY: the statements of the importer are gone, so no cursor is left.
+        unsafe sqlite3_create_module_v2(handle, name, nil, nil, nil)
+        unsafe sqlite3_create_function_v2(handle, differsFunction, -1, SQLITE_UTF8, nil, nil, nil, nil, nil)
+    }
+
+    // MARK: The module
+
+    /// SQLite's part comes first, so that a pointer to it is a pointer to the whole.
+    @safe
+    private struct Table {
+        var base: sqlite3_vtab
+        let rows: Unmanaged<ImportRows>
+    }
+
+    // PERF: what a row needs is copied into the cursor, since the closures below run once a row or once a cell.
+    @safe
+    private struct Cursor {
+        var base: sqlite3_vtab_cursor
+        let rows: Unmanaged<ImportRows>
+        var cells: UnsafeMutablePointer<ImportCell>
+        var headers: UnsafeMutablePointer<ImportRows.Header>
+        var text: UnsafeMutableRawPointer
+        var slotCount: Int
+        var columnCount: Int
+        var row: Int
+        var end: Int
+        var mask: UInt64?
+        var state: ImportRows.State?
+        var flags: UInt32
+
+        /// Moves on to a row that the window shows.
+        mutating func skip() {
+            while row < end {
+                let header = unsafe headers[row]
+                if (mask == nil || header.mask == mask) && (state == nil || header.state == state)
+                    && header.flags & flags == flags
+                {
+                    return
+                }
+                row += 1
+            }
+        }
+    }
+
+    // SAFETY: made once and never changed or freed.
+    nonisolated(unsafe) private static let module: UnsafeMutablePointer<sqlite3_module> = {
+        var module = VirtualTable.makeModule()
+        setTable(of: &module)
+        setCursor(of: &module)
+        setCells(of: &module)
+        let pointer = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
+        unsafe pointer.initialize(to: module)
+        return unsafe pointer
+    }()
+
+    private static func setTable(of module: inout sqlite3_module) {
+        unsafe module.xConnect = { connection, rows, _, _, result, _ in
+            guard let rows = unsafe rows else { return SQLITE_MISUSE }
+            let reference = unsafe Unmanaged<ImportRows>.fromOpaque(rows)
+            let count = unsafe reference.takeUnretainedValue().columnCount
+            return unsafe VirtualTable.connect(
+                Table(base: sqlite3_vtab(), rows: reference), columns: (0..<count).map { "c\($0)" } + ["r"], connection,
+                result)
+        }
+        unsafe module.xOpen = { table, result in
+            guard let table = unsafe UnsafeMutableRawPointer(table)?.assumingMemoryBound(to: Table.self) else {
+                return SQLITE_MISUSE
+            }
+            let rows = unsafe table.pointee.rows
+            let (cells, headers) = unsafe rows._withUnsafeGuaranteedRef { unsafe ($0.cells, $0.headers) }
+            let text = unsafe rows._withUnsafeGuaranteedRef { unsafe $0.arena.base }
+            return unsafe VirtualTable.open(
+                Cursor(
+                    base: sqlite3_vtab_cursor(), rows: rows, cells: cells, headers: headers, text: text, slotCount: 0,
+                    columnCount: 0, row: 0, end: 0, mask: nil, state: nil, flags: 0), result)
+        }
+    }
+
+    private static func setCursor(of module: inout sqlite3_module) {
+        unsafe module.xFilter = { cursor, _, _, _, _ in
+            guard let cursor = unsafe ImportRowsModule.cursor(cursor) else { return SQLITE_MISUSE }
+            // Rows and text may have moved since the cursor was opened; they do not while a statement runs.
+            unsafe cursor.pointee.rows._withUnsafeGuaranteedRef { rows in
+                unsafe cursor.pointee.cells = rows.cells
+                unsafe cursor.pointee.headers = rows.headers
+                unsafe cursor.pointee.text = rows.arena.base
+                unsafe cursor.pointee.slotCount = rows.slotCount
+                unsafe cursor.pointee.columnCount = rows.columnCount
+                unsafe cursor.pointee.row = rows.window.range.lowerBound
+                unsafe cursor.pointee.end = min(rows.window.range.upperBound, rows.count)
+                unsafe cursor.pointee.mask = rows.window.mask
+                unsafe cursor.pointee.state = rows.window.state
+                unsafe cursor.pointee.flags = rows.window.flags
+            }
+            unsafe cursor.pointee.skip()
+            return SQLITE_OK
+        }
+        unsafe module.xNext = { cursor in
+            guard let cursor = unsafe ImportRowsModule.cursor(cursor) else { return SQLITE_MISUSE }
+            unsafe cursor.pointee.row += 1
+            unsafe cursor.pointee.skip()
+            return SQLITE_OK
+        }
+        unsafe module.xEof = { cursor in
+            guard let cursor = unsafe ImportRowsModule.cursor(cursor) else { return 1 }
+            return unsafe cursor.pointee.row < cursor.pointee.end ? 0 : 1
+        }
+    }
+
+    private static func setCells(of module: inout sqlite3_module) {
+        unsafe module.xRowid = { cursor, result in
+            guard let cursor = unsafe ImportRowsModule.cursor(cursor) else { return SQLITE_MISUSE }
+            unsafe result?.pointee = sqlite3_int64(cursor.pointee.row)
+            return SQLITE_OK
+        }
+        unsafe module.xColumn = { cursor, context, column in
+            guard let cursor = unsafe ImportRowsModule.cursor(cursor) else { return SQLITE_MISUSE }
+            let row = unsafe cursor.pointee.row
+            guard unsafe column < cursor.pointee.columnCount else {
+                unsafe sqlite3_result_int64(context, sqlite3_int64(row))
+                return SQLITE_OK
+            }
+            let cell = unsafe cursor.pointee.cells[row * cursor.pointee.slotCount + Int(column)]
+            // SAFETY: bytes stay where they are until the statement is reset, so SQLite need not copy them.
+            switch cell.tag {
+            case .integer: unsafe sqlite3_result_int64(context, cell.integer)
+            case .real: unsafe sqlite3_result_double(context, cell.real)
+            case .text:
+                unsafe sqlite3_result_text64(
+                    context, (cursor.pointee.text + cell.offset).assumingMemoryBound(to: CChar.self),
+                    UInt64(cell.length), nil, UInt8(SQLITE_UTF8))
+            case .blob:
+                unsafe sqlite3_result_blob64(context, cursor.pointee.text + cell.offset, UInt64(cell.length), nil)
+            case .absent, .null, .link: unsafe sqlite3_result_null(context)
+            }
+            return SQLITE_OK
+        }
+    }
+
+    // SAFETY: SQLite passes what xOpen made.
+    private static func cursor(_ base: UnsafeMutablePointer<sqlite3_vtab_cursor>?) -> UnsafeMutablePointer<Cursor>? {
+        unsafe UnsafeMutableRawPointer(base)?.assumingMemoryBound(to: Cursor.self)
+    }
+}

@@ -1,0 +1,234 @@
+// The tables of an import in the database: whether they are as declared, and the SQL that creates them.
+
+import PlistStreaming
+import SQLiteStreaming
+
+/// Checks and creates the tables of an import.
+enum ImportSchema {
+    // MARK: Checking
+
+    /// What a column must keep as it is, so that comparing finds it again.
+    private static func content(_ type: ImportColumn.ValueType) -> SQLiteColumn.Affinity.Content {
+        switch type {
+        case .integer, .boolean: .integers
+        case .real, .date(.secondsSince1970), .date(.secondsSince2001): .reals
+        case .text: .text
+        case .date(.text): .dates
+        case .blob: .blobs
+        case .any: .anything
+        }
+    }
+
+    /// What of a table decides how rows are put into it.
+    struct Traits {
+        /// Whether an upsert does something else than finding the row first: fires triggers, or takes a number for nothing.
+        var refusesUpserts = false
+        /// The columns, by folded name, that are NOT NULL and have no default.
+        var mandatoryColumns: Set<String> = []
+        /// All columns by folded name.
+        var columns: Set<String> = []
+        /// Whether it has CHECK constraints, which an upsert evaluates with defaults for columns that are not given.
+        var hasChecks = false
+        /// The columns, by folded name, that indexes and foreign keys are of: to set them, even to what they are, costs more
+        /// than to set all others.
+        var indexedColumns: Set<String> = []
+        /// Whether no two rows can be in each other's way but by the unique key, so that the order in which they are updated
+        /// does not matter.
+        var isUniqueByKeyOnly = false
+
+        /// Whether one upsert may replace a look-up, an insert and updates for rows with values in some columns.
+        func allowUpserts(of names: [String]) -> Bool {
+            guard !refusesUpserts else { return false }
+            let missing = columns.subtracting(names.map(SQLiteName.folded))
+            return missing.isDisjoint(with: mandatoryColumns) && (!hasChecks || missing.isEmpty)
+        }
+    }
+
+    /// Throws when a table is not as a node needs it; returns its traits.
+    static func check(_ node: ImportNode) throws(SQLiteError) -> Traits {
+        let (table, connection) = (node.table, node.connection)
+        guard let schema = try connection.place(ofTable: table.name)?.schema else {
+            throw SQLiteError(.schema, "there is no table \(table.name)")
+        }
+        let found = try connection.columns(ofTable: table.name, inSchema: schema).filter { !$0.isGenerated }
+        var traits = Traits()
+        traits.columns = Set(found.map { SQLiteName.folded($0.name) })
+        traits.mandatoryColumns = Set(
+            found.filter { $0.isNotNull && $0.defaultExpression == nil }.map { SQLiteName.folded($0.name) })
+        for (slot, name) in node.slotNames.enumerated() {
+            guard let column = found.first(where: { SQLiteName.folded($0.name) == SQLiteName.folded(name) }) else {
+                throw SQLiteError(.schema, "the table \(table.name) has no column \(name)")
+            }
+            guard slot < table.columns.count else { continue }
+            let type = table.columns[slot].type
+            guard column.affinity.keeps(content(type)) else {
+                throw SQLiteError(
+                    .schema,
+                    "the column \(table.name).\(name) of type '\(column.declaredType)' would change \(words(type))")
+            }
+            guard type != .any || !node.keySlots.contains(slot) else {
+                throw SQLiteError(.schema, "the column \(table.name).\(name) of the unique key needs a type")
+            }
+        }
+        let key = Set(table.uniqueKey.map(SQLiteName.folded))
+        let sql = try self.sql(of: table.name, inSchema: schema, connection)
+        traits.hasChecks = sql.contains("CHECK")
+        traits.refusesUpserts = sql.contains("TRIGGER") || sql.contains("AUTOINCREMENT")
+        let indexes = try indexes(of: table.name, inSchema: schema, connection)
+        traits.isUniqueByKeyOnly = !indexes.contains { $0.isUnique && Set($0.columns.map(\.name)) != key }
+        traits.indexedColumns = Set(indexes.flatMap { $0.columns.map(\.name) })
+        traits.indexedColumns.formUnion(
+            try connection.rows(ofPragma: "foreign_key_list", table.name, inSchema: schema) {
+                (row) throws(SQLiteError) in try row.text(at: 3).map(SQLiteName.folded)
+            })
+        let others = found.filter { $0.primaryKeyIndex > 0 }.map { SQLiteName.folded($0.name) }.filter {
+            !key.contains($0)
+        }
+        if !Set(others).isDisjoint(with: node.slotNames.map(SQLiteName.folded)) { traits.isUniqueByKeyOnly = false }
+        if let rowID = found.integerKey, key == [SQLiteName.folded(rowID.name)] { return traits }
+        if indexes.contains(where: { $0.isUnique(on: key) }) { return traits }
+        throw SQLiteError(
+            .schema,
+            "the table \(table.name) has no unique index of exactly (\(table.uniqueKey.joined(separator: ", "))) "
+                + "that compares text by its bytes")
+    }
+
+    private static func words(_ type: ImportColumn.ValueType) -> String {
+        switch type {
+        case .integer: "integers"
+        case .real: "reals"
+        case .text: "text"
+        case .blob: "blobs"
+        case .boolean: "Booleans"
+        case .date(let format): "dates as \(format)"
+        case .any: "some of the values that it is to keep as they are"
+        }
+    }
+
+    /// What creates a table and its triggers, in capitals; temporary ones may be of any schema's table.
+    private static func sql(
+        of table: String, inSchema schema: String, _ connection: SQLiteConnection
+    ) throws(SQLiteError) -> String {
+        let statement = try connection.prepare(
+            """
+            SELECT sql FROM \(SQLiteName.inQuotes(schema)).sqlite_schema \
+            WHERE tbl_name = ?1 COLLATE NOCASE AND type IN ('table', 'trigger') \
+            UNION ALL SELECT sql FROM temp.sqlite_schema WHERE tbl_name = ?1 COLLATE NOCASE AND type = 'trigger'
+            """)
+        try statement.bind([table])
+        var sql = ""
+        while try statement.step() { sql += try statement.text(at: 0)?.uppercased() ?? "" }
+        return sql
+    }
+
+    private struct Index {
+        var isUnique: Bool
+        var isPartial: Bool
+        /// The columns with folded names, and whether each compares text by its bytes; those that are expressions have none.
+        var columns: [(name: String, isBinary: Bool)]
+
+        func isUnique(on key: Set<String>) -> Bool {
+            isUnique && !isPartial && columns.count == key.count
+                && Set(columns.filter(\.isBinary).map(\.name)) == key
+        }
+    }
+
+    private static func indexes(
+        of table: String, inSchema schema: String, _ connection: SQLiteConnection
+    ) throws(SQLiteError) -> [Index] {
+        try connection.rows(ofPragma: "index_list", table, inSchema: schema) { (index) throws(SQLiteError) in
+            let name = try index.text(at: 1) ?? ""
+            let columns = try connection.rows(ofPragma: "index_xinfo", name, inSchema: schema) {
+                (row) throws(SQLiteError) -> (name: String, isBinary: Bool)? in
+                row.integer(at: 5) == 0
+                    ? nil
+                    : (name: SQLiteName.folded(try row.text(at: 2) ?? ""), isBinary: try row.text(at: 4) == "BINARY")
+            }
+            return Index(
+                isUnique: index.integer(at: 2) != 0, isPartial: index.integer(at: 4) != 0, columns: columns)
+        }
+    }
+
+    // MARK: Creating
+
+    /// Creates the tables of a tree that do not exist.
+    static func create(_ table: ImportTable, in connection: SQLiteConnection) throws(SQLiteError) {
+        var made: [String] = []
+        for statement in statements(table, foreignKey: [], references: [], parent: nil, needs: []) {
+            if !made.contains(statement) { try connection.run(statement) }
+            made.append(statement)
+        }
+    }
+
+    private static func statements(
+        _ table: ImportTable, foreignKey: [String], references: [String], parent: ImportTable?, needs: [String]
+    ) -> [String] {
+        var result: [String] = []
+        var generated = needs
+        var constraints: [String] = []
+        var foreignKeys: [(columns: [String], references: [String], table: ImportTable)] = []
+        if let parent { foreignKeys.append((foreignKey, references, parent)) }
+        for relationship in table.relationships {
+            let other = relationship.isToOne ? relationship.table : table
+            let references = relationship.references.isEmpty ? other.uniqueKey : relationship.references
+            if relationship.isToOne {
+                let needs = references.filter { !other.uniqueKey.contains($0) }
+                result += statements(other, foreignKey: [], references: [], parent: nil, needs: needs)
+                foreignKeys.append((relationship.foreignKey, references, other))
+            } else {
+                generated += references.filter { !table.uniqueKey.contains($0) && !generated.contains($0) }
+            }
+        }
+        let isRowID =
+            generated.isEmpty && table.uniqueKey.count == 1
+            && table.columns.contains { $0.name == table.uniqueKey[0] && $0.type == .integer }
+        var lines = generated.map { "\(SQLiteName.inQuotes($0)) INTEGER PRIMARY KEY" }
+        for column in table.columns {
+            var line = "\(SQLiteName.inQuotes(column.name)) \(declaredType(column.type))"
+            if table.uniqueKey == [column.name], isRowID {
+                line += " PRIMARY KEY"
+            } else if column.isRequired || table.uniqueKey.contains(column.name) {
+                line += " NOT NULL"
+            }
+            lines.append(line)
+        }
+        for (columns, references, target) in foreignKeys {
+            for (column, reference) in zip(columns, references) {
+                let type = target.columns.first { $0.name == reference }.map { declaredType($0.type) } ?? "INTEGER"
+                lines.append(
+                    "\(SQLiteName.inQuotes(column)) \(type)" + (table.uniqueKey.contains(column) ? " NOT NULL" : ""))
+            }
+            constraints.append(
+                "FOREIGN KEY (\(SQLiteName.listInQuotes(columns))) REFERENCES \(SQLiteName.inQuotes(target.name)) (\(SQLiteName.listInQuotes(references)))"
+            )
+        }
+        if !isRowID { lines.append("UNIQUE (\(SQLiteName.listInQuotes(table.uniqueKey)))") }
+        result.append(
+            "CREATE TABLE IF NOT EXISTS \(SQLiteName.inQuotes(table.name)) (\((lines + constraints).joined(separator: ", ")))"
+        )
+        for (columns, _, _) in foreignKeys where Array(table.uniqueKey.prefix(columns.count)) != columns {
+            let name = ([table.name] + columns).joined(separator: "_") + "_index"
+            result.append(
+                "CREATE INDEX IF NOT EXISTS \(SQLiteName.inQuotes(name)) ON \(SQLiteName.inQuotes(table.name)) (\(SQLiteName.listInQuotes(columns)))"
+            )
+        }
+        for relationship in table.relationships where !relationship.isToOne {
+            let references = relationship.references.isEmpty ? table.uniqueKey : relationship.references
+            result += statements(
+                relationship.table, foreignKey: relationship.foreignKey, references: references, parent: table,
+                needs: [])
+        }
+        return result
+    }
+
+    private static func declaredType(_ type: ImportColumn.ValueType) -> String {
+        switch type {
+        case .integer: "INTEGER"
+        case .real, .date(.secondsSince1970), .date(.secondsSince2001): "REAL"
+        case .text: "TEXT"
+        case .blob, .any: "BLOB"
+        case .boolean: "BOOLEAN"
+        case .date(.text): "DATETIME"
+        }
+    }
+}

@@ -1,0 +1,117 @@
+// A virtual table of SQLite over rows in this process's memory, so that one INSERT … SELECT takes them all. What would
+// be a bind for each cell and a step for each row is a call back for each that loads from where the value lies.
+
+import CSystemSQLite
+
+/// The virtual tables of a connection: one for each number of columns.
+@safe
+final class RowModule {
+    /// What the rows of the tables are read by.
+    let reader = RowReader()
+    // SAFETY: allocated once and freed with this object, which the connection keeps until it is closed.
+    private let module: UnsafeMutablePointer<sqlite3_module>
+    private var names: [Int: String] = [:]
+
+    init() {
+        unsafe module = .allocate(capacity: 1)
+        unsafe module.initialize(to: Self.makeModule())
+    }
+
+    deinit { unsafe module.deallocate() }
+
+    /// Returns the name of the table with so many columns, `c0`, `c1` and so on.
+    ///
+    /// Like every table without a schema it comes after all others of its name. So it has one that no one can know before, and
+    /// who reads from it checks `RowSource.isScanned`.
+    func table(columnCount: Int, of connection: SQLiteConnection) throws(SQLiteError) -> String {
+        if let name = names[columnCount] { return name }
+        let name = SQLiteName.random("stream_rows_\(columnCount)_")
+        let handle = try unsafe connection.requireHandle()
+        // SAFETY: the connection is closed before the reader is gone.
+        try unsafe connection.check(
+            sqlite3_create_module_v2(
+                handle, name, module, Unmanaged.passUnretained(reader).toOpaque(), nil))
+        names[columnCount] = name
+        return name
+    }
+}
+
+// MARK: - SQLite's side
+
+/// A virtual table as SQLite sees it: its own structure first.
+@unsafe
+private struct RowTable {
+    var base = unsafe sqlite3_vtab()
+    var reader: Unmanaged<RowReader>
+    let columnCount: Int
+}
+
+/// A cursor as SQLite sees it: its own structure first.
+@unsafe
+private struct RowTableCursor {
+    var base = unsafe sqlite3_vtab_cursor()
+    var reader: Unmanaged<RowReader>
+    var source: UnsafeMutablePointer<RowSource>
+}
+
+extension RowModule {
+    /// The functions of the module. SQLite passes back what `xConnect` and `xOpen` made, until `xDisconnect` and `xClose`.
+    private static func makeModule() -> sqlite3_module {
+        var module = VirtualTable.makeModule()
+        unsafe module.xConnect = { connection, context, count, arguments, table, _ in
+            guard let context = unsafe context, count > 0, let name = unsafe arguments?[0],
+                let columnCount = unsafe Int(String(cString: name).drop { !$0.isNumber }.prefix { $0.isNumber })
+            else { return SQLITE_ERROR }
+            return unsafe VirtualTable.connect(
+                RowTable(reader: Unmanaged<RowReader>.fromOpaque(context), columnCount: columnCount),
+                columns: (0..<columnCount).map { "c\($0)" }, connection, table)
+        }
+        unsafe module.xOpen = { table, cursor in
+            guard let table = unsafe UnsafeMutableRawPointer(table)?.assumingMemoryBound(to: RowTable.self) else {
+                return SQLITE_ERROR
+            }
+            let source = unsafe table.pointee.reader._withUnsafeGuaranteedRef { unsafe $0.source }
+            // There are rows while they are inserted only, of so many columns, and for the statement that inserts them.
+            guard unsafe source.pointee.columnCount == table.pointee.columnCount, unsafe !source.pointee.isScanned
+            else {
+                return SQLITE_MISUSE
+            }
+            unsafe source.pointee.isScanned = true
+            return unsafe VirtualTable.open(RowTableCursor(reader: table.pointee.reader, source: source), cursor)
+        }
+        unsafe module.xFilter = { cursor, _, _, _, _ in
+            guard let source = unsafe rowCursor(cursor)?.pointee.source else { return SQLITE_ERROR }
+            unsafe source.pointee.row = source.pointee.firstRow
+            return SQLITE_OK
+        }
+        unsafe module.xNext = { cursor in
+            unsafe rowCursor(cursor)?.pointee.source.pointee.row &+= 1
+            return SQLITE_OK
+        }
+        unsafe module.xEof = { cursor in
+            guard let source = unsafe rowCursor(cursor)?.pointee.source else { return 1 }
+            return unsafe source.pointee.row < source.pointee.rowCount ? 0 : 1
+        }
+        unsafe module.xColumn = { cursor, context, column in
+            guard let cursor = unsafe rowCursor(cursor), let context = unsafe context else { return SQLITE_ERROR }
+            return unsafe RowSource.give(
+                Int(column), of: cursor.pointee.source, to: ResultTaker(context: context), cursor.pointee.reader)
+        }
+        unsafe module.xRowid = { cursor, row in
+            // PERF: SQLite/insert-gaps; SQLite asks for an id with half of the work that a column takes.
+            guard let source = unsafe rowCursor(cursor)?.pointee.source,
+                case .integer(let id) = unsafe RowSource.rowID(source.pointee.row, of: source)
+            else { return SQLITE_ERROR }
+            unsafe row?.pointee = id
+            return SQLITE_OK
+        }
+        return module
+    }
+}
+
+// PERF: SQLite/insert; once a row and once a cell.
+@inline(__always)
+private func rowCursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>?) -> UnsafeMutablePointer<RowTableCursor>? {
+    // SAFETY: `xOpen` made every cursor.
+    unsafe UnsafeMutableRawPointer(cursor)?.assumingMemoryBound(to: RowTableCursor.self)
+}

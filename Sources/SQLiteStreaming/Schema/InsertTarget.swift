@@ -1,0 +1,257 @@
+// The table that rows are put into: which one its name means, decided once, and what its schema says that inserting depends
+// on, asked anew when a schema has changed.
+
+import CSystemSQLite
+import PlistStreaming
+
+/// A table or view of one schema, into which rows are put.
+final class InsertTarget {
+    let connection: SQLiteConnection
+    /// The name of the schema: `main`, `temp`, or one that was attached.
+    let schema: String
+    let name: String
+    /// Both names in quotes. So a table of the same name that is made later in another schema is never taken for this one.
+    let qualifiedName: String
+    /// The columns when the target was made, those that are computed among them.
+    let columns: [SQLiteColumn]
+    /// The columns of the primary key, and those without an affinity, by their folded names.
+    let primaryKey: Set<String>
+    let untyped: Set<String>
+    /// Whether it is a table that SQLite itself stores.
+    let isOrdinary: Bool
+    private let versionQuery: String
+    private var known: (facts: InsertFacts, versions: [Int64])?
+
+    /// Finds the table that a name without a schema means; nil when there is none.
+    init?(_ connection: SQLiteConnection, _ name: String) throws(SQLiteError) {
+        guard let place = try connection.place(ofTable: name) else { return nil }
+        self.connection = connection
+        self.name = name
+        (schema, isOrdinary) = (place.schema, place.isOrdinary)
+        let quotedSchema = try SQLiteName.quoted(place.schema)
+        qualifiedName = "\(quotedSchema).\(try SQLiteName.quoted(name))"
+        versionQuery = "PRAGMA \(quotedSchema).schema_version"
+        columns = try connection.columns(ofTable: name, inSchema: place.schema)
+        primaryKey = Set(columns.filter { $0.primaryKeyIndex > 0 }.map { SQLiteName.folded($0.name) })
+        untyped = Set(columns.filter { $0.affinity == .blob }.map { SQLiteName.folded($0.name) })
+    }
+
+    /// Whether the open transaction writes to the schema already.
+    var isBeingWritten: Bool {
+        guard let handle = unsafe connection.handle else { return false }
+        return unsafe sqlite3_txn_state(handle, schema) == SQLITE_TXN_WRITE
+    }
+
+    /// What the schema says now.
+    func facts() throws(SQLiteError) -> InsertFacts {
+        let versions = try versions()
+        if let known, known.versions == versions { return known.facts }
+        let facts = try InsertFacts(self)
+        known = (facts, versions)
+        return facts
+    }
+
+    /// Numbers of which one changes with the schema, and with the temporary one, which may have triggers for the table.
+    ///
+    /// Other processes change the version of the schema and nothing else. What is undone within this one brings a version back,
+    /// and so does a database that is attached instead; all that this connection does is counted.
+    func versions() throws(SQLiteError) -> [Int64] {
+        let statement = try connection.cachedStatement(versionQuery)
+        defer { statement.reset() }
+        return [try connection.schemaExpirationCount(), try statement.step() ? statement.integer(at: 0) : 0]
+    }
+}
+
+/// What a schema says of putting rows into a table.
+struct InsertFacts: Equatable {
+    /// Whether it is an ordinary table without triggers, in which nothing but the statement decides what becomes of a row that
+    /// has the same unique values as another one.
+    private(set) var isPlain = false
+    /// Whether a foreign key of the table is to the table itself.
+    private(set) var refersToItself = false
+    /// Whether the table has foreign keys, or is referred to by some.
+    private(set) var hasForeignKeys = false
+    /// The column that is the row id, if inserting a row without it does nothing but to choose the largest id plus one.
+    private(set) var rowIDColumn: String?
+
+    init(_ target: InsertTarget) throws(SQLiteError) {
+        guard target.isOrdinary else { return }
+        let schema = try SQLiteName.quoted(target.schema)
+        func holds(_ sql: String) throws(SQLiteError) -> Bool {
+            try target.connection.value("SELECT 1 FROM \(sql) LIMIT 1", [target.name]) != nil
+        }
+        // Temporary triggers may be of any schema's table: those of another table of the same name count as well, which only
+        // costs time.
+        let isTriggered = try holds(
+            "\(schema).sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE")
+        let isTriggeredByOthers = try holds(
+            "temp.sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE")
+        let table = "\(schema).sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE"
+        let hasConflictClause = try holds("\(table) AND instr(upper(sql), 'CONFLICT') > 0")
+        isPlain = !isTriggered && !isTriggeredByOthers && !hasConflictClause
+        let name = SQLiteName.folded(target.name)
+        let references = try Self.references(of: target.name, target)
+        refersToItself = references.contains(name)
+        hasForeignKeys = !references.isEmpty
+        if !hasForeignKeys {
+            let others = try target.connection.prepare(
+                "SELECT name FROM \(schema).sqlite_schema WHERE type = 'table' AND instr(upper(sql), 'REFERENCES') > 0")
+            while !hasForeignKeys, try others.step() {
+                hasForeignKeys = try Self.references(of: try others.text(at: 0) ?? "", target).contains(name)
+            }
+        }
+        // A trigger would see that there is no id.
+        guard isPlain, try holds("\(table) AND instr(upper(sql), 'AUTOINCREMENT') = 0") else { return }
+        rowIDColumn = try Self.rowIDColumn(target)
+    }
+
+    // A primary key of the type INTEGER is the row id unless it has an index of its own, as with DESC or WITHOUT ROWID.
+    private static func rowIDColumn(_ target: InsertTarget) throws(SQLiteError) -> String? {
+        let columns = try target.connection.columns(ofTable: target.name, inSchema: target.schema)
+        guard let key = columns.integerKey else { return nil }
+        let origins = try target.connection.rows(ofPragma: "index_list", target.name, inSchema: target.schema) {
+            (row) throws(SQLiteError) in try row.text(at: 3)
+        }
+        return origins.contains("pk") ? nil : key.name
+    }
+
+    /// The tables that a table of the target's schema refers to, folded.
+    private static func references(of table: String, _ target: InsertTarget) throws(SQLiteError) -> [String] {
+        try target.connection.rows(ofPragma: "foreign_key_list", table, inSchema: target.schema) {
+            (row) throws(SQLiteError) in try row.text(at: 2).map(SQLiteName.folded)
+        }
+    }
+
+    /// Whether one statement for many rows does the same as one for each of them, up to the first row that is refused.
+    ///
+    /// SQLite checks foreign keys at the end of a statement: of many rows one may mend what another one broke.
+    func allowsManyRows(_ conflict: SQLiteConflict) -> Bool {
+        switch conflict {
+        case .abort, .ignore: isPlain && !refersToItself
+        case .replace, .update: isPlain && !hasForeignKeys
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension InsertTarget: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testKnowsTablesWithPlainRowIDs": testKnowsTablesWithPlainRowIDs,
+            "testKnowsWhatManyRowsWouldChange": testKnowsWhatManyRowsWouldChange,
+            "testSeesChangesOfTheSchema": testSeesChangesOfTheSchema,
+            "testSeesChangesAfterOthersWereUndone": testSeesChangesAfterOthersWereUndone,
+        ]
+    }
+
+    private static func facts(_ connection: SQLiteConnection, _ name: String) throws -> InsertFacts? {
+        try InsertTarget(connection, name)?.facts()
+    }
+
+    private static func testKnowsTablesWithPlainRowIDs() throws {
+        let rows: [(String, String?)] = [
+            ("id INTEGER PRIMARY KEY, a", "id"), ("a, \"Größe\" integer, PRIMARY KEY (\"Größe\")", "Größe"),
+            ("id INT PRIMARY KEY, a", nil), ("id INTEGER PRIMARY KEY DESC, a", nil), ("id INTEGER, a", nil),
+            ("id INTEGER PRIMARY KEY autoIncrement, a", nil), ("id INTEGER, a, PRIMARY KEY (id, a)", nil),
+            ("a, id INTEGER PRIMARY KEY, b UNIQUE", "id"), ("id INTEGER PRIMARY KEY, b UNIQUE ON conflict IGNORE", nil),
+        ]
+        for (columns, expected) in rows {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute("PRAGMA case_sensitive_like = ON; CREATE TABLE T (\(columns))")
+            for name in ["T", "t"] { expectEqual(try facts(connection, name)?.rowIDColumn, expected, columns) }
+        }
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            """
+            CREATE TABLE w (id INTEGER PRIMARY KEY, a) WITHOUT ROWID; CREATE TABLE x (id INTEGER PRIMARY KEY, a);
+            CREATE TABLE y (id INTEGER PRIMARY KEY, a); CREATE TABLE z (id INTEGER PRIMARY KEY, a);
+            CREATE TRIGGER i BEFORE INSERT ON x BEGIN SELECT 1; END;
+            CREATE TEMP TRIGGER j BEFORE INSERT ON y BEGIN SELECT 1; END;
+            CREATE TEMP TABLE z (a, no INTEGER PRIMARY KEY); CREATE VIEW v AS SELECT * FROM w
+            """)
+        for name in ["w", "x", "X", "y", "v"] {
+            let facts = try requireNotNil(try facts(connection, name), name)
+            expectNil(facts.rowIDColumn, name)
+        }
+        expectEqual(try facts(connection, "z")?.rowIDColumn, "no", "the temporary table")
+        expectNil(try InsertTarget(connection, "nothing")?.name, "no table")
+    }
+
+    private static func testKnowsWhatManyRowsWouldChange() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            """
+            ATTACH ':memory:' AS o; CREATE TABLE plain (a UNIQUE); CREATE TABLE own (a PRIMARY KEY, b REFERENCES OWN);
+            CREATE TABLE child (a REFERENCES parent); CREATE TABLE parent (a PRIMARY KEY);
+            CREATE TABLE o.watched (a); CREATE TRIGGER o.i AFTER DELETE ON watched BEGIN SELECT 1; END;
+            CREATE TABLE clause (a NOT NULL ON CONFLICT IGNORE); CREATE VIEW v AS SELECT a FROM plain
+            """)
+        let rows: [(String, (abort: Bool, replace: Bool))] = [
+            ("plain", (true, true)), ("own", (false, false)), ("child", (true, false)), ("parent", (true, false)),
+            ("watched", (false, false)), ("clause", (false, false)), ("v", (false, false)),
+        ]
+        for (name, expected) in rows {
+            let facts = try requireNotNil(try facts(connection, name), name)
+            for (conflict, expected) in [
+                (SQLiteConflict.abort, expected.abort), (.ignore, expected.abort), (.replace, expected.replace),
+                (.update(matching: ["a"]), expected.replace),
+            ] {
+                expectEqual(facts.allowsManyRows(conflict), expected, "\(name), \(conflict)")
+            }
+        }
+    }
+
+    private static func testSeesChangesOfTheSchema() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TABLE s (id INTEGER PRIMARY KEY)")
+        let target = try requireNotNil(try InsertTarget(connection, "s"), "a table")
+        expectEqual(try target.facts().rowIDColumn, "id", "row id")
+        var versions = [try target.versions()]
+        for sql in [
+            "CREATE TABLE t (a)", "CREATE TEMP TABLE u (a)", "DROP TABLE t",
+            "CREATE TEMP TRIGGER i AFTER INSERT ON s BEGIN SELECT 1; END",
+        ] {
+            try connection.execute(sql)
+            versions.append(try target.versions())
+        }
+        expectEqual(Set(versions).count, versions.count, "versions \(versions)")
+        expectFalse(try target.facts().isPlain, "a table with a trigger")
+    }
+
+    // A change that is undone gives the version back, and the next one has the same.
+    private static func testSeesChangesAfterOthersWereUndone() throws {
+        let changes = [
+            "CREATE TABLE u (a)", "CREATE TRIGGER o.i AFTER INSERT ON s BEGIN SELECT 1; END",
+            "CREATE TEMP TRIGGER i AFTER INSERT ON o.s BEGIN SELECT 1; END", "CREATE TABLE o.t (a REFERENCES s)",
+            "ALTER TABLE o.s ADD COLUMN b REFERENCES s", "DROP TABLE o.s; CREATE TABLE o.s (id INT)",
+        ]
+        let ways = [
+            ("BEGIN", "ROLLBACK"), ("SAVEPOINT a", "ROLLBACK TO a"), ("BEGIN; SAVEPOINT a", "ROLLBACK TO a; COMMIT"),
+            ("SAVEPOINT a", "ROLLBACK TO a; RELEASE a"),
+            ("DETACH o; ATTACH ':memory:' AS o; CREATE TABLE o.s (a)", "DETACH o; ATTACH ':memory:' AS o"),
+        ]
+        for (start, end) in ways {
+            for first in changes {
+                for second in changes where second != first {
+                    let connection = try SQLiteConnection.inMemory()
+                    let schema = "CREATE TABLE o.s (id INTEGER PRIMARY KEY)"
+                    try connection.execute("CREATE TEMP TABLE x (a); ATTACH ':memory:' AS o; \(schema)")
+                    let target = try requireNotNil(try InsertTarget(connection, "s"), "a table")
+                    _ = try target.facts()
+                    try connection.execute("\(start); \(first)")
+                    _ = try target.facts()
+                    try connection.execute(end)
+                    if start.hasPrefix("DETACH") { try connection.execute(schema) }
+                    try connection.execute(second)
+                    let fresh = try requireNotNil(try InsertTarget(connection, "s")?.facts(), "a table")
+                    expectEqual(try target.facts(), fresh, "facts after \(start); \(first); \(end); \(second)")
+                }
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,88 @@
+// Names of tables and columns in SQL, quoted, so that every name is possible and none is a keyword.
+
+/// Names in SQL.
+package enum SQLiteName {
+    /// A name in double quotes; those inside are doubled.
+    ///
+    /// - Throws: `misuse` for a name with NUL or none at all.
+    static func quoted(_ name: String) throws(SQLiteError) -> String {
+        guard !name.isEmpty, !name.utf8.contains(0) else {
+            throw SQLiteError(.misuse, "expected a name of a table or column, found an empty one or one with NUL")
+        }
+        return inQuotes(name)
+    }
+
+    /// A name in double quotes, of which the caller knows that it can be one; those inside are doubled.
+    package static func inQuotes(_ name: String) -> String {
+        // By scalars: a quote with a combining mark is one character, which is no quote, and would yet end the name.
+        var text = "\""
+        for scalar in name.unicodeScalars {
+            text.unicodeScalars.append(scalar)
+            if scalar == "\"" { text.unicodeScalars.append(scalar) }
+        }
+        text.unicodeScalars.append("\"")
+        return text
+    }
+
+    /// A name with 128 random bits, which neither a database nor who made it can know.
+    package static func random(_ prefix: String) -> String {
+        let words = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }
+        return prefix + words.joined(separator: "_")
+    }
+
+    /// A name in the form in which names that are the same to SQLite are equal: with small letters in ASCII, and only there.
+    package static func folded(_ name: String) -> String {
+        String(decoding: name.utf8.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+
+    /// Names in double quotes, with commas between.
+    ///
+    /// - Throws: As `quoted`.
+    static func list(_ names: [String]) throws(SQLiteError) -> String {
+        for name in names { _ = try quoted(name) }
+        return listInQuotes(names)
+    }
+
+    /// Names in double quotes, with commas between, of which the caller knows that they can be names.
+    package static func listInQuotes(_ names: [String]) -> String {
+        names.map(inQuotes).joined(separator: ", ")
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension SQLiteName: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        ["testQuotesEveryName": testQuotesEveryName, "testFoldsAsSQLite": testFoldsAsSQLite]
+    }
+
+    private static func testFoldsAsSQLite() throws {
+        let connection = try SQLiteConnection.inMemory()
+        let names = ["Größe", "GRÖßE", "GRößE", "größe", "AZ", "az", "@[`{", "\u{212A}", "k", "I", "i", "İ"]
+        for (first, second) in names.flatMap({ name in names.map { (name, $0) } }) {
+            let isSame = (try? connection.execute("CREATE TABLE t (\(inQuotes(first)), \(inQuotes(second)))")) == nil
+            expectEqual(folded(first) == folded(second), isSame, "\(first), \(second)")
+            if !isSame { try connection.execute("DROP TABLE t") }
+        }
+    }
+
+    private static func testQuotesEveryName() throws {
+        let connection = try SQLiteConnection.inMemory()
+        for name in [
+            "a", "select", "a b", "a\"b", "\"\"", "größe", "x'; DROP TABLE t; --", "1", "e\u{301}\"", "\"\u{301}",
+        ] {
+            let table = try quoted(name)
+            try connection.execute("CREATE TABLE \(table) (\(table))")
+            expectEqual(try connection.prepare("SELECT * FROM \(table)").columnNames, [name], "column")
+            expectEqual(
+                try connection.value("SELECT count(*) FROM sqlite_schema WHERE name = ?", [name]), 1, "table \(name)")
+        }
+        for name in ["", "a\0b"] {
+            expectThrows(SQLiteError.self, name.debugDescription) { _ = try quoted(name) }
+        }
+    }
+}
+#endif

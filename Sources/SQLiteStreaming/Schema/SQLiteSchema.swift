@@ -1,0 +1,269 @@
+// What a database says of its tables and their columns.
+
+import CSystemSQLite
+import PlistStreaming
+
+/// A column of a table, as the schema has it.
+public struct SQLiteColumn: Sendable, Hashable {
+    /// The type that values are turned to when they are stored; see https://sqlite.org/datatype3.html.
+    public enum Affinity: String, Sendable {
+        /// Numbers become text.
+        case text
+        /// Text that is a number becomes one; a real without a fraction becomes an integer.
+        case numeric
+        /// As `numeric`, except in casts.
+        case integer
+        /// As `numeric`, but integers become reals.
+        case real
+        /// Nothing is turned.
+        case blob
+    }
+
+    /// The name, without quotes.
+    public let name: String
+    /// The declared type; empty when there is none.
+    public let declaredType: String
+    /// Whether null is refused.
+    public let isNotNull: Bool
+    /// The SQL of the default; nil when that is null.
+    public let defaultExpression: String?
+    /// The place in the primary key from 1; 0 outside.
+    public let primaryKeyIndex: Int
+    /// Whether the value is computed, so that it cannot be inserted.
+    public let isGenerated: Bool
+    /// Whether the table is STRICT, so that the column holds its declared type only, or anything when that is `ANY`.
+    public internal(set) var isStrict: Bool = false
+
+    // SPEC: https://sqlite.org/datatype3.html section 3.1, in this order; https://sqlite.org/stricttables.html for ANY.
+    /// The affinity of the declared type.
+    public var affinity: Affinity {
+        if isStrict, declaredType.uppercased() == "ANY" { return .blob }
+        let type = declaredType.uppercased()
+        if type.contains("INT") { return .integer }
+        if type.contains("CHAR") || type.contains("CLOB") || type.contains("TEXT") { return .text }
+        if type.isEmpty || type.contains("BLOB") { return .blob }
+        if type.contains("REAL") || type.contains("FLOA") || type.contains("DOUB") { return .real }
+        return .numeric
+    }
+}
+
+extension [SQLiteColumn] {
+    // SPEC: https://sqlite.org/lang_createtable.html section 5.
+    /// The only column of the primary key, when its type is INTEGER: the row id, unless the key has an index of its own.
+    package var integerKey: SQLiteColumn? {
+        let keys = filter { $0.primaryKeyIndex > 0 }
+        return keys.count == 1 && keys[0].declaredType.uppercased() == "INTEGER" ? keys[0] : nil
+    }
+}
+
+extension SQLiteConnection {
+    /// Returns the names of the tables in the order in which they were created, those of SQLite itself excepted.
+    ///
+    /// - Throws: What reading the schema throws, such as `notADatabase` or `busy`; here and below.
+    public func tableNames() throws(SQLiteError) -> [String] {
+        try names("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+    }
+
+    /// Returns the names of the tables and views in the order in which they were created, those of SQLite excepted.
+    public func tableAndViewNames() throws(SQLiteError) -> [String] {
+        try names(
+            "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+    }
+
+    private func names(_ sql: String) throws(SQLiteError) -> [String] {
+        let statement = try cachedStatement(sql)
+        var names: [String] = []
+        while try statement.step() { names.append(try statement.text(at: 0) ?? "") }
+        return names
+    }
+
+    /// Returns the columns of a table or view in order; none when there is no such table.
+    ///
+    /// - Throws: What reading the schema throws.
+    public func columns(ofTable table: String) throws(SQLiteError) -> [SQLiteColumn] {
+        try columns(ofTable: table, inSchema: nil)
+    }
+
+    /// Returns the columns of a table or view in a schema, in the first one that has the table without a name.
+    package func columns(ofTable table: String, inSchema schema: String?) throws(SQLiteError) -> [SQLiteColumn] {
+        let isStrict = try place(ofTable: table, inSchema: schema)?.isStrict ?? false
+        return try rows(ofPragma: "table_xinfo", table, inSchema: schema) {
+            (row) throws(SQLiteError) -> SQLiteColumn? in
+            // 1 is a hidden column of a virtual table, 2 and 3 are computed ones.
+            row.integer(at: 6) == 1
+                ? nil
+                : SQLiteColumn(
+                    name: try row.text(at: 1) ?? "", declaredType: try row.text(at: 2) ?? "",
+                    isNotNull: row.integer(at: 3) != 0, defaultExpression: try row.text(at: 4),
+                    primaryKeyIndex: Int(row.integer(at: 5)), isGenerated: row.integer(at: 6) != 0, isStrict: isStrict)
+        }
+    }
+
+    /// Returns what a pragma tells of a table or index, row by row, without the rows that give nil; none when there is no such
+    /// table.
+    ///
+    /// The function of the same name, such as `pragma_table_xinfo`, is hidden by any table or view that is named so; the pragma
+    /// itself is not.
+    package func rows<Row>(
+        ofPragma pragma: String, _ name: String, inSchema schema: String? = nil,
+        _ make: (SQLiteStatement) throws(SQLiteError) -> Row?
+    ) throws(SQLiteError) -> [Row] {
+        // No table has such a name, nor would SQLite read behind the NUL.
+        if name.utf8.contains(0) { return [] }
+        let prefix = try schema.map { (name) throws(SQLiteError) in "\(try SQLiteName.quoted(name))." } ?? ""
+        let statement = try prepare("PRAGMA \(prefix)\(pragma)(\(SQLiteName.inQuotes(name)))")
+        var rows: [Row] = []
+        while try statement.step() {
+            if let row = try make(statement) { rows.append(row) }
+        }
+        return rows
+    }
+
+    // SPEC: https://sqlite.org/lang_naming.html: the temporary tables come first, then main, then others as they were attached.
+    /// Returns the schema in which a table or view is, and what it is; nil when there is none.
+    package func place(
+        ofTable table: String, inSchema schema: String? = nil
+    ) throws(SQLiteError) -> (schema: String, isOrdinary: Bool, isStrict: Bool)? {
+        let places = try rows(ofPragma: "table_list", table, inSchema: schema) { (row) throws(SQLiteError) in
+            (
+                schema: try row.text(at: 0) ?? "main", isOrdinary: try row.text(at: 2) == "table",
+                isStrict: row.integer(at: 5) != 0
+            )
+        }
+        // They come in the order of the schemas, the temporary one second.
+        return places.first { $0.schema == "temp" } ?? places.first
+    }
+
+    /// Whether there is a table or view with this name, in which ASCII case does not count.
+    ///
+    /// - Throws: What reading the schema throws.
+    public func hasTable(_ name: String) throws(SQLiteError) -> Bool { try !columns(ofTable: name).isEmpty }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistCoding
+
+extension SQLiteColumn: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testDescribesTables": testDescribesTables,
+            "testKnowsAffinities": testKnowsAffinities,
+            "testKnowsStrictTables": testKnowsStrictTables,
+            "testFindsTheTableThatSQLiteMeans": testFindsTheTableThatSQLiteMeans,
+            "testLooksPastTablesWithNamesOfPragmas": testLooksPastTablesWithNamesOfPragmas,
+        ]
+    }
+
+    private static func testDescribesTables() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            """
+            CREATE TABLE "b c" (x INTEGER NOT NULL, "y z" VARCHAR(3) DEFAULT 'q', w, s AS (x + 1), PRIMARY KEY (w, x));
+            CREATE TABLE a (id INTEGER PRIMARY KEY AUTOINCREMENT); CREATE VIEW v AS SELECT 1 AS one
+            """)
+        expectEqual(try connection.tableNames(), ["b c", "a"], "tables")
+        expectEqual(try connection.tableAndViewNames(), ["b c", "a", "v"], "with views")
+        let columns = try connection.columns(ofTable: "b c")
+        expectEqual(columns.map(\.name), ["x", "y z", "w", "s"], "names")
+        expectEqual(columns.map(\.declaredType), ["INTEGER", "VARCHAR(3)", "", ""], "types")
+        expectEqual(columns.map(\.isNotNull), [true, false, false, false], "not null")
+        expectEqual(columns.map(\.defaultExpression), [nil, "'q'", nil, nil], "defaults")
+        expectEqual(columns.map(\.primaryKeyIndex), [2, 0, 1, 0], "primary key")
+        expectEqual(columns.map(\.isGenerated), [false, false, false, true], "generated")
+        expectEqual(try connection.columns(ofTable: "nothing"), [], "a table that is not there")
+        try connection.execute("DROP TABLE a")
+        expectEqual(try connection.tableNames(), ["b c"], "tables after a change")
+    }
+
+    private static func testKnowsAffinities() {
+        let rows: [(String, Affinity)] = [
+            ("INT", .integer), ("bigint", .integer), ("POINT", .integer), ("CHARINT", .integer), ("VARCHAR(9)", .text),
+            ("CLOB", .text), ("TEXT", .text), ("BLOB", .blob), ("", .blob), ("REAL", .real),
+            ("DOUBLE PRECISION", .real),
+            ("FLOAT", .real), ("BOOLEAN", .numeric), ("DATETIME", .numeric), ("DECIMAL(10,2)", .numeric),
+        ]
+        for (type, affinity) in rows {
+            let column = SQLiteColumn(
+                name: "a", declaredType: type, isNotNull: false, defaultExpression: nil, primaryKeyIndex: 0,
+                isGenerated: false)
+            expectEqual(column.affinity, affinity, type)
+        }
+    }
+
+    private static func testKnowsStrictTables() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TABLE s (a ANY, b INT, c TEXT) STRICT; CREATE TABLE l (a ANY)")
+        expectEqual(try connection.columns(ofTable: "S").map(\.affinity), [.blob, .integer, .text], "a strict table")
+        expectEqual(try connection.columns(ofTable: "l").map(\.affinity), [.numeric], "another one")
+    }
+
+    private static func testFindsTheTableThatSQLiteMeans() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            """
+            ATTACH ':memory:' AS "b c"; ATTACH ':memory:' AS d; CREATE TABLE "b c".t (a); CREATE TABLE d.t (b, c);
+            CREATE TABLE d."ü" (d)
+            """)
+        func found(_ name: String) throws -> String? {
+            let place = try connection.place(ofTable: name)?.schema
+            let columns = try connection.columns(ofTable: name, inSchema: place).map(\.name)
+            expectEqual(try connection.prepare("SELECT * FROM \(SQLiteName.quoted(name))").columnNames, columns, name)
+            return place
+        }
+        expectEqual(try found("T"), "b c", "the first attached one")
+        expectEqual(try found("ü"), "d", "the only one")
+        try connection.execute("CREATE TABLE t (e)")
+        expectEqual(try found("t"), "main", "main before attached ones")
+        try connection.execute("CREATE TEMP VIEW t AS SELECT 1 AS f")
+        expectEqual(try found("t"), "temp", "temp before main")
+        expectEqual(try connection.columns(ofTable: "t", inSchema: "main").map(\.name), ["e"], "as told")
+        expectTrue(try connection.place(ofTable: "nothing") == nil, "no such table")
+    }
+
+    /// What is asked of schemas, in words.
+    private static func answers(_ connection: SQLiteConnection) throws -> String {
+        var answers: [String] = []
+        for name in ["parent", "child", "PARENT", "v", "nothing"] {
+            let place = try connection.place(ofTable: name).map { "\($0)" } ?? "nowhere"
+            let facts = try InsertTarget(connection, name).map { "\(try $0.facts())" } ?? "no target"
+            answers.append("\(place) \(try connection.columns(ofTable: name)) \(facts)")
+        }
+        return answers.joined(separator: "\n")
+    }
+
+    /// Tables and views with the names of the functions of pragmas, and what creates each.
+    package static var shadowsOfPragmas: [(name: String, creation: String)] {
+        let pragmas = [
+            "table_xinfo", "table_list", "database_list", "index_list", "index_xinfo", "foreign_key_list",
+        ]
+        return pragmas.map { "pragma_" + $0 }.flatMap { name in
+            ["TABLE", "TEMP TABLE"].map { (name, "CREATE \($0) \(name) (a)") }
+                + ["VIEW", "TEMP VIEW"].map { (name, "CREATE \($0) \(name) AS SELECT 1 AS a") }
+        }
+    }
+
+    // SPEC: https://sqlite.org/pragma.html#pragfunc: a table or view of the same name hides a function of pragmas.
+    private static func testLooksPastTablesWithNamesOfPragmas() throws {
+        let script = """
+            CREATE TABLE parent (id INTEGER PRIMARY KEY, a UNIQUE);
+            CREATE TABLE child (name TEXT PRIMARY KEY, n INTEGER REFERENCES parent (id)); CREATE VIEW v AS SELECT 1 AS a;
+            INSERT INTO parent VALUES (1, 2);
+            """
+        func connection(_ more: String) throws -> SQLiteConnection {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute(script + more)
+            return connection
+        }
+        let expected = try answers(try connection(""))
+        for (name, creation) in shadowsOfPragmas {
+            let connection = try connection(creation)
+            expectEqual(try answers(connection), expected, "answers beside \(creation)")
+            expectEqual(try connection.columns(ofTable: name).map(\.name), ["a"], "columns of \(name)")
+        }
+    }
+}
+#endif

@@ -1,0 +1,194 @@
+// From conditions, orders and assignments to SQL with parameters.
+
+import PlistBuilding
+import PlistStreaming
+
+/// A property by the place where it is stored, which unlike its key path crosses tasks.
+struct SQLiteMember: Sendable {
+    /// The offset from the start of the members; nil for a property without storage.
+    let offset: Int?
+    /// The type of the property: a part of a stored property may have the same offset, but not the same type.
+    let type: ObjectIdentifier
+    let description: String
+
+    init<Row: StreamObject, Value>(_ property: KeyPath<Row, Value>) {
+        description = "\(property)"
+        type = ObjectIdentifier(Value.self)
+        if let offset = MemoryLayout<Row>.offset(of: property) {
+            self.offset = offset
+        } else if let property = property as? ReferenceWritableKeyPath<Row, Value> {
+            offset = Self.objectOffset(property)
+        } else {
+            offset = nil
+        }
+    }
+
+    /// The offset of a property in the memory of an object, or some other number when it has no storage there.
+    private static func objectOffset<Row: StreamObject, Value>(_ property: ReferenceWritableKeyPath<Row, Value>) -> Int?
+    {
+        let row = Row()
+        let object = row as AnyObject
+        // SAFETY: only the address is used, as a number.
+        let start = unsafe UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
+        return withExtendedLifetime(object) {
+            unsafe withUnsafeMutablePointer(to: &row[keyPath: property]) { unsafe UnsafeRawPointer($0) - start }
+        }
+    }
+}
+
+/// A sink that takes one scalar.
+struct ScalarSink: PlistSink {
+    private(set) var value: ScalarValue?
+
+    /// Returns the scalar that a value is sent as.
+    ///
+    /// - Throws: `typeMismatch` for containers, what sending the value throws.
+    static func scalar(of value: some StreamValue) throws(StreamError) -> ScalarValue {
+        var sink = ScalarSink()
+        try sink.write(cell: value)
+        guard let scalar = sink.value else { throw StreamError(.misuse, "the value sent nothing") }
+        return scalar
+    }
+
+    mutating func writeNull() throws(StreamError) { value = .null }
+    mutating func writeBool(_ value: Bool) throws(StreamError) { self.value = .bool(value) }
+    mutating func writeInteger(_ value: Int64) throws(StreamError) { self.value = .integer(value) }
+    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { self.value = .unsigned(value) }
+    mutating func writeReal(_ value: Double) throws(StreamError) { self.value = .real(value) }
+    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) { value = .date(seconds) }
+    mutating func writeNumber(text: RawSpan) throws(StreamError) { value = .number(String(validating: text) ?? "") }
+    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { value = .string(String(validating: utf8) ?? "") }
+    mutating func writeData(_ bytes: RawSpan) throws(StreamError) { value = .data(Array(copying: bytes)) }
+    mutating func beginArray() throws(StreamError) { throw RowBuffer.refusal("an array") }
+    mutating func endArray() throws(StreamError) { throw RowBuffer.refusal("an array") }
+    mutating func beginDictionary() throws(StreamError) { throw RowBuffer.refusal("a dictionary") }
+    mutating func endDictionary() throws(StreamError) { throw RowBuffer.refusal("a dictionary") }
+    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { throw RowBuffer.refusal("a dictionary") }
+}
+
+/// SQL under construction, with the values for its parameters.
+struct SQLiteClause {
+    let members: MemberColumns
+    let dateFormat: SQLiteDateFormat
+    private(set) var sql = ""
+    private(set) var values: [SQLiteValue] = []
+
+    init(_ members: MemberColumns, _ dateFormat: SQLiteDateFormat) {
+        self.members = members
+        self.dateFormat = dateFormat
+    }
+
+    mutating func append(_ text: String) { sql += text }
+
+    /// Appends `?` and its value.
+    mutating func append(_ value: ScalarValue) throws(SQLiteError) {
+        sql += "?"
+        values.append(try Self.value(value, dateFormat))
+    }
+
+    /// Appends `?` and its value.
+    mutating func append(parameter value: SQLiteValue) {
+        sql += "?"
+        values.append(value)
+    }
+
+    /// Appends the name of a property's column.
+    mutating func append(_ member: SQLiteMember) throws(SQLiteError) {
+        guard let offset = member.offset, let index = members.index(ofOffset: offset, type: member.type) else {
+            throw SQLiteError(.misuse, "\(member.description) is no stored property that is a column")
+        }
+        sql += try SQLiteName.quoted(members.columns[index].name)
+    }
+
+    mutating func append<Row>(_ condition: SQLiteCondition<Row>) throws(SQLiteError) { try append(condition.node) }
+
+    private mutating func append<Row>(_ node: SQLiteCondition<Row>.Node) throws(SQLiteError) {
+        guard !StackBounds.isNearEnd else {
+            throw SQLiteError(.misuse, "conditions are nested deeper than the stack of the thread allows")
+        }
+        sql += "("
+        try appendBare(node)
+        sql += ")"
+    }
+
+    /// Appends a chain of one operator without brackets between its parts: SQLite's parser takes about a hundred.
+    private mutating func append<Row>(chain node: SQLiteCondition<Row>.Node, ofAnd isAnd: Bool) throws(SQLiteError) {
+        var waiting = [node]
+        var isFirst = true
+        while let node = waiting.popLast() {
+            switch node {
+            case .and(let left, let right) where isAnd, .or(let left, let right) where !isAnd:
+                waiting += [right, left]
+            default:
+                if !isFirst { sql += isAnd ? " AND " : " OR " }
+                isFirst = false
+                try append(node)
+            }
+        }
+    }
+
+    /// Appends a condition without brackets around it.
+    private mutating func appendBare<Row>(_ node: SQLiteCondition<Row>.Node) throws(SQLiteError) {
+        switch node {
+        case .compare(let member, let symbol, let value):
+            try append(member)
+            sql += " \(symbol) "
+            try append(value)
+        case .isIn(let member, let scalars):
+            try append(member)
+            sql += " IN ("
+            for (index, scalar) in scalars.enumerated() {
+                if index > 0 { sql += ", " }
+                try append(scalar)
+            }
+            sql += ")"
+        case .between(let member, let low, let high):
+            try append(member)
+            sql += " BETWEEN "
+            try append(low)
+            sql += " AND "
+            try append(high)
+        case .like(let member, let pattern):
+            try append(member)
+            sql += " LIKE "
+            try append(.string(pattern))
+        case .and: try append(chain: node, ofAnd: true)
+        case .or: try append(chain: node, ofAnd: false)
+        case .not(let inner):
+            sql += "NOT "
+            try append(inner)
+        case .sql(let text, let parameters):
+            sql += text
+            values += parameters
+        case .invalid(let error):
+            throw SQLiteError(error)
+        }
+    }
+
+    /// The value that SQLite has for a scalar.
+    static func value(_ scalar: ScalarValue, _ dateFormat: SQLiteDateFormat) throws(SQLiteError) -> SQLiteValue {
+        switch scalar {
+        case .null: return .null
+        case .bool(let value): return .integer(value ? 1 : 0)
+        case .integer(let value): return .integer(value)
+        case .unsigned(let value): return try value.sqliteValue
+        case .real(let value): return try value.sqliteValue
+        case .string(let value): return .text(value)
+        case .data(let value): return .blob(value)
+        case .number(let text):
+            do throws(StreamError) {
+                switch try text.withUTF8Span({ (text) throws(StreamError) in try NumberText.kept(text) }) {
+                case .integer(let value): return .integer(value)
+                case .real(let value): return .real(value)
+                }
+            } catch {
+                throw SQLiteError(.mismatch, error.message)
+            }
+        case .date(let seconds):
+            guard let stored = dateFormat.stored(secondsSince2001: seconds) else {
+                throw SQLiteError(.mismatch, SQLiteDateFormat.foundOtherYears)
+            }
+            return stored
+        }
+    }
+}

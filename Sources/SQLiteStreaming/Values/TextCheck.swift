@@ -1,0 +1,139 @@
+// What is checked of text between SQLite and streams: NUL on the way in, UTF-8 on the way out.
+
+import CSystemSQLite
+import PlistStreaming
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Checks of text.
+package enum TextCheck {
+    /// The offset of the first NUL, or nil.
+    package static func firstNUL(in text: RawSpan) -> Int? {
+        // SAFETY: the pointer does not leave the closure.
+        unsafe text.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress, let found = unsafe memchr(start, 0, bytes.count) else { return nil }
+            return unsafe UnsafeRawPointer(found) - start
+        }
+    }
+
+    /// The error that text has a NUL.
+    @inline(never)
+    package static func foundNUL(at offset: Int) -> StreamError {
+        StreamError(
+            .unrepresentable,
+            "found a NUL character in text (at its byte \(offset)), where SQL functions would cut it")
+    }
+
+    /// Whether bytes are UTF-8.
+    @inline(__always)  // PERF: SQLite/reading; once a text, mostly short and ASCII.
+    static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let count = bytes.count
+        var offset = 0
+        // SAFETY: each load is of eight bytes, or one, below the count that was just compared; the last eight may be loaded
+        // twice in part.
+        while offset &+ 8 <= count {
+            if unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 {
+                return unsafe UTF8Check.isValid(bytes)
+            }
+            offset &+= 8
+        }
+        if count >= 8 {
+            let end = unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+            return unsafe end & 0x8080_8080_8080_8080 == 0 ? true : UTF8Check.isValid(bytes)
+        }
+        while offset < count {
+            if unsafe bytes.load(fromByteOffset: offset, as: UInt8.self) & 0x80 != 0 {
+                return unsafe UTF8Check.isValid(bytes)
+            }
+            offset &+= 1
+        }
+        return true
+    }
+
+    /// Whether bytes are ASCII.
+    @inline(__always)  // PERF: SQLite/reading; once a text.
+    static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let count = bytes.count
+        var offset = 0
+        var bits: UInt64 = 0
+        // SAFETY: see isUTF8.
+        while offset &+ 8 <= count {
+            bits |= unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            offset &+= 8
+        }
+        if count >= 8 {
+            bits |= unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+        } else {
+            while offset < count {
+                bits |= unsafe UInt64(bytes.load(fromByteOffset: offset, as: UInt8.self))
+                offset &+= 1
+            }
+        }
+        return bits & 0x8080_8080_8080_8080 == 0
+    }
+}
+
+/// An address for empty text and blobs: SQLite takes none for null.
+// SAFETY: one byte that lives as long as the process and is never written.
+nonisolated(unsafe) package let emptyText: UnsafePointer<CChar> = {
+    let memory = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
+    unsafe memory.initialize(to: 0)
+    return unsafe UnsafePointer(memory)
+}()
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension TextCheck: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testAgreesWithTheStandardLibrary": testAgreesWithTheStandardLibrary,
+            "testFindsNUL": testFindsNUL,
+        ]
+    }
+
+    private static func check(_ bytes: [UInt8]) {
+        let found = unsafe bytes.withUnsafeBytes { unsafe isUTF8($0) }
+        expectEqual(found, String(validating: bytes, as: UTF8.self) != nil, "\(bytes)")
+    }
+
+    private static func testAgreesWithTheStandardLibrary() {
+        // Every pair of bytes at boundaries, after ASCII of every length up to two words.
+        let edges: [UInt8] = [
+            0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE,
+            0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF,
+        ]
+        for first in edges {
+            for second in edges {
+                check([first, second])
+                for third in [UInt8(0x41), 0x80, 0xBF, 0xC2] {
+                    check([first, second, third])
+                    check([first, second, third, 0x80])
+                    check([first, second, 0x80, third, 0x41])
+                }
+            }
+        }
+        for length in 0...17 {
+            let ascii = [UInt8](repeating: 0x61, count: length)
+            for tail: [UInt8] in [[], [0xC3, 0xA9], [0xC3], [0xA9], [0xF0, 0x9F, 0x99, 0x82], [0xF0, 0x9F, 0x99]] {
+                check(ascii + tail)
+                check(tail + ascii)
+            }
+        }
+    }
+
+    private static func testFindsNUL() {
+        for (text, offset) in [("", nil), ("abc", nil), ("\0", 0), ("aé\0b\0", 3)] {
+            expectEqual(text.withUTF8Span { firstNUL(in: $0) }, offset, text.debugDescription)
+        }
+    }
+}
+#endif

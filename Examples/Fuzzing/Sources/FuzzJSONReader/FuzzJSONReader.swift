@@ -1,5 +1,5 @@
-// Bytes of any kind into the JSON reader: whole, with room for the fast loop, byte by byte, and in pieces that the first
-// bytes choose; and several times in one array, nearly the same. Each way must give the same trace, or the same error at
+// Bytes of any kind into the JSON reader: whole, as the last of a document, with room for the fast loop, byte by byte, and
+// in pieces that the first bytes choose; and several times in one array, nearly the same. Each way must give the same trace, or the same error at
 // the same offset.
 
 import CFuzzer
@@ -35,6 +35,8 @@ private func fuzzJSONReader(_ bytes: [UInt8]) -> CInt {
     precondition(inPieces == whole, "pieces: \(inPieces) and whole: \(whole)")
     let byByte = outcome(document, pieces: [1], options)
     precondition(byByte == whole, "by byte: \(byByte) and whole: \(whole)")
+    let asLast = outcome(document, pieces: [document.count], options, endsWithLast: true)
+    precondition(asLast == whole, "as the last: \(asLast) and whole: \(whole)")
     // Spaces behind it bring all of a document into the fast loop's reach.
     expectSamePlain(document + [UInt8](repeating: 0x20, count: 128), options)
     // The document again, and once more with another byte in it: what was learnt of its members is nearly right. The
@@ -58,7 +60,9 @@ private func expectSamePlain(_ text: [UInt8], _ options: JSONReaderOptions) {
 }
 
 /// The trace and the error of a reading in pieces of these sizes, again and again from the first.
-private func outcome(_ bytes: [UInt8], pieces: [Int], _ options: JSONReaderOptions) -> String {
+private func outcome(
+    _ bytes: [UInt8], pieces: [Int], _ options: JSONReaderOptions, endsWithLast: Bool = false
+) -> String {
     var scanner = JSONScanner(options: options)
     var trace = EventTrace()
     do throws(StreamError) {
@@ -67,12 +71,17 @@ private func outcome(_ bytes: [UInt8], pieces: [Int], _ options: JSONReaderOptio
         while start < bytes.count {
             let end = min(bytes.count, start + max(1, pieces[index % pieces.count]))
             try bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-                try scanner.scan(UnsafeRawBufferPointer(buffer).bytes.extracting(start..<end), into: &trace)
+                let piece = UnsafeRawBufferPointer(buffer).bytes.extracting(start..<end)
+                if endsWithLast && end == bytes.count {
+                    try scanner.scanLast(piece, into: &trace)
+                } else {
+                    try scanner.scan(piece, into: &trace)
+                }
             }
             start = end
             index += 1
         }
-        try scanner.finish(into: &trace)
+        if !endsWithLast || bytes.isEmpty { try scanner.finish(into: &trace) }
         precondition(trace.grammar.isComplete, "the trace ends inside a container")
         return trace.text
     } catch {

@@ -2,7 +2,7 @@
 
 extension KeySet {
     // PERF: JSONTree; shared by all sets without keys, which so need no memory.
-    private static let noPlaces = [Place](repeating: .free, count: 16)
+    private static let noPlaces = [Bucket](repeating: .free, count: 16)
     static let noEntries = [Entry()]
 
     /// The number of places a look-up may visit before someone must have chosen the keys to be slow.
@@ -18,7 +18,7 @@ extension KeySet {
         longestKey = max(longestKey, key.count)
         entries.append(Entry())
         if count > (seeksSeed ? Self.capacity(of: places.count) : places.count / 2) {
-            places = seeksSeed ? Self.freePlaces(for: 2 * count) : [Place](repeating: .free, count: 4 * places.count)
+            places = seeksSeed ? Self.freePlaces(for: 2 * count) : [Bucket](repeating: .free, count: 4 * places.count)
             placeAll()
         } else {
             let probe = place(index)
@@ -62,7 +62,7 @@ extension KeySet {
             position = (position + 1) & mask
             probe += 1
         }
-        places[position] = Place(number: UInt32(index + 1), hash: digest.hash)
+        places[position] = Bucket(number: UInt32(index + 1), hash: digest.hash)
         entries[index + 1] = Entry(first: digest.first, last: digest.last, length: range.count)
         return probe
     }
@@ -86,11 +86,11 @@ extension KeySet {
         }
     }
 
-    static func freePlaces(for count: Int) -> [Place] {
+    static func freePlaces(for count: Int) -> [Bucket] {
         guard count > capacity(of: noPlaces.count) else { return noPlaces }
         var placeCount = noPlaces.count
         while capacity(of: placeCount) < count { placeCount *= 2 }
-        return [Place](repeating: .free, count: placeCount)
+        return [Bucket](repeating: .free, count: placeCount)
     }
 }
 

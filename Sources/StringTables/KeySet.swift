@@ -20,7 +20,7 @@ public struct KeySet: Sendable {
     public let comparison: KeyComparison
 
     /// The key at each place, by its number and a part of its hash, or none; the count of places is a power of two.
-    var places: [Place]
+    var places: [Bucket]
     /// 0 when every key is at the place that its hash names, so that a look-up ends there; else -1, and it ends at 0.
     var continuation = 0  // PERF: StringTable/miss; one branch, which depends on no key in a perfect set.
     var seed = KeySeed()
@@ -36,10 +36,10 @@ public struct KeySet: Sendable {
     var ends: [Int] = []
 
     /// The number of a key, which is its index plus 1, below the upper half of its hash; 0 where there is none.
-    struct Place {
+    struct Bucket {
         private let bits: UInt64
 
-        static let free = Place(bits: 0)
+        static let free = Bucket(bits: 0)
 
         private init(bits: UInt64) { self.bits = bits }
         init(number: UInt32, hash: UInt64) { bits = hash & ~0xFFFF_FFFF | UInt64(number) }

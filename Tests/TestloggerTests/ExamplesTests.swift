@@ -13,7 +13,7 @@ extension TestloggerTests.ExamplesTests {
     struct SlowTests {
         @Test func benchmarksAgreeWithTheirPeers() throws {
             let folder = Fixtures.checkout.appending(path: "Examples/Benchmarks")
-            // Not optimised, which takes minutes and changes no result; fuzzers are.
+            // Not optimised, which takes minutes: that is left to who measures, and results of optimised code to fuzzers.
             let build = try RunningPrograms.swift(["build"], in: folder)
             try #require(build.status == 0, "\(build)")
             let result = try RunningPrograms.run([".build/debug/Benchmarks", "--smoke"], in: folder)

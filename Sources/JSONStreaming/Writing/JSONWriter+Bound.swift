@@ -27,7 +27,7 @@ extension JSONWriter {
     // SAFETY: below here an address is that of a value of the type of its form, which lives as long as the source.
 
     private mutating func write(
-        _ address: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>, _ source: UnsafePointer<ValueSource>,
+        _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ source: UnsafePointer<ValueSource>,
         depth: Int
     ) throws(StreamError) {
         switch unsafe form.pointee.kind {
@@ -45,7 +45,7 @@ extension JSONWriter {
     }
 
     private mutating func writeArray(
-        _ address: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>, _ source: UnsafePointer<ValueSource>,
+        _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ source: UnsafePointer<ValueSource>,
         depth: Int
     ) throws(StreamError) {
         guard let element = unsafe form.pointee.element else { return }
@@ -81,7 +81,7 @@ extension JSONWriter {
 
     /// Writes an optional, or the member with an optional value, which may be left out.
     private mutating func writeOptional(
-        _ address: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>, _ member: UnsafePointer<WrittenMember>?,
+        _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ member: UnsafePointer<MemoryFormMember>?,
         _ source: UnsafePointer<ValueSource>, depth: Int
     ) throws(StreamError) {
         var thrown: StreamError?
@@ -106,7 +106,7 @@ extension JSONWriter {
     // MARK: Structures and objects
 
     private mutating func writeMembers(
-        of address: UnsafeRawPointer, at base: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>,
+        of address: UnsafeRawPointer, at base: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>,
         _ source: UnsafePointer<ValueSource>, depth: Int
     ) throws(StreamError) {
         guard let members = unsafe form.pointee.members else { return }
@@ -139,7 +139,7 @@ extension JSONWriter {
 
     /// Writes an object that is a member of another one, and keeps it while getters may put another in its place.
     private mutating func writeObject(
-        _ address: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>, _ source: UnsafePointer<ValueSource>,
+        _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, _ source: UnsafePointer<ValueSource>,
         depth: Int
     ) throws(StreamError) {
         let object = unsafe address.assumingMemoryBound(to: AnyObject.self).pointee
@@ -150,7 +150,7 @@ extension JSONWriter {
     }
 
     /// Writes a comma, if need be, and the key of a member; its value is to follow.
-    private mutating func writeKey(of member: UnsafePointer<WrittenMember>) throws(StreamError) {
+    private mutating func writeKey(of member: UnsafePointer<MemoryFormMember>) throws(StreamError) {
         try unsafe output.reserve(member.pointee.length &+ 24)
         output.advance(by: unsafe storeKey(of: member, at: output.end))
         hasElements = true
@@ -159,7 +159,7 @@ extension JSONWriter {
 
     /// Stores a comma, if need be, and the key of a member where there is room for both and 16 bytes more.
     @inline(__always)
-    private func storeKey(of member: UnsafePointer<WrittenMember>, at address: UnsafeMutableRawPointer) -> Int {
+    private func storeKey(of member: UnsafePointer<MemoryFormMember>, at address: UnsafeMutableRawPointer) -> Int {
         // The comma is always stored, and overwritten when it is not needed, instead of a branch.
         unsafe address.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
         let commaCount = hasElements ? 1 : 0
@@ -177,7 +177,7 @@ extension JSONWriter {
     /// Writes the key and the value of a member that is a scalar, or nothing for nil that is left out.
     @inline(__always)
     private mutating func writeScalar(
-        _ address: UnsafeRawPointer, of member: UnsafePointer<WrittenMember>, _ source: UnsafePointer<ValueSource>
+        _ address: UnsafeRawPointer, of member: UnsafePointer<MemoryFormMember>, _ source: UnsafePointer<ValueSource>
     ) throws(StreamError) {
         try unsafe output.reserve(member.pointee.length &+ Self.scalarRoom)
         let key = unsafe output.end
@@ -194,7 +194,7 @@ extension JSONWriter {
     /// Writes the key and the value of a member that needs more than a few words: a long string, nil, a number that is none.
     @inline(never)
     private mutating func writeRareScalar(
-        _ address: UnsafeRawPointer, of member: UnsafePointer<WrittenMember>, _ source: UnsafePointer<ValueSource>
+        _ address: UnsafeRawPointer, of member: UnsafePointer<MemoryFormMember>, _ source: UnsafePointer<ValueSource>
     ) throws(StreamError) {
         if unsafe source.pointee.omitsNil && Self.isNil(address, member.pointee.fast) { return }
         try unsafe writeKey(of: member)

@@ -35,7 +35,7 @@ final class ObjectLayout {
     /// The members as readers of text store them.
     let records: RecordMembers
     /// The members as writers of text have them.
-    let written: WrittenMembers
+    let written: MemoryFormMembers
     /// The declared members, for those without an offset.
     let declared: [StreamMember]?
     /// One bit for each of the first 64 members.
@@ -83,7 +83,7 @@ final class ObjectLayout {
                 let kind = fast == .none && index < 64 && offset >= 0 ? .value : fast
                 return unsafe (names[index], kind, max(offset, 0), UnsafePointer(plan.record))
             })
-        unsafe written = WrittenMembers(plans.indices.map { (names[$0], plans[$0], offsets[$0]) })
+        unsafe written = MemoryFormMembers(plans.indices.map { (names[$0], plans[$0], offsets[$0]) })
         allMembers = plans.count >= 64 ? .max : 1 << UInt64(plans.count) - 1
         requiredMembers = required
         var nonOptional: UInt64 = 0

@@ -114,7 +114,7 @@ final class StreamPlan {
     /// Makes the value at an address one that writes itself, when its type does.
     var writable: ((UnsafeRawPointer) -> (any StreamWritable)?)? { didSet { unsafe written.pointee.take(self) } }
     /// What writers of text know of the type; freed with this plan.
-    let written: UnsafeMutablePointer<WrittenForm>
+    let written: UnsafeMutablePointer<MemoryForm>
     /// Whether this is the plan of an array of bytes, which a data message fills.
     var isBytes = false
 
@@ -128,7 +128,7 @@ final class StreamPlan {
         self.expectation = expectation
         self.shape = shape
         unsafe written = .allocate(capacity: 1)
-        unsafe written.initialize(to: WrittenForm(UnsafePointer(memory)))
+        unsafe written.initialize(to: MemoryForm(UnsafePointer(memory)))
         unsafe record = .allocate(capacity: 1)
         unsafe record.initialize(to: RecordShape(UnsafePointer(memory), fast: fast))
         unsafe written.pointee.take(self)

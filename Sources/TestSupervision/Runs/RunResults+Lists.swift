@@ -1,5 +1,5 @@
-// What is reported of a module's lists and sources when its tests are over. Its tests are those of TestRun, and of what
-// it asks: SourceScan's lost entries and list warnings.
+// What is reported of a module's lists and sources when its tests are over. Its tests are those of
+// TestRun, those of what it asks, SourceScan's lost entries and list warnings, and builds of whole packages.
 
 import TestEvents
 

@@ -1,5 +1,5 @@
 // Runs the tests of one module: hands parts of the plan to workers, starts another where one died, and gives what they say
-// to RunResults, which knows nothing of workers and reports it in the order of the plan.
+// to RunResults, which reports it in the order of the plan and asks for nothing back.
 //
 // A test's way through this module: ModuleDescription, ImageLinker; TestRun, WorkerSession, Worker; TestChoice, RunOrder,
 // WorkQueue; and back from the worker RunResults, IssueLocator, TestedSources, SourceScan, LiteralFix, Resequencer. Where it

@@ -1,5 +1,5 @@
-// The sources of the module that a run tests. They are read closely only when something must be said of a place in them,
-// which a run that passes never needs; so whoever may need it shares this one.
+// The sources of the module that a run tests. They are read closely only for who asks for a place in them, such as what
+// has changed or a failure's; whoever does shares this one.
 
 /// A module's sources: what they say of its tests, and whether they are what was compiled.
 final class TestedSources {

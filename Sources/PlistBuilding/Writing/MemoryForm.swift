@@ -5,7 +5,7 @@ import PlistStreaming
 
 /// A member of a structure or class, as memory and as JSON have it.
 @unsafe
-package struct WrittenMember {
+package struct MemoryFormMember {
     /// The quoted name with its colon, and zeros up to 16 bytes at least; freed with the layout.
     package let text: UnsafeRawPointer
     /// The number of bytes of the quoted name with its colon.
@@ -17,7 +17,7 @@ package struct WrittenMember {
     /// The offset in the structure or object.
     package let offset: Int
     /// What is known of the member's type.
-    package let form: UnsafePointer<WrittenForm>
+    package let form: UnsafePointer<MemoryForm>
 
     init(name: String, plan: StreamPlan, offset: Int) {
         let quoted = Array("\"\(name)\":".utf8)
@@ -37,14 +37,14 @@ package struct WrittenMember {
 
 /// The members of a structure or class in the order in which they are written.
 @unsafe
-struct WrittenMembers {
-    let buffer: UnsafeMutableBufferPointer<WrittenMember>
+struct MemoryFormMembers {
+    let buffer: UnsafeMutableBufferPointer<MemoryFormMember>
 
     init(_ members: [(name: String, plan: StreamPlan, offset: Int)]) {
         unsafe buffer = .allocate(capacity: members.count)
         for (index, member) in members.enumerated() {
             unsafe buffer.initializeElement(
-                at: index, to: WrittenMember(name: member.name, plan: member.plan, offset: member.offset))
+                at: index, to: MemoryFormMember(name: member.name, plan: member.plan, offset: member.offset))
         }
     }
 
@@ -56,7 +56,7 @@ struct WrittenMembers {
 
 /// How values of a type lie in memory, for a writer; owned by the plan of the type.
 @unsafe
-package struct WrittenForm {
+package struct MemoryForm {
     /// The forms that a writer knows.
     package enum Kind: UInt8 {
         /// A value for which messages are sent.
@@ -69,9 +69,9 @@ package struct WrittenForm {
     /// How a scalar is read from memory; `none` for all else, and for a type with an encoder of its own.
     package private(set) var fast = FastKind.none
     /// What is inside an optional or an array.
-    package private(set) var element: UnsafePointer<WrittenForm>?
+    package private(set) var element: UnsafePointer<MemoryForm>?
     /// The members of a structure or object.
-    package private(set) var members: UnsafeMutableBufferPointer<WrittenMember>?
+    package private(set) var members: UnsafeMutableBufferPointer<MemoryFormMember>?
     private let operations: UnsafePointer<ValueOperations>
     fileprivate private(set) unowned(unsafe) var plan: StreamPlan?
     fileprivate private(set) unowned(unsafe) var layout: ObjectLayout?
@@ -146,7 +146,7 @@ package struct ValueSource {
     /// The address of the value.
     package let address: UnsafeRawPointer
     /// How it lies in memory.
-    package let form: UnsafePointer<WrittenForm>
+    package let form: UnsafePointer<MemoryForm>
     let writer: PlanWriter
     /// Whether members that are nil are left out.
     package let omitsNil: Bool
@@ -164,7 +164,7 @@ package struct ValueSource {
 
     /// Sends a value by messages.
     package func send<Sink: PlistSink & ~Copyable>(
-        _ address: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>, to sink: inout Sink, depth: Int
+        _ address: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>, to sink: inout Sink, depth: Int
     ) throws(StreamError) {
         guard let plan = unsafe form.pointee.plan else { return }
         try unsafe writer.write(address, plan, to: &sink, depth: depth)
@@ -172,7 +172,7 @@ package struct ValueSource {
 
     /// Sends a member by messages: its key and its value, if it is not left out.
     package func sendMember<Sink: PlistSink & ~Copyable>(
-        _ index: Int, of address: UnsafeRawPointer, at base: UnsafeRawPointer, _ form: UnsafePointer<WrittenForm>,
+        _ index: Int, of address: UnsafeRawPointer, at base: UnsafeRawPointer, _ form: UnsafePointer<MemoryForm>,
         to sink: inout Sink, depth: Int
     ) throws(StreamError) {
         guard let layout = unsafe form.pointee.layout else { return }

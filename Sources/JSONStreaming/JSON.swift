@@ -1,0 +1,164 @@
+// The doors of one line: a value from a JSON document, and a JSON text from a value, of types that are bound to streams.
+// What they are made of, a builder and a writer, has more doors: pieces, records one by one, descriptors.
+
+public import PlistBuilding
+public import PlistStreaming
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// Values from JSON documents, and JSON text of values.
+///
+/// ```swift
+/// let tasks = try JSON.decode([Task].self, from: data)
+/// let text = try JSON.text(of: tasks)
+/// ```
+///
+/// Types are bound by `StreamObject` or are other `StreamValue`s; for those that are only `Codable` there are
+/// ``JSONStreamDecoder`` and ``JSONStreamEncoder``.
+public enum JSON {
+    /// Makes a value of the document in an array of bytes.
+    ///
+    /// - Throws: The first error of the document, with its position, or of a value that does not fit, with its path as well.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func decode<Value: StreamValue>(
+        _ type: Value.Type = Value.self, from bytes: [UInt8], options: BuilderOptions = BuilderOptions(),
+        readerOptions: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) -> Value {
+        var builder = try ObjectBuilder<Value>(options: options)
+        try builder.readJSON(bytes, options: readerOptions)
+        return try builder.takeResult()
+    }
+
+    /// Makes a value of the document in data.
+    ///
+    /// - Throws: The first error of the document, with its position, or of a value that does not fit, with its path as well.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func decode<Value: StreamValue>(
+        _ type: Value.Type = Value.self, from data: Data, options: BuilderOptions = BuilderOptions(),
+        readerOptions: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) -> Value {
+        var builder = try ObjectBuilder<Value>(options: options)
+        try builder.readJSON(data, options: readerOptions)
+        return try builder.takeResult()
+    }
+
+    /// Makes a value of the document in a string.
+    ///
+    /// - Throws: The first error of the document, with its position in the UTF-8 bytes, or of a value that does not fit.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func decode<Value: StreamValue>(
+        _ type: Value.Type = Value.self, from text: String, options: BuilderOptions = BuilderOptions(),
+        readerOptions: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) -> Value {
+        var builder = try ObjectBuilder<Value>(options: options)
+        try builder.readJSON(text, options: readerOptions)
+        return try builder.takeResult()
+    }
+
+    /// Makes a value of the document in a file, which is read in chunks.
+    ///
+    /// - Throws: As above, and ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func decode<Value: StreamValue>(
+        _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
+        readerOptions: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) -> Value {
+        var builder = try ObjectBuilder<Value>(options: options)
+        try builder.readJSON(contentsOfFile: path, options: readerOptions)
+        return try builder.takeResult()
+    }
+
+    /// Returns the text of a value as UTF-8.
+    ///
+    /// - Throws: What JSON cannot hold, such as an infinite number, with its path.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func encode<Value: StreamValue>(
+        _ value: Value, options: JSONWriterOptions = JSONWriterOptions()
+    ) throws(StreamError) -> [UInt8] {
+        var writer = JSONWriter(options: options)
+        try writer.write(value)
+        try writer.finish()
+        return writer.bytes
+    }
+
+    /// Returns the text of a value.
+    ///
+    /// - Throws: What JSON cannot hold, such as an infinite number, with its path.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func text<Value: StreamValue>(
+        of value: Value, options: JSONWriterOptions = JSONWriterOptions()
+    ) throws(StreamError) -> String {
+        var writer = JSONWriter(options: options)
+        try writer.write(value)
+        try writer.finish()
+        return writer.text
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension JSON: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
+            "testSaysWhereTheErrorIs": testSaysWhereTheErrorIs,
+            "testWritesWhatItReads": testWritesWhatItReads,
+        ]
+    }
+
+    private struct Task: StreamObject, Equatable {
+        var id = 0
+        var title = ""
+        var weight: Double?
+    }
+
+    private static let text = #"[{"id":1,"title":"ö","weight":0.5},{"id":2,"title":"","weight":null}]"#
+    private static let tasks = [Task(id: 1, title: "ö", weight: 0.5), Task(id: 2)]
+
+    private static func testReadsThroughEveryDoor() throws {
+        expectEqual(try decode([Task].self, from: Array(text.utf8)), tasks, "from bytes")
+        expectEqual(try decode([Task].self, from: Data(text.utf8)), tasks, "from data")
+        expectEqual(try decode([Task].self, from: text), tasks, "from text")
+        let path = try temporaryDirectory() + "/tasks.json"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        expectEqual(try decode([Task].self, contentsOfFile: path), tasks, "from a file")
+        let inferred: [Task] = try decode(from: text)
+        expectEqual(inferred, tasks, "of the type that is wanted")
+        let named = try decode(Task.self, from: #"{"id":3}"#, options: BuilderOptions(keyMapping: .snakeCase))
+        expectEqual(named.id, 3, "with options")
+    }
+
+    private static func testSaysWhereTheErrorIs() {
+        let rows: [(String, StreamError.Kind, String?, Int?)] = [
+            ("[{\"id\":1},\n{\"id\":\"x\"}]", .typeMismatch, "$[1].id", 2), ("[{\"id\":1},\n{]", .invalidSyntax, nil, 2),
+            ("[", .unexpectedEnd, nil, 1), ("", .unexpectedEnd, nil, 1),
+        ]
+        for (text, kind, path, line) in rows {
+            let error = expectThrows(StreamError.self, text) { try decode([Task].self, from: text) }
+            expectEqual(error?.kind, kind, "kind of \(text)")
+            expectEqual(error?.position?.line, line, "line of \(text)")
+            if let path { expectEqual(error?.path?.description, path, "path of \(text)") }
+        }
+        let missing = expectThrows(StreamError.self, "no file") {
+            try decode([Task].self, contentsOfFile: "/no/such/file")
+        }
+        expectEqual(missing?.kind, .cannotRead, "kind")
+    }
+
+    private static func testWritesWhatItReads() throws {
+        expectEqual(try text(of: tasks), #"[{"id":1,"title":"ö","weight":0.5},{"id":2,"title":""}]"#, "text")
+        expectEqual(try encode(tasks), Array(try text(of: tasks).utf8), "bytes")
+        expectEqual(try decode([Task].self, from: encode(tasks)), tasks, "there and back")
+        let error = expectThrows(StreamError.self, "infinite") { try encode([Task(weight: .infinity)]) }
+        expectEqual(error?.kind, .unrepresentable, "kind")
+    }
+}
+#endif

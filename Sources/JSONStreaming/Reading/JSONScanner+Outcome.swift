@@ -58,7 +58,11 @@ extension JSONScanner {
                 outcome(text.map { [$0] }, options: options), whole, "\(message), byte by byte", line: line)
             for split in text.indices.prefix(300) {
                 let chunks = [Array(text[..<split]), Array(text[split...])]
-                expectEqual(outcome(chunks, options: options), whole, "\(message), split at \(split)", line: line)
+                for endsWithLast in padding == 0 ? [false, true] : [false] {
+                    expectEqual(
+                        outcome(chunks, options: options, endsWithLast: endsWithLast), whole,
+                        "\(message), split at \(split)", line: line)
+                }
             }
         }
     }

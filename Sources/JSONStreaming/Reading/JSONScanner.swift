@@ -124,19 +124,24 @@ public struct JSONScanner: Sendable {
 
     /// Calls a closure with a copy of the bytes, and spaces behind it.
     @usableFromInline
-    static func withPadding(_ bytes: RawSpan, _ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
+    static func withPadding<Value, Failure: Error>(
+        _ bytes: RawSpan, _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
         let count = bytes.byteCount
-        var result: Result<Void, StreamError> = .success(())
-        unsafe withUnsafeTemporaryAllocation(byteCount: count + margin, alignment: 16) { buffer in
+        let result: Result<Value, Failure> = unsafe withUnsafeTemporaryAllocation(
+            byteCount: count + margin, alignment: 16
+        ) { buffer in
             // SAFETY: there is room for both; all of it is written before it is read, within the closure.
             unsafe bytes.withUnsafeBytes { unsafe buffer.copyMemory(from: $0) }
             unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(
                 as: UInt8.self, repeating: 0x20)
-            do throws(StreamError) { try body(unsafe UnsafeRawBufferPointer(buffer).bytes) } catch {
-                result = .failure(error)
+            do throws(Failure) {
+                return .success(try body(unsafe UnsafeRawBufferPointer(buffer).bytes))
+            } catch {
+                return .failure(error)
             }
         }
-        try result.get()
+        return try result.get()
     }
 
     /// Ends the input.

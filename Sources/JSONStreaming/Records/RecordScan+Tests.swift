@@ -99,7 +99,7 @@ extension RecordScan {
     ) {
         for padding in [0, 60] {
             let bytes = Array(text.utf8) + [UInt8](repeating: 0x20, count: padding)
-            func outcome(_ isPlain: Bool, _ ends: [Int]) -> String {
+            func outcome(_ isPlain: Bool, _ ends: [Int], endsWithLast: Bool = false) -> String {
                 var options = JSONReaderOptions(limits: limits, isSequence: isSequence)
                 options.usesPlainScan = isPlain
                 do {
@@ -110,11 +110,16 @@ extension RecordScan {
                         for end in ends + [bytes.count] {
                             try unsafe bytes[start..<end].withUnsafeBufferPointer { buffer throws(StreamError) in
                                 // SAFETY: the span does not leave the closure.
-                                try scanner.scan(unsafe UnsafeRawBufferPointer(buffer).bytes, into: &sink)
+                                let piece = unsafe UnsafeRawBufferPointer(buffer).bytes
+                                if endsWithLast && end == bytes.count {
+                                    try scanner.scanLast(piece, into: &sink)
+                                } else {
+                                    try scanner.scan(piece, into: &sink)
+                                }
                             }
                             start = end
                         }
-                        try scanner.finish(into: &sink)
+                        if !endsWithLast { try scanner.finish(into: &sink) }
                     } catch {
                         return try "\(describe(&sink)) ! \(error)"
                     }
@@ -126,12 +131,18 @@ extension RecordScan {
             let expected = outcome(true, [])
             expectEqual(outcome(false, []), expected, "\(type) of \(text), whole", line: line)
             expectEqual(
+                outcome(false, [], endsWithLast: true), expected, "\(type) of \(text), as the last", line: line)
+            expectEqual(
                 outcome(false, Array(bytes.indices.dropFirst())), expected, "\(type) of \(text), bytes", line: line)
             // Another place in each text, and every place in one of them.
             let step = atEverySplit || text.utf8.count == 100 ? 1 : 37
             for split in stride(from: text.utf8.count % step, to: bytes.count, by: step) {
-                let got = outcome(false, [split])
-                if got != expected { expectEqual(got, expected, "\(type) of \(text), split at \(split)", line: line) }
+                for endsWithLast in [false, true] {
+                    let got = outcome(false, [split], endsWithLast: endsWithLast)
+                    if got != expected {
+                        expectEqual(got, expected, "\(type) of \(text), split at \(split)", line: line)
+                    }
+                }
             }
         }
     }

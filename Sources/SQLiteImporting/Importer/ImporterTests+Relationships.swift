@@ -349,6 +349,11 @@ extension ImportRelationshipTests: SelfTesting {
         try connection.execute("DROP TABLE t; CREATE TABLE t (kä TEXT PRIMARY KEY, vä INTEGER)")
         let error = expectThrows(SQLiteError.self, "another name") { _ = try Importer(table, into: connection) }
         expectEqual(error?.message, "the table t has no column vÄ", "message")
+        // The same text of other bytes is another name.
+        try connection.execute("DROP TABLE t; CREATE TABLE t (ka\u{308} INTEGER, k\u{E4} TEXT PRIMARY KEY)")
+        let composed = ImportTable("t", uniqueKey: ["k\u{E4}"], columns: [.text("k\u{E4}")])
+        _ = try ImportFixture.run([["k\u{E4}": "a"]], composed, connection)
+        expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "-|a", "rows of another spelling")
     }
 
     private static func testRefusesContradictions() throws {
@@ -363,6 +368,7 @@ extension ImportRelationshipTests: SelfTesting {
             (table(key: ["k", "k"]), "expected one or several columns in the unique key of t"),
             (table(key: ["x"]), "the column x of the unique key of t is not imported"),
             (table(columns: [.text("k"), .text("k", from: "l")]), "the column k of the table t is imported twice"),
+            (table(columns: [.text("k"), .text("K", from: "l")]), "the column K of the table t is imported twice"),
             (table([.toMany("v", child, foreignKey: ["up"])]), "the key v of t is used twice"),
             (
                 table([.toMany("x", child, foreignKey: ["up", "k"])]),

@@ -86,12 +86,13 @@ final class ImportNode {
         self.connection = connection
         var names = table.columns.map(\.name) + needs.foreignKey
         for relationship in table.relationships where relationship.isToOne { names += relationship.foreignKey }
-        for (index, name) in names.enumerated() where names[..<index].contains(name) {
+        var known: Set<SQLiteName.Folded> = []
+        for name in names where !known.insert(SQLiteName.folded(name)).inserted {
             throw Self.refusal("the column \(name) of the table \(table.name) is imported twice")
         }
         var keySlots: [Int] = []
         for name in table.uniqueKey {
-            guard let slot = names.firstIndex(of: name) else {
+            guard let slot = names.firstIndex(where: { SQLiteName.folded($0) == SQLiteName.folded(name) }) else {
                 throw Self.refusal("the column \(name) of the unique key of \(table.name) is not imported")
             }
             keySlots.append(slot)

@@ -24,14 +24,14 @@ enum ImportSchema {
         /// Whether an upsert does something else than finding the row first: fires triggers, or takes a number for nothing.
         var refusesUpserts = false
         /// The columns, by folded name, that are NOT NULL and have no default.
-        var mandatoryColumns: Set<String> = []
+        var mandatoryColumns: Set<SQLiteName.Folded> = []
         /// All columns by folded name.
-        var columns: Set<String> = []
+        var columns: Set<SQLiteName.Folded> = []
         /// Whether it has CHECK constraints, which an upsert evaluates with defaults for columns that are not given.
         var hasChecks = false
         /// The columns, by folded name, that indexes and foreign keys are of: to set them, even to what they are, costs more
         /// than to set all others.
-        var indexedColumns: Set<String> = []
+        var indexedColumns: Set<SQLiteName.Folded> = []
         /// Whether no two rows can be in each other's way but by the unique key, so that the order in which they are updated
         /// does not matter.
         var isUniqueByKeyOnly = false
@@ -125,9 +125,9 @@ enum ImportSchema {
         var isUnique: Bool
         var isPartial: Bool
         /// The columns with folded names, and whether each compares text by its bytes; those that are expressions have none.
-        var columns: [(name: String, isBinary: Bool)]
+        var columns: [(name: SQLiteName.Folded, isBinary: Bool)]
 
-        func isUnique(on key: Set<String>) -> Bool {
+        func isUnique(on key: Set<SQLiteName.Folded>) -> Bool {
             isUnique && !isPartial && columns.count == key.count
                 && Set(columns.filter(\.isBinary).map(\.name)) == key
         }
@@ -139,7 +139,7 @@ enum ImportSchema {
         try connection.rows(ofPragma: "index_list", table, inSchema: schema) { (index) throws(SQLiteError) in
             let name = try index.text(at: 1) ?? ""
             let columns = try connection.rows(ofPragma: "index_xinfo", name, inSchema: schema) {
-                (row) throws(SQLiteError) -> (name: String, isBinary: Bool)? in
+                (row) throws(SQLiteError) -> (name: SQLiteName.Folded, isBinary: Bool)? in
                 row.integer(at: 5) == 0
                     ? nil
                     : (name: SQLiteName.folded(try row.text(at: 2) ?? ""), isBinary: try row.text(at: 4) == "BINARY")

@@ -15,8 +15,8 @@ final class InsertTarget {
     /// The columns when the target was made, those that are computed among them.
     let columns: [SQLiteColumn]
     /// The columns of the primary key, and those without an affinity, by their folded names.
-    let primaryKey: Set<String>
-    let untyped: Set<String>
+    let primaryKey: Set<SQLiteName.Folded>
+    let untyped: Set<SQLiteName.Folded>
     /// Whether it is a table that SQLite itself stores.
     let isOrdinary: Bool
     private let versionQuery: String
@@ -116,7 +116,7 @@ struct InsertFacts: Equatable {
     }
 
     /// The tables that a table of the target's schema refers to, folded.
-    private static func references(of table: String, _ target: InsertTarget) throws(SQLiteError) -> [String] {
+    private static func references(of table: String, _ target: InsertTarget) throws(SQLiteError) -> [SQLiteName.Folded] {
         try target.connection.rows(ofPragma: "foreign_key_list", table, inSchema: target.schema) {
             (row) throws(SQLiteError) in try row.text(at: 2).map(SQLiteName.folded)
         }

@@ -30,10 +30,15 @@ package enum SQLiteName {
         return prefix + words.joined(separator: "_")
     }
 
-    /// A name in the form in which names that are the same to SQLite are equal: with small letters in ASCII, and only there.
-    package static func folded(_ name: String) -> String {
-        String(decoding: name.utf8.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }, as: UTF8.self)
+    /// A name as SQLite compares names: by its bytes, with small letters in ASCII, and only there.
+    package struct Folded: Hashable {
+        private let bytes: [UInt8]
+
+        fileprivate init(_ name: String) { bytes = name.utf8.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 } }
     }
+
+    /// A name in the form in which names that are the same to SQLite are equal, and no others.
+    package static func folded(_ name: String) -> Folded { Folded(name) }
 
     /// Names in double quotes, with commas between.
     ///
@@ -61,7 +66,7 @@ extension SQLiteName: SelfTesting {
 
     private static func testFoldsAsSQLite() throws {
         let connection = try SQLiteConnection.inMemory()
-        let names = ["Größe", "GRÖßE", "GRößE", "größe", "AZ", "az", "@[`{", "\u{212A}", "k", "I", "i", "İ"]
+        let names = ["Größe", "GRÖßE", "GRößE", "größe", "AZ", "az", "@[`{", "\u{212A}", "k", "I", "i", "İ", "k\u{E4}", "ka\u{308}", "KA\u{308}"]
         for (first, second) in names.flatMap({ name in names.map { (name, $0) } }) {
             let isSame = (try? connection.execute("CREATE TABLE t (\(inQuotes(first)), \(inQuotes(second)))")) == nil
             expectEqual(folded(first) == folded(second), isSame, "\(first), \(second)")

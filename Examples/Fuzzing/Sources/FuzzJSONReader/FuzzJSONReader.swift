@@ -33,6 +33,9 @@ private func fuzzJSONReader(_ bytes: [UInt8]) -> CInt {
     let whole = outcome(document, pieces: [document.count], options)
     let inPieces = outcome(document, pieces: bytes.prefix(16).map { Int($0 & 63) + 1 }, options)
     precondition(inPieces == whole, "pieces: \(inPieces) and whole: \(whole)")
+    let sizes = bytes.prefix(16).map { Int($0) * 2 + 1 }
+    let withLast = outcome(document, pieces: sizes, options, endsWithLast: true)
+    precondition(withLast == whole, "pieces and the last: \(withLast) and whole: \(whole)")
     let byByte = outcome(document, pieces: [1], options)
     precondition(byByte == whole, "by byte: \(byByte) and whole: \(whole)")
     let asLast = outcome(document, pieces: [document.count], options, endsWithLast: true)

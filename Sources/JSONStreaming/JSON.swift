@@ -138,8 +138,8 @@ extension JSON: SelfTesting {
 
     private static func testSaysWhereTheErrorIs() {
         let rows: [(String, StreamError.Kind, String?, Int?)] = [
-            ("[{\"id\":1},\n{\"id\":\"x\"}]", .typeMismatch, "$[1].id", 2), ("[{\"id\":1},\n{]", .invalidSyntax, nil, 2),
-            ("[", .unexpectedEnd, nil, 1), ("", .unexpectedEnd, nil, 1),
+            ("[{\"id\":1},\n{\"id\":\"x\"}]", .typeMismatch, "$[1].id", 2),
+            ("[{\"id\":1},\n{]", .invalidSyntax, nil, 2), ("[", .unexpectedEnd, nil, 1), ("", .unexpectedEnd, nil, 1),
         ]
         for (text, kind, path, line) in rows {
             let error = expectThrows(StreamError.self, text) { try decode([Task].self, from: text) }

@@ -116,7 +116,8 @@ struct InsertFacts: Equatable {
     }
 
     /// The tables that a table of the target's schema refers to, folded.
-    private static func references(of table: String, _ target: InsertTarget) throws(SQLiteError) -> [SQLiteName.Folded] {
+    private static func references(of table: String, _ target: InsertTarget) throws(SQLiteError) -> [SQLiteName.Folded]
+    {
         try target.connection.rows(ofPragma: "foreign_key_list", table, inSchema: target.schema) {
             (row) throws(SQLiteError) in try row.text(at: 2).map(SQLiteName.folded)
         }

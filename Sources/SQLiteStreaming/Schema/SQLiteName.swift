@@ -66,7 +66,10 @@ extension SQLiteName: SelfTesting {
 
     private static func testFoldsAsSQLite() throws {
         let connection = try SQLiteConnection.inMemory()
-        let names = ["Größe", "GRÖßE", "GRößE", "größe", "AZ", "az", "@[`{", "\u{212A}", "k", "I", "i", "İ", "k\u{E4}", "ka\u{308}", "KA\u{308}"]
+        let names = [
+            "Größe", "GRÖßE", "GRößE", "größe", "AZ", "az", "@[`{", "\u{212A}", "k", "I", "i", "İ", "k\u{E4}",
+            "ka\u{308}", "KA\u{308}",
+        ]
         for (first, second) in names.flatMap({ name in names.map { (name, $0) } }) {
             let isSame = (try? connection.execute("CREATE TABLE t (\(inQuotes(first)), \(inQuotes(second)))")) == nil
             expectEqual(folded(first) == folded(second), isSame, "\(first), \(second)")

@@ -142,13 +142,13 @@ extension JSON: SelfTesting {
             ("[{\"id\":1},\n{]", .invalidSyntax, nil, 2), ("[", .unexpectedEnd, nil, 1), ("", .unexpectedEnd, nil, 1),
         ]
         for (text, kind, path, line) in rows {
-            let error = expectThrows(StreamError.self, text) { try decode([Task].self, from: text) }
+            let error = expectThrows(StreamError.self, text) { _ = try decode([Task].self, from: text) }
             expectEqual(error?.kind, kind, "kind of \(text)")
             expectEqual(error?.position?.line, line, "line of \(text)")
             if let path { expectEqual(error?.path?.description, path, "path of \(text)") }
         }
         let missing = expectThrows(StreamError.self, "no file") {
-            try decode([Task].self, contentsOfFile: "/no/such/file")
+            _ = try decode([Task].self, contentsOfFile: "/no/such/file")
         }
         expectEqual(missing?.kind, .cannotRead, "kind")
     }
@@ -157,7 +157,7 @@ extension JSON: SelfTesting {
         expectEqual(try text(of: tasks), #"[{"id":1,"title":"ö","weight":0.5},{"id":2,"title":""}]"#, "text")
         expectEqual(try encode(tasks), Array(try text(of: tasks).utf8), "bytes")
         expectEqual(try decode([Task].self, from: encode(tasks)), tasks, "there and back")
-        let error = expectThrows(StreamError.self, "infinite") { try encode([Task(weight: .infinity)]) }
+        let error = expectThrows(StreamError.self, "infinite") { _ = try encode([Task(weight: .infinity)]) }
         expectEqual(error?.kind, .unrepresentable, "kind")
     }
 }

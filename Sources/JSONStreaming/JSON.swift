@@ -28,9 +28,9 @@ public enum JSON {
         _ type: Value.Type = Value.self, from bytes: [UInt8], options: BuilderOptions = BuilderOptions(),
         readerOptions: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) -> Value {
-        var builder = try ObjectBuilder<Value>(options: options)
-        try builder.readJSON(bytes, options: readerOptions)
-        return try builder.takeResult()
+        try build(options) { (builder) throws(StreamError) in
+            try builder.readJSON(bytes, options: readerOptions)
+        }
     }
 
     /// Makes a value of the document in data.
@@ -41,9 +41,9 @@ public enum JSON {
         _ type: Value.Type = Value.self, from data: Data, options: BuilderOptions = BuilderOptions(),
         readerOptions: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) -> Value {
-        var builder = try ObjectBuilder<Value>(options: options)
-        try builder.readJSON(data, options: readerOptions)
-        return try builder.takeResult()
+        try build(options) { (builder) throws(StreamError) in
+            try builder.readJSON(data, options: readerOptions)
+        }
     }
 
     /// Makes a value of the document in a string.
@@ -54,9 +54,9 @@ public enum JSON {
         _ type: Value.Type = Value.self, from text: String, options: BuilderOptions = BuilderOptions(),
         readerOptions: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) -> Value {
-        var builder = try ObjectBuilder<Value>(options: options)
-        try builder.readJSON(text, options: readerOptions)
-        return try builder.takeResult()
+        try build(options) { (builder) throws(StreamError) in
+            try builder.readJSON(text, options: readerOptions)
+        }
     }
 
     /// Makes a value of the document in a file, which is read in chunks.
@@ -67,9 +67,9 @@ public enum JSON {
         _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
         readerOptions: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) -> Value {
-        var builder = try ObjectBuilder<Value>(options: options)
-        try builder.readJSON(contentsOfFile: path, options: readerOptions)
-        return try builder.takeResult()
+        try build(options) { (builder) throws(StreamError) in
+            try builder.readJSON(contentsOfFile: path, options: readerOptions)
+        }
     }
 
     /// Returns the text of a value as UTF-8.
@@ -79,10 +79,7 @@ public enum JSON {
     public static func encode<Value: StreamValue>(
         _ value: Value, options: JSONWriterOptions = JSONWriterOptions()
     ) throws(StreamError) -> [UInt8] {
-        var writer = JSONWriter(options: options)
-        try writer.write(value)
-        try writer.finish()
-        return writer.bytes
+        try writer(of: value, options).bytes
     }
 
     /// Returns the text of a value.
@@ -92,10 +89,24 @@ public enum JSON {
     public static func text<Value: StreamValue>(
         of value: Value, options: JSONWriterOptions = JSONWriterOptions()
     ) throws(StreamError) -> String {
+        try writer(of: value, options).text
+    }
+
+    private static func build<Value: StreamValue>(
+        _ options: BuilderOptions, _ read: (inout ObjectBuilder<Value>) throws(StreamError) -> Void
+    ) throws(StreamError) -> Value {
+        var builder = try ObjectBuilder<Value>(options: options)
+        try read(&builder)
+        return try builder.takeResult()
+    }
+
+    private static func writer<Value: StreamValue>(
+        of value: Value, _ options: JSONWriterOptions
+    ) throws(StreamError) -> JSONWriter {
         var writer = JSONWriter(options: options)
         try writer.write(value)
         try writer.finish()
-        return writer.text
+        return writer
     }
 }
 

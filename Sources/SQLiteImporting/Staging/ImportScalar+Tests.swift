@@ -5,7 +5,9 @@ import InClassTesting
 import PlistStreaming
 import SQLiteStreaming
 
-enum ImportScalarTests: SelfTesting {
+enum ImportScalarTests {}
+
+extension ImportScalarTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testStagesTheNumberOrRefuses": testStagesTheNumberOrRefuses,

@@ -52,6 +52,8 @@ let package = Package(
         .systemLibrary(name: "CStackAddress"),
         .target(name: "PlistStreaming", dependencies: ["CStackAddress", "InClassTesting"], swiftSettings: strict),
         .target(name: "StringTables", dependencies: ["InClassTesting"], swiftSettings: strict),
+        .target(name: "CBlockMasks"),
+        .target(name: "BlockMasks", dependencies: ["CBlockMasks", "InClassTesting"], swiftSettings: strict),
         .target(
             name: "PlistBuilding", dependencies: ["InClassTesting", "PlistStreaming", "StringTables"],
             swiftSettings: strict),
@@ -59,7 +61,8 @@ let package = Package(
             name: "PlistCoding", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming", "StringTables"],
             swiftSettings: strict),
         .target(
-            name: "JSONStreaming", dependencies: ["InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming"],
+            name: "JSONStreaming",
+            dependencies: ["BlockMasks", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming"],
             swiftSettings: strict),
         // Without pkgConfig, by which SwiftPM would warn everybody without SQLite's header, also who imports only InClassTesting.
         .systemLibrary(name: "CSystemSQLite"),

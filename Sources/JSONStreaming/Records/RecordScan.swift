@@ -35,6 +35,7 @@ struct RecordScan {
         let state = unsafe port.records
         unsafe state.pointee.limit = limit
         unsafe state.pointee.depth = min(state.pointee.depth, depth)
+        unsafe TokenMasks.prepare(state)
         let end = unsafe scan(bytes, from: start, into: state, isInArray: isInArray)
         if !end.isOpen {
             let byteCount = unsafe (end.offset &- start) / max(1, state.pointee.doneCount)
@@ -54,6 +55,7 @@ struct RecordScan {
         unsafe state.pointee.limit = limit
         unsafe state.pointee.depth = min(state.pointee.depth, depth)
         guard let shape = unsafe state.pointee.arrays else { return start }
+        unsafe TokenMasks.prepare(state)
         let (room, stride) = unsafe (state.pointee.room, state.pointee.stride)
         let last = bytes.byteCount &- JSONScanner.margin
         var count = 0

@@ -216,7 +216,7 @@ package struct RecordState {
     var required: UInt64 = 0
     /// Which members are missed, and what is unknown; as in the options of the builder.
     var rejectsMissing = false
-    var ignoresUnknown = false
+    package var ignoresUnknown = false
 
     // What the reader keeps for itself.
     /// The longest string in bytes.
@@ -227,6 +227,8 @@ package struct RecordState {
     package var gap = unsafe LineGap()
     /// The unescaped text of a string.
     package var text: [UInt8] = []
+    /// Memory that a reader wants for records, the same on all levels; trivial, and given back with the outermost one.
+    package var memory: UnsafeMutableRawPointer?
     /// The number of levels around this one; 0 for records that are within no other.
     package internal(set) var level = 0
     var inner: UnsafeMutablePointer<RecordState>?
@@ -262,6 +264,7 @@ package struct RecordState {
         unsafe spare.deallocate()
         unsafe wrapped.deallocate()
         unsafe deallocatePrefixes()
+        if unsafe level == 0 { unsafe memory?.deallocate() }
         guard let inner = unsafe inner else { return }
         unsafe inner.pointee.deallocate()
         unsafe inner.deinitialize(count: 1)

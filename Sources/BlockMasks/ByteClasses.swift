@@ -1,0 +1,67 @@
+// Which bytes a format has names for: up to eight classes, each a bit, looked up by the halves of a byte.
+
+/// Up to eight classes of bytes, such as the quotes or the line ends of a format.
+///
+/// A byte is of a class whose bit is set in both tables, in the one of its low and in the one of its high four bits. So the
+/// bytes of a class must be all pairs of some low and some high halves: `{` and `[` are, comma and colon are not.
+package struct ByteClasses: Sendable {
+    /// The classes that a byte may have by its low four bits.
+    let low: SIMD16<UInt8>
+    /// The classes that a byte may have by its high four bits.
+    let high: SIMD16<UInt8>
+
+    /// Creates classes of the bytes of texts, the first of which gets the lowest bit.
+    ///
+    /// - Precondition: There are eight at the most, and each is the pairs of some halves.
+    package init(_ texts: String...) {
+        precondition(texts.count <= 8, "there are eight classes of bytes at the most")
+        var (low, high) = (SIMD16<UInt8>(), SIMD16<UInt8>())
+        for (index, text) in texts.enumerated() {
+            let bytes = Array(text.utf8)
+            for byte in bytes {
+                low[Int(byte & 0x0F)] |= 1 << UInt8(index)
+                high[Int(byte >> 4)] |= 1 << UInt8(index)
+            }
+            let found = (UInt8.min ... .max).count {
+                low[Int($0 & 0x0F)] & high[Int($0 >> 4)] & 1 << UInt8(index) != 0
+            }
+            precondition(found == Set(bytes).count, "the bytes of '\(text)' are not all pairs of their halves")
+        }
+        (self.low, self.high) = (low, high)
+    }
+
+    /// The classes of a byte, each a bit.
+    package func classes(of byte: UInt8) -> UInt8 { low[Int(byte & 0x0F)] & high[Int(byte >> 4)] }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension ByteClasses: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        [
+            "testKnowsTheBytesOfEachClass": testKnowsTheBytesOfEachClass,
+            "testRefusesWhatHalvesCannotTell": testRefusesWhatHalvesCannotTell,
+        ]
+    }
+
+    private static func testKnowsTheBytesOfEachClass() {
+        let texts = ["\"", "\\", "[{", "]}", ",", ":", "\t\n\r", " "]
+        let classes = ByteClasses("\"", "\\", "[{", "]}", ",", ":", "\t\n\r", " ")
+        for byte in UInt8.min ... .max {
+            var expected: UInt8 = 0
+            for (index, text) in texts.enumerated() where text.utf8.contains(byte) {
+                expected |= 1 << UInt8(index)
+            }
+            expectEqual(classes.classes(of: byte), expected, "byte \(byte)")
+        }
+    }
+
+    private static func testRefusesWhatHalvesCannotTell() {
+        expectTrap("a comma and a colon") { _ = ByteClasses(",:") }
+        expectTrap("nine") { _ = ByteClasses("1", "2", "3", "4", "5", "6", "7", "8", "9") }
+    }
+}
+#endif

@@ -1,0 +1,259 @@
+// Values that no one wants, by their tokens: as strictly as if they were read, without a message.
+// Like the fast loop it reports no errors: whatever is not plainly valid is left to those who say what is wrong with it.
+
+import PlistStreaming
+
+extension TokenMasks {
+    /// The offset behind a container.
+    ///
+    /// - Parameters:
+    ///   - start: The offset of its first byte, at the beginning of a value.
+    ///   - depth: The levels of containers that the value may have, itself included; 64 at the most.
+    ///   - limit: The longest string in bytes.
+    /// - Returns: `StringRuns.notFound` for whatever is not plainly valid, or not there as a whole.
+    mutating func endOfContainer(_ bytes: RawSpan, from start: Int, depth: Int, limit: Int) -> Int {
+        // What is known at a time is less than the limit, so that only strings beyond it are measured.
+        guard unsafe depth > 0 && limit >= Self.capacity * 64 && cover(start, of: bytes) else {
+            return StringRuns.notFound
+        }
+        let deepest = min(depth, 64)
+        let place = unsafe start &- self.start
+        var index = place &>> 6
+        // One bit a level, the innermost lowest: whether the container is an object.
+        var objects = UInt64(bytes.uncheckedByte(start) &>> 5 & 1)
+        var level = 1
+        var rest: UInt64 = ~1 &<< UInt64(truncatingIfNeeded: place & 63)
+        while true {
+            let block = unsafe self[index]
+            let base = unsafe self.start &+ index &* 64
+            let first = rest
+            var brackets = block.brackets & rest
+            while brackets != 0 {
+                let bit = brackets & (0 &- brackets)
+                let upTo = bit | (bit &- 1)
+                let stray = objects & 1 != 0 ? block.strayInObject : block.strayInArray
+                guard stray & rest & upTo == 0 else { return StringRuns.notFound }
+                rest &= ~upTo
+                brackets ^= bit
+                let offset = base &+ bit.trailingZeroBitCount
+                let byte = bytes.uncheckedByte(offset)
+                let isObject = UInt64(byte &>> 5 & 1)
+                if byte & 4 == 0 {
+                    guard level < deepest else { return StringRuns.notFound }
+                    level &+= 1
+                    objects = objects &<< 1 | isObject
+                    continue
+                }
+                guard objects & 1 == isObject else { return StringRuns.notFound }
+                objects &>>= 1
+                level &-= 1
+                guard level == 0 else { continue }
+                let isValid = unsafe areValid(block, first & upTo, bytes, base)
+                return isValid ? offset &+ 1 : StringRuns.notFound
+            }
+            let stray = objects & 1 != 0 ? block.strayInObject : block.strayInArray
+            guard stray & rest == 0, unsafe areValid(block, first, bytes, base) else { return StringRuns.notFound }
+            rest = .max
+            index &+= 1
+            if unsafe index == count {
+                guard unsafe advance(bytes, limit: limit) else { return StringRuns.notFound }
+                index = 0
+            }
+        }
+    }
+
+    /// Whether numbers, literals and escapes of a block are valid.
+    @inline(__always)  // PERF: JSONTyped/posts; once a block.
+    private mutating func areValid(_ block: TokenFinder.Block, _ range: UInt64, _ bytes: RawSpan, _ base: Int) -> Bool {
+        var scalars = block.scalars & range
+        while scalars != 0 {
+            guard unsafe Self.isScalar(bytes, at: base &+ scalars.trailingZeroBitCount) else { return false }
+            scalars &= scalars &- 1
+        }
+        let escapes = block.escapes & range
+        return unsafe escapes == 0 || areEscapes(escapes, bytes, base)
+    }
+
+    /// Whether a number or a literal is at an offset, and nothing that would belong to it behind.
+    @inline(__always)  // PERF: JSONTyped/posts; once a number or literal.
+    private static func isScalar(_ bytes: RawSpan, at start: Int) -> Bool {
+        guard start <= bytes.byteCount &- JSONScanner.margin else { return false }
+        let end: Int
+        switch bytes.uncheckedHalf(start) {
+        case 0x6575_7274, 0x6C6C_756E: end = start &+ 4
+        case 0x736C_6166 where bytes.uncheckedByte(start &+ 4) == UInt8(ascii: "e"): end = start &+ 5
+        default:
+            end = PlainSkip.endOfNumber(bytes, from: start)
+            guard end >= 0, end < bytes.byteCount else { return false }
+        }
+        let follower = bytes.uncheckedByte(end)
+        return follower == UInt8(ascii: ",") || follower <= 0x20 || follower | 0x20 == UInt8(ascii: "}")
+    }
+
+    /// Whether escapes are what RFC 8259 knows, and surrogates are pairs.
+    @inline(never)
+    private mutating func areEscapes(_ bits: UInt64, _ bytes: RawSpan, _ base: Int) -> Bool {
+        var rest = bits
+        while rest != 0 {
+            let start = base &+ rest.trailingZeroBitCount
+            rest &= rest &- 1
+            // The second of a pair, maybe in another block, is no escape of its own.
+            if unsafe start == secondOfPair { continue }
+            // Bounds: an escape has twelve bytes at the most.
+            guard start <= bytes.byteCount &- 12 else { return false }
+            let end = StringEscapes.end(of: bytes, at: start)
+            guard end >= 0 else { return false }
+            if end &- start == 12 { unsafe secondOfPair = start &+ 6 }
+        }
+        return true
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum TokenSkippingTests {}
+
+extension TokenSkippingTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSkipsExactlyWhatTheScannerReads": testSkipsExactlyWhatTheScannerReads,
+            "testSkipsPairsOfSurrogatesAcrossBlocks": testSkipsPairsOfSurrogatesAcrossBlocks,
+            "testMeasuresStringsAcrossWindows": testMeasuresStringsAcrossWindows,
+            "testSkipsWhatIsLongerThanItsMemory": testSkipsWhatIsLongerThanItsMemory,
+        ]
+    }
+
+    /// The end of a container behind as many spaces, or -1; whatever is needed behind it is there.
+    private static func end(of text: String, after count: Int = 0, limit: Int = 100_000, depth: Int = 64) -> Int {
+        let bytes =
+            [UInt8](repeating: 0x20, count: count) + Array(text.utf8)
+            + [UInt8](repeating: 0x20, count: JSONScanner.margin)
+        var end = 0
+        unsafe TokenMasks.withMasks(bytes) { masks, bytes in
+            end = unsafe masks.endOfContainer(bytes, from: count, depth: depth, limit: limit)
+        }
+        return end < 0 ? end : end - count
+    }
+
+    /// Random tokens, mostly in an order that is valid, and each changed text of some: what is skipped is read, and what
+    /// is read and has no more than 64 levels is skipped.
+    private static func testSkipsExactlyWhatTheScannerReads() {
+        var generator = Seeded(state: 20_261_122)
+        var skipped = 0
+        for round in 0..<3_000 {
+            var text = container(&generator, levels: 4)
+            if round % 3 != 0 { text = mutated(text, &generator) }
+            guard let first = text.utf8.first, first == UInt8(ascii: "[") || first == UInt8(ascii: "{") else {
+                continue
+            }
+            let outcome = JSONScanner.outcome([Array(text.utf8)])
+            let expected = outcome.contains("! ") ? StringRuns.notFound : text.utf8.count
+            let found = end(of: text, after: Int.random(in: 0..<3, using: &generator))
+            skipped += found > 0 ? 1 : 0
+            // A container may end before the text does, which is an error of what is behind it.
+            if found != expected, !(found > 0 && outcome.contains("the end of the input")) || found > text.utf8.count {
+                expectEqual(found, expected, "\(text) \(outcome)")
+            }
+        }
+        expectGreater(skipped, 1_000, "containers that were skipped")
+    }
+
+    private static func container(_ generator: inout Seeded, levels: Int) -> String {
+        func gap() -> String { ["", " ", "", "\n    ", "", "\t", ""].randomElement(using: &generator) ?? "" }
+        func string() -> String {
+            let parts = [
+                "a", "bc", "é", "🙂", "\\\\", "\\\"", "\\n", "\\u00e9", "\\ud83d\\ude42", "{", "]", ",", ":",
+                "long text",
+            ]
+            let count = Int.random(in: 0..<7, using: &generator)
+            return "\"" + (0..<count).map { _ in parts.randomElement(using: &generator) ?? "" }.joined() + "\""
+        }
+        func value(_ levels: Int) -> String {
+            switch Int.random(in: 0..<(levels > 0 ? 9 : 6), using: &generator) {
+            case 0: return string()
+            case 1: return "null"
+            case 2: return "true"
+            case 3: return "false"
+            case 4: return String(Int.random(in: -100_000...100_000, using: &generator))
+            case 5: return ["0", "-0.5", "1e5", "12.25E-3", "1234567890123"].randomElement(using: &generator) ?? "0"
+            default: return container(levels - 1)
+            }
+        }
+        func container(_ levels: Int) -> String {
+            let isObject = Bool.random(using: &generator)
+            let count = Int.random(in: 0..<5, using: &generator)
+            let members = (0..<count).map { _ in
+                gap() + (isObject ? string() + gap() + ":" + gap() : "") + value(levels) + gap()
+            }
+            return (isObject ? "{" : "[") + (count == 0 ? gap() : members.joined(separator: ","))
+                + (isObject ? "}" : "]")
+        }
+        return container(levels)
+    }
+
+    /// A text with one byte changed, left out or repeated.
+    private static func mutated(_ text: String, _ generator: inout Seeded) -> String {
+        var bytes = Array(text.utf8)
+        let place = Int.random(in: 0..<bytes.count, using: &generator)
+        let alphabet = Array("\"\\[]{},: 0-.eaun".utf8)
+        switch Int.random(in: 0..<3, using: &generator) {
+        case 0: bytes[place] = alphabet.randomElement(using: &generator) ?? 0
+        case 1: bytes.remove(at: place)
+        default: bytes.insert(alphabet.randomElement(using: &generator) ?? 0, at: place)
+        }
+        return String(validating: bytes, as: UTF8.self) ?? text
+    }
+
+    private static func testSkipsPairsOfSurrogatesAcrossBlocks() {
+        for count in 0..<70 {
+            let padding = String(repeating: "x", count: count)
+            for (escapes, isValid) in [
+                (#"\ud83d\ude42"#, true), (#"\ud83d\ude42\ud83d\ude42"#, true), (#"\ude42"#, false),
+                (#"\\ud83d\ude42"#, false), (#"\ud83d\ud83d"#, false), (#"\ud83dx"#, false),
+            ] {
+                let text = "[\"\(padding)\(escapes)\"]"
+                expectEqual(end(of: text), isValid ? text.utf8.count : StringRuns.notFound, text)
+            }
+        }
+    }
+
+    private static func testMeasuresStringsAcrossWindows() {
+        for limit in [4_096, 5_000, 9_000] {
+            for length in [limit - 1, limit, limit + 1] {
+                for count in [0, 1, 62, 500, 4_000] {
+                    let text =
+                        "[\"\(String(repeating: "y", count: count))\",\"\(String(repeating: "x", count: length))\"]"
+                    let expected = length <= limit ? text.utf8.count : StringRuns.notFound
+                    expectEqual(end(of: text, limit: limit), expected, "\(length) bytes behind \(count), of \(limit)")
+                }
+            }
+        }
+        expectEqual(end(of: "[]", limit: 4_095), StringRuns.notFound, "a limit that is less than the memory")
+    }
+
+    private static func testSkipsWhatIsLongerThanItsMemory() {
+        let inner = (0..<3_000).map { "{\"number\":\($0),\"text\":\"é\\n\",\"list\":[true,null]}" }.joined(
+            separator: ",")
+        for text in ["[\(inner)]", "{\"a\":[\(inner)],\"b\":{}}"] {
+            expectEqual(end(of: text), text.utf8.count, "\(text.utf8.count) bytes")
+            expectEqual(end(of: String(text.dropLast())), StringRuns.notFound, "without its end")
+        }
+    }
+
+    /// Numbers that a seed decides (Vigna, "SplitMix64").
+    private struct Seeded: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = state
+            word = (word ^ word &>> 30) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ word &>> 27) &* 0x94D0_49BB_1331_11EB
+            return word ^ word &>> 31
+        }
+    }
+}
+#endif

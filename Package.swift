@@ -93,7 +93,8 @@ let package = Package(
         .testTarget(
             name: "SQLiteDurabilityTests",
             dependencies: [
-                "JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteImporting", "SQLiteStreaming", "SQLiteWorker",
+                "JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteImporting", "SQLiteStreaming",
+                "SQLiteWorker",
             ]),
         .testTarget(
             name: "SQLiteTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming"]),

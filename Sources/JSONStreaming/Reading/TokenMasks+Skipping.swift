@@ -62,6 +62,50 @@ extension TokenMasks {
         }
     }
 
+    /// The offset behind a string that begins at the offset, or `StringRuns.notFound`, as above.
+    @inline(never)
+    mutating func endOfString(_ bytes: RawSpan, from start: Int, limit: Int) -> Int {
+        guard unsafe cover(start, of: bytes) else { return StringRuns.notFound }
+        let place = unsafe start &- self.start
+        var index = place &>> 6
+        var rest: UInt64 = ~1 &<< UInt64(truncatingIfNeeded: place & 63)
+        while true {
+            let block = unsafe self[index]
+            let base = unsafe self.start &+ index &* 64
+            let quote = block.quotes & rest
+            let escapes = block.escapes & rest & ((quote & (0 &- quote)) &- 1)
+            guard unsafe escapes == 0 || areEscapes(escapes, bytes, base) else { return StringRuns.notFound }
+            if quote != 0 {
+                let end = base &+ quote.trailingZeroBitCount
+                return end &- start <= limit &+ 1 ? end &+ 1 : StringRuns.notFound
+            }
+            rest = .max
+            index &+= 1
+            if unsafe index == count {
+                guard unsafe advance(bytes, limit: limit) else { return StringRuns.notFound }
+                index = 0
+            }
+        }
+    }
+
+    /// The offset of the quote that closes a string without escapes, from an offset within it on, where that is known.
+    @inline(__always)  // PERF: JSONTyped/posts; once a string of more than a word.
+    func closingQuote(from offset: Int) -> Int {
+        let place = unsafe offset &- start
+        guard unsafe place >= 0 && place < count &* 64 else { return StringRuns.notFound }
+        var index = place &>> 6
+        var rest: UInt64 = .max &<< UInt64(truncatingIfNeeded: place & 63)
+        repeat {
+            let block = unsafe self[index]
+            let quote = block.quotes & rest
+            guard block.escapes & rest & ((quote & (0 &- quote)) &- 1) == 0 else { return StringRuns.notFound }
+            if quote != 0 { return unsafe start &+ index &* 64 &+ quote.trailingZeroBitCount }
+            rest = .max
+            index &+= 1
+        } while unsafe index < count
+        return StringRuns.notFound
+    }
+
     /// Whether numbers, literals and escapes of a block are valid.
     @inline(__always)  // PERF: JSONTyped/posts; once a block.
     private mutating func areValid(_ block: TokenFinder.Block, _ range: UInt64, _ bytes: RawSpan, _ base: Int) -> Bool {
@@ -123,6 +167,7 @@ extension TokenSkippingTests: SelfTesting {
             "testSkipsPairsOfSurrogatesAcrossBlocks": testSkipsPairsOfSurrogatesAcrossBlocks,
             "testMeasuresStringsAcrossWindows": testMeasuresStringsAcrossWindows,
             "testSkipsWhatIsLongerThanItsMemory": testSkipsWhatIsLongerThanItsMemory,
+            "testFindsTheEndsOfStrings": testFindsTheEndsOfStrings,
         ]
     }
 
@@ -240,6 +285,38 @@ extension TokenSkippingTests: SelfTesting {
         for text in ["[\(inner)]", "{\"a\":[\(inner)],\"b\":{}}"] {
             expectEqual(end(of: text), text.utf8.count, "\(text.utf8.count) bytes")
             expectEqual(end(of: String(text.dropLast())), StringRuns.notFound, "without its end")
+        }
+    }
+
+    /// Each string alone and with text behind it, as the value of which it is part is skipped.
+    private static func testFindsTheEndsOfStrings() {
+        for length in [0, 1, 61, 62, 63, 64, 127, 500, 511, 512, 513, 5_000, 9_999, 10_000, 10_001] {
+            for (text, hasEscapes, isValid) in [
+                ("", false, true), ("é", false, true), (#"\n"#, true, true), (#"\\"#, true, true),
+                (#"\x"#, true, false), (#"\ud83d\ude42"#, true, true), (#"\ude42"#, true, false),
+                (#"\\\""#, true, true), ("\n", false, false),
+            ] {
+                let string = "\"" + String(repeating: "x", count: max(0, length - text.utf8.count)) + text + "\""
+                let count = string.utf8.count - 2
+                let bytes =
+                    Array("7".utf8) + Array(string.utf8) + [UInt8](repeating: 0x20, count: JSONScanner.margin)
+                unsafe TokenMasks.withMasks(bytes) { masks, bytes in
+                    let end = unsafe masks.endOfString(bytes, from: 1, limit: 10_000)
+                    let isWithin = isValid && count <= 10_000
+                    expectEqual(end, isWithin ? count + 3 : StringRuns.notFound, "\(count) bytes with \(text)")
+                    guard isWithin && count < 500 else { return }
+                    for offset in 2..<3 + count {
+                        let quote = unsafe masks.closingQuote(from: offset)
+                        let isPlain = !hasEscapes || offset == 2 + count
+                        if isPlain { expectEqual(quote, count + 2, "from \(offset) of \(count) with \(text)") }
+                        if offset == 2, hasEscapes {
+                            expectEqual(quote, StringRuns.notFound, "an escape in \(count) with \(text)")
+                        }
+                    }
+                    expectEqual(unsafe masks.closingQuote(from: 0), StringRuns.notFound, "before what is known")
+                    expectEqual(unsafe masks.closingQuote(from: 9_000), StringRuns.notFound, "behind what is known")
+                }
+            }
         }
     }
 

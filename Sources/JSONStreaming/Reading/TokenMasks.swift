@@ -45,15 +45,16 @@ struct TokenMasks {
         return unsafe memory
     }
 
-    /// Makes the masks that a reader of records has, or makes those that it has forget an earlier chunk.
+    /// Makes masks where records have members that are skipped, and makes those that are there forget an earlier chunk.
     static func prepare(_ state: UnsafeMutablePointer<RecordState>) {
-        guard unsafe state.pointee.ignoresUnknown else { return }
-        if unsafe state.pointee.memory == nil { unsafe state.pointee.memory = allocate() }
+        if unsafe state.pointee.memory == nil, unsafe state.pointee.ignoresUnknown {
+            unsafe state.pointee.memory = allocate()
+        }
         guard let masks = unsafe prepared(state) else { return }
         unsafe masks.pointee.reset()
     }
 
-    /// The masks of a reader that skips what is unknown.
+    /// The masks of a reader that skips what is unknown, or that did.
     @inline(__always)  // PERF: JSONTyped/posts; once a member that no one wants.
     static func prepared(_ state: UnsafeMutablePointer<RecordState>) -> UnsafeMutablePointer<TokenMasks>? {
         // SAFETY: `prepare` has made masks in it, for the outermost records, from which those within them have it.

@@ -317,7 +317,8 @@ extension RecordScan {
             return number.end
         case .string:
             guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
-            var end = StringRuns.closingQuote(in: bytes, from: start &+ 1)
+            var end = unsafe TokenMasks.prepared(state)?.pointee.closingQuote(from: start &+ 1) ?? StringRuns.notFound
+            if end < 0 { end = StringRuns.closingQuote(in: bytes, from: start &+ 1) }
             // What follows the string must be there to be looked at.
             guard end < 0 else {
                 guard unsafe end &- start &- 1 <= state.pointee.limit, end &+ 1 < bytes.byteCount else { break }

@@ -199,6 +199,7 @@ extension NestedRecordTests: SelfTesting {
             "testKeepsDepthLimits": testKeepsDepthLimits,
             "testKeepsStringLimits": testKeepsStringLimits,
             "testStopsWhereTheTextEnds": testStopsWhereTheTextEnds,
+            "testStopsAtTheLastBraceOfMany": testStopsAtTheLastBraceOfMany,
             "testBuildsLongAndDeepValues": testBuildsLongAndDeepValues,
             "testHandsOverWhatMessagesHandOver": testHandsOverWhatMessagesHandOver,
             "testAgreesOnMutatedTexts": testAgreesOnMutatedTexts,
@@ -261,6 +262,30 @@ extension NestedRecordTests: SelfTesting {
                 let ends = stride(from: 80 + (4 * first + second) % 5, to: text.count, by: 5)
                 compare(ends.map { String(text.prefix($0)) })
             }
+        }
+    }
+
+    private struct Innermost: StreamObject { var text = "" }
+    private struct Around<Inner: StreamObject>: StreamObject { var inner: Inner? }
+    private typealias Deep = Around<Around<Around<Innermost>>>
+    private typealias Deeper = Around<Around<Around<Around<Around<Around<Around<Around<Around<Deep>>>>>>>>>
+
+    /// Behind a value that ends near the end of a chunk, more objects end than the chunk has bytes.
+    private static func testStopsAtTheLastBraceOfMany() throws {
+        let value = String(repeating: "long ", count: 12)
+        let text =
+            String(repeating: "{\"inner\":", count: 12) + "{\"text\":\"\(value)\"}" + String(repeating: "}", count: 12)
+        for split in text.utf8.count - 20...text.utf8.count {
+            var builder = try ObjectBuilder<Deeper>()
+            var scanner = JSONScanner()
+            // Each part is memory of its own, behind which nothing may be read.
+            for part in [Array(text.utf8.prefix(split)), Array(text.utf8.dropFirst(split))] {
+                // SAFETY: the span does not leave the closure.
+                try unsafe part.withUnsafeBytes { try scanner.scan(unsafe $0.bytes, into: &builder) }
+            }
+            try scanner.finish(into: &builder)
+            let deep = try builder.takeResult().inner?.inner?.inner?.inner?.inner?.inner?.inner?.inner?.inner
+            expectEqual(deep?.inner?.inner?.inner?.text, value, "in two parts, the first of \(split) bytes")
         }
     }
 

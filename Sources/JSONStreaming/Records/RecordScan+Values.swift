@@ -8,9 +8,11 @@ extension RecordScan {
     @inline(never)
     static func storeLong(
         _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
-        _ address: UnsafeMutableRawPointer, isInitialized: Bool, limit: Int
+        _ address: UnsafeMutableRawPointer, isInitialized: Bool, limit: Int,
+        _ masks: UnsafeMutablePointer<TokenMasks>?
     ) -> Int {
-        let end = StringRuns.closingQuote(in: bytes, from: start &+ 1)
+        var end = unsafe masks?.pointee.closingQuote(from: start &+ 1) ?? StringRuns.notFound
+        if end < 0 { end = StringRuns.closingQuote(in: bytes, from: start &+ 1) }
         guard end >= 0 else {
             return unsafe storeEscaped(
                 bytes, from: start, to: member, address, isInitialized: isInitialized, limit: limit)
@@ -56,7 +58,7 @@ extension RecordScan {
         if unsafe member.pointee.kind != .value {
             let end = unsafe storeFast(
                 bytes, from: start, to: member, address, row: row, isInitialized: isInitialized,
-                limit: state.pointee.limit)
+                limit: state.pointee.limit, TokenMasks.prepared(state))
             if end >= 0 { return end }
         }
         // What is left is stored by its type, where there is one. Bounds: a whole margin, as for any other value.
@@ -82,7 +84,8 @@ extension RecordScan {
     /// Stores a value of a fast kind, and returns the offset behind it, or -1.
     private static func storeFast(
         _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
-        _ address: UnsafeMutableRawPointer, row: Int, isInitialized: Bool, limit: Int
+        _ address: UnsafeMutableRawPointer, row: Int, isInitialized: Bool, limit: Int,
+        _ masks: UnsafeMutablePointer<TokenMasks>?
     ) -> Int {
         // SAFETY: `start` is within the margin, and a kind stands for the type at the address.
         let half = bytes.uncheckedHalf(start)
@@ -120,7 +123,7 @@ extension RecordScan {
         case .string, .optionalString, .columnString:
             guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
             return unsafe storeLong(
-                bytes, from: start, to: member, address, isInitialized: isInitialized, limit: limit)
+                bytes, from: start, to: member, address, isInitialized: isInitialized, limit: limit, masks)
         case .none, .value:
             return -1
         }

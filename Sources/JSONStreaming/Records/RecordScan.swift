@@ -285,6 +285,8 @@ struct RecordScan {
                         guard byte == UInt8(ascii: "}") else { break records }
                         if isSpaced { unsafe note(bytes, textStart..<offset &+ 1, endPrefix, endMember) }
                     }
+                    // Whoever is around the record looks at what follows it.
+                    guard offset &+ 1 < bytes.byteCount else { break records }
                     // All members came, in their order.
                     if unsafe seen == 0 && member == endMember { break members }
                     let stored = seen == 0 ? unsafe Self.bits(member - firstMember) : seen

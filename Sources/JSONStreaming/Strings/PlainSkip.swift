@@ -18,7 +18,8 @@ enum PlainSkip {
     ) -> Int {
         switch bytes.uncheckedByte(start) {
         case UInt8(ascii: "\""):
-            return endOfString(bytes, from: start, limit: limit)
+            let end = endOfShortString(bytes, from: start)
+            return unsafe end >= 0 ? end : masks.pointee.endOfString(bytes, from: start, limit: limit)
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             return unsafe masks.pointee.endOfContainer(bytes, from: start, depth: depth, limit: limit)
         case UInt8(ascii: "t"):
@@ -78,16 +79,19 @@ enum PlainSkip {
         return StringRuns.endOfWhitespace(in: bytes, from: start)
     }
 
-    /// The offset behind a string of which the opening quote is at the offset.
+    /// The offset behind a string of up to seven plain bytes, of which the opening quote is at the offset.
     @inline(__always)  // PERF: JSONTyped/posts; once a string.
-    static func endOfString(_ bytes: RawSpan, from start: Int, limit: Int) -> Int {
+    private static func endOfShortString(_ bytes: RawSpan, from start: Int) -> Int {
         let special = StringRuns.specialBytes(in: bytes.uncheckedWord(start &+ 1))
         let end = start &+ 1 &+ special.trailingZeroBitCount &>> 3
-        if bytes.uncheckedByte(end) == UInt8(ascii: "\"") { return end &+ 1 }
-        return endOfLongString(bytes, from: end, start, limit)
+        return bytes.uncheckedByte(end) == UInt8(ascii: "\"") ? end &+ 1 : StringRuns.notFound
     }
 
-    /// The offset behind a string, from an offset within it on; its text begins behind the opening quote.
+    /// The offset behind a string of which the opening quote is at the offset.
+    static func endOfString(_ bytes: RawSpan, from start: Int, limit: Int) -> Int {
+        endOfLongString(bytes, from: start &+ 1, start, limit)
+    }
+
     @inline(never)
     private static func endOfLongString(_ bytes: RawSpan, from start: Int, _ quote: Int, _ limit: Int) -> Int {
         var offset = start

@@ -125,7 +125,6 @@ struct RecordScan {
         let (makes, make) = unsafe (state.pointee.makes, state.pointee.make)
         let (delivers, deliver) = unsafe (state.pointee.delivers, state.pointee.deliver)
         var (base, reference) = unsafe (state.pointee.base, state.pointee.reference)
-        let firstLength = unsafe state.pointee.lengths
         // Where there is whitespace, it is compared together with the names.
         // SAFETY: elsewhere the pointer is not looked behind.
         let firstPrefix =
@@ -150,7 +149,6 @@ struct RecordScan {
             resume = offset
             unsafe member = firstMember
             unsafe prefix = unsafe firstPrefix
-            var length = unsafe firstLength
             seen = 0
             members: while true {
                 guard offset <= last else { break records }
@@ -181,7 +179,6 @@ struct RecordScan {
                         if found.index != expected || seen != 0 { seen = stored | Self.bit(found.index) }
                         offset = found.offset
                         unsafe member = firstMember + found.index
-                        unsafe length = firstLength + found.index
                         unsafe prefix = unsafe firstPrefix + found.index
                     }
                     unsafe offset &+= member.pointee.length
@@ -205,10 +202,7 @@ struct RecordScan {
                     if unsafe member.pointee.kind == .integer {
                         let digits = bytes.uncheckedWord(offset) ^ 0x3030_3030_3030_3030
                         let others = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
-                        var count = unsafe length.pointee.count
-                        if unsafe others & (0 &- others) != length.pointee.mark {
-                            count = unsafe length.pointee.note(others)
-                        }
+                        let count = others.trailingZeroBitCount &>> 3
                         // From one to seven digits; 0 only alone.
                         if UInt(bitPattern: count &- 1) < 7, byte != UInt8(ascii: "0") || count == 1 {
                             // A fraction or an exponent makes it another number, which is not counted as stored.
@@ -229,10 +223,7 @@ struct RecordScan {
                     } else if unsafe member.pointee.kind.isText, byte == UInt8(ascii: "\"") {
                         let low = bytes.uncheckedWord(offset &+ 1)
                         var special = StringRuns.specialBytes(in: low)
-                        var count = unsafe length.pointee.count
-                        if unsafe special & (0 &- special) != length.pointee.mark {
-                            count = unsafe length.pointee.note(special)
-                        }
+                        var count = special.trailingZeroBitCount &>> 3
                         var words: (UInt64, UInt64)
                         if count < 8 {
                             words = (low & Self.mask(count), 0)
@@ -265,7 +256,6 @@ struct RecordScan {
 
                 resume = offset
                 unsafe member += 1
-                unsafe length += 1
                 unsafe prefix += 1
                 byte = bytes.uncheckedByte(offset)
                 if byte != UInt8(ascii: ",") {

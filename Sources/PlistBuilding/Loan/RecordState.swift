@@ -124,34 +124,6 @@ struct RecordMembers {
     }
 }
 
-/// The length that short values of a member had, which the next one probably has as well.
-///
-/// Where values are of one length, the processor need not wait for the end of one before it begins with what follows.
-@unsafe
-package struct ValueLength {
-    /// The lowest mark behind such a value: the high bit of its byte in a word; 0 when nothing is expected.
-    package private(set) var mark: UInt64 = 0
-    /// The number of bytes, 8 for more than that.
-    package private(set) var count = 8
-    private var misses = 0
-
-    /// Notes the marks behind a value of another length, and returns that length.
-    @inline(__always)  // PERF: JSONRecords; once a value of which the lengths vary.
-    package mutating func note(_ marks: UInt64) -> Int {
-        let length = marks.trailingZeroBitCount &>> 3
-        // Where lengths vary, guessing would cost more than waiting.
-        if unsafe misses < 64 {
-            unsafe misses &+= 1
-            unsafe count = length
-            unsafe mark = misses == 64 ? 1 : marks & (0 &- marks)
-        } else {
-            // They may be of one length again.
-            unsafe misses = misses == 4_096 ? 0 : misses &+ 1
-        }
-        return length
-    }
-}
-
 /// The whitespace between two members, which probably is the same between the next ones.
 @unsafe
 package struct LineGap {
@@ -196,8 +168,6 @@ package struct RecordState {
     package var delivers = false
     /// Hands over a complete record; false when the reader is to stop behind it.
     package var deliver: () -> Bool = { true }
-    /// The lengths that values of the members had.
-    package let lengths: UnsafeMutablePointer<ValueLength>
     /// The places of the names of the members; nil where they are compared one by one.
     package var table: UnsafeMutablePointer<UInt8>?
     /// The length of the longest of their names in bytes; a reader with a lower limit leaves all to messages.
@@ -253,13 +223,11 @@ package struct RecordState {
     var failure: StreamError?
 
     init() {
-        unsafe lengths = .allocate(capacity: 65)
-        unsafe lengths.initialize(repeating: ValueLength(), count: 65)
-        unsafe reference = UnsafeMutableRawPointer(lengths)
+        // SAFETY: nobody looks behind it before it is lent.
+        unsafe reference = UnsafeMutableRawPointer(bitPattern: MemoryLayout<Int>.alignment).unsafelyUnwrapped
     }
 
     func deallocate() {
-        unsafe lengths.deallocate()
         unsafe elements?.deallocate()
         unsafe spare.deallocate()
         unsafe wrapped.deallocate()
@@ -292,7 +260,6 @@ extension RecordStateTests: SelfTesting {
         [
             "testMembersHaveTheirQuotedNames": testMembersHaveTheirQuotedNames,
             "testLeavesNamesWithEscapesToMessages": testLeavesNamesWithEscapesToMessages,
-            "testLengthsAreGuessedUntilTheyVary": testLengthsAreGuessedUntilTheyVary,
         ]
     }
 
@@ -341,23 +308,6 @@ extension RecordStateTests: SelfTesting {
         unsafe expectEqual(members.count, 64, "members")
         unsafe expectEqual(members.start[64].kind, .none, "kind behind the last one")
         unsafe members.deallocate()
-    }
-
-    private static func testLengthsAreGuessedUntilTheyVary() {
-        var length = unsafe ValueLength()
-        unsafe expectEqual([Int(length.mark), length.count], [0, 8], "before the first value")
-        expectEqual(unsafe length.note(0x80_0000 | 0x8000_0000), 2, "length")
-        unsafe expectEqual([Int(length.mark), length.count], [0x80_0000, 2], "the guess")
-        for round in 0..<100 {
-            expectEqual(unsafe length.note(0x80 << UInt64(8 * (round % 7))), round % 7, "round \(round)")
-        }
-        unsafe expectEqual(length.mark, 1, "no guess, which no value equals")
-        var count = 0
-        while count < 10_000, unsafe length.mark == 1 {
-            _ = unsafe length.note(0x80_0000)
-            count += 1
-        }
-        unsafe expectEqual(length.mark, 0x80_0000, "a guess again, after \(count) values")
     }
 }
 #endif

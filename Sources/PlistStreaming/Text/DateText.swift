@@ -1,4 +1,4 @@
-// Dates as text in the form of SQLite's date functions, and as numbers.
+// Dates as text, in the form of SQLite's date functions and as RFC 3339 has them, without a calendar library.
 
 /// The number of seconds from 1970 to 2001.
 package let secondsFrom1970To2001: Double = 978_307_200.0
@@ -15,13 +15,32 @@ package enum DateText {
         var nanoseconds = ((seconds - whole) * 1e9).rounded()
         var total = Int(whole)
         if nanoseconds >= 1e9 { (total, nanoseconds) = (total + 1, 0) }
-        let (day, second) = (total.floorDivided(by: 86_400), total - total.floorDivided(by: 86_400) * 86_400)
-        let (year, month, date) = civil(daysSince2001: day)
-        guard (0...9999).contains(year) else { return nil }
+        guard let text = text(total, separator: " ") else { return nil }
         var fraction = padded(Int(nanoseconds), 9)[...]
         while fraction.count > 3, fraction.last == "0" { fraction.removeLast() }
-        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(date, 2)) "
-            + "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2)).\(fraction)"
+        return "\(text).\(fraction)"
+    }
+
+    /// Writes a date as RFC 3339 has it, such as `2001-01-01T00:00:00Z`, with milliseconds when they are not zero.
+    ///
+    /// - Returns: nil for dates outside the years 0 to 9999, and for what is no number.
+    package static func rfc3339(secondsSince2001 seconds: Double) -> String? {
+        // 63,113,904,000 seconds are 2,000 years of 365.2425 days; the year's own test follows.
+        guard seconds.isFinite, abs(seconds) < 400_000_000_000 else { return nil }
+        let milliseconds = Int((seconds * 1000).rounded())
+        let total = milliseconds.floorDivided(by: 1000)
+        guard let text = text(total, separator: "T") else { return nil }
+        return milliseconds == total * 1000 ? text + "Z" : "\(text).\(padded(milliseconds - total * 1000, 3))Z"
+    }
+
+    /// The date and time of whole seconds since 2001, or nil outside the years 0 to 9999.
+    private static func text(_ total: Int, separator: String) -> String? {
+        let day = total.floorDivided(by: 86_400)
+        let second = total - day * 86_400
+        let (year, month, date) = civil(daysSince2001: day)
+        guard (0...9999).contains(year) else { return nil }
+        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(date, 2))\(separator)"
+            + "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
     }
 
     /// Reads a date and time such as `2026-11-21T06:38:16.25+01:00`; without an offset it is in UTC.
@@ -148,6 +167,7 @@ extension DateText: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testWritesDates": testWritesDates,
+            "testWritesDatesOfRFC3339": testWritesDatesOfRFC3339,
             "testReadsBackExactly": testReadsBackExactly,
             "testReadsOtherForms": testReadsOtherForms,
             "testRefusesWhatIsNoDate": testRefusesWhatIsNoDate,
@@ -171,6 +191,18 @@ extension DateText: SelfTesting {
         for seconds in [Double.nan, .infinity, -1e30, 252_423_993_600] {
             expectNil(text(secondsSince2001: seconds), "\(seconds)")
         }
+    }
+
+    private static func testWritesDatesOfRFC3339() {
+        let rows: [(Double, String?)] = [
+            (0, "2001-01-01T00:00:00Z"), (-1, "2000-12-31T23:59:59Z"), (-978_307_200, "1970-01-01T00:00:00Z"),
+            (-26_524_800, "2000-02-29T00:00:00Z"), (86_399.999, "2001-01-01T23:59:59.999Z"),
+            (86_399.9996, "2001-01-02T00:00:00Z"),
+            (-0.25, "2000-12-31T23:59:59.750Z"), (-63_113_904_000, "0001-01-01T00:00:00Z"),
+            (252_423_993_599, "9999-12-31T23:59:59Z"),
+            (252_423_993_600, nil), (.nan, nil), (.infinity, nil), (1e300, nil),
+        ]
+        for (seconds, expected) in rows { expectEqual(rfc3339(secondsSince2001: seconds), expected, "\(seconds)") }
     }
 
     private static func testReadsBackExactly() throws {

@@ -28,9 +28,9 @@ extension DecimalRounding {
     }
 
     /// Whether the magnitude of a double misleads about a number, from which it was rounded.
-    static func isMisleading(_ magnitude: Double, for digits: DecimalDigits) -> Bool {
+    static func isMisleading(_ magnitude: Double, for number: DecimalNumber) -> Bool {
         guard couldMislead(magnitude) else { return false }
-        return digits.isTruncated || !isExact(magnitude, mantissa: digits.mantissa, exponent: digits.exponent)
+        return number.isTruncated || !isExact(magnitude, mantissa: number.mantissa, exponent: number.exponent)
     }
 
     /// Whether a double that is not the number itself would mislead.

@@ -1,6 +1,8 @@
 // The numbers that most files are made of: integers of up to 18 digits, and reals of up to 19 without an exponent.
 // Every length is known to fit, so that nothing is compared with the end of the span; all else is scanned by `scanPlain`.
 
+import PlistStreaming
+
 extension JSONNumber {
     /// How many bytes must follow an offset for `scanShort`: a sign, seven digits, a point, 16 digits and a word are less.
     static let shortMargin = 48
@@ -122,88 +124,15 @@ extension JSONNumber {
     }
 }
 
-/// The digits at the beginning of a word.
-@usableFromInline
-struct DigitRun {
-    /// The bytes as values, of which those from 0 to 9 at the beginning are digits.
-    @usableFromInline let digits: UInt64
-    /// The lowest set bit marks the first byte that is no digit.
-    @usableFromInline let others: UInt64
-
-    @inlinable @inline(__always)  // PERF: see above.
-    init(_ word: UInt64) { self.init(digits: word ^ 0x3030_3030_3030_3030) }
-
-    @inlinable @inline(__always)  // PERF: see above.
-    init(digits: UInt64) {
-        self.digits = digits
-        // What is added carries into a byte only behind the first one that is no digit.
-        others = ((digits &+ 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080
-    }
-
-    /// How many are digits, up to eight.
-    @inlinable @inline(__always)
-    var count: Int { others.trailingZeroBitCount &>> 3 }
-
-    /// Whether all eight are digits.
-    @inlinable @inline(__always)
-    var areAllDigits: Bool { others == 0 }
-
-    /// Whether the first byte is the digit 0.
-    @inlinable @inline(__always)
-    var startsWithZero: Bool { digits & 0xFF == 0 }
-
-    /// The number that up to seven digits spell, 0 for none.
-    @inlinable @inline(__always)
-    var value: UInt64 {
-        // Zeros move in before the first digit; what follows the last one moves out. A shift is below 64 bits.
-        DigitWords.value(ofDigits: (digits &<< 8) &<< UInt64(truncatingIfNeeded: 56 &- count &* 8))
-    }
-
-    /// 10^count for a count of up to three.
-    @inlinable @inline(__always)
-    static func smallPowerOfTen(_ count: Int) -> UInt64 {
-        (0x03E8_0064_000A_0001 &>> UInt64(truncatingIfNeeded: count &<< 4)) & 0xFFFF
-    }
-
-    /// 10^count for a count of up to seven.
-    @inlinable @inline(__always)
-    static func powerOfTen(_ count: Int) -> UInt64 {
-        // A table becomes a branch at times.
-        let power = smallPowerOfTen(count & 3)
-        return count & 4 == 0 ? power : power &* 10_000
-    }
-}
-
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-extension DigitRun: SelfTesting {
-    /// The tests of this type.
-    @usableFromInline
-    static var testSelectors: TestSelectors {
-        [
-            "testCountsAndReadsDigits": testCountsAndReadsDigits,
-            "testAgreesWithTheLongWay": testAgreesWithTheLongWay,
-        ]
-    }
+enum ShortNumberTests {}
 
-    private static func testCountsAndReadsDigits() {
-        for follower in [0, 0x2F, 0x3A, 0x2E, 0x7F, 0x80, 0xB0, 0xFF] as [UInt8] {
-            for count in 0..<8 {
-                let digits = Array("98765432".utf8.prefix(count))
-                let bytes = digits + [follower] + Array("12345678".utf8)
-                // SAFETY: the span does not leave the closure.
-                let run = unsafe bytes.withUnsafeBytes { unsafe DigitRun($0.bytes.uncheckedWord(0)) }
-                let value = UInt64(String(decoding: digits, as: UTF8.self)) ?? 0
-                expectEqual(run.count, count, "digits before \(follower)")
-                expectEqual(run.value, value, "\(value) before \(follower)")
-                expectEqual(powerOfTen(count), (0..<count).reduce(1) { power, _ in power * 10 }, "10^\(count)")
-            }
-        }
-        expectEqual(DigitRun(0x3931_3233_3435_3637).count, 8, "eight digits")
-    }
+extension ShortNumberTests: SelfTesting {
+    static var testSelectors: TestSelectors { ["testAgreesWithTheLongWay": testAgreesWithTheLongWay] }
 
     /// Every number of digits on both sides of the point, with each sign, leading zeros, and what may follow.
     private static func testAgreesWithTheLongWay() {

@@ -35,14 +35,14 @@ struct JSONNumberTexts: PlistSink, ~Copyable {
     private mutating func next() -> Range<Int> {
         while unsafe offset < input.count {
             let byte = unsafe input[offset]
-            offset += 1
-            if byte == UInt8(ascii: "\"") {
-                skipString()
-            } else if byte == UInt8(ascii: "-") || Self.isDigit(byte) {
-                let start = offset - 1
-                while unsafe offset < input.count, unsafe Self.isInNumber(input[offset]) { offset += 1 }
-                return start..<offset
+            if byte == UInt8(ascii: "-") || byte &- 0x30 <= 9,
+                let number = unsafe DecimalNumber(input.bytes, from: offset)
+            {
+                defer { offset = number.end }
+                return offset..<number.end
             }
+            offset += 1
+            if byte == UInt8(ascii: "\"") { skipString() }
         }
         return offset..<offset
     }
@@ -52,15 +52,6 @@ struct JSONNumberTexts: PlistSink, ~Copyable {
             let byte = unsafe input[offset]
             offset += byte == UInt8(ascii: "\\") ? 2 : 1
             if byte == UInt8(ascii: "\"") { return }
-        }
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
-
-    private static func isInNumber(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"), UInt8(ascii: "+"), UInt8(ascii: "-"): true
-        default: isDigit(byte)
         }
     }
 

@@ -34,15 +34,14 @@ struct PowersOfFive: @unchecked Sendable {
     private init() {
         var values = [(high: UInt64, low: UInt64)](repeating: (0, 0), count: Self.exponents.count)
         let zero = -Self.exponents.lowerBound
-        var number = BigNumber(1)
+        var number = BigNumber(words: [1])
         for exponent in 0...Self.exponents.upperBound {
             values[zero + exponent] = number.leadingBits
             number.multiply(by: 5)
         }
         // Floors nest: dividing floor(2^n / 5^k) by five gives floor(2^n / 5^(k + 1)). 5^342 has 795 bits; 1,280 leave
         // more than 128 exact ones.
-        number = BigNumber(1)
-        number.shiftLeft(by: 1280)
+        number = BigNumber(words: Array(repeating: 0, count: 20) + [1])
         for exponent in 1...zero {
             number.divide(by: 5)
             var bits = number.leadingBits

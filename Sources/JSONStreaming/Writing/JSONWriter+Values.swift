@@ -98,7 +98,7 @@ extension JSONWriter {
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for text that is no JSON number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        guard NumberGrammar.accepts(text) else { throw StreamError(.misuse, "got a number that is none in JSON") }
+        guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none in JSON") }
         try beginValue(reserving: 0)
         try output.append(text)
         if nesting.depth == 0 { try endRoot() }

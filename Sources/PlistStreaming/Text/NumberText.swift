@@ -6,39 +6,32 @@ package enum NumberText {
     ///
     /// - Complexity: O(*n*) in the bytes.
     package static func integer<Value: FixedWidthInteger>(_ text: RawSpan, as type: Value.Type) -> Value? {
-        guard let parts = Parts(text) else { return nil }
-        guard let digits = parts.digits else { return 0 }
-        guard parts.exponent >= 0 else { return nil }
+        guard let number = DecimalNumber(text) else { return nil }
+        guard let last = number.lastDigit(in: text) else { return 0 }
+        guard last.power >= 0 else { return nil }
         var value: Value = 0
-        for offset in digits {
+        for offset in number.digits.lowerBound...last.offset {
             let byte = text.byte(at: offset)
             if byte == UInt8(ascii: ".") { continue }
-            guard append(byte &- 0x30, parts.isNegative, to: &value) else { return nil }
+            guard append(byte &- 0x30, number.isNegative, to: &value) else { return nil }
         }
-        // The first digit is not 0, so that this overflows soon.
-        for _ in 0..<parts.exponent { guard append(0, parts.isNegative, to: &value) else { return nil } }
+        // The value is not 0, so that this overflows soon.
+        for _ in 0..<last.power { guard append(0, number.isNegative, to: &value) else { return nil } }
         return value
     }
 
     /// Whether a number has no fraction, whatever its spelling.
     package static func isWhole(_ text: RawSpan) -> Bool {
-        Parts(text).map { $0.digits == nil || $0.exponent >= 0 } ?? false
+        guard let number = DecimalNumber(text) else { return false }
+        return number.lastDigit(in: text).map { $0.power >= 0 } ?? true
     }
 
     /// Whether a number is spelled with neither a fraction nor an exponent.
-    package static func isInteger(_ text: RawSpan) -> Bool {
-        for offset in text.byteOffsets {
-            switch text.byte(at: offset) {
-            case UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"): return false
-            default: break
-            }
-        }
-        return true
-    }
+    package static func isInteger(_ text: RawSpan) -> Bool { DecimalNumber(text)?.isInteger ?? false }
 
     /// The nearest value of a type, rounded once, or nil where that is none and for text that is no number.
     package static func real<Value: BinaryFloatingPoint>(_ text: RawSpan, as type: Value.Type) -> Value? {
-        guard let text = String(validating: text) else { return nil }
+        guard DecimalNumber(text) != nil, let text = String(validating: text) else { return nil }
         let value: Value? =
             if let type = Value.self as? any LosslessStringConvertible.Type { type.init(text) as? Value } else {
                 Double(text).map { Value($0) }
@@ -79,60 +72,6 @@ package enum NumberText {
             isNegative ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
         value = sum
         return !overflow && !carry
-    }
-
-    /// The parts of a number: what is between its first and its last digit that are not 0, and the power of ten of the last.
-    private struct Parts {
-        var isNegative = false
-        var digits: ClosedRange<Int>?
-        var exponent = 0
-
-        init?(_ text: RawSpan) {
-            var offset = 0
-            if text.byteCount > 0, text.byte(at: 0) == UInt8(ascii: "-") {
-                isNegative = true
-                offset = 1
-            }
-            var (point, first, last) = (-1, -1, -1)
-            let start = offset
-            while offset < text.byteCount {
-                let byte = text.byte(at: offset)
-                if byte == UInt8(ascii: "."), point < 0 {
-                    point = offset
-                } else if byte &- 0x30 <= 9 {
-                    if byte != UInt8(ascii: "0") {
-                        if first < 0 { first = offset }
-                        last = offset
-                    }
-                } else {
-                    break
-                }
-                offset += 1
-            }
-            guard offset > start, let power = Self.exponent(text, from: offset) else { return nil }
-            guard first >= 0 else { return }
-            digits = first...last
-            let end = point < 0 ? offset : point
-            exponent = power + (last < end ? end - 1 - last : end - last)
-        }
-
-        /// The exponent that begins at an offset: 0 at the end of the text, nil for anything else.
-        private static func exponent(_ text: RawSpan, from start: Int) -> Int? {
-            guard start < text.byteCount else { return 0 }
-            guard text.byte(at: start) | 0x20 == UInt8(ascii: "e"), start + 1 < text.byteCount else { return nil }
-            let sign = text.byte(at: start + 1)
-            let isSigned = sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+")
-            let first = start + (isSigned ? 2 : 1)
-            guard first < text.byteCount else { return nil }
-            var value = 0
-            for offset in first..<text.byteCount {
-                let digit = text.byte(at: offset) &- 0x30
-                guard digit <= 9 else { return nil }
-                // No text has as many digits as this limit.
-                value = min(value * 10 + Int(digit), 1 << 56)
-            }
-            return sign == UInt8(ascii: "-") ? -value : value
-        }
     }
 }
 

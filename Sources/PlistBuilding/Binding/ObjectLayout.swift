@@ -15,10 +15,23 @@ import Foundation
 struct BoundMember {
     /// The bytes of the name in the stream, which live as long as the layout.
     @usableFromInline let name: UnsafeRawBufferPointer
+    private let words: KeyWords
     @usableFromInline let fast: FastKind
     /// The offset in the structure or object, or -1 for a property that is set by its accessor.
     @usableFromInline let offset: Int
     unowned(unsafe) let plan: StreamPlan
+
+    init(name: UnsafeRawBufferPointer, fast: FastKind, offset: Int, plan: StreamPlan) {
+        unsafe self.name = name
+        unsafe words = KeyWords(name)
+        unsafe self.fast = fast
+        unsafe self.offset = offset
+        unsafe self.plan = plan
+    }
+
+    /// Whether a key is the name.
+    @inline(__always)  // PERF: JSONRecords/structures; the guessed name costs two loads and no look-up.
+    func isName(_ key: RawSpan) -> Bool { unsafe words.isEqual(to: key, name.baseAddress) }
 }
 
 /// The members of a structure or class, and how one is made.

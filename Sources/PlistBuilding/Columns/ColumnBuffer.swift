@@ -38,6 +38,7 @@ public enum ColumnType: UInt8, Sendable {
 package struct ColumnBuffer {
     /// The bytes of the name, which the builder owns.
     @usableFromInline let name: UnsafeRawBufferPointer
+    @usableFromInline let words: KeyWords
     @usableFromInline let type: ColumnType
     /// The dictionary that has the member, and the one that the member is besides; see `ColumnNames`.
     @usableFromInline let level: Int
@@ -56,6 +57,7 @@ package struct ColumnBuffer {
 
     init(name: UnsafeRawBufferPointer, type: ColumnType, level: Int, inner: Int) {
         unsafe self.name = name
+        unsafe words = KeyWords(name)
         unsafe self.type = type
         unsafe self.level = level
         unsafe self.inner = inner

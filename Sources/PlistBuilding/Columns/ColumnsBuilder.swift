@@ -185,7 +185,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         guard depth == levelDepth else { return }
         if unsafe next < columns.count && columns[next].level == level,
-            unsafe NameComparison.isEqual(columns[next].name, utf8)
+            unsafe columns[next].words.isEqual(to: utf8, columns[next].name.baseAddress)
         {
             current = next
             unsafe inner = columns[next].inner

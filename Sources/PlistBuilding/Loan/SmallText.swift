@@ -86,31 +86,37 @@ package struct SmallText: Sendable {
     @inlinable @inline(__always)  // PERF: see above.
     static func smallString(_ bytes: UnsafeRawBufferPointer) -> String? {
         #if _endian(little) && _pointerBitWidth(_64)
-        let count = bytes.count
-        var low: UInt64 = 0
-        var high: UInt64 = 0
-        // SAFETY: each branch loads only below the count it has just checked, which is 15 at most.
-        if count >= 8 {
-            low = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
-            let end = unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
-            high = count == 8 ? 0 : end &>> UInt64(truncatingIfNeeded: 8 &* (16 &- count))
-        } else if count >= 4 {
-            let start = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self)
-            let end = unsafe bytes.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
-            low = UInt64(start) | UInt64(end) &<< UInt64(truncatingIfNeeded: 8 &* (count &- 4))
-        } else if count > 0 {
-            let (middle, last) = (count &>> 1, count &- 1)
-            low = unsafe UInt64(bytes.load(fromByteOffset: 0, as: UInt8.self))
-            low |= unsafe UInt64(bytes.load(fromByteOffset: middle, as: UInt8.self)) &<< UInt64(8 &* middle)
-            low |= unsafe UInt64(bytes.load(fromByteOffset: last, as: UInt8.self)) &<< UInt64(8 &* last)
-        }
+        var (low, high) = unsafe words(of: bytes)
         guard (low | high) & 0x8080_8080_8080_8080 == 0 else { return nil }
-        high |= UInt64(truncatingIfNeeded: 0xE0 | count) &<< 56
+        high |= mark(bytes.count)
         // SAFETY: used only when strings of the standard library have these very bits; such a string owns no memory.
         return unsafe unsafeBitCast((low, high), to: String.self)
         #else
         return nil
         #endif
+    }
+
+    /// Up to 16 bytes as two words, the first in the low bits of the first word, with zeros behind the last.
+    @inlinable @inline(__always)  // PERF: see above.
+    static func words(of bytes: UnsafeRawBufferPointer) -> (low: UInt64, high: UInt64) {
+        let count = bytes.count
+        // SAFETY: each branch loads only below the count it has just checked.
+        if count >= 8 {
+            let low = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self).littleEndian
+            let end = unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self).littleEndian
+            return (low, count == 8 ? 0 : end &>> UInt64(truncatingIfNeeded: 8 &* (16 &- count)))
+        }
+        if count >= 4 {
+            let start = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self).littleEndian
+            let end = unsafe bytes.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self).littleEndian
+            return (UInt64(start) | UInt64(end) &<< UInt64(truncatingIfNeeded: 8 &* (count &- 4)), 0)
+        }
+        guard count > 0 else { return (0, 0) }
+        let (middle, last) = (count &>> 1, count &- 1)
+        var word = unsafe UInt64(bytes.load(fromByteOffset: 0, as: UInt8.self))
+        word |= unsafe UInt64(bytes.load(fromByteOffset: middle, as: UInt8.self)) &<< UInt64(8 &* middle)
+        word |= unsafe UInt64(bytes.load(fromByteOffset: last, as: UInt8.self)) &<< UInt64(8 &* last)
+        return (word, 0)
     }
 
     private static func agreesWithStandardLibrary() -> Bool {

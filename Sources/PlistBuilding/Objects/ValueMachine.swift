@@ -95,7 +95,7 @@ struct ValueMachine: ~Copyable {
     mutating func writeKey(_ key: RawSpan) throws(StreamError) {
         guard unsafe top.pointee.kind == .object else { return try writeOtherKey(key) }
         let next = unsafe top.pointee.next
-        if unsafe next < top.pointee.members.count, unsafe NameComparison.isEqual(top.pointee.members[next].name, key) {
+        if unsafe next < top.pointee.members.count, unsafe top.pointee.members[next].isName(key) {
             select(next)
         } else if let index = unsafe top.pointee.layout?._withUnsafeGuaranteedRef({ $0.keys.index(of: key) }) {
             select(index)

@@ -251,7 +251,11 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
 
     private mutating func append(_ tag: PropertyListNode.Tag, _ text: RawSpan) throws(StreamError) {
         let length = text.byteCount
-        if length <= 8 { return try append(tag, Self.word(of: text), length: length) }
+        if length <= 8 {
+            // SAFETY: the pointer does not leave the closure.
+            let word = unsafe text.withUnsafeBytes { unsafe SmallText.words(of: $0).low }
+            return try append(tag, word, length: length)
+        }
         let start = unsafe UInt64(bytes.count)
         // SAFETY: the pointers do not leave the closures.
         if length >= PropertyListNode.longLength {
@@ -261,24 +265,6 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         }
         unsafe text.withUnsafeBytes { unsafe bytes.append(contentsOf: $0.bindMemory(to: UInt8.self)) }
         try append(tag, start, length: length)
-    }
-
-    /// Up to eight bytes as a word, the first in the low bits.
-    private static func word(of text: RawSpan) -> UInt64 {
-        let count = text.byteCount
-        // SAFETY: each branch loads only below the count it has just checked; the pointer stays in the closure.
-        return unsafe text.withUnsafeBytes { bytes in
-            if count == 8 { return unsafe UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)) }
-            if count >= 4 {
-                let first = unsafe UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self))
-                let last = unsafe UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
-                return UInt64(first) | UInt64(last) &<< UInt64(truncatingIfNeeded: 8 &* (count &- 4))
-            }
-            guard count > 0 else { return 0 }
-            let (middle, last) = (count &>> 1, count &- 1)
-            return unsafe UInt64(bytes[0]) | UInt64(bytes[middle]) &<< UInt64(truncatingIfNeeded: 8 &* middle)
-                | UInt64(bytes[last]) &<< UInt64(truncatingIfNeeded: 8 &* last)
-        }
     }
 
     @inline(__always)  // PERF: JSONTree; one comparison once a value.

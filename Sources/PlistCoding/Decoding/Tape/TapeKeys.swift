@@ -24,10 +24,10 @@ struct TapeKeys: ~Copyable {
     private static let longestChoice = 4
 
     private struct Entry: BitwiseCopyable {
-        var digest = Digest()
-        var start: UInt64 = 0
+        let words: KeyWords
+        let start: UInt64
         /// The state of the key where no other one stands for it.
-        var state: UInt32 = 0
+        let state: UInt32
         var generation: UInt32 = 0
     }
 
@@ -39,45 +39,6 @@ struct TapeKeys: ~Copyable {
         var inner: UInt32 = 0
         /// Another key that came at the same place.
         var alternative: UInt32 = 0
-    }
-
-    /// What is compared of a key: the length, and all bytes up to 16, or the first and the last eight.
-    private struct Digest: BitwiseCopyable {
-        var first: UInt64 = 0
-        var last: UInt64 = 0
-        var length: UInt = .max
-
-        init() {}
-
-        @inline(__always)  // PERF: JSONTyped; once a member.
-        init(_ bytes: UnsafeRawBufferPointer) {
-            let count = bytes.count
-            // SAFETY: each branch loads only below the count it has just checked.
-            if count >= 8 {
-                first = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
-                last = unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
-            } else if count >= 4 {
-                first = unsafe UInt64(bytes.loadUnaligned(fromByteOffset: 0, as: UInt32.self))
-                last = unsafe UInt64(bytes.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
-            } else if count > 0 {
-                first = unsafe UInt64(bytes[0]) | UInt64(bytes[count &>> 1]) &<< 8
-                last = unsafe UInt64(bytes[count &- 1])
-            }
-            length = UInt(count)
-        }
-
-        @inline(__always)  // PERF: see above.
-        static func == (left: Digest, right: Digest) -> Bool {
-            left.first == right.first && left.last == right.last && left.length == right.length
-        }
-
-        var hash: UInt64 {
-            var one = (first ^ TapeKeys.seed.0) &* 0x9E37_79B9_7F4A_7C15
-            var other = (last ^ TapeKeys.seed.1) &* 0xBF58_476D_1CE4_E5B9
-            one ^= one &>> 32
-            other ^= other &>> 29
-            return (one &+ other &+ UInt64(length)) &* 0x94D0_49BB_1331_11EB
-        }
     }
 
     init() {
@@ -107,7 +68,7 @@ struct TapeKeys: ~Copyable {
         // SAFETY: slicing checks the range; the pointer is used within the closure only.
         return unsafe body(
             UnsafeRawBufferPointer(
-                rebasing: UnsafeRawBufferPointer(text.values)[start..<start + Int(entry.digest.length)]))
+                rebasing: UnsafeRawBufferPointer(text.values)[start..<start + entry.words.length]))
     }
 
     /// The text of a key.
@@ -138,16 +99,13 @@ struct TapeKeys: ~Copyable {
     ) -> UInt32 {
         // SAFETY: states name each other and keys that there are; the bytes are those of the span, used while it is.
         let bytes = unsafe key.withUnsafeBytes { unsafe $0 }
-        let digest = unsafe Digest(bytes)
+        let words = unsafe KeyWords(bytes)
         let before = unsafe states + Int(last)
         var state = unsafe isFirst ? before.pointee.inner : before.pointee.follower
         while state != 0 {
             let entry = unsafe entries + Int(states[Int(state)].key)
-            if unsafe digest == entry.pointee.digest {
-                guard digest.length > 16 else { return state }
-                let known = unsafe UnsafeRawPointer(text.unsafelyUnwrapped) + Int(entry.pointee.start)
-                if unsafe isMiddle(of: bytes, equalTo: known) { return state }
-            }
+            let known = unsafe text.map { unsafe UnsafeRawPointer($0 + Int(entry.pointee.start)) }
+            if unsafe entry.pointee.words.isEqual(to: words, bytes, known) { return state }
             state = unsafe states[Int(state)].alternative
         }
         return 0
@@ -199,42 +157,24 @@ struct TapeKeys: ~Copyable {
 
     private func find(_ bytes: UnsafeRawBufferPointer) -> UInt32? {
         if let set { return unsafe set.index(of: bytes).map { UInt32(truncatingIfNeeded: $0) } }
-        let digest = unsafe Digest(bytes)
+        let words = unsafe KeyWords(bytes)
         let mask = places.count - 1
-        var place = Int(truncatingIfNeeded: digest.hash &>> 24) & mask
+        var place = Int(truncatingIfNeeded: words.hash(Self.seed) &>> 24) & mask
         while places[place] != 0 {
             let number = places[place] - 1
             let entry = unsafe entries[Int(number)]
-            if digest == entry.digest {
-                if digest.length <= 16 { return number }
-                // SAFETY: the text of a key is that long.
-                let known = unsafe UnsafeRawPointer(text.start.unsafelyUnwrapped) + Int(entry.start)
-                if unsafe Self.isMiddle(of: bytes, equalTo: known) { return number }
-            }
+            // SAFETY: the text of a key is that long.
+            let known = unsafe text.start.map { unsafe UnsafeRawPointer($0 + Int(entry.start)) }
+            if unsafe entry.words.isEqual(to: words, bytes, known) { return number }
             place = (place + 1) & mask
         }
         return nil
     }
 
-    /// Compares what the digest does not hold of a key of more than 16 bytes, with another one of the same length.
-    @unsafe @inline(never)
-    private static func isMiddle(of bytes: UnsafeRawBufferPointer, equalTo known: UnsafeRawPointer) -> Bool {
-        var offset = 8
-        // SAFETY: the lengths are equal; each word begins eight or more bytes before the end of both.
-        while offset < bytes.count - 8 {
-            let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            if unsafe word != known.loadUnaligned(fromByteOffset: offset, as: UInt64.self) { return false }
-            offset += 8
-        }
-        return true
-    }
-
     private mutating func insert(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         let number = UInt32(truncatingIfNeeded: count)
-        var entry = Entry()
-        entry.digest = unsafe Digest(bytes)
-        entry.start = unsafe UInt64(text.count)
-        entry.state = unsafe UInt32(truncatingIfNeeded: states.count)
+        let entry = unsafe Entry(
+            words: KeyWords(bytes), start: UInt64(text.count), state: UInt32(truncatingIfNeeded: states.count))
         unsafe states.append(State(key: number))
         unsafe text.append(contentsOf: bytes.bindMemory(to: UInt8.self))
         unsafe entries.append(entry)
@@ -254,7 +194,7 @@ struct TapeKeys: ~Copyable {
     /// Puts a number into a free place near the one its hash names; keys chosen to meet in one place go into a set.
     private mutating func put(_ number: UInt32) {
         let mask = places.count - 1
-        let first = unsafe Int(truncatingIfNeeded: entries[Int(number)].digest.hash &>> 24)
+        let first = unsafe Int(truncatingIfNeeded: entries[Int(number)].words.hash(Self.seed) &>> 24)
         for probe in 0..<Self.longestProbe {
             let place = (first + probe) & mask
             if places[place] == 0 {

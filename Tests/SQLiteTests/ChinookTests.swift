@@ -5,7 +5,7 @@ import Foundation
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
-import SQLiteStreaming
+@_spi(InsertPaths) import SQLiteStreaming
 import Testing
 
 /// The database of the corpus.

@@ -112,8 +112,6 @@ public struct ImportReport: Sendable, Equatable {
     public internal(set) var failures: [Failure] = []
     /// The number of batches, each committed.
     public internal(set) var batchCount: Int = 0
-    /// The number of statements that were run for them.
-    public internal(set) var statementCount: Int = 0
 
     /// The rows inserted into all tables.
     public var insertedCount: Int { tables.values.reduce(0) { $0 + $1.inserted } }

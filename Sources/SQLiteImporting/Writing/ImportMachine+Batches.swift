@@ -31,7 +31,6 @@ extension ImportMachine {
     private mutating func endBatch() {
         for node in nodes {
             report.tables[node.table.name, default: ImportReport.Counts()] += node.counts
-            report.statementCount += node.statementCount
         }
         forgetCounts()
         report.batchCount += 1
@@ -39,7 +38,7 @@ extension ImportMachine {
     }
 
     private func forgetCounts() {
-        for node in nodes { (node.counts, node.statementCount) = (ImportReport.Counts(), 0) }
+        for node in nodes { node.counts = ImportReport.Counts() }
     }
 
     private mutating func writeWhole(_ records: Range<Int>) throws(SQLiteError) {

@@ -190,7 +190,6 @@ extension ImportNode {
         let names = relationships[index].node.keySlots
         // An arena of their own: the statement reads from that of the batch.
         let found = ImportRows(slotCount: names.count, columnCount: names.count, arena: ImportArena())
-        statementCount += 1
         while try statement.step() {
             let row = found.append(parent: Int(statement.integer(at: 0)), record: 0)
             for slot in names.indices {

@@ -150,7 +150,6 @@ extension ImportNode {
     private func writeDistinct(_ range: Range<Int>, mask: UInt64, isWhole: Bool) throws(SQLiteError) {
         let statements = try statements(for: mask)
         rows.window = ImportRows.Window(range: range, mask: isWhole ? nil : mask)
-        statementCount += 1
         if let upsert = statements.upsert {
             let count = isWhole ? range.count : range.count { rows[header: $0].mask == mask }
             rows.found = ImportRows.Found()
@@ -161,7 +160,6 @@ extension ImportNode {
             heldCount += rows.found.held
             if rows.found.kept > 0, let rest = statements.upsertOfKept {
                 // The other rows are there now, and do not differ.
-                statementCount += 1
                 try rest.runBound()
             }
             return
@@ -184,10 +182,8 @@ extension ImportNode {
         }
         guard isWhole ? foundCount < range.count : true else { return }
         rows.window.state = .missing
-        statementCount += 1
         counts.inserted += try statements.insert.runBound()
         if let readBack = statements.readBack {
-            statementCount += 1
             try read(readBack) { _, _, _ in }
         }
     }
@@ -232,7 +228,6 @@ extension ImportNode {
             index += 1
             try statement.check(unsafe bind(rows[row, slot], of: rows, to: statement.handle, at: index))
         }
-        statementCount += 1
         while try statement.step() {}
     }
 

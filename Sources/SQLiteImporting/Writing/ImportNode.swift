@@ -62,8 +62,6 @@ final class ImportNode {
     var childrenStatements: [Int: SQLiteStatement] = [:]
     /// What was written since the batch began, which counts when it is committed.
     var counts = ImportReport.Counts()
-    /// The statements since the batch began.
-    var statementCount = 0
     /// The rows written last that were held, since they have another parent in the table.
     var heldCount = 0
     /// The last row of each key in the range that was written last.

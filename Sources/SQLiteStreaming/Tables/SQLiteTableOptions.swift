@@ -1,4 +1,5 @@
-// The choices of a table: names, keys, dates, how rows are put into it.
+// The choices of a table: names, keys, dates, what to do with conflicts. How rows are put into it is no choice of a user,
+// since all ways do the same; what compares them, our tests, fuzzers and benchmarks, imports `@_spi(InsertPaths)`.
 
 import PlistBuilding
 import PlistStreaming
@@ -7,7 +8,7 @@ import PlistStreaming
 ///
 /// The ways with one statement for many rows are taken only where they do what a statement for each row would do: not for
 /// views, tables with triggers or `ON CONFLICT` clauses, nor for foreign keys of which one row may mend what another one broke.
-public enum SQLiteInsertPath: String, Sendable, CaseIterable {
+@_spi(InsertPaths) public enum SQLiteInsertPath: String, Sendable, CaseIterable {
     /// The fastest one: `bindAndStep` for fewer than 8 rows at a time, else `virtualTable`, or `multiRowValues` where SQLite
     /// was built without virtual tables.
     case automatic
@@ -66,18 +67,17 @@ public struct SQLiteTableOptions: Sendable {
     /// What to do with rows that have the same unique values.
     public var conflict: SQLiteConflict
     /// How rows are put into the table.
-    public var insertPath: SQLiteInsertPath
+    @_spi(InsertPaths) public var insertPath: SQLiteInsertPath = .automatic
     /// The largest number of rows that are held before they are put into the table.
-    public var batchRowCount: Int
+    @_spi(InsertPaths) public var batchRowCount: Int = 1_024
     /// The number of bytes of text and blobs from which rows are put into the table.
-    public var batchByteCount: Int
+    @_spi(InsertPaths) public var batchByteCount: Int = 1 << 18
 
     /// Makes options.
     public init(
         keyMapping: KeyMapping = .exact, primaryKey: [String]? = nil, uniqueColumns: [[String]] = [],
         dateFormat: SQLiteDateFormat = .text, missingTable: MissingTable = .create,
-        unknownMembers: UnknownMembers = .reject, conflict: SQLiteConflict = .abort,
-        insertPath: SQLiteInsertPath = .automatic, batchRowCount: Int = 1_024, batchByteCount: Int = 1 << 18
+        unknownMembers: UnknownMembers = .reject, conflict: SQLiteConflict = .abort
     ) {
         self.keyMapping = keyMapping
         self.primaryKey = primaryKey
@@ -86,9 +86,24 @@ public struct SQLiteTableOptions: Sendable {
         self.missingTable = missingTable
         self.unknownMembers = unknownMembers
         self.conflict = conflict
+    }
+
+    /// Makes options that choose the way into the table.
+    @_spi(InsertPaths) public init(
+        primaryKey: [String]? = nil, uniqueColumns: [[String]] = [], dateFormat: SQLiteDateFormat = .text,
+        conflict: SQLiteConflict = .abort, insertPath: SQLiteInsertPath, batchRowCount: Int = 1_024,
+        batchByteCount: Int = 1 << 18
+    ) {
+        self.init(primaryKey: primaryKey, uniqueColumns: uniqueColumns, dateFormat: dateFormat, conflict: conflict)
         self.insertPath = insertPath
         self.batchRowCount = batchRowCount
         self.batchByteCount = batchByteCount
+    }
+
+    /// Makes options that choose how many rows are held.
+    @_spi(InsertPaths) public init(batchRowCount: Int) {
+        self.init()
+        self.batchRowCount = batchRowCount
     }
 }
 
@@ -96,12 +111,9 @@ public struct SQLiteTableOptions: Sendable {
 public struct SQLiteInsertReport: Sendable, Hashable {
     /// The number of rows that were inserted or updated, without those that were ignored or equal, and without those that triggers
     /// and foreign keys changed.
-    public var changedRowCount: Int = 0
+    public internal(set) var changedRowCount: Int = 0
     /// The number of rows that came.
-    public var rowCount: Int = 0
+    public internal(set) var rowCount: Int = 0
     /// The way by which the last of them were put into the table.
-    public var path: SQLiteInsertPath = .automatic
-
-    /// Makes a report of nothing.
-    public init() {}
+    @_spi(InsertPaths) public internal(set) var path: SQLiteInsertPath = .automatic
 }

@@ -5,7 +5,7 @@ import JSONStreaming
 import PlistBuilding
 import PlistStreaming
 import SQLiteImporting
-import SQLiteStreaming
+@_spi(InsertPaths) import SQLiteStreaming
 import StringTables
 
 private struct Keyed: StreamObject {

@@ -8,7 +8,7 @@ import Foundation
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
-import SQLiteStreaming
+@_spi(InsertPaths) import SQLiteStreaming
 
 /// The number of rows of the large groups; set by `--rows`.
 nonisolated(unsafe) var sqliteRowCount: Int?

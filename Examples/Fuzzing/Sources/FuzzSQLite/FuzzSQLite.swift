@@ -5,7 +5,7 @@ import FuzzInputs
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
-import SQLiteStreaming
+@_spi(InsertPaths) import SQLiteStreaming
 
 @main
 enum FuzzSQLite {

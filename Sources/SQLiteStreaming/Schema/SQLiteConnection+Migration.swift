@@ -1,0 +1,249 @@
+// The steps that bring a database to its newest version, each a transaction of its own. `user_version` says how many of them
+// a database has had.
+
+import CSystemSQLite
+import PlistStreaming
+
+extension SQLiteConnection {
+    /// Brings a database to its newest version: runs those of the steps that it has not had, in order.
+    ///
+    /// ```swift
+    /// try connection.migrate([
+    ///     { try $0.execute("CREATE TABLE tasks (id INTEGER PRIMARY KEY, title TEXT NOT NULL)") },
+    ///     { try $0.execute("ALTER TABLE tasks ADD COLUMN done BOOLEAN NOT NULL DEFAULT 0") },
+    /// ])
+    /// ```
+    /// `PRAGMA user_version` is the number of steps that a database has had, 0 for a new one: a step that was published stays
+    /// what it is and where it is, and new ones come after it. Each step is one transaction with its version. One that fails, or
+    /// a process that ends within it, leaves everything as it was before that step, and the next call begins with it. Of
+    /// several processes that do so at once, one runs a step, and the others wait as long as the busy timeout lets them.
+    ///
+    /// Foreign keys are not enforced within a step, so that a table can be replaced by another one without deleting what
+    /// refers to it. They are checked when the step is done, if the connection enforces them.
+    /// - Returns: The number of steps that were run.
+    /// - Throws: `schema` for a database to whose version the steps do not lead, such as one of a newer program, and nothing is
+    ///   run; `constraintForeignKey` for a step that leaves a foreign key which leads nowhere; `misuse` within a transaction; what a
+    ///   step throws.
+    /// - Complexity: That of the steps, and O(rows of tables with foreign keys) for each.
+    @discardableResult
+    public func migrate(_ steps: [(SQLiteConnection) throws -> Void]) throws -> Int {
+        guard !isInTransaction else {
+            throw SQLiteError(.misuse, "expected no open transaction, since each step of a migration is one")
+        }
+        var version = try version(upTo: steps.count)
+        // Also a connection that is read-only may find that there is nothing to do.
+        guard version < steps.count else { return 0 }
+        let isEnforcing = try value("PRAGMA foreign_keys") == 1
+        // Within a transaction the pragma would do nothing.
+        try setEnforcesForeignKeys(false)
+        defer { try? setEnforcesForeignKeys(isEnforcing) }
+        var count = 0
+        while version < steps.count {
+            version = try transaction {
+                // Another process may have been faster.
+                let version = try self.version(upTo: steps.count)
+                guard version < steps.count else { return version }
+                try steps[version](self)
+                if isEnforcing { try checkForeignKeys(afterStep: version + 1) }
+                try execute("PRAGMA user_version = \(version + 1)")
+                count += 1
+                return version + 1
+            }
+        }
+        return count
+    }
+
+    /// The version of the database, which is no other than those of so many steps.
+    private func version(upTo count: Int) throws(SQLiteError) -> Int {
+        let version = Int(try value("PRAGMA user_version")?.integer ?? 0)
+        guard 0...count ~= version else {
+            let reason = version > count ? ", which a newer program has made" : ""
+            throw SQLiteError(
+                .schema, "expected a database of a version from 0 to \(count), found version \(version)\(reason)")
+        }
+        return version
+    }
+
+    private func setEnforcesForeignKeys(_ isEnforcing: Bool) throws(SQLiteError) {
+        try unsafe check(csqlite_configure(requireHandle(), SQLITE_DBCONFIG_ENABLE_FKEY, isEnforcing ? 1 : 0))
+    }
+
+    private func checkForeignKeys(afterStep number: Int) throws(SQLiteError) {
+        let statement = try prepare("PRAGMA foreign_key_check")
+        guard try statement.step() else { return }
+        let (table, parent) = (try statement.text(at: 0) ?? "", try statement.text(at: 2) ?? "")
+        throw SQLiteError(
+            .constraintForeignKey,
+            "expected foreign keys that lead to rows after step \(number), found one of \(table) that leads to none of \(parent)"
+        )
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum MigrationTests {}
+
+extension MigrationTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testRunsTheStepsThatAreMissing": testRunsTheStepsThatAreMissing,
+            "testRefusesOtherVersions": testRefusesOtherVersions,
+            "testUndoesAStepThatFails": testUndoesAStepThatFails,
+            "testRefusesTransactionsOfOthers": testRefusesTransactionsOfOthers,
+            "testReplacesTablesThatAreReferredTo": testReplacesTablesThatAreReferredTo,
+            "testRefusesForeignKeysThatLeadNowhere": testRefusesForeignKeysThatLeadNowhere,
+            "testRunsEachStepOnce": testRunsEachStepOnce,
+        ]
+    }
+
+    private struct Refusal: Error {}
+
+    private typealias Step = (SQLiteConnection) throws -> Void
+
+    private static var steps: [Step] {
+        [
+            { try $0.execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)") },
+            { try $0.execute("ALTER TABLE t ADD COLUMN b; UPDATE t SET b = 2") },
+            { try $0.run("INSERT INTO t VALUES (3, 4)") },
+        ]
+    }
+
+    private static func state(_ connection: SQLiteConnection) throws -> String {
+        let version = try connection.value("PRAGMA user_version")?.integer ?? -1
+        let rows = try connection.hasTable("t") ? connection.value("SELECT group_concat(a) FROM t")?.text : nil
+        return "version \(version), rows \(rows ?? "none")"
+    }
+
+    private static func testRunsTheStepsThatAreMissing() throws {
+        for known in 0...3 {
+            let connection = try SQLiteConnection.inMemory()
+            expectEqual(try connection.migrate([]), 0, "no steps")
+            expectEqual(try connection.migrate(Array(steps[..<known])), known, "the first steps")
+            expectEqual(try connection.migrate(steps), 3 - known, "those after the first \(known)")
+            expectEqual(try state(connection), "version 3, rows 1,3", "after the first \(known)")
+        }
+        let file = try TemporaryDatabase()
+        try file.open().migrate(steps)
+        expectEqual(try file.open(.readOnly).migrate(steps), 0, "nothing is written when there is nothing to do")
+        expectThrows(SQLiteError.self, "one more") { try file.open(.readOnly).migrate(steps + steps[..<1]) }
+    }
+
+    private static func testRefusesOtherVersions() throws {
+        let connection = try SQLiteConnection.inMemory()
+        for (version, message) in [
+            (4, "expected a database of a version from 0 to 3, found version 4, which a newer program has made"),
+            (-1, "expected a database of a version from 0 to 3, found version -1"),
+        ] {
+            try connection.execute("PRAGMA user_version = \(version)")
+            let error = expectThrows(SQLiteError.self, "version \(version)") { try connection.migrate(steps) }
+            expectEqual(error?.code, .schema, "code")
+            expectEqual(error?.message, message, "message")
+            expectEqual(try state(connection), "version \(version), rows none", "afterwards")
+        }
+    }
+
+    private static func testUndoesAStepThatFails() throws {
+        let failures: [Step] = [
+            { try $0.execute("DELETE FROM t; SELECT nowhere") },
+            { connection in
+                try connection.execute("PRAGMA user_version = 9; DROP TABLE t")
+                throw Refusal()
+            },
+            // Whoever ends the transaction does not get a version for it.
+            { try $0.execute("UPDATE t SET a = 7; ROLLBACK") },
+        ]
+        for failure in failures {
+            let connection = try SQLiteConnection.inMemory()
+            expectThrows((any Error).self, "the second step") { try connection.migrate([steps[0], failure, steps[2]]) }
+            expectEqual(try state(connection), "version 1, rows 1", "after the failure")
+            expectFalse(connection.isInTransaction, "in a transaction")
+            expectEqual(try connection.value("PRAGMA foreign_keys"), 1, "foreign keys after the failure")
+            expectEqual(try connection.migrate(steps), 2, "the steps again, mended")
+            expectEqual(try state(connection), "version 3, rows 1,3", "after all")
+        }
+    }
+
+    private static func testRefusesTransactionsOfOthers() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.transaction {
+            let error = expectThrows(SQLiteError.self, "within a transaction") { try connection.migrate(steps) }
+            expectEqual(error?.code, .misuse, "code")
+        }
+        let error = expectThrows(SQLiteError.self, "within a step") {
+            try connection.migrate([steps[0], { try $0.migrate(steps) }])
+        }
+        expectEqual(error?.code, .misuse, "code within a step")
+        expectEqual(try state(connection), "version 1, rows 1", "afterwards")
+    }
+
+    private static let family = """
+        CREATE TABLE parent (id INTEGER PRIMARY KEY); INSERT INTO parent VALUES (1), (2);
+        CREATE TABLE child (id INTEGER PRIMARY KEY, p REFERENCES parent (id) ON DELETE CASCADE);
+        INSERT INTO child VALUES (8, 1), (9, 2)
+        """
+
+    private static func testReplacesTablesThatAreReferredTo() throws {
+        for isEnforcing in [true, false] {
+            let options = SQLiteOptions(access: .create, enforcesForeignKeys: isEnforcing)
+            let connection = try SQLiteConnection.inMemory(options: options)
+            try connection.migrate([
+                { try $0.execute(family) },
+                {
+                    try $0.execute(
+                        """
+                        CREATE TABLE new (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO new (id) SELECT id FROM parent;
+                        DROP TABLE parent; ALTER TABLE new RENAME TO parent
+                        """)
+                },
+            ])
+            expectEqual(try connection.value("SELECT count(*) FROM child"), 2, "children")
+            expectEqual(try connection.value("PRAGMA foreign_keys"), isEnforcing ? 1 : 0, "foreign keys afterwards")
+        }
+    }
+
+    private static func testRefusesForeignKeysThatLeadNowhere() throws {
+        for isEnforcing in [true, false] {
+            let options = SQLiteOptions(access: .create, enforcesForeignKeys: isEnforcing)
+            let connection = try SQLiteConnection.inMemory(options: options)
+            let steps: [Step] = [{ try $0.execute(family) }, { try $0.run("DELETE FROM parent WHERE id = 2") }]
+            guard isEnforcing else {
+                expectEqual(try connection.migrate(steps), 2, "who does not enforce them has no such rows refused")
+                continue
+            }
+            let error = expectThrows(SQLiteError.self, "the second step") { try connection.migrate(steps) }
+            expectEqual(error?.extendedCode, .constraintForeignKey, "code")
+            expectEqual(
+                error?.message,
+                "expected foreign keys that lead to rows after step 2, found one of child that leads to none of parent",
+                "message")
+            expectEqual(try connection.value("SELECT count(*) FROM parent"), 2, "rows")
+            expectEqual(try connection.value("PRAGMA user_version"), 1, "version")
+            expectThrows(SQLiteError.self, "enforced again") { try connection.run("INSERT INTO child VALUES (3, 3)") }
+        }
+    }
+
+    private static func testRunsEachStepOnce() async throws {
+        for _ in 0..<2 {
+            let file = try TemporaryDatabase()
+            let path = file.path
+            let count = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        let options = SQLiteOptions(access: .create, busyTimeout: .seconds(60))
+                        return try SQLiteConnection(path: path, options: options).migrate([
+                            { try $0.execute("CREATE TABLE t (a); INSERT INTO t VALUES (0)") },
+                            { try $0.run("INSERT INTO t VALUES (1)") }, { try $0.run("INSERT INTO t VALUES (2)") },
+                        ])
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            expectEqual(count, 3, "steps that four connections have run")
+            expectEqual(try state(try file.open()), "version 3, rows 0,1,2", "afterwards")
+        }
+    }
+}
+#endif

@@ -1,9 +1,66 @@
-// The rows of a table by their primary key: changing and deleting one.
+// The rows of a table by their primary key: finding, saving, changing and deleting one.
 
 import PlistBuilding
 import PlistStreaming
 
 extension SQLiteTable {
+    // MARK: Rows by their key
+
+    /// Returns the row with a primary key; nil when there is none.
+    ///
+    /// ```swift
+    /// let task = try tasks.fetch(key: 3)
+    /// let membership = try memberships.fetch(key: "editors", 7)
+    /// ```
+    /// - Parameter key: A value for each column of ``primaryKey``, in that order. No row has a key with nil.
+    /// - Throws: `misuse` for a table without a primary key, and for another number of values than it has columns; `mismatch`
+    ///   for a value of another kind than the column's; what ``select(where:orderedBy:limit:offset:)`` throws.
+    /// - Complexity: O(log rows), and O(columns).
+    public func fetch(key: any StreamValue...) throws(SQLiteError) -> Row? {
+        var clause = SQLiteClause(members, options.dateFormat)
+        clause.append("SELECT \(try SQLiteName.list(columnNames)) FROM \(target.qualifiedName)")
+        try appendKey(try values(ofKey: key), to: &clause)
+        return try clause.statement(connection).values(
+            as: Row.self, options: readingOptions, builderOptions: BuilderOptions(keyMapping: keyMapping)
+        ).first
+    }
+
+    /// Inserts a value, or updates the row with its primary key.
+    ///
+    /// A row that is there keeps its place and its key, so nothing that refers to it is touched, and of its columns are set those
+    /// that differ, if any. Whatever ``SQLiteTableOptions/conflict`` says of other unique columns is an error here.
+    /// - Returns: Whether a row was changed, as the number of changed rows.
+    /// - Throws: `misuse` for a table without a primary key; what ``insert(_:)`` throws.
+    @discardableResult
+    public func save(_ row: Row) throws(SQLiteError) -> SQLiteInsertReport { try saving().insert(row) }
+
+    /// Inserts a value, or updates the row with its primary key, and sets the value's id when SQLite chooses it.
+    ///
+    /// - Throws: `misuse` for a table without a primary key; what ``insert(_:)`` throws.
+    public func save(_ row: inout Row) throws(SQLiteError) { try saving().insert(&row) }
+
+    /// Inserts values, or updates the rows with their primary keys, all or none.
+    ///
+    /// - Returns: How many rows were inserted or changed.
+    /// - Throws: `misuse` for a table without a primary key; what ``insert(_:)`` throws.
+    @discardableResult
+    public func save(_ rows: [Row]) throws(SQLiteError) -> SQLiteInsertReport { try saving().insert(rows) }
+
+    /// Inserts values, or updates the rows with their primary keys, all or none, and sets the ids that SQLite chooses.
+    ///
+    /// - Returns: How many rows were inserted or changed.
+    /// - Throws: `misuse` for a table without a primary key; what ``insert(_:)`` throws.
+    @discardableResult
+    public func save(_ rows: inout [Row]) throws(SQLiteError) -> SQLiteInsertReport { try saving().insert(&rows) }
+
+    /// This table as one into which rows are saved.
+    private func saving() throws(SQLiteError) -> SQLiteTable {
+        try requirePrimaryKey()
+        var table = self
+        table.options.conflict = .update(matching: primaryKey)
+        return table
+    }
+
     /// Sets all columns of the row with the primary key of a value.
     ///
     /// - Returns: Whether there is such a row.
@@ -39,14 +96,47 @@ extension SQLiteTable {
         return try clause.statement(connection).runBound() > 0
     }
 
+    private func requirePrimaryKey() throws(SQLiteError) {
+        guard primaryKey.isEmpty else { return }
+        throw SQLiteError(.misuse, "the table \(name) has no primary key to find the row by")
+    }
+
+    /// Appends WHERE and the condition that a row has the key of another one.
     private func appendKey(of values: [SQLiteValue], to clause: inout SQLiteClause) throws(SQLiteError) {
-        guard !primaryKey.isEmpty else {
-            throw SQLiteError(.misuse, "the table \(name) has no primary key to find the row by")
+        let key = primaryKey.map { column in columnNames.firstIndex(of: column).map { values[$0] } ?? .null }
+        try appendKey(key, to: &clause)
+    }
+
+    private func appendKey(_ key: [SQLiteValue], to clause: inout SQLiteClause) throws(SQLiteError) {
+        try requirePrimaryKey()
+        for (index, (column, value)) in zip(primaryKey, key).enumerated() {
+            clause.append("\(index == 0 ? " WHERE " : " AND ")\(try SQLiteName.quoted(column)) = ")
+            clause.append(parameter: value)
         }
-        for (index, key) in primaryKey.enumerated() {
-            clause.append("\(index == 0 ? " WHERE " : " AND ")\(try SQLiteName.quoted(key)) = ")
-            clause.append(parameter: columnNames.firstIndex(of: key).map { values[$0] } ?? .null)
+    }
+
+    /// What SQLite has for the values of a key.
+    private func values(ofKey key: [any StreamValue]) throws(SQLiteError) -> [SQLiteValue] {
+        try requirePrimaryKey()
+        guard key.count == primaryKey.count else {
+            throw SQLiteError(
+                .misuse,
+                "expected values of the primary key (\(primaryKey.joined(separator: ", "))) of \(name), found \(key.count)"
+            )
         }
+        var values: [SQLiteValue] = []
+        for (column, value) in zip(primaryKey, key) {
+            let scalar: ScalarValue
+            do throws(StreamError) { scalar = try ScalarSink.scalar(of: value) } catch { throw SQLiteError(error) }
+            // SQLite would look for another value, or for one that no row can have.
+            let kind = members.columns.first { $0.name == column }?.kind ?? .any
+            guard kind.mayBe(scalar) else {
+                throw SQLiteError(
+                    .mismatch, "expected a value of the kind that \(name).\(column) has, found another one")
+            }
+            values.append(try SQLiteClause.value(scalar, options.dateFormat))
+        }
+        return values
     }
 
     /// The values of all columns of a row.
@@ -73,3 +163,201 @@ extension SQLiteTable {
         return try result.get()
     }
 }
+
+extension MemberColumn.Kind {
+    /// Whether a value may be equal to one of a column of this kind.
+    fileprivate func mayBe(_ value: ScalarValue) -> Bool {
+        switch (self, value) {
+        case (.any, _), (_, .null): true
+        case (.integer, .integer), (.integer, .unsigned), (.real, .integer), (.real, .unsigned), (.real, .real): true
+        case (.integer, .number), (.real, .number): true
+        case (.bool, .bool), (.string, .string), (.data, .data), (.date, .date): true
+        default: false
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+enum SQLiteTableKeyTests {}
+
+extension SQLiteTableKeyTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFetchesByKey": testFetchesByKey,
+            "testFetchesByKeysOfSeveralColumns": testFetchesByKeysOfSeveralColumns,
+            "testFetchesByKeysOfEveryKind": testFetchesByKeysOfEveryKind,
+            "testRefusesWrongKeys": testRefusesWrongKeys,
+            "testSavesNewRowsAndThoseThatDiffer": testSavesNewRowsAndThoseThatDiffer,
+            "testSavesWithoutTouchingForeignKeys": testSavesWithoutTouchingForeignKeys,
+            "testSavesByKeysOfSeveralColumns": testSavesByKeysOfSeveralColumns,
+            "testUndoesWhatCannotBeSaved": testUndoesWhatCannotBeSaved,
+        ]
+    }
+
+    private struct Item: StreamObject, Equatable {
+        var id: Int? = nil
+        var title = ""
+        var count = 0
+    }
+
+    private struct Membership: StreamObject, Equatable {
+        var group = ""
+        var person = 0
+        var role = ""
+    }
+
+    private static func items(_ options: SQLiteTableOptions = SQLiteTableOptions()) throws -> SQLiteTable<Item> {
+        try SQLiteTable<Item>(try SQLiteConnection.inMemory(), "items", options: options)
+    }
+
+    private static func memberships() throws -> SQLiteTable<Membership> {
+        let table = try SQLiteTable<Membership>(
+            try SQLiteConnection.inMemory(), "memberships",
+            options: SQLiteTableOptions(primaryKey: ["person", "group"]))
+        try table.insert([Membership(group: "a", person: 1, role: "x"), Membership(group: "b", person: 1, role: "y")])
+        return table
+    }
+
+    private static func testFetchesByKey() throws {
+        let table = try items()
+        expectNil(try table.fetch(key: 1), "a row of no rows")
+        let rows = [Item(id: .min, title: "a"), Item(id: 0, title: "b"), Item(id: .max, title: "c", count: 5)]
+        try table.insert(rows)
+        for row in rows { expectEqual(try table.fetch(key: row.id), row, "row \(row.title)") }
+        for key in [-1, 1, .max - 1, nil] as [Int?] { expectNil(try table.fetch(key: key), "row \(key as Any)") }
+    }
+
+    private static func testFetchesByKeysOfSeveralColumns() throws {
+        let table = try memberships()
+        expectEqual(try table.fetch(key: 1, "b")?.role, "y", "a row")
+        expectNil(try table.fetch(key: 2, "b"), "another person")
+        expectNil(try table.fetch(key: 1, "c"), "another group")
+        expectNil(try table.fetch(key: 1, String?.none), "no group")
+    }
+
+    private enum Level: Int, StreamValue { case low = -1, high = 1 }
+    private struct Named: StreamObject, Equatable { var key = "", title = "t" }
+    private struct Rated: StreamObject, Equatable { var key = 0.5, title = "t" }
+    private struct Raw: StreamObject, Equatable { var key: [UInt8] = [], title = "t" }
+    private struct Graded: StreamObject, Equatable { var key = Level.low, title = "t" }
+    private struct Unsigned: StreamObject, Equatable { var key: UInt64 = 0, title = "t" }
+    private struct Dated: StreamObject, Equatable { var key = Date(timeIntervalSinceReferenceDate: 0), title = "t" }
+    private struct Identified: StreamObject, Equatable { var key = UUID(), title = "t" }
+
+    private static func testFetchesByKeysOfEveryKind() throws {
+        func check<Row: StreamObject & Equatable>(
+            _ rows: [Row], _ format: SQLiteDateFormat = .text, _ key: (Row) -> any StreamValue
+        ) throws {
+            let options = SQLiteTableOptions(primaryKey: ["key"], dateFormat: format)
+            let table = try SQLiteTable<Row>(try SQLiteConnection.inMemory(), "t", options: options)
+            try table.insert(rows)
+            for row in rows { expectEqual(try table.fetch(key: key(row)), row, "\(row)") }
+        }
+        try check(["", "größer als fünfzehn Bytes", "'", "1"].map { Named(key: $0) }) { $0.key }
+        try check([-0.5, 0, 1e300, .infinity].map { Rated(key: $0) }) { $0.key }
+        try check([[], [0], [255, 0]].map { Raw(key: $0) }) { Data($0.key) }
+        try check([Level.low, .high].map { Graded(key: $0) }) { $0.key }
+        try check([0, 1, UInt64(Int64.max)].map { Unsigned(key: $0) }) { $0.key }
+        try check([Identified(), Identified()]) { $0.key }
+        for format in [SQLiteDateFormat.text, .secondsSince1970, .secondsSince2001] {
+            let dates = [0, 1e9, -1e9, 812_345_678.25].map { Dated(key: Date(timeIntervalSinceReferenceDate: $0)) }
+            try check(dates, format) { $0.key }
+        }
+    }
+
+    private static func testRefusesWrongKeys() throws {
+        let (table, others) = (try items(), try memberships())
+        let kind = "has, found another one"
+        let rows: [(() throws(SQLiteError) -> Bool, String)] = [
+            ({ () throws(SQLiteError) in try table.fetch(key: "1") != nil }, "items.id \(kind)"),
+            ({ () throws(SQLiteError) in try table.fetch(key: 1.0) != nil }, "items.id \(kind)"),
+            ({ () throws(SQLiteError) in try table.fetch(key: true) != nil }, "items.id \(kind)"),
+            ({ () throws(SQLiteError) in try table.fetch(key: UInt64.max) != nil }, "found another one"),
+            ({ () throws(SQLiteError) in try table.fetch(key: [1]) != nil }, "found an array"),
+            ({ () throws(SQLiteError) in try others.fetch(key: "a", 1) != nil }, "memberships.person \(kind)"),
+            ({ () throws(SQLiteError) in try others.fetch(key: 1) != nil }, "(person, group) of memberships, found 1"),
+            ({ () throws(SQLiteError) in try others.fetch() != nil }, "(person, group) of memberships, found 0"),
+            ({ () throws(SQLiteError) in try others.fetch(key: 1, "a", 1) != nil }, "of memberships, found 3"),
+        ]
+        for (number, (fetch, words)) in rows.enumerated() {
+            let error = expectThrows(SQLiteError.self, "key \(number)") { _ = try fetch() }
+            expectTrue(error?.message.hasSuffix(words) ?? false, "\(number): \(error as Any)")
+        }
+        let keyless = try SQLiteTable<Membership>(table.connection, "keyless")
+        for work in [{ _ = try keyless.fetch(key: 1) }, { _ = try keyless.save(Membership()) }] as [() throws -> Void] {
+            let error = expectThrows(SQLiteError.self, "a table without a key") { try work() }
+            expectEqual(error?.message, "the table keyless has no primary key to find the row by", "message")
+        }
+    }
+
+    private static func testSavesNewRowsAndThoseThatDiffer() throws {
+        for path in SQLiteInsertPath.allCases {
+            let table = try items(SQLiteTableOptions(conflict: .ignore, insertPath: path))
+            var rows = (1...20).map { Item(id: $0 * 2, title: "Titel \($0)") }
+            expectEqual(try table.save(rows).changedRowCount, 20, "new rows by \(path)")
+            expectEqual(try table.save(rows).changedRowCount, 0, "equal rows by \(path)")
+            (rows[3].count, rows[4].title) = (7, "another")
+            rows.append(Item(id: 1, title: "new"))
+            expectEqual(try table.save(rows).changedRowCount, 3, "rows that differ by \(path)")
+            expectEqual(try table.save(rows[3]).changedRowCount, 0, "an equal row")
+            expectEqual(try table.select(orderedBy: .ascending(\.id)), [rows[20]] + rows[..<20], "rows by \(path)")
+        }
+        let table = try items()
+        var item = Item(title: "a")
+        for count in 0..<3 {
+            item.count = count
+            try table.save(&item)
+            expectEqual(item.id, 1, "the id that SQLite has chosen")
+        }
+        var more = [Item(title: "b"), item, Item(id: 1, title: "c")]
+        expectEqual(try table.save(&more).changedRowCount, 2, "changed rows")
+        expectEqual(more.map(\.id), [2, 1, 1], "ids")
+        expectEqual(try table.select(), [Item(id: 1, title: "c"), Item(id: 2, title: "b")], "rows")
+    }
+
+    private static func testSavesWithoutTouchingForeignKeys() throws {
+        let table = try items()
+        try table.connection.execute(
+            "CREATE TABLE child (item REFERENCES items (id) ON DELETE CASCADE ON UPDATE RESTRICT)")
+        try table.save((1...20).map { Item(id: $0, title: "old") })
+        try table.connection.execute("INSERT INTO child SELECT id FROM items")
+        try table.save((1...20).map { Item(id: $0, title: "new") })
+        try table.save(Item(id: 3, title: "newer"))
+        expectEqual(try table.connection.value("SELECT count(*) FROM child"), 20, "children")
+        expectEqual(try table.count(where: \.title == "new"), 19, "rows")
+    }
+
+    private static func testSavesByKeysOfSeveralColumns() throws {
+        let table = try memberships()
+        try table.save(Membership(group: "a", person: 1, role: "z"))
+        try table.save(Membership(group: "c", person: 1, role: "w"))
+        expectEqual(try table.select(orderedBy: .ascending(\.group)).map(\.role), ["z", "y", "w"], "roles")
+        struct Pair: StreamObject { var a = 0, b = "" }
+        let pairs = try SQLiteTable<Pair>(
+            table.connection, "pairs", options: SQLiteTableOptions(primaryKey: ["a", "b"]))
+        for changes in [1, 0] {
+            expectEqual(try pairs.save(Pair(a: 1, b: "x")).changedRowCount, changes, "rows of nothing but a key")
+        }
+    }
+
+    private static func testUndoesWhatCannotBeSaved() throws {
+        let table = try items(SQLiteTableOptions(uniqueColumns: [["title"]], conflict: .replace))
+        try table.save([Item(id: 1, title: "a"), Item(id: 2, title: "b")])
+        let error = expectThrows(SQLiteError.self, "a title that another row has") {
+            try table.save([Item(id: 1, title: "c"), Item(id: 3, title: "b")])
+        }
+        expectEqual(error?.message, "$[1]: UNIQUE constraint failed: items.title", "message")
+        expectEqual(try table.select(orderedBy: .ascending(\.id)).map(\.title), ["a", "b"], "rows")
+    }
+}
+#endif

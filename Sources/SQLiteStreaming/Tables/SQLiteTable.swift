@@ -1,5 +1,5 @@
 // A table whose rows are values of a type: binding, creating and checking it. Putting rows into it is in
-// `SQLiteTable+Inserting`, finding and changing them in `SQLiteTable+Rows`.
+// `SQLiteTable+Inserting`, finding and changing them in `SQLiteTable+Rows`, and by primary key in `SQLiteTable+Keys`.
 
 import CSystemSQLite
 import PlistBuilding
@@ -36,7 +36,7 @@ public struct SQLiteTable<Row: StreamObject> {
     public var columnNames: [String] { members.columns.map(\.name) }
     /// The names of the columns of the primary key; none when the table has no declared one.
     public let primaryKey: [String]
-    let options: SQLiteTableOptions
+    var options: SQLiteTableOptions
     let members: MemberColumns
     let target: InsertTarget
 

@@ -69,7 +69,7 @@ extension SQLiteConnection {
     ///
     /// - Throws: `busy` when the locks are not to be had; `error` within a transaction.
     public func begin(_ kind: TransactionKind = .immediate) throws(SQLiteError) {
-        try cachedStatement("BEGIN \(kind.rawValue)").run()
+        try control("BEGIN \(kind.rawValue)")
     }
 
     /// Commits the transaction that ``begin(_:)`` began.
@@ -80,7 +80,7 @@ extension SQLiteConnection {
         if isInTransaction, !openScopes.isEmpty {
             throw SQLiteError(.misuse, "expected all parts of the transaction to be complete, found one that is open")
         }
-        try cachedStatement("COMMIT").run()
+        try control("COMMIT")
     }
 
     /// Undoes the open transaction, with all of its parts.
@@ -91,12 +91,17 @@ extension SQLiteConnection {
         rollbackFailure = nil
         if !isInTransaction { openScopes = [] }
         do throws(SQLiteError) {
-            try cachedStatement("ROLLBACK").run()
+            try control("ROLLBACK")
         } catch {
             if isInTransaction { rollbackFailure = error.rollbackFailure(nil) }
             throw error
         }
         openScopes = []
+    }
+
+    /// Runs a statement that begins or ends a transaction or a part of it, also in a cancelled task.
+    private func control(_ sql: String) throws(SQLiteError) {
+        try cancellation.deferred { () throws(SQLiteError) in try cachedStatement(sql).run() }
     }
 
     // MARK: Scopes
@@ -105,7 +110,7 @@ extension SQLiteConnection {
     func beginScope(_ kind: TransactionKind?) throws(SQLiteError) -> Scope {
         let isOutermost = !isInTransaction
         let name = "stream\(openScopes.count + 1)"
-        try cachedStatement(kind.map { "BEGIN \($0.rawValue)" } ?? "SAVEPOINT \(name)").run()
+        try control(kind.map { "BEGIN \($0.rawValue)" } ?? "SAVEPOINT \(name)")
         scopeCount += 1
         openScopes.append(scopeCount)
         return Scope(
@@ -138,7 +143,7 @@ extension SQLiteConnection {
                     .misuse, "expected what was begun within this transaction to be complete, found a part that is open"
                 )
             }
-            try connection.cachedStatement(savepoint.map { "RELEASE \($0)" } ?? "COMMIT").run()
+            try connection.control(savepoint.map { "RELEASE \($0)" } ?? "COMMIT")
             connection.openScopes.removeLast()
         }
 
@@ -151,7 +156,7 @@ extension SQLiteConnection {
             connection.rollbackFailure = nil
             do throws(SQLiteError) {
                 let target = isOutermost ? "" : savepoint.map { " TO \($0)" } ?? ""
-                try connection.cachedStatement("ROLLBACK\(target)").run()
+                try connection.control("ROLLBACK\(target)")
             } catch {
                 // What could not be undone of a part within is named, since that was first.
                 if connection.isInTransaction { connection.rollbackFailure = earlier ?? error.rollbackFailure(cause) }
@@ -159,7 +164,7 @@ extension SQLiteConnection {
             }
             guard connection.isInTransaction else { return }
             // A savepoint that stays changes nothing: everything in it is undone, and it ends with those around it.
-            _ = try? connection.cachedStatement("RELEASE \(savepoint ?? "")").run()
+            try? connection.control("RELEASE \(savepoint ?? "")")
         }
     }
 

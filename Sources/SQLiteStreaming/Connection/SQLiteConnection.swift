@@ -12,13 +12,17 @@ import PlistStreaming
 /// ```
 ///
 /// A connection and its statements are for one thread or task at a time; open one for each. Only its ``interrupter`` is
-/// `Sendable`. Needs SQLite 3.38 or later.
+/// `Sendable`. When the task is cancelled, the statement that it runs throws ``SQLiteResultCode/interrupt``, and so does what
+/// it runs afterwards, unless that is short; ends of transactions excepted. What is to run nevertheless is for a task of its own. Needs
+/// SQLite 3.38 or later.
 @safe
 public final class SQLiteConnection {
     // SAFETY: set once by the initializer; nil after `close`, which ends all statements first.
     private var openHandle: OpaquePointer?
     /// Interrupts what this connection is doing, from any thread.
     public let interrupter: SQLiteInterrupter
+    /// Interrupts what it is doing when its task is cancelled.
+    let cancellation: TaskCancellation
     /// What the connection was opened with.
     public let options: SQLiteOptions
     /// The path it was opened with; `:memory:` for a database in memory.
@@ -61,6 +65,7 @@ public final class SQLiteConnection {
         }
         unsafe openHandle = opened
         unsafe interrupter = SQLiteInterrupter(opened)
+        unsafe cancellation = TaskCancellation(opened)
         try configure()
     }
 

@@ -106,6 +106,7 @@ public struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible {
             let number = unsafe sqlite3_system_errno(connection)
             if number != 0 { message += ": " + ByteOutput.systemMessage(number) }
         }
+        if code & 0xFF == SQLITE_INTERRUPT, Task.isCancelled { message = TaskCancellation.words }
         let offset = unsafe isCurrent && sql != nil ? Int(sqlite3_error_offset(connection)) : -1
         return SQLiteError(
             SQLiteResultCode(rawValue: isCurrent ? extended : code), message, sql: sql,

@@ -152,6 +152,12 @@ extension TaskCancellation: SelfTesting {
             ("insert", { try $0.insert(Array(repeating: Item(), count: 5_000)) }),
             ("update", { try $0.updateAll(.set(\.title, "x")) }), ("delete", { try $0.delete(where: \.title != "") }),
             (
+                "rows",
+                {
+                    let rows = try $0.rows(); while try rows.next() != nil {}
+                }
+            ),
+            (
                 "send",
                 { table in
                     var trace = EventTrace()

@@ -88,6 +88,16 @@ final class RowFiller {
         rows.addNext()
     }
 
+    /// Returns a structure with the cells of the row, and keeps none.
+    ///
+    /// - Throws: As `append`.
+    func row<Row>(as type: Row.Type) throws(StreamError) -> Row {
+        let place = unsafe rows.next()
+        try unsafe fill(place)
+        // SAFETY: filled as a structure of the type that the members are of, and not counted, so that the next one is filled here.
+        return unsafe place.assumingMemoryBound(to: Row.self).move()
+    }
+
     /// Adds a structure as `append` does, and returns its error.
     @inline(__always)  // PERF: SQLite/reading; once a row.
     func appendOrError() -> StreamError? {

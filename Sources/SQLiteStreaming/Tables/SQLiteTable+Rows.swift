@@ -48,6 +48,24 @@ extension SQLiteTable {
         ).first
     }
 
+    /// Returns the rows for which a condition holds, all without one, each read when it is asked for.
+    ///
+    /// ```swift
+    /// let rows = try people.rows(where: \.age > 17)
+    /// while let person = try rows.next() { print(person.name) }
+    /// ```
+    /// ``select(where:orderedBy:limit:offset:)`` returns all of them at once, which is faster.
+    /// - Precondition: `limit` and `offset` are not negative.
+    /// - Throws: `misuse` for a property that is no column; what preparing the query throws, which runs when the first row is
+    ///   asked for.
+    public func rows(
+        where condition: SQLiteCondition<Row>? = nil, orderedBy orders: SQLiteOrder<Row>..., limit: Int? = nil,
+        offset: Int = 0
+    ) throws(SQLiteError) -> SQLiteRows<Row> {
+        try SQLiteRows(
+            try selection(condition, orders, limit, offset), readingOptions, BuilderOptions(keyMapping: keyMapping))
+    }
+
     // PERF: SQLite/reading; inlinable, so that the loop specialises for sinks of other modules.
     /// Sends the rows for which a condition holds to a sink, as an array of dictionaries.
     ///

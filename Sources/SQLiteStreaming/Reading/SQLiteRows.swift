@@ -1,0 +1,389 @@
+// The rows of a query as values, one at a time: the caller asks for each, and stops where it likes.
+
+import CSystemSQLite
+import PlistBuilding
+import PlistStreaming
+
+/// The rows of a query as values of a type, each read when it is asked for.
+///
+/// ```swift
+/// let open = try tasks.rows(where: \.done == false)
+/// while let task = try open.next() {
+///     if task.title == "Paint" { break }
+/// }
+/// for try await task in try tasks.rows(orderedBy: .ascending(\.title)) { print(task.title) }
+/// ```
+/// Rows are no `Sequence`, since its iterators have no way to throw: an error, as of a disk or a cancelled task, would look like
+/// the last row. So there is a ``next()`` that throws, as that of GRDB's cursors, and a sequence that is asynchronous, of
+/// which the compiler wants `try`. Neither hides an error, even from those who go on: after one each call throws it again.
+///
+/// Rows go once from the first to the last. Only one of them is in memory. Other statements of the connection may run
+/// meanwhile; whether rows that they insert, delete or change are seen is not defined. The query ends with the last row, with an
+/// error, and when these rows are gone, as after `break`; until then it is a reader of the database, and the connection
+/// cannot be closed. Like their connection, rows are for one thread or task at a time.
+public final class SQLiteRows<Row: StreamValue> {
+    /// What reads the rows; nil when there are no more.
+    private var cursor: RowCursor?
+    private let builderOptions: BuilderOptions
+    /// What makes values of the rows, known with the first one.
+    private var filler: RowFiller?
+    private var builder: RowBuilder<Row>?
+    /// Whether a row is being read: the user's own code may be asked for a part of it.
+    private var isReading = false
+    private var failure: SQLiteError?
+
+    /// Begins before the first row, with the values that the parameters have.
+    ///
+    /// - Parameter statement: One that nobody else uses.
+    init(
+        _ statement: SQLiteStatement, _ options: SQLiteReadingOptions, _ builderOptions: BuilderOptions
+    ) throws(SQLiteError) {
+        self.builderOptions = builderOptions
+        do throws(StreamError) { cursor = try RowCursor(statement, options) } catch { throw SQLiteError(error) }
+    }
+
+    deinit { cursor?.end() }
+
+    /// Returns the next row; nil after the last one.
+    ///
+    /// - Throws: What SQLite throws; the error of a row that is no such value, with its path, as `streamError`. After an error
+    ///   each call throws the same one.
+    /// - Complexity: O(columns) and what SQLite does for the row.
+    public func next() throws(SQLiteError) -> Row? {
+        if let failure { throw failure }
+        guard !isReading else {
+            throw SQLiteError(.misuse, "expected no call while a row is read, as from an initializer of its type")
+        }
+        guard let cursor else { return nil }
+        isReading = true
+        defer { isReading = false }
+        do throws(StreamError) {
+            if let row = try row(of: cursor) { return row }
+        } catch {
+            throw fail(SQLiteError(error))
+        }
+        end()
+        return nil
+    }
+
+    /// Reads the next row.
+    private func row(of cursor: RowCursor) throws(StreamError) -> Row? {
+        let isFirst = unsafe cursor.state.pointee.row < 0
+        if isFirst {
+            // The transaction in which the rows were asked for may be gone.
+            do throws(SQLiteError) {
+                try cursor.statement.connection.checkIsRolledBack()
+            } catch {
+                throw error.streamError(.cannotRead)
+            }
+        }
+        guard try cursor.next() else { return nil }
+        if isFirst {
+            filler = try cursor.makeFiller(for: Row.self, builderOptions)
+            if filler == nil { builder = try RowBuilder(builderOptions) }
+        }
+        if let filler { return try filler.row(as: Row.self) }
+        return try builder?.row(of: cursor)
+    }
+
+    @inline(never)
+    private func fail(_ error: SQLiteError) -> SQLiteError {
+        failure = error
+        end()
+        return error
+    }
+
+    /// Gives the statement back to the connection.
+    private func end() {
+        (filler, builder) = (nil, nil)
+        cursor?.end()
+        cursor = nil
+    }
+}
+
+/// Makes values of rows that go as messages.
+private final class RowBuilder<Row: StreamValue> {
+    private var builder: ObjectBuilder<Row>
+
+    init(_ options: BuilderOptions) throws(StreamError) { builder = try ObjectBuilder(options: options) }
+
+    func row(of cursor: RowCursor) throws(StreamError) -> Row {
+        do throws(StreamError) {
+            try cursor.sendRow(to: &builder)
+            return try builder.takeResult()
+        } catch {
+            // The builder knows of one row only.
+            if case .index? = error.path?.steps.first { throw error }
+            throw error.under(.index(unsafe cursor.state.pointee.row))
+        }
+    }
+}
+
+extension SQLiteRows: AsyncSequence {
+    /// The rows that are left, as what `for try await` asks for them.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let rows: SQLiteRows
+
+        /// Returns the next row; nil after the last one.
+        ///
+        /// - Throws: What ``SQLiteRows/next()`` throws; `interrupt` when the task is cancelled.
+        public mutating func next() async throws(SQLiteError) -> Row? { try rows.nextUnlessCancelled() }
+
+        /// Returns the next row, where the loop runs; nil after the last one.
+        ///
+        /// - Throws: What ``SQLiteRows/next()`` throws; `interrupt` when the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(SQLiteError) -> Row? {
+            try rows.nextUnlessCancelled()
+        }
+    }
+
+    /// Makes an iterator of the rows that are left; all iterators share them.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(rows: self) }
+
+    private func nextUnlessCancelled() throws(SQLiteError) -> Row? {
+        guard Task.isCancelled, failure == nil, cursor != nil else { return try next() }
+        throw fail(SQLiteError(.interrupt, TaskCancellation.words))
+    }
+}
+
+extension SQLiteConnection {
+    /// Runs a statement and returns its rows as values of a type, each read when it is asked for.
+    ///
+    /// ```swift
+    /// let rows = try connection.rows("SELECT * FROM artists WHERE born < ?", [1900], as: Artist.self)
+    /// while let artist = try rows.next() { print(artist.name) }
+    /// ```
+    /// ``query(_:_:as:options:builderOptions:)`` returns all of them at once, which is faster.
+    /// - Throws: A syntax error; what binding the values throws. The statement runs when the first row is asked for.
+    public func rows<Row: StreamValue>(
+        _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
+        options: SQLiteReadingOptions = SQLiteReadingOptions(), builderOptions: BuilderOptions = BuilderOptions()
+    ) throws(SQLiteError) -> SQLiteRows<Row> {
+        let statement = try cachedStatement(sql)
+        try statement.bind(parameters)
+        return try SQLiteRows(statement, options, builderOptions)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum SQLiteRowsTests {}
+
+extension SQLiteRowsTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsTheRowsOfQueries": testReadsTheRowsOfQueries,
+            "testReadsValuesOfEveryKind": testReadsValuesOfEveryKind,
+            "testEndsWithTheLastRow": testEndsWithTheLastRow,
+            "testEndsEarly": testEndsEarly,
+            "testThrowsItsErrorAgain": testThrowsItsErrorAgain,
+            "testTellsTheRowThatIsNoValue": testTellsTheRowThatIsNoValue,
+            "testRunsBesideOtherStatements": testRunsBesideOtherStatements,
+            "testSeesThatItsTransactionIsGone": testSeesThatItsTransactionIsGone,
+            "testRefusesToBeReadByItsOwnRows": testRefusesToBeReadByItsOwnRows,
+            "testIsAnAsynchronousSequence": testIsAnAsynchronousSequence,
+            "testEndsWhenItsTaskIsCancelled": testEndsWhenItsTaskIsCancelled,
+        ]
+    }
+
+    private struct Item: StreamObject, Equatable {
+        var id = 0
+        var title = ""
+    }
+
+    private static func items(_ count: Int) throws -> SQLiteTable<Item> {
+        let table = try SQLiteTable<Item>(try SQLiteConnection.inMemory(), "items")
+        try table.insert((0..<count).map { Item(id: $0, title: "ein größerer Titel Nr. \($0)") })
+        return table
+    }
+
+    private static func all<Row>(_ rows: SQLiteRows<Row>) throws -> [Row] {
+        var found: [Row] = []
+        while let row = try rows.next() { found.append(row) }
+        return found
+    }
+
+    private static func testReadsTheRowsOfQueries() throws {
+        for count in [0, 1, 2, 64, 65, 200] {
+            let table = try items(count)
+            let expected = try table.select()
+            expectEqual(try all(table.rows()), expected, "\(count) rows of a table")
+            expectEqual(try all(table.connection.rows("SELECT * FROM items", as: Item.self)), expected, "of a query")
+            expectEqual(
+                try all(table.rows(where: \.id > 3, orderedBy: .descending(\.id), limit: 5, offset: 1)),
+                try table.select(where: \.id > 3, orderedBy: .descending(\.id), limit: 5, offset: 1), "some of them")
+        }
+        let rows = try items(9).connection.rows("SELECT * FROM items WHERE id = ?", [7], as: Item.self)
+        expectEqual(try all(rows).map(\.id), [7], "with a parameter")
+        expectThrows(SQLiteError.self, "no column") { _ = try items(1).connection.rows("SELECT x", as: Item.self) }
+    }
+
+    private static func testReadsValuesOfEveryKind() throws {
+        let table = try SQLiteTableTests.table()
+        try table.insert(SQLiteTableTests.samples(70))
+        expectEqual(try all(table.rows()), SQLiteTableTests.samples(70), "structures with members of every kind")
+        let people = try SQLiteTable<SQLiteTableTests.Person>(table.connection, "people")
+        try people.insert((0..<9).map { SQLiteTableTests.Person("Person \($0)", $0) })
+        let objects = try all(people.rows())
+        expectEqual(objects.map(\.age), Array(0..<9), "objects")
+        expectEqual(Set(objects.map { ObjectIdentifier($0) }).count, 9, "different ones")
+        let rows = try table.connection.rows("VALUES (1), (2)", as: [String: Int].self)
+        expectEqual(try all(rows), [["column1": 1], ["column1": 2]], "dictionaries")
+    }
+
+    private static func testEndsWithTheLastRow() throws {
+        let table = try items(2)
+        let rows = try table.rows()
+        for id in [0, 1, nil, nil] { expectEqual(try rows.next()?.id, id, "row") }
+        // Though it is held still.
+        try table.connection.execute("DROP TABLE items")
+        try table.connection.close()
+        expectNil(try rows.next(), "a row of a closed connection")
+    }
+
+    private static func testEndsEarly() throws {
+        let table = try items(10)
+        let connection = table.connection
+        for end in 0..<3 {
+            var rows: SQLiteRows<Item>? = try table.rows()
+            for _ in 0..<end { expectNotNil(try rows?.next(), "a row") }
+            withExtendedLifetime(rows) {
+                expectThrows(SQLiteError.self, "closing with open rows") { try connection.close() }
+                guard end > 0 else { return }
+                expectThrows(SQLiteError.self, "dropping what is read") { try connection.execute("DROP TABLE items") }
+            }
+            rows = nil
+            // The statement is there for the next ones, at its beginning.
+            expectEqual(try table.rows().next()?.id, 0, "the first row after \(end) rows")
+        }
+        try connection.execute("DROP TABLE items")
+        try connection.close()
+    }
+
+    private static func testThrowsItsErrorAgain() throws {
+        let connection = try SQLiteConnection.inMemory()
+        let sql = "SELECT 1 AS id, 'a' AS title UNION ALL SELECT 2, json('{')"
+        let rows = try connection.rows(sql, as: Item.self)
+        expectEqual(try rows.next(), Item(id: 1, title: "a"), "the first row")
+        for number in 0..<3 {
+            let error = expectThrows(SQLiteError.self, "call \(number)") { _ = try rows.next() }
+            expectEqual(error?.message, "malformed JSON", "message")
+            expectEqual(error?.sql, sql, "statement")
+        }
+        try connection.close()
+    }
+
+    private static func testTellsTheRowThatIsNoValue() throws {
+        let connection = try SQLiteConnection.inMemory()
+        func check<Row: StreamValue>(_ sql: String, _ type: Row.Type, _ message: String) throws {
+            let rows = try connection.rows(sql, as: type)
+            expectNotNil(try rows.next(), "the first row of \(sql)")
+            let error = expectThrows(SQLiteError.self, sql) { _ = try rows.next() }
+            expectEqual(error?.streamError?.description, message, sql)
+            let all = expectThrows(SQLiteError.self, sql) { _ = try connection.query(sql, as: type) }
+            expectEqual(error, all, "the error of all rows at once")
+        }
+        let text = "SELECT 1 AS id, 'a' AS title UNION ALL SELECT 2, 5"
+        try check(text, Item.self, "$[1].title: expected a string, found integer 5")
+        try check("VALUES (1), ('x')", [String: Int].self, "$[1].column1: expected an integer, found string \"x\"")
+        try check(
+            "SELECT 1 AS age, 'a' AS name UNION ALL SELECT 2, CAST(x'ff' AS TEXT)", SQLiteTableTests.Person.self,
+            "$[1].name: the text is not valid UTF-8")
+    }
+
+    private static func testRunsBesideOtherStatements() throws {
+        let table = try items(5)
+        let (outer, other) = (try table.rows(), try table.rows())
+        var pairs = ""
+        while let row = try outer.next() {
+            // The same SQL, in another statement.
+            let inner = try table.rows(where: \.id > 2)
+            while let second = try inner.next() { pairs += "\(row.id)\(second.id) " }
+            try table.update(.set(\.title, "seen"), where: \.id == row.id)
+            expectEqual(try other.next()?.id, row.id, "rows of another one")
+        }
+        expectEqual(pairs, "03 04 13 14 23 24 33 34 43 44 ", "pairs")
+        expectEqual(try table.count(where: \.title == "seen"), 5, "changed rows")
+    }
+
+    private static func testSeesThatItsTransactionIsGone() throws {
+        struct Refusal: Error {}
+        let table = try items(5)
+        var rows: [SQLiteRows<Item>] = []
+        expectThrows(Refusal.self, "a transaction") {
+            try table.connection.transaction {
+                try table.connection.execute("CREATE TABLE u (a)")
+                rows = [try table.rows(), try table.rows()]
+                _ = try rows[0].next()
+                throw Refusal()
+            }
+        }
+        // A change of the schema that is undone ends what reads.
+        expectEqual(expectThrows(SQLiteError.self, "rows") { _ = try rows[0].next() }?.code, .abort, "code")
+        expectEqual(try all(rows[1]).count, 5, "rows that were not begun")
+    }
+
+    private final class Reading: StreamObject {
+        nonisolated(unsafe) static var rows: SQLiteRows<Reading>?
+        nonisolated(unsafe) static var error: SQLiteError?
+        var id = 0
+        init() {
+            guard let rows = unsafe Self.rows else { return }
+            do throws(SQLiteError) { _ = try rows.next() } catch { unsafe Self.error = error }
+        }
+    }
+
+    private static func testRefusesToBeReadByItsOwnRows() throws {
+        let rows = try items(3).connection.rows("SELECT id FROM items", as: Reading.self)
+        expectEqual(try rows.next()?.id, 0, "the first row")
+        unsafe Reading.rows = rows
+        defer { unsafe (Reading.rows, Reading.error) = (nil, nil) }
+        expectEqual(try rows.next()?.id, 1, "the second row")
+        expectEqual(unsafe Reading.error?.code, .misuse, "code")
+        expectEqual(try rows.next()?.id, 2, "the third row")
+    }
+
+    private static func testIsAnAsynchronousSequence() async throws {
+        let table = try items(5)
+        var ids: [Int] = []
+        for try await row in try table.rows() {
+            ids.append(row.id)
+            if row.id == 3 { break }
+        }
+        expectEqual(ids, [0, 1, 2, 3], "rows")
+        let rest = try await table.rows(where: \.id > 1).reduce(into: []) { $0.append($1.id) }
+        expectEqual(rest, [2, 3, 4], "all rows")
+        expectEqual(try await Reader().count(), 3, "rows read by an actor")
+        try table.connection.execute("DROP TABLE items")
+    }
+
+    private actor Reader {
+        func count() async throws -> Int {
+            var count = 0
+            for try await _ in try items(3).rows() { count += 1 }
+            return count
+        }
+    }
+
+    private static func testEndsWhenItsTaskIsCancelled() async {
+        let task = Task.detached {
+            var count = 0
+            do {
+                for try await _ in try items(5).rows() {
+                    count += 1
+                    if count == 2 { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
+                }
+                fail("all rows were read")
+            } catch {
+                expectEqual((error as? SQLiteError)?.code, .interrupt, "code")
+                expectEqual((error as? SQLiteError)?.message, "interrupted, since the task is cancelled", "message")
+            }
+            return count
+        }
+        expectEqual(await task.value, 2, "rows before")
+    }
+}
+#endif

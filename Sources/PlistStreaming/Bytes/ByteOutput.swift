@@ -10,7 +10,7 @@ import Glibc
 
 /// A growing block of bytes, or a bounded buffer before a file descriptor.
 ///
-/// Writers append to it; with a descriptor it writes out whenever its capacity is reached, unless it is told to hold.
+/// Writers append to it; with a descriptor it writes out whenever its capacity is reached.
 @safe
 public struct ByteOutput: ~Copyable {
     // SAFETY: `start` has `capacity` bytes, of which `count` are initialized, and lives until `deinit`.
@@ -20,7 +20,7 @@ public struct ByteOutput: ~Copyable {
     /// The number of bytes in memory.
     public var count: Int { used }
     /// Whether bytes stay in memory even when the buffer is full.
-    public var isHolding: Bool = false
+    package var isHolding: Bool = false
     private let descriptor: Int32?
     private let bound: Int
 
@@ -192,7 +192,7 @@ public struct ByteOutput: ~Copyable {
     }
 
     /// The system's words for an error number.
-    public static func systemMessage(_ number: Int32) -> String {
+    package static func systemMessage(_ number: Int32) -> String {
         // SAFETY: the text is copied before any other call.
         unsafe String(cString: strerror(number))
     }

@@ -12,7 +12,7 @@
 @frozen
 public struct MessageGrammar: Sendable {
     /// The open containers.
-    public private(set) var nesting: NestingStack = NestingStack()
+    private var nesting: NestingStack = NestingStack()
     /// The number of values at the root that are complete or begun.
     public private(set) var rootCount: Int = 0
     /// Whether a key waits for its value.
@@ -20,6 +20,9 @@ public struct MessageGrammar: Sendable {
 
     /// Creates the state before the first message.
     public init() {}
+
+    /// The number of open containers.
+    public var depth: Int { nesting.depth }
 
     /// Whether no container is open.
     public var isComplete: Bool { nesting.depth == 0 }

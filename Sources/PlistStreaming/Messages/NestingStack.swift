@@ -1,8 +1,8 @@
 // Which containers are open, one bit each, so that readers and writers nest without recursion.
 
 /// The open containers of a stream from the outermost in, one bit a level.
-@frozen
-public struct NestingStack: Sendable, Equatable {
+@frozen @usableFromInline
+package struct NestingStack: Sendable, Equatable {
     // PERF: inlinable throughout; a reader pushes and pops once a container in its specialised loop.
 
     /// The innermost 1 to 64 levels, the innermost in bit 0; 1 is a dictionary.
@@ -12,13 +12,13 @@ public struct NestingStack: Sendable, Equatable {
     @usableFromInline var outerWords: [UInt64] = []
 
     /// Creates a stack without open containers.
-    @inlinable public init() {}
+    @inlinable package init() {}
 
     /// The number of open containers.
-    @inlinable public var depth: Int { levelCount }
+    @inlinable package var depth: Int { levelCount }
 
     /// Whether the innermost container is a dictionary; false when none is open.
-    @inlinable public var isInDictionary: Bool { word & 1 != 0 }
+    @inlinable package var isInDictionary: Bool { word & 1 != 0 }
 
     /// Whether the innermost container is known to be an array in an array.
     @inlinable package var isInArrayOfArrays: Bool {
@@ -33,7 +33,7 @@ public struct NestingStack: Sendable, Equatable {
     ///
     /// - Complexity: O(1); allocates once every 64 levels beyond the deepest so far.
     @inlinable @inline(__always)
-    public mutating func push(isDictionary: Bool) {
+    package mutating func push(isDictionary: Bool) {
         if levelCount & 63 == 0 && levelCount > 0 { spill() }
         word = word << 1 | (isDictionary ? 1 : 0)
         levelCount += 1
@@ -41,7 +41,7 @@ public struct NestingStack: Sendable, Equatable {
 
     /// Closes the innermost container; there must be one.
     @inlinable @inline(__always)
-    public mutating func pop() {
+    package mutating func pop() {
         precondition(levelCount > 0, "pop without an open container")
         levelCount -= 1
         word >>= 1
@@ -67,7 +67,8 @@ import InClassTesting
 
 extension NestingStack: SelfTesting {
     /// The tests of this type.
-    public static var testSelectors: TestSelectors {
+    @usableFromInline
+    package static var testSelectors: TestSelectors {
         [
             "testRemembersEveryLevel": testRemembersEveryLevel,
             "testIsInNothingWhenEmpty": testIsInNothingWhenEmpty,

@@ -2,19 +2,13 @@
 
 /// Makes strings of bytes that are known to be UTF-8.
 package enum CheckedText {
-    /// Whether a `StaticString` looks in memory the way `string` makes one, and copies its bytes into the string it describes.
-    private static let isLayoutKnown = agreesWithStandardLibrary()
-
     // PERF: SQLite/read-non-ASCII; String(decoding:as:) goes through every character beyond ASCII, 60 of 230 ns a row.
     /// Returns a string of a copy of bytes, which must be UTF-8.
     ///
     /// - Complexity: O(bytes), one allocation beyond 15 bytes.
     package static func string(_ utf8: UnsafeRawBufferPointer) -> String {
-        guard isLayoutKnown, let start = utf8.baseAddress else {
-            return unsafe String(decoding: utf8, as: UTF8.self)
-        }
         if utf8.count >= LargePages.byteCount { return unsafe longString(utf8, pieceByteCount: 1 << 18) }
-        return unsafe described(start, utf8.count)
+        return unsafe copy(utf8)
     }
 
     // PERF: SQLite/read-non-ASCII; the new pages of a large text cost as much as its copy.
@@ -27,45 +21,22 @@ package enum CheckedText {
         while start < utf8.count {
             var end = min(start + pieceByteCount, utf8.count)
             while unsafe end < utf8.count && utf8[end] & 0xC0 == 0x80 { end -= 1 }
-            let piece = unsafe UnsafeRawBufferPointer(rebasing: utf8[start..<end])
-            if let address = piece.baseAddress { string += unsafe described(address, piece.count) }
+            string += unsafe copy(UnsafeRawBufferPointer(rebasing: utf8[start..<end]))
             start = end
         }
         return string
     }
 
-    // SPEC: swift/stdlib/public/core/StaticString.swift. A frozen structure of an address, a count and a byte of flags, of
-    // which the lowest bit is set for a single character in the place of the address, the next one for ASCII.
-    private typealias Words = (UInt, UInt, UInt8)
-
-    private static func described(_ start: UnsafeRawPointer, _ count: Int) -> String {
-        let words: Words = (UInt(bitPattern: start), UInt(count), 0)
-        // SAFETY: used only where the words of a static string are these; its description is a copy of the bytes.
-        return unsafe unsafeBitCast(words, to: StaticString.self).description
-    }
-
-    private static func agreesWithStandardLibrary() -> Bool {
-        guard MemoryLayout<StaticString>.size == MemoryLayout<Words>.size,
-            MemoryLayout<StaticString>.stride == MemoryLayout<Words>.stride
-        else { return false }
-        let literal: StaticString = "a literal, whose words are known to be größer"
-        // SAFETY: the literal has the words of the same size, as was just compared.
-        let words = unsafe unsafeBitCast(literal, to: Words.self)
-        guard literal.hasPointerRepresentation, unsafe words.0 == UInt(bitPattern: literal.utf8Start),
-            words.1 == UInt(literal.utf8CodeUnitCount), words.2 & 1 == 0
-        else { return false }
-        for text in ["é", "größer als fünfzehn", "plain text of more than fifteen bytes", "🙂🙂🙂🙂🙂"] {
-            var bytes = Array(text.utf8)
-            // SAFETY: the bytes are there during the call, which copies them.
-            let made = unsafe bytes.withUnsafeBytes { buffer in
-                unsafe buffer.baseAddress.map { unsafe described($0, buffer.count) }
-            }
-            for index in bytes.indices { bytes[index] = 0 }
-            guard let made, made.utf8.elementsEqual(text.utf8), made == text, made.count == text.count else {
-                return false
-            }
+    private static func copy(_ utf8: UnsafeRawBufferPointer) -> String {
+        guard #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) else {
+            return unsafe String(decoding: utf8, as: UTF8.self)
         }
-        return true
+        guard !utf8.isEmpty else { return "" }
+        // SAFETY: whoever calls knows that the bytes are UTF-8, and the span does not leave this function.
+        var text = unsafe UTF8Span(unchecked: utf8.assumingMemoryBound(to: UInt8.self).span)
+        // Strings that are known to be ASCII are compared and hashed faster.
+        _ = text.checkForASCII()
+        return String(copying: text)
     }
 }
 
@@ -76,10 +47,8 @@ import InClassTesting
 
 extension CheckedText: SelfTesting {
     package static var testSelectors: TestSelectors {
-        ["testKnowsTheLayout": testKnowsTheLayout, "testMakesStrings": testMakesStrings]
+        ["testMakesStrings": testMakesStrings]
     }
-
-    private static func testKnowsTheLayout() { expectTrue(isLayoutKnown, "the layout of static strings") }
 
     private static func testMakesStrings() {
         expectEqual(unsafe string(UnsafeRawBufferPointer(start: nil, count: 0)), "", "no memory")

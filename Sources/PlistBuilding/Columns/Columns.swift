@@ -68,7 +68,9 @@ public struct Column: Sendable {
     }
 
     /// Calls a closure with all integers, 0 for nulls; with nothing in columns of other types.
-    public func withIntegers<Result>(_ body: (UnsafeBufferPointer<Int64>) throws -> Result) rethrows -> Result {
+    public func withIntegers<Result, Failure: Error>(
+        _ body: (UnsafeBufferPointer<Int64>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         // SAFETY: values of this type were stored; the memory lives as long as the column.
         let values = unsafe memory.buffer.values.assumingMemoryBound(to: Int64.self)
         defer { withExtendedLifetime(memory) {} }
@@ -76,7 +78,9 @@ public struct Column: Sendable {
     }
 
     /// Calls a closure with all reals, 0 for nulls; with nothing in columns of other types.
-    public func withReals<Result>(_ body: (UnsafeBufferPointer<Double>) throws -> Result) rethrows -> Result {
+    public func withReals<Result, Failure: Error>(
+        _ body: (UnsafeBufferPointer<Double>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         // SAFETY: see withIntegers.
         let values = unsafe memory.buffer.values.assumingMemoryBound(to: Double.self)
         defer { withExtendedLifetime(memory) {} }
@@ -84,9 +88,9 @@ public struct Column: Sendable {
     }
 
     /// Calls a closure with the text of all strings and the end of each in it; with nothing in columns of other types.
-    public func withText<Result>(
-        _ body: (_ text: UnsafeRawBufferPointer, _ ends: UnsafeBufferPointer<Int64>) throws -> Result
-    ) rethrows -> Result {
+    public func withText<Result, Failure: Error>(
+        _ body: (_ text: UnsafeRawBufferPointer, _ ends: UnsafeBufferPointer<Int64>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         // SAFETY: see withIntegers.
         let ends = unsafe memory.buffer.values.assumingMemoryBound(to: Int64.self)
         defer { withExtendedLifetime(memory) {} }

@@ -5,8 +5,8 @@ import PlistStreaming
 /// A sink that builds values of a type at a depth of the stream and hands over each one as it is complete.
 ///
 /// ```swift
-/// var stream = try ObjectStream<Task>(depth: 1) { task throws(StreamError) in
-///     if task.id == 42 { throw .stopRequest() }
+/// var stream = try ObjectStream<Task>(depth: 1) { task in
+///     if task.id == 42 { throw StreamError.stopRequest() }
 /// }
 /// // … a reader sends `[{…}, {…}, …]` …
 /// ```
@@ -47,23 +47,42 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
         unsafe Self.setDelivery(machine, delivery, receive)
     }
 
+    // PERF: JSONRecords/streams; besides the initializer above, whose closure is called without another one around it.
+    /// Makes a stream whose receiver may throw any error, which comes as the cause of one of the kind `receiverFailed`.
+    /// - Parameters:
+    ///   - depth: The number of containers around each value.
+    ///   - options: What to do with unknown and missing members, nulls and names.
+    ///   - receive: Gets each value in order, and may throw, `StreamError.stopRequest()` to end the stream.
+    /// - Throws: An error of the kind `misuse` when the type cannot be bound.
+    @inlinable
+    public init<Failure: Error>(
+        depth: Int = 1, options: BuilderOptions = BuilderOptions(),
+        _ receive: @escaping (borrowing Value) throws(Failure) -> Void
+    ) throws(StreamError) {
+        try self.init(depth: depth, options: options) { value throws(StreamError) in
+            do throws(Failure) { try receive(value) } catch { throw StreamError(ofReceiver: error) }
+        }
+    }
+
     /// Makes a stream that hands over unknown members as well, however many come, and collects none.
     /// - Parameters:
     ///   - depth: The number of containers around each value.
     ///   - options: What to do with missing members, nulls and names.
     ///   - receiveUnknown: Gets each member that the type does not have, before the value that it is in.
-    ///   - receive: Gets each value in order.
+    ///   - receive: Gets each value in order. Both may throw any error, as above.
     /// - Throws: An error of the kind `misuse` when the type cannot be bound.
     @inlinable
-    public init(
+    public init<UnknownFailure: Error, Failure: Error>(
         depth: Int = 1, options: BuilderOptions = BuilderOptions(),
-        receivingUnknownMembers receiveUnknown: @escaping (UnknownMember) throws(StreamError) -> Void,
-        _ receive: @escaping (borrowing Value) throws(StreamError) -> Void
+        receivingUnknownMembers receiveUnknown: @escaping (UnknownMember) throws(UnknownFailure) -> Void,
+        _ receive: @escaping (borrowing Value) throws(Failure) -> Void
     ) throws(StreamError) {
         var options = options
         options.unknownMembers = .collect
         try self.init(depth: depth, options: options, receive)
-        unsafe machine.pointee.receiveUnknown = receiveUnknown
+        unsafe machine.pointee.receiveUnknown = { member throws(StreamError) in
+            do throws(UnknownFailure) { try receiveUnknown(member) } catch { throw StreamError(ofReceiver: error) }
+        }
     }
 
     // PERF: JSONRecords/streams; inlinable, so that values are handed over without copies by type.
@@ -280,6 +299,7 @@ extension ObjectStreamTests: SelfTesting {
             "testNeverChangesAKeptObject": testNeverChangesAKeptObject,
             "testMakesObjectsWithObjectsAnew": testMakesObjectsWithObjectsAnew,
             "testStopsOnRequest": testStopsOnRequest,
+            "testPassesOnErrorsOfTheReceiver": testPassesOnErrorsOfTheReceiver,
             "testErrorsHaveThePathFromTheRoot": testErrorsHaveThePathFromTheRoot,
             "testDeliversNoPartOfAValue": testDeliversNoPartOfAValue,
             "testHandsOverUnknownMembersWithoutEnd": testHandsOverUnknownMembersWithoutEnd,
@@ -367,6 +387,32 @@ extension ObjectStreamTests: SelfTesting {
         }
         expectTrue(error?.isStopRequest ?? false, "is a stop request")
         expectEqual(stream.count, 2, "values")
+    }
+
+    private static func testPassesOnErrorsOfTheReceiver() throws {
+        struct Full: Error, Equatable { var count: Int }
+        func refuse(_ value: Int) throws { if value == 2 { throw Full(count: value) } }
+        let script = "[ integer 1 integer 2 integer 3 ]"
+        var untyped = try ObjectStream<Int> { value in try refuse(value) }
+        var typed = try ObjectStream<Int> { (value) throws(Full) in if value == 2 { throw Full(count: value) } }
+        for isTyped in [false, true] {
+            let error = expectThrows(StreamError.self, "an error of the receiver") {
+                if isTyped { return try EventScript.send(script, to: &typed) }
+                try EventScript.send(script, to: &untyped)
+            }
+            expectEqual(error?.kind, .receiverFailed, "kind")
+            expectEqual(error?.cause as? Full, Full(count: 2), "cause")
+        }
+        expectEqual([untyped.count, typed.count], [2, 2], "values")
+        var stopping = try ObjectStream<Int> { value in if value == 2 { throw StreamError.stopRequest() } }
+        let stop = expectThrows(StreamError.self, "a stop") { try EventScript.send(script, to: &stopping) }
+        expectTrue(stop?.isStopRequest ?? false, "is a stop request")
+        var unknown = try ObjectStream<Record>(
+            receivingUnknownMembers: { member in throw Full(count: member.path.steps.count) }, { _ in })
+        let refused = expectThrows(StreamError.self, "an unknown member") {
+            try EventScript.send("[ { key \"x\" null } ]", to: &unknown)
+        }
+        expectEqual(refused?.cause as? Full, Full(count: 2), "cause")
     }
 
     private static func testErrorsHaveThePathFromTheRoot() {

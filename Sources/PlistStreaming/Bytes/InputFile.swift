@@ -50,10 +50,11 @@ public struct InputFile: ~Copyable {
     /// Reads from where the descriptor is to the end and hands over each chunk, whose bytes are valid for the call.
     ///
     /// - Parameter chunkByteCount: The memory used. Pipes deliver less at a time.
-    /// - Throws: ``StreamError/Kind/cannotRead``, or what the closure throws.
-    public func readChunks(
+    /// - Throws: ``StreamError/Kind/cannotRead``, or what the closure throws; for errors of other types,
+    ///   ``StreamError/Kind/receiverFailed`` with the error as its cause.
+    public func readChunks<Failure: Error>(
         of chunkByteCount: Int = 256 << 10,
-        _ body: (RawSpan) throws(StreamError) -> Void
+        _ body: (RawSpan) throws(Failure) -> Void
     ) throws(StreamError) {
         let capacity = max(1, chunkByteCount)
         let buffer = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
@@ -66,8 +67,12 @@ public struct InputFile: ~Copyable {
                 throw StreamError(.cannotRead, "cannot read: \(ByteOutput.systemMessage(errno))")
             }
             if count == 0 { return }
-            // SAFETY: the first `count` bytes were just read, and the span does not leave the closure.
-            try body(unsafe UnsafeRawBufferPointer(start: buffer, count: count).bytes)
+            do throws(Failure) {
+                // SAFETY: the first `count` bytes were just read, and the span does not leave the closure.
+                try body(unsafe UnsafeRawBufferPointer(start: buffer, count: count).bytes)
+            } catch {
+                throw StreamError(ofReceiver: error)
+            }
         }
     }
 }
@@ -84,6 +89,7 @@ extension InputFileTests: SelfTesting {
         [
             "testReadsChunksToTheEnd": testReadsChunksToTheEnd,
             "testReportsWhatItCannotRead": testReportsWhatItCannotRead,
+            "testPassesOnErrorsOfTheClosure": testPassesOnErrorsOfTheClosure,
         ]
     }
 
@@ -102,6 +108,24 @@ extension InputFileTests: SelfTesting {
         try file.readChunks(of: 4) { chunk in chunks.append(Array(copying: chunk)) }
         expectEqual(chunks.map(\.count), [4, 4, 2], "sizes of chunks")
         expectEqual(chunks.flatMap { $0 }, Array("0123456789".utf8), "bytes")
+    }
+
+    private static func testPassesOnErrorsOfTheClosure() throws {
+        let path = try temporaryDirectory() + "/file"
+        // SAFETY: the path is a string that outlives the call.
+        let descriptor = unsafe open(path, O_CREAT | O_WRONLY, 0o600)
+        var output = ByteOutput(descriptor: descriptor)
+        try output.append(0x61)
+        try output.flush()
+        close(descriptor)
+        let error = expectThrows(StreamError.self, "an error of its own") {
+            try InputFile(path: path).readChunks { _ in throw CancellationError() }
+        }
+        expectTrue(error?.cause is CancellationError, "the cause")
+        let stop = expectThrows(StreamError.self, "an error of a stream") {
+            try InputFile(path: path).readChunks { _ in throw StreamError.stopRequest() }
+        }
+        expectTrue(stop?.isStopRequest ?? false, "is a stop request")
     }
 
     private static func testReportsWhatItCannotRead() {

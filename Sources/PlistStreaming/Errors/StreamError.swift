@@ -29,6 +29,8 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         case cannotRead
         /// The operating system refused to create or write the output.
         case cannotWrite
+        /// A closure that gets values or bytes threw an error of its own, which is the cause.
+        case receiverFailed
         /// The sink wants no more messages; this is no fault of the input.
         case stopRequested
     }
@@ -39,14 +41,29 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         let position: StreamPosition?
         let path: StreamPath?
         let cause: (any Error)?
+        let pathState: PathState
 
-        init(kind: Kind, message: String, position: StreamPosition?, path: StreamPath?, cause: (any Error)?) {
+        init(
+            kind: Kind, message: String, position: StreamPosition?, path: StreamPath?, cause: (any Error)?,
+            pathState: PathState
+        ) {
             self.kind = kind
             self.message = message
             self.position = position
             self.path = path
             self.cause = cause
+            self.pathState = pathState
         }
+    }
+
+    /// What is known of the path while it is made step by step, from the inside out; see `within`.
+    private enum PathState {
+        /// It begins at the root, or there is none.
+        case whole
+        /// There may be steps before it.
+        case part
+        /// It became too long, so that there is none.
+        case lost
     }
 
     // PERF: one reference instead of nine words keeps the error out of the hot path's registers.
@@ -65,7 +82,16 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         _ kind: Kind, _ message: String, position: StreamPosition? = nil, path: StreamPath? = nil,
         cause: (any Error)? = nil
     ) {
-        storage = Storage(kind: kind, message: message, position: position, path: path, cause: cause)
+        storage = Storage(
+            kind: kind, message: message, position: position, path: path, cause: cause, pathState: .whole)
+    }
+
+    private init(_ storage: Storage) { self.storage = storage }
+
+    /// Makes the error that stands for one which a closure threw, where that is none of a stream itself.
+    @inline(never)
+    public init(ofReceiver error: any Error) {
+        self = error as? StreamError ?? StreamError(.receiverFailed, "the receiver failed: \(error)", cause: error)
     }
 
     /// Makes the error by which a sink ends a stream early.
@@ -89,12 +115,39 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// Returns this error with a position, unless it has one.
     public func located(at position: StreamPosition) -> StreamError {
-        storage.position == nil ? StreamError(kind, message, position: position, path: path, cause: cause) : self
+        guard storage.position == nil else { return self }
+        return StreamError(
+            Storage(
+                kind: kind, message: message, position: position, path: path, cause: cause,
+                pathState: storage.pathState))
     }
 
     /// Returns this error with a path, unless it has one.
     public func located(at path: StreamPath) -> StreamError {
         storage.path == nil ? StreamError(kind, message, position: position, path: path, cause: cause) : self
+    }
+
+    /// Returns this error with steps before its path: those to the value of which it was thrown.
+    package func under(_ steps: [StreamPath.Step]) -> StreamError {
+        StreamError(kind, message, position: position, path: StreamPath(steps + (path?.steps ?? [])), cause: cause)
+    }
+
+    /// The longest path that is made step by step, so that values which contain each other without end take no time for it.
+    private static var longestPath: Int { 256 }
+
+    /// Returns this error with a step before its path, for a sender that goes into values and keeps no path: unless a sink
+    /// has given it one.
+    @usableFromInline @inline(never)
+    package func within(_ step: StreamPath.Step) -> StreamError {
+        let steps = path?.steps ?? []
+        guard storage.pathState == .part || storage.pathState == .whole && path == nil, kind != .stopRequested else {
+            return self
+        }
+        let isTooLong = steps.count == Self.longestPath
+        return StreamError(
+            Storage(
+                kind: kind, message: message, position: position, path: isTooLong ? nil : StreamPath([step] + steps),
+                cause: cause, pathState: isTooLong ? .lost : .part))
     }
 
     /// The error in words, such as `$[3].title: expected a string, found null at line 3, column 7 (byte 52)`.
@@ -131,6 +184,8 @@ extension StreamError: SelfTesting {
             "testKeepsItsFirstPlace": testKeepsItsFirstPlace,
             "testDescribesItselfLikeACompiler": testDescribesItselfLikeACompiler,
             "testTellsStopRequestsApart": testTellsStopRequestsApart,
+            "testStandsForErrorsOfClosures": testStandsForErrorsOfClosures,
+            "testGetsItsPathFromTheInsideOut": testGetsItsPathFromTheInsideOut,
         ]
     }
 
@@ -149,8 +204,29 @@ extension StreamError: SelfTesting {
         let error = StreamError(.typeMismatch, "m", position: place, path: path)
         expectEqual(error.located(at: .start), error, "another position")
         expectEqual(error.located(at: StreamPath()), error, "another path")
+        let inner = StreamError(.misuse, "m").under([.key("title")]).under([.index(1), .key("a")])
+        expectEqual(inner.path?.description, "$[1].a.title", "steps before steps")
         let caused = StreamError(.cannotWrite, "m", cause: error).located(at: place).located(at: path)
         expectEqual(caused.cause as? StreamError, error, "the cause of an error with places")
+    }
+
+    private static func testGetsItsPathFromTheInsideOut() {
+        let error = StreamError(.limitExceeded, "m")
+        expectEqual(error.within(.key("a")).within(.index(7)).path?.description, "$[7].a", "path")
+        let whole = StreamError(.limitExceeded, "m", path: path)
+        expectEqual(whole.within(.key("a")), whole, "an error whose sink has a path")
+        expectNil(StreamError.stopRequest().within(.key("a")).path, "path of a request")
+        func deep(_ count: Int) -> StreamError { (0..<count).reduce(error) { error, _ in error.within(.index(0)) } }
+        expectEqual(deep(256).path?.steps.count, 256, "steps")
+        for count in [257, 258, 600] { expectNil(deep(count).path, "path of \(count) steps") }
+    }
+
+    private static func testStandsForErrorsOfClosures() {
+        let own = StreamError(.typeMismatch, "m", path: path)
+        expectEqual(StreamError(ofReceiver: own), own, "an error of a stream")
+        let error = StreamError(ofReceiver: CancellationError())
+        expectEqual(error.kind, .receiverFailed, "kind")
+        expectTrue(error.cause is CancellationError, "the cause \(error.cause as Any)")
     }
 
     private static func testDescribesItselfLikeACompiler() {

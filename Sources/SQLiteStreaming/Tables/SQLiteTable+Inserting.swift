@@ -300,19 +300,11 @@ extension SQLiteTable {
         if let column = failure.column { steps.append(.key(columnNames[column])) }
         if let error = failure.error.streamError {
             return SQLiteError(
-                error.path == nil ? error.located(at: StreamPath(steps)) : error.under(.index(failure.row)))
+                error.path == nil ? error.located(at: StreamPath(steps)) : error.under([.index(failure.row)]))
         }
         let error = failure.error
         return SQLiteError(
             error.extendedCode, "\(StreamPath(steps)): \(error.message)", sql: error.sql, byteOffset: error.byteOffset)
-    }
-}
-
-extension StreamError {
-    /// Returns this error with a step before its path.
-    func under(_ step: StreamPath.Step) -> StreamError {
-        StreamError(
-            kind, message, position: position, path: StreamPath([step] + (path?.steps ?? [])), cause: cause)
     }
 }
 

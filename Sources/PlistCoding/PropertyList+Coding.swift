@@ -22,8 +22,7 @@ extension PropertyList: Codable {
         }
         var builder = PropertyListBuilder()
         try builder.write(decoder)
-        guard let list = builder.takeResult() else { throw PropertyListBuilder.unknown(decoder) }
-        self = list
+        self = try builder.takeResult()
     }
 
     /// Encodes the list: its containers, scalars, dates and data.
@@ -150,7 +149,7 @@ extension PropertyListCodingTests: SelfTesting {
         let envelope = Envelope(name: "n", payload: list)
         var builder = PropertyListBuilder()
         try builder.write(encodable: [envelope, envelope])
-        let written = try requireNotNil(builder.takeResult(), "result")
+        let written = try builder.takeResult()
         expectEqual(
             try PropertyListValueDecoder().decode([Envelope].self, from: written), [envelope, envelope], "both")
     }

@@ -84,7 +84,8 @@ import Testing
             let text = Array(Self.document.prefix(count))
             var tree = PropertyListBuilder()
             #expect(thrown { () throws(StreamError) in try tree.readJSON(text) }?.kind == .unexpectedEnd)
-            #expect(tree.takeResult() == nil, "cut after \(count)")
+            let list = thrown { () throws(StreamError) in _ = try tree.takeResult() }
+            #expect(list?.kind == .unexpectedEnd, "cut after \(count)")
             var columns = ColumnsBuilder(["id": .integer, "text": .string])
             #expect(thrown { () throws(StreamError) in try columns.readJSON(text) }?.kind == .unexpectedEnd)
             #expect(columns.rowCount == completeCount(count), "cut after \(count)")
@@ -123,7 +124,7 @@ import Testing
         #expect(record == Record(id: 2, text: "b", inner: Inner(note: "", numbers: [5]), more: []))
         var tree = PropertyListBuilder()
         try tree.readJSON(text)
-        let list = try #require(tree.takeResult()?[0])
+        let list = try #require(try tree.takeResult()[0])
         #expect(list["id"]?.integerValue == 2)
         #expect(list.count == 3)
         #expect(list["inner"]?["note"] == nil)

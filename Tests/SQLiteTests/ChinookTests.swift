@@ -70,7 +70,7 @@ struct ChinookTests {
         #expect(artists[0] == Artist(ArtistId: 1, Name: "AC/DC"))
         var tree = PropertyListBuilder()
         try connection.query(sql, into: &tree)
-        #expect(tree.takeResult()?.count == 275)
+        #expect(try tree.takeResult().count == 275)
         var columns = ColumnsBuilder(["ArtistId": .integer, "Name": .string])
         try connection.query(sql, into: &columns)
         let result = try columns.takeResult()

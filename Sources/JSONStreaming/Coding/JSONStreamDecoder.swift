@@ -75,14 +75,14 @@ public struct JSONStreamDecoder: Sendable {
     }
 
     /// Makes a list, which needs no decoding.
-    private func list(from bytes: RawSpan) throws -> PropertyList? {
+    private func list(from bytes: RawSpan) throws -> PropertyList {
         var builder = PropertyListBuilder(depthLimit: readerOptions.limits.depth)
-        do {
+        do throws(StreamError) {
             try builder.readJSON(bytes, options: readerOptions)
+            return try builder.takeResult()
         } catch {
             throw Self.corrupted(error)
         }
-        return builder.takeResult()
     }
 
     /// Decodes a value from data.

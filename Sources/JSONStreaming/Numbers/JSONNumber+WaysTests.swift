@@ -135,7 +135,7 @@ enum NumberWaysTests {
         add("tree") {
             var builder = PropertyListBuilder()
             try builder.readJSON(rows)
-            guard let list = builder.takeResult() else { return [] }
+            let list = try builder.takeResult()
             var objects = try ObjectBuilder<[Row<Value>]>()
             try list.send(to: &objects)
             return try objects.takeResult().map(\.n)

@@ -115,7 +115,13 @@ extension PlistSink where Self: ~Copyable {
         options: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) {
         var scanner = JSONScanner(options: options)
-        try file.readChunks { chunk throws(StreamError) in try scanner.scan(chunk, into: &self) }
+        do throws(StreamError) {
+            try file.readChunks { chunk throws(StreamError) in try scanner.scan(chunk, into: &self) }
+        } catch {
+            // Also where the file cannot be read to its end.
+            abandon(after: error)
+            throw error
+        }
         try scanner.finish(into: &self)
     }
 }
@@ -124,6 +130,7 @@ extension PlistSink where Self: ~Copyable {
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import PlistBuilding
 
 enum JSONReaderTests {}
 
@@ -132,6 +139,8 @@ extension JSONReaderTests: SelfTesting {
         [
             "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
             "testReadsAnotherInputAfterReset": testReadsAnotherInputAfterReset,
+            "testLeavesBuildersEmptyAfterAnError": testLeavesBuildersEmptyAfterAnError,
+            "testTellsSinksOfTheEnd": testTellsSinksOfTheEnd,
             "testSendsRepeatedNames": testSendsRepeatedNames,
             "testReadsShortTextAsItReadsLongText": testReadsShortTextAsItReadsLongText,
         ]
@@ -163,6 +172,85 @@ extension JSONReaderTests: SelfTesting {
         try "1 ".withUTF8Span { try reader.feed($0) }
         try reader.finish()
         expectEqual(reader.sink.text, "integer 1", "the next input")
+    }
+
+    /// Texts that are wrong in the text, in a value, at the end and behind it.
+    private static let bad = [
+        #"[{"id":1,"name":"a name of more than fifteen bytes"},{"id":2,"name":"x"]"#,
+        #"[{"id":1,"more":[1,{"x":null}]},{"id":"x"}]"#, #"[{"id":1},{"id":2"#, "", "[] []", #"[{"id":1}]x"#,
+        #"[{"id":1},{"id":2,"name":7},{"id":3}]"#, #"[[1],[2,"x"#,
+    ]
+
+    private static func testLeavesBuildersEmptyAfterAnError() throws {
+        struct Item: StreamObject, Equatable {
+            var id = 0
+            var name: String?
+        }
+        let good = #"[{"id":7,"other":[true]},{"id":8,"name":"the name of the second one"}]"#
+        let items = [Item(id: 7), Item(id: 8, name: "the name of the second one")]
+        var objects = try ObjectBuilder<[Item]>(options: BuilderOptions(unknownMembers: .collect))
+        var tree = PropertyListBuilder()
+        var columns = ColumnsBuilder(["id": .integer, "name": .string])
+        var received: [Int] = []
+        var stream = try ObjectStream<Item> { item throws(StreamError) in received.append(item.id) }
+        for bad in bad {
+            expectThrows(StreamError.self, bad) { try objects.readJSON(bad) }
+            try objects.readJSON(good)
+            expectEqual(try objects.takeResult(), items, "objects after \(bad)")
+            expectEqual(objects.unknownMembers.map(\.path.description), ["$[0].other"], "unknown members")
+            objects.reset()
+            expectThrows(StreamError.self, bad) { try stream.readJSON(bad) }
+            received = []
+            try stream.readJSON(good)
+            expectEqual(received, [7, 8], "objects of a stream after \(bad)")
+            // A tree has no types, and columns skip what is no row.
+            if (try? JSON.decode(PropertyList.self, from: bad)) == nil {
+                expectThrows(StreamError.self, bad) { try tree.readJSON(bad) }
+            }
+            try tree.readJSON(good)
+            expectEqual(try tree.takeResult(), try JSON.decode(from: good), "tree after \(bad)")
+            expectThrows(StreamError.self, bad) { try columns.readJSON(bad) }
+            try columns.readJSON(good)
+            let rows = try columns.takeResult()
+            expectEqual((0..<rows.rowCount).map { rows["id"]?.integer($0) }, [7, 8], "columns after \(bad)")
+        }
+    }
+
+    private static func testTellsSinksOfTheEnd() throws {
+        struct Notices: PlistSink {
+            var trace = EventTrace()
+            var errors: [String] = []
+            mutating func abandon(after error: StreamError) { errors.append("\(error.kind)") }
+            mutating func beginArray() throws(StreamError) { try trace.beginArray() }
+            mutating func endArray() throws(StreamError) { throw .stopRequest() }
+            mutating func beginDictionary() throws(StreamError) {}
+            mutating func endDictionary() throws(StreamError) {}
+            mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {}
+            mutating func writeNull() throws(StreamError) {}
+            mutating func writeBool(_ value: Bool) throws(StreamError) {}
+            mutating func writeInteger(_ value: Int64) throws(StreamError) {}
+            mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {}
+            mutating func writeReal(_ value: Double) throws(StreamError) {}
+            mutating func writeNumber(text: RawSpan) throws(StreamError) {}
+            mutating func writeString(_ utf8: RawSpan) throws(StreamError) {}
+            mutating func writeData(_ bytes: RawSpan) throws(StreamError) {}
+            mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
+        }
+        let rows = [("[1", ["unexpectedEnd"]), ("[x", ["invalidSyntax"]), ("[]", ["stopRequested"]), ("{}", [])]
+        for (text, errors) in rows {
+            var whole = UniqueKeys(Notices())
+            try? whole.readJSON(text)
+            expectEqual(whole.target.errors, errors, text)
+            var reader = JSONReader(sink: Notices())
+            do {
+                for byte in text.utf8 { try reader.feed([byte]) }
+                try reader.finish()
+            } catch {}
+            expectEqual(reader.sink.errors, errors, "\(text), in pieces")
+        }
+        var notices = Notices()
+        try? notices.readJSON(InputFile(descriptor: -1))
+        expectEqual(notices.errors, ["cannotRead"], "a file that cannot be read")
     }
 
     private static func testSendsRepeatedNames() throws {

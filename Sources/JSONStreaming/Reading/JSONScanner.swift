@@ -76,7 +76,7 @@ public struct JSONScanner: Sendable {
         _ bytes: RawSpan,
         into sink: inout Sink
     ) throws(StreamError) {
-        try scanChunk(bytes, into: &sink)
+        do throws(StreamError) { try scanChunk(bytes, into: &sink) } catch { throw abandon(&sink, error) }
         finishChunk(bytes)
     }
 
@@ -88,13 +88,24 @@ public struct JSONScanner: Sendable {
         _ bytes: RawSpan,
         into sink: inout Sink
     ) throws(StreamError) {
-        guard canPad(bytes.byteCount) else {
-            try scanChunk(bytes, into: &sink)
-            return try scanEnd(of: bytes, into: &sink)
+        do throws(StreamError) {
+            guard canPad(bytes.byteCount) else {
+                try scanChunk(bytes, into: &sink)
+                return try scanEnd(of: bytes, into: &sink)
+            }
+            try Self.withPadding(bytes) { padded throws(StreamError) in
+                try scanLast(padded: padded, byteCount: bytes.byteCount, into: &sink)
+            }
+        } catch {
+            throw abandon(&sink, error)
         }
-        try Self.withPadding(bytes) { padded throws(StreamError) in
-            try scanLast(padded: padded, byteCount: bytes.byteCount, into: &sink)
-        }
+    }
+
+    /// Tells the sink that nothing more comes.
+    @inlinable @inline(never)
+    func abandon<Sink: PlistSink & ~Copyable>(_ sink: inout Sink, _ error: StreamError) -> StreamError {
+        sink.abandon(after: error)
+        return error
     }
 
     /// Scans the last chunk, as above, which has spaces behind it, so many that the fast loop sees all of it.
@@ -150,7 +161,7 @@ public struct JSONScanner: Sendable {
     ///   number that only the end completes.
     @inlinable
     public mutating func finish<Sink: PlistSink & ~Copyable>(into sink: inout Sink) throws(StreamError) {
-        try scanEnd(of: RawSpan(), into: &sink)
+        do throws(StreamError) { try scanEnd(of: RawSpan(), into: &sink) } catch { throw abandon(&sink, error) }
     }
 
     /// The number of bytes scanned in completed calls.

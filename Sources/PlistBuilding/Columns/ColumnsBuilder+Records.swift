@@ -69,6 +69,6 @@ extension ColumnsBuilder {
     }
 
     private func notInTurn() -> StreamError {
-        StreamError(.misuse, "memory was lent and taken back out of turn, or more of it filled than there was")
+        located(.misuse, "memory was lent and taken back out of turn, or more of it filled than there was")
     }
 }

@@ -176,6 +176,28 @@ extension ColumnsBuilder {
         expectEqual(columns["id"]?.integer(0), 7, "the complete row")
     }
 
+    static func testIsEmptyAfterAnError() throws {
+        var builder = ColumnsBuilder(["i": .integer, "a.s": .string])
+        let bad = [
+            ("[ { } { key \"i\" integer 1 key \"a\" { key \"s\" true", 1), ("[ { } { } integer 1", 2), ("[ { } {", 1),
+        ]
+        for (script, rowCount) in bad {
+            // By one who says that nothing more comes, and by one who asks for the result.
+            do { try EventScript.send(script, to: &builder) } catch { builder.abandon(after: error) }
+            expectEqual(builder.rowCount, rowCount, script)
+            expectThrows(StreamError.self, "a result of \(script)") { _ = try builder.takeResult() }
+            expectEqual(builder.rowCount, 0, "rows after \(script)")
+            for _ in 0..<2 {
+                try EventScript.send("[ { key \"i\" integer 2 } ]", to: &builder)
+                expectEqual(text(try builder.takeResult()), ["2 -"], "rows after \(script)")
+            }
+        }
+        do { try EventScript.send("[ { } true", to: &builder) } catch { builder.abandon(after: error) }
+        expectEqual(builder.rowCount, 1, "complete rows")
+        try EventScript.send("null", to: &builder)
+        expectEqual(try builder.takeResult().rowCount, 0, "rows of a stream without any, right after an error")
+    }
+
     static func testBeginsAnewAfterAReset() throws {
         var builder = ColumnsBuilder(["i": .integer, "a.s": .string])
         expectThrows(StreamError.self, "an error") {

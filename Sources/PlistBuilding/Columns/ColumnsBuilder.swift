@@ -17,6 +17,9 @@ import StringTables
 ///
 /// A point in a name goes into an inner dictionary: `address.zip` is the member `zip` of the member `address`. A key
 /// that has a point itself stands for the column of that name as well.
+///
+/// After an error of a reader the builder is empty, and takes the next stream as a new one would; until then ``rowCount`` says
+/// how many rows were complete.
 @safe
 public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// The columns, whose memory belongs to the builder.
@@ -46,6 +49,8 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     let records: UnsafeMutablePointer<RecordState>
     /// Whether a reader has the memory of the columns, which it has to give back before anything else.
     var isLent = false
+    /// The rows that were complete when a stream was abandoned, until anything else comes.
+    private var abandonedRowCount: Int?
 
     /// Makes a builder.
     /// - Parameters:
@@ -94,12 +99,16 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     }
 
     /// The number of complete rows.
-    public var rowCount: Int { row }
+    public var rowCount: Int { abandonedRowCount ?? row }
 
-    /// Returns the columns of all rows so far, and begins with empty ones.
-    /// - Throws: An error of the kind `unexpectedEnd` within a container.
+    /// Returns the columns of all rows so far, and leaves the builder empty, also when it throws.
+    /// - Throws: An error of the kind `unexpectedEnd` within a container, and after a stream that ended with an error.
     public mutating func takeResult() throws(StreamError) -> Columns {
-        guard depth == 0 else { throw StreamError(.unexpectedEnd, "the rows are not complete") }
+        guard depth == 0, abandonedRowCount == nil else {
+            let error = located(.unexpectedEnd, "the rows are not complete")
+            reset()
+            throw error
+        }
         var result: [Column] = []
         for index in unsafe columns.indices {
             // A row that messages outside the grammar left open is none.
@@ -122,6 +131,14 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         (level, levelDepth) = (0, rowDepth)
         outer = []
         isLent = false
+        abandonedRowCount = nil
+    }
+
+    /// Gives up all rows, those of streams before included, since nothing more comes.
+    public mutating func abandon(after error: StreamError) {
+        let count = rowCount
+        reset()
+        abandonedRowCount = count
     }
 
     // MARK: Messages
@@ -148,7 +165,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// Opens an array.
     public mutating func beginArray() throws(StreamError) {
         try beginContainer("an array")
-        if depth == rowDepth { throw located("expected a dictionary, found an array") }
+        if depth == rowDepth { throw located(.typeMismatch, "expected a dictionary, found an array") }
     }
 
     /// Closes an array.
@@ -156,8 +173,9 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
 
     private mutating func beginContainer(_ kind: String) throws(StreamError) {
         guard depth < depthLimit else {
-            throw StreamError(.limitExceeded, "containers are nested deeper than \(depthLimit)")
+            throw located(.limitExceeded, "containers are nested deeper than \(depthLimit)")
         }
+        abandonedRowCount = nil
         if inner >= 0 && kind == "a dictionary" {
             outer.append(level)
             level = inner
@@ -170,7 +188,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     }
 
     private mutating func endContainer() throws(StreamError) {
-        guard depth > 0 else { throw StreamError(.misuse, "got the end of a container, but none is open") }
+        guard depth > 0 else { throw located(.misuse, "got the end of a container, but none is open") }
         if depth == levelDepth, let around = outer.popLast() {
             level = around
             levelDepth = depth - 1
@@ -304,8 +322,9 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// Skips a value that is in no column, and refuses one of another type, or one where a row should be.
     @usableFromInline @inline(never)
     mutating func refuse(_ found: () -> String) throws(StreamError) {
+        abandonedRowCount = nil
         if current >= 0 || inner >= 0 { throw mismatch(found()) }
-        if depth == rowDepth - 1 { throw located("expected a dictionary, found \(found())") }
+        if depth == rowDepth - 1 { throw located(.typeMismatch, "expected a dictionary, found \(found())") }
     }
 
     private func mismatch(_ found: String) -> StreamError {
@@ -324,10 +343,12 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         return StreamError(.typeMismatch, "expected \(expected), found \(found)", path: path)
     }
 
-    private func located(_ message: String) -> StreamError { StreamError(.typeMismatch, message, path: rowPath) }
+    func located(_ kind: StreamError.Kind, _ message: String) -> StreamError {
+        StreamError(kind, message, path: rowPath)
+    }
 
     /// The path of the row; rows are numbered through, whatever containers are around them.
-    private var rowPath: StreamPath { rowDepth == 1 ? StreamPath() : StreamPath([.index(row)]) }
+    private var rowPath: StreamPath { rowDepth == 1 || depth == 0 ? StreamPath() : StreamPath([.index(row)]) }
 }
 
 // MARK: - In-class tests
@@ -351,6 +372,7 @@ extension ColumnsBuilder: SelfTesting {
             "testRejectsWhatIsNoInnerDictionary": testRejectsWhatIsNoInnerDictionary,
             "testBeginsAnewAfterAReset": testBeginsAnewAfterAReset,
             "testStaysAlignedAfterMisuse": testStaysAlignedAfterMisuse,
+            "testIsEmptyAfterAnError": testIsEmptyAfterAnError,
         ]
     }
 }

@@ -344,7 +344,7 @@ extension ObjectBuilderTests: SelfTesting {
         var tree = PropertyListBuilder()
         try tree.write(drawing.shapes)
         let expected: PropertyList = [["kind": "circle", "radius": 1.5], ["kind": "square", "side": 2]]
-        expectEqual(tree.takeResult(), expected, "shapes, written")
+        expectEqual(try tree.takeResult(), expected, "shapes, written")
     }
 
     /// Counts its instances, to see that none is left.

@@ -10,8 +10,8 @@ import PlistStreaming
 /// let tasks = try builder.takeResult()
 /// ```
 ///
-/// Errors name the way to the value: `$[12].address.zip: expected an integer, found string "x"`. After an error the builder
-/// is to be reset before it is used again; nothing of the value is delivered.
+/// Errors name the way to the value: `$[12].address.zip: expected an integer, found string "x"`. After an error of a reader
+/// nothing of the value is delivered, and the builder is empty: it takes the next one as a new builder would.
 @safe
 public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     /// The machine, which the builder owns.
@@ -35,10 +35,14 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     /// The members that the types do not have, if the options collect them.
     public var unknownMembers: [UnknownMember] { unsafe machine.pointee.unknownMembers }
 
-    /// Returns the value, and makes room for the next one.
+    /// Returns the value, and leaves the builder empty, also when it throws.
     /// - Throws: An error of the kind `unexpectedEnd` when the value is not complete.
     public mutating func takeResult() throws(StreamError) -> Value {
-        guard unsafe machine.pointee.isFilled else { throw StreamError(.unexpectedEnd, "the value is not complete") }
+        guard unsafe machine.pointee.isFilled else {
+            let error = unsafe machine.pointee.located(StreamError(.unexpectedEnd, "the value is not complete"))
+            reset()
+            throw error
+        }
         unsafe machine.pointee.isFilled = false
         // SAFETY: the memory at the root holds a value of the type that the machine was made for.
         return unsafe machine.pointee.root.assumingMemoryBound(to: Value.self).move()
@@ -46,6 +50,9 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
 
     /// Gives up the value under construction; the next message begins a new one.
     public mutating func reset() { unsafe machine.pointee.reset() }
+
+    /// Gives up the value, of which nothing more comes.
+    public mutating func abandon(after error: StreamError) { reset() }
 
     // PERF: JSONRecords/structures; inlinable, so that a reader calls the machine without a call between.
     /// Opens an array.

@@ -122,6 +122,14 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     /// Gives up the value under construction; the next message begins a new stream.
     public mutating func reset() { unsafe machine.pointee.reset() }
 
+    /// Gives up the value under construction, of which nothing more comes. After a request to stop, unknown members that were
+    /// collected stay.
+    public mutating func abandon(after error: StreamError) {
+        let collected = error.isStopRequest ? unknownMembers : []
+        reset()
+        unsafe machine.pointee.unknownMembers = collected
+    }
+
     // PERF: JSONRecords/streams; inlinable, so that values are handed over without copies by type.
     @inlinable @inline(never)
     mutating func deliver() throws(StreamError) {

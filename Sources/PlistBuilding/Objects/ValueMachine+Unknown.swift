@@ -12,7 +12,7 @@ extension ValueMachine {
         case .passing where unsafe !top.pointee.isPassingArray:
             unsafe top.pointee.key = text.string(key)
         case .propertyList:
-            try tree?.writeKey(key)
+            do throws(StreamError) { try tree?.writeKey(key) } catch { throw inTree(error) }
         case .skipped:
             break
         default:
@@ -70,21 +70,24 @@ extension ValueMachine {
         do throws(StreamError) {
             if isArray { try tree?.beginArray() } else { try tree?.beginDictionary() }
         } catch {
-            throw located(error)
+            throw inTree(error)
         }
     }
 
+    /// Returns an error of the tree with the path from the root.
+    private func inTree(_ error: StreamError) -> StreamError { error.under(path().steps) }
+
     mutating func forward(_ message: ScalarMessage) throws(StreamError) {
-        do throws(StreamError) { try unsafe tree?.write(message) } catch { throw located(error) }
+        do throws(StreamError) { try unsafe tree?.write(message) } catch { throw inTree(error) }
     }
 
     mutating func forwardEnd(isArray: Bool) throws(StreamError) {
         do throws(StreamError) {
             if isArray { try tree?.endArray() } else { try tree?.endDictionary() }
         } catch {
-            throw located(error)
+            throw inTree(error)
         }
-        guard let value = tree?.takeResult() else { return }
+        guard tree?.depth == 0, let value = try tree?.takeResult() else { return }
         tree = nil
         let frame = unsafe top
         unsafe top -= 1

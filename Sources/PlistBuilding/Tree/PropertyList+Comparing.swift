@@ -132,7 +132,7 @@ extension PropertyListComparisonTests: SelfTesting {
             for level in (0..<depth).reversed() {
                 if level % 2 == 0 { try builder.endArray() } else { try builder.endDictionary() }
             }
-            return try requireNotNil(builder.takeResult(), "tree")
+            return try builder.takeResult()
         }
         let one = try list(1)
         expectTrue(try one == list(1), "the same value")

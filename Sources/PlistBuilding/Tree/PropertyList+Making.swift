@@ -10,8 +10,7 @@ extension PropertyList {
     public init<Value: StreamValue>(of value: Value, options: WritingOptions = WritingOptions()) throws(StreamError) {
         var builder = PropertyListBuilder(depthLimit: .max)
         try builder.write(value, options: options)
-        guard let list = builder.takeResult() else { throw StreamError(.misuse, "an encoder wrote no value") }
-        self = list
+        self = try builder.takeResult()
     }
 
     /// Makes a Boolean.
@@ -57,7 +56,7 @@ extension PropertyList {
     private init(_ send: (inout PropertyListBuilder) throws(StreamError) -> Void) {
         var builder = PropertyListBuilder(depthLimit: .max)
         do throws(StreamError) { try send(&builder) } catch { assertionFailure(error.description) }
-        self = builder.takeResult() ?? PropertyList(.empty, PropertyListNode(.null, 0, key: 0))
+        self = (try? builder.takeResult()) ?? PropertyList(.empty, PropertyListNode(.null, 0, key: 0))
     }
 }
 

@@ -9,7 +9,7 @@ extension PropertyListBuilder {
     package static func list(_ script: String) throws -> PropertyList {
         var builder = PropertyListBuilder()
         try EventScript.send(script, to: &builder)
-        return try requireNotNil(builder.takeResult(), "result")
+        return try builder.takeResult()
     }
 
     static func testSendsBackWhatItWasSent() throws {
@@ -42,7 +42,7 @@ extension PropertyListBuilder {
             let text = String(decoding: [UInt8](repeating: 0x78, count: length), as: UTF8.self)
             var builder = PropertyListBuilder()
             try text.withUTF8Span { (span) throws(StreamError) in try builder.writeString(span) }
-            expectTrue(builder.takeResult()?.stringValue == text, "text of \(length) bytes")
+            expectTrue(try builder.takeResult().stringValue == text, "text of \(length) bytes")
         }
     }
 
@@ -64,21 +64,56 @@ extension PropertyListBuilder {
 
     static func testGivesNoPartialResult() throws {
         var builder = PropertyListBuilder()
-        expectNil(builder.takeResult(), "result of nothing")
-        try EventScript.send("[ integer 1", to: &builder)
-        expectNil(builder.takeResult(), "result of a part")
-        try EventScript.send("]", to: &builder)
-        expectEqual(builder.takeResult()?.count, 1, "elements")
+        func expectNone(_ script: String, _ path: String) throws {
+            try EventScript.send(script, to: &builder)
+            let error = expectThrows(StreamError.self, script) { _ = try builder.takeResult() }
+            expectEqual(error?.kind, .unexpectedEnd, "kind after \(script)")
+            expectEqual(error?.path?.description, path, "path after \(script)")
+            // Nothing of the part is left.
+            try EventScript.send("{ key \"a\" integer 2 }", to: &builder)
+            expectEqual(try builder.takeResult(), ["a": 2], "the value after \(script)")
+        }
+        try expectNone("", "$")
+        try expectNone("[ integer 1", "$[1]")
+        try expectNone("[ true [ { key \"a\" { } key \"b c\" [ null", "$[1][0][\"b c\"][1]")
+        try expectNone("{ key \"a\" integer 1 key \"b\"", "$.b")
+        try expectNone("{ key \"a\" integer 1", "$")
+    }
+
+    static func testIsEmptyAfterAnError() throws {
+        for bad in ["[ integer 1 }", "{ key \"a\" integer 1 integer", "null null", "[ { key \"b\" [ ] key \"a\" }"] {
+            var builder = PropertyListBuilder()
+            do { try EventScript.send(bad, to: &builder) } catch { builder.abandon(after: error) }
+            expectEqual(builder.depth, 0, "open containers after \(bad)")
+            expectThrows(StreamError.self, "a result of \(bad)") { _ = try builder.takeResult() }
+            try EventScript.send("[ { key \"a\" integer 1 } ]", to: &builder)
+            expectEqual(try builder.takeResult(), [["a": 1]], "the value after \(bad)")
+        }
+    }
+
+    static func testSaysWhereAnErrorIs() {
+        let rows = [
+            ("{ key \"a\" integer 1 integer 2", "$: expected a key, found a value"),
+            ("[ { key \"a\" [ null }", "$[0].a[1]: got endDictionary without an open dictionary"),
+            ("[ true key \"a\"", "$[1]: got a key outside a dictionary"),
+            ("null null", "$: expected one value, found another"),
+            ("[ { key \"x\" [ [ ] [ [", "$[0].x[1][0]: containers are nested deeper than 4"),
+        ]
+        for (script, description) in rows {
+            var builder = PropertyListBuilder(depthLimit: 4)
+            let error = expectThrows(StreamError.self, script) { try EventScript.send(script, to: &builder) }
+            expectEqual(error?.description, description, script)
+        }
     }
 
     static func testIsUsedAgain() throws {
         var builder = PropertyListBuilder()
         try EventScript.send("{ key \"a\" integer 1 }", to: &builder)
-        let first = builder.takeResult()
+        let first = try builder.takeResult()
         try EventScript.send("[ integer 2 ]", to: &builder)
-        let second = builder.takeResult()
-        expectEqual(first?["a"]?.integerValue, 1, "first value")
-        expectEqual(second?[0]?.integerValue, 2, "second value")
+        let second = try builder.takeResult()
+        expectEqual(first["a"]?.integerValue, 1, "first value")
+        expectEqual(second[0]?.integerValue, 2, "second value")
     }
 }
 #endif

@@ -8,8 +8,10 @@ import StringTables
 /// ```swift
 /// var builder = PropertyListBuilder()
 /// // … a reader sends messages …
-/// let list = builder.takeResult()
+/// let list = try builder.takeResult()
 /// ```
+///
+/// After an error of a reader the builder is empty, and takes the next stream as a new one would.
 @safe
 public struct PropertyListBuilder: PlistSink, ~Copyable {
     private var nodes = unsafe GrowingMemory<PropertyListNode>()
@@ -68,9 +70,14 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     /// The number of open containers.
     public var depth: Int { unsafe open.count }
 
-    /// Returns the value and forgets everything, or returns nil while it is not complete.
-    public mutating func takeResult() -> PropertyList? {
-        guard unsafe open.count == 0, unsafe pending.count > 0 else { return nil }
+    /// Returns the value, and leaves the builder empty, also when it throws.
+    /// - Throws: An error of the kind `unexpectedEnd` when the value is not complete.
+    public mutating func takeResult() throws(StreamError) -> PropertyList {
+        guard unsafe open.count == 0, unsafe pending.count > 0 else {
+            let error = located(.unexpectedEnd, "the value is not complete")
+            reset()
+            throw error
+        }
         let root = unsafe pending[0]
         unsafe nodes.trim()
         unsafe bytes.trim()
@@ -97,6 +104,9 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
         dictionaryCount = 0
     }
 
+    /// Gives up the value, of which nothing more comes.
+    public mutating func abandon(after error: StreamError) { reset() }
+
     deinit {
         unsafe nodes.deallocate()
         unsafe bytes.deallocate()
@@ -116,7 +126,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     /// Closes an array.
     public mutating func endArray() throws(StreamError) {
         guard unsafe open.count > 0, unsafe !open[open.count - 1].isDictionary else {
-            throw StreamError(.misuse, "got endArray without an open array")
+            throw located(.misuse, "got endArray without an open array")
         }
         close(.array)
     }
@@ -124,7 +134,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     /// Closes a dictionary, in which the last value of a key that came twice is kept.
     public mutating func endDictionary() throws(StreamError) {
         guard key == Self.missingKey else {
-            throw StreamError(.misuse, "got endDictionary without an open dictionary")
+            throw located(.misuse, "got endDictionary without an open dictionary")
         }
         if isUnordered { unsafe removeDuplicates(from: open[open.count - 1].firstChild) }
         close(.dictionary)
@@ -132,7 +142,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
 
     /// Names the value that follows.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        guard key == Self.missingKey else { throw Self.unexpectedKey() }
+        guard key == Self.missingKey else { throw located(.misuse, "got a key outside a dictionary") }
         // PERF: JSONRecords/tree; dictionaries of one kind have their keys in one order.
         let guess = unsafe Int(lastKey == 0 ? keyStates[owner].firstInside : keyStates[lastKey].follower)
         let number = expectedKeys.isKey(guess, utf8) ? guess : findKey(utf8)
@@ -159,7 +169,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
 
     private mutating func begin(isDictionary: Bool) throws(StreamError) {
         guard unsafe open.count < depthLimit else {
-            throw StreamError(.limitExceeded, "containers are nested deeper than \(depthLimit)")
+            throw located(.limitExceeded, "containers are nested deeper than \(depthLimit)")
         }
         try checkKey()
         unsafe open.append(
@@ -270,17 +280,33 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     @inline(__always)  // PERF: JSONTree; one comparison once a value.
     private func checkKey() throws(StreamError) {
         guard key > Self.noKey else { return }
-        throw key == Self.missingKey ? Self.missingKeyError() : Self.secondValue()
+        throw misplacedValue()
     }
 
-    @inline(never)
-    private static func unexpectedKey() -> StreamError { StreamError(.misuse, "got a key outside a dictionary") }
+    // MARK: Errors
 
     @inline(never)
-    private static func missingKeyError() -> StreamError { StreamError(.misuse, "expected a key, found a value") }
+    private func misplacedValue() -> StreamError {
+        located(.misuse, key == Self.missingKey ? "expected a key, found a value" : "expected one value, found another")
+    }
 
+    /// Makes an error with the path of the value to come.
     @inline(never)
-    private static func secondValue() -> StreamError { StreamError(.misuse, "expected one value, found another") }
+    private func located(_ kind: StreamError.Kind, _ message: String) -> StreamError {
+        var steps: [StreamPath.Step] = []
+        for level in unsafe 0..<open.count {
+            let container = unsafe open[level]
+            let isInnermost = unsafe level + 1 == open.count
+            let key = unsafe isInnermost ? key : open[level + 1].key
+            let end = unsafe isInnermost ? pending.count : open[level + 1].firstChild
+            if !container.isDictionary {
+                steps.append(.index(end - container.firstChild))
+            } else if key < Self.noKey {
+                steps.append(.key(keys[Int(key)]))
+            }
+        }
+        return StreamError(kind, message, path: StreamPath(steps))
+    }
 }
 
 extension PropertyListBuilder {
@@ -305,7 +331,7 @@ extension PropertyList {
     init(_ message: ScalarMessage) {
         var builder = PropertyListBuilder()
         try? unsafe builder.write(message)
-        self = builder.takeResult() ?? PropertyList(.empty, PropertyListNode(.null, 0, key: 0))
+        self = (try? builder.takeResult()) ?? PropertyList(.empty, PropertyListNode(.null, 0, key: 0))
     }
 }
 
@@ -325,6 +351,8 @@ extension PropertyListBuilder: SelfTesting {
             "testRefusesMisuse": testRefusesMisuse,
             "testRefusesDeepNesting": testRefusesDeepNesting,
             "testGivesNoPartialResult": testGivesNoPartialResult,
+            "testIsEmptyAfterAnError": testIsEmptyAfterAnError,
+            "testSaysWhereAnErrorIs": testSaysWhereAnErrorIs,
             "testIsUsedAgain": testIsUsedAgain,
         ]
     }

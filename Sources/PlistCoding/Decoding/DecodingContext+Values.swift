@@ -242,7 +242,7 @@ extension DecodingContext {
         guard index >= 0 else { return PropertyList(nilLiteral: ()) }
         var builder = PropertyListBuilder(depthLimit: .max)
         try DecodingTape.send(index, of: self, to: &builder)
-        return builder.takeResult() ?? PropertyList(nilLiteral: ())
+        return try builder.takeResult()
     }
 
     // MARK: Errors

@@ -73,7 +73,7 @@ extension ValueDecoderTests: SelfTesting {
             i: [[], ["x", "größe"]])
         var builder = PropertyListBuilder()
         try builder.write(encodable: scalars)
-        let list = try requireNotNil(builder.takeResult(), "result")
+        let list = try builder.takeResult()
         expectEqual(try PropertyListValueDecoder().decode(Scalars.self, from: list), scalars, "round trip")
         expectEqual(try decode([Int].self, "[ integer 1 real 2.0 ]"), [1, 2], "integers")
         expectEqual(try decode([UInt8].self, "[ integer 255 ]"), [255], "small integers")
@@ -99,7 +99,7 @@ extension ValueDecoderTests: SelfTesting {
         let value = [Node(theName: "a", children: inner), Node(theName: "b", children: inner)]
         var builder = PropertyListBuilder()
         try builder.write(encodable: value)
-        let list = try requireNotNil(builder.takeResult(), "result")
+        let list = try builder.takeResult()
         expectEqual(try PropertyListValueDecoder().decode([Node].self, from: list), value, "round trip")
     }
 

@@ -257,7 +257,7 @@ extension ValueEncoderTests: SelfTesting {
         let value = [Nested(theNumber: 1, children: inner), Nested(theNumber: 2, children: inner)]
         var builder = PropertyListBuilder()
         try builder.write(encodable: value)
-        let list = try requireNotNil(builder.takeResult(), "result")
+        let list = try builder.takeResult()
         expectEqual(try PropertyListValueDecoder().decode([Nested].self, from: list), value, "round trip")
     }
 

@@ -18,8 +18,8 @@
 /// A stream has one value, except in formats that are sequences of values, such as JSON lines.
 ///
 /// What a reader promises:
-/// - It never sends a sequence outside the grammar, even for bad input. After an error it sends nothing more, so
-///   what was sent is a prefix of a legal stream.
+/// - It never sends a sequence outside the grammar, even for bad input. After an error, its own or the sink's, it calls
+///   ``abandon(after:)`` and sends nothing more, so what was sent is a prefix of a legal stream.
 /// - Keys and strings are valid UTF-8, whole, and unescaped. A sink may rely on that for correctness, but must stay
 ///   memory-safe without it.
 /// - A number goes by the first message that holds it exactly: `writeInteger`, `writeUnsigned` (from 2^63 up),
@@ -82,11 +82,23 @@ public protocol PlistSink: ~Copyable {
     /// - Parameter seconds: Seconds since 2001-01-01 00:00:00 UTC, negative before.
     mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError)
 
+    /// Takes notice that the stream ends here, with an error, before its end.
+    ///
+    /// Builders of this package give up what they have and are empty: the next message begins a new stream. Whoever sends
+    /// messages of their own and stops before the end should call it as well.
+    ///
+    /// - Parameter error: What ended the stream, a request to stop included.
+    mutating func abandon(after error: StreamError)
+
     /// The ways through memory that a sink of this package has besides messages; nil for all others.
     static var memoryPort: MemoryPort? { get }
 }
 
 extension PlistSink where Self: ~Copyable {
+    /// Does nothing: what has come is the sink's, as when there was no error.
+    @inlinable
+    public mutating func abandon(after error: StreamError) {}
+
     // PERF: JSONWriter/records; a literal is passed where it lies, while the bytes of a `String` are a copy and a closure.
     /// Names the value that follows in the innermost dictionary by a literal, as in `sink.writeKey("name")`.
     ///

@@ -43,6 +43,12 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
         try target.endDictionary()
     }
 
+    /// Forgets the open dictionaries, and passes the notice on.
+    public mutating func abandon(after error: StreamError) {
+        openDictionaries = []
+        target.abandon(after: error)
+    }
+
     /// Passes the message on.
     public mutating func beginArray() throws(StreamError) { try target.beginArray() }
     /// Passes the message on.

@@ -199,7 +199,7 @@ extension SendingTests: SelfTesting {
         expectEqual(objects, [Artist(id: 1, name: "é"), Artist(id: 2)], "objects")
         var tree = PropertyListBuilder()
         try connection.query(sql, into: &tree)
-        expectEqual(tree.takeResult()?[0]?["name"]?.stringValue, "é", "a tree")
+        expectEqual(try tree.takeResult()[0]?["name"]?.stringValue, "é", "a tree")
         var columns = ColumnsBuilder(["id": .integer, "name": .string])
         try connection.query(sql, into: &columns)
         let result = try columns.takeResult()

@@ -189,8 +189,7 @@ var encodingDoors: [Door] {
             { (count: Int) -> PropertyList in
                 var builder = PropertyListBuilder()
                 try builder.readJSON(LargeText.object(count) { "[\($0)]" })
-                guard let list = builder.takeResult() else { throw NoErrorThrown() }
-                return list
+                return try builder.takeResult()
             }
         ) { list in
             var writer = JSONWriter()

@@ -38,8 +38,13 @@ private func fuzzColumns(_ bytes: [UInt8]) {
     check(whole == byByte, "whole: \(whole), by byte: \(byByte)")
     guard depth == 1, whole.error == nil, !DuplicateFinder.hasDuplicates(input.document) else { return }
     var builder = PropertyListBuilder()
-    do { try builder.readJSON(input.document) } catch { fatalError("the tree refuses \(error)") }
-    guard let tree = builder.takeResult() else { fatalError("there is no tree") }
+    let tree: PropertyList
+    do {
+        try builder.readJSON(input.document)
+        tree = try builder.takeResult()
+    } catch {
+        fatalError("the tree refuses \(error)")
+    }
     let elements = tree.kind == .array ? Array(tree.elements) : tree.members.map(\.value)
     let expected = elements.map(row)
     check(whole.rows == expected, "columns: \(whole.rows), tree: \(expected)")

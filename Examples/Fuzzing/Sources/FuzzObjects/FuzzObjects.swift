@@ -104,7 +104,7 @@ private func checkTree(_ document: [UInt8], _ built: Outcome<[Node]>) {
         guard case .refused = built else { fatalError("the tree refuses \(error)") }
         return
     }
-    guard let tree = builder.takeResult(), !DuplicateFinder.hasDuplicates(document) else { return }
+    guard let tree = try? builder.takeResult(), !DuplicateFinder.hasDuplicates(document) else { return }
     let expected = Result { try array(tree) { try Node(expected: $0) } }
     switch (built, expected) {
     case (.made(let values), .success(let others)):

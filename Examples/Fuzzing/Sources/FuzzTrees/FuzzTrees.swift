@@ -68,12 +68,11 @@ private func tree(_ document: [UInt8], pieces: [Int]) -> Result<PropertyList, St
     var builder = PropertyListBuilder()
     do throws(StreamError) {
         try builder.read(document, pieces: pieces)
+        return .success(try builder.takeResult())
     } catch {
         check(error.kind != .misuse, "\(error)")
         return .failure(error)
     }
-    guard let list = builder.takeResult() else { fatalError("there is no tree and no error") }
-    return .success(list)
 }
 
 private func text(_ list: PropertyList) -> String {
@@ -93,7 +92,7 @@ private func checkMessages(_ document: [UInt8], _ list: PropertyList) {
     }
     var builder = PropertyListBuilder()
     do { try builder.write(list) } catch { fatalError("\(error)") }
-    guard let copy = builder.takeResult() else { fatalError("there is no tree") }
+    guard let copy = try? builder.takeResult() else { fatalError("there is no tree") }
     check(text(copy) == sent, "sent \(sent), made \(text(copy))")
 }
 

@@ -170,6 +170,13 @@ extension JSON: SelfTesting {
         expectEqual(try decode([Task].self, from: encode(tasks)), tasks, "there and back")
         let error = expectThrows(StreamError.self, "infinite") { _ = try encode([Task(weight: .infinity)]) }
         expectEqual(error?.kind, .unrepresentable, "kind")
+        expectEqual(error?.path?.description, "$[0].weight", "path")
+        let table = expectThrows(StreamError.self, "infinite") { _ = try text(of: ["a": [1, 2, .nan]]) }
+        expectEqual(table?.path?.description, "$.a[2]", "path in a dictionary")
+        let pretty = expectThrows(StreamError.self, "infinite") {
+            _ = try text(of: [["a": 1.5], ["b": -Double.infinity]], options: .pretty)
+        }
+        expectEqual(pretty?.path?.description, "$[1].b", "path in another layout")
     }
 }
 #endif

@@ -64,11 +64,19 @@ extension JSONWriter {
                     }
                 case .real:
                     for index in 0..<count {
-                        try unsafe writeReal(first.load(fromByteOffset: index * stride, as: Double.self))
+                        do throws(StreamError) {
+                            try unsafe writeReal(first.load(fromByteOffset: index * stride, as: Double.self))
+                        } catch {
+                            throw error.within(.index(index))
+                        }
                     }
                 default:
                     for index in 0..<count {
-                        try unsafe write(first + index * stride, element, source, depth: depth + 1)
+                        do throws(StreamError) {
+                            try unsafe write(first + index * stride, element, source, depth: depth + 1)
+                        } catch {
+                            throw error.within(.index(index))
+                        }
                     }
                 }
             } catch {
@@ -114,27 +122,38 @@ extension JSONWriter {
         try beginDictionary()
         for index in members.indices {
             let member = unsafe members.baseAddress.unsafelyUnwrapped + index
-            if unsafe member.pointee.needsMessages {
-                try unsafe source.pointee.sendMember(index, of: address, at: base, form, to: &self, depth: depth)
-            } else if unsafe member.pointee.fast != .none {
-                try unsafe writeScalar(base + member.pointee.offset, of: member, source)
-            } else {
-                let (value, inner) = unsafe (base + member.pointee.offset, member.pointee.form)
-                if unsafe inner.pointee.kind == .optional {
-                    try unsafe writeOptional(value, inner, member, source, depth: depth + 1)
-                } else if unsafe inner.pointee.kind == .messages {
+            do throws(StreamError) {
+                if unsafe member.pointee.needsMessages {
+                    try unsafe source.pointee.sendMember(index, of: address, at: base, form, to: &self, depth: depth)
+                } else if unsafe member.pointee.fast != .none {
+                    try unsafe writeScalar(base + member.pointee.offset, of: member, source)
+                } else if unsafe member.pointee.form.pointee.kind == .messages {
                     try unsafe source.pointee.sendMember(index, of: address, at: base, form, to: &self, depth: depth)
                 } else {
-                    try unsafe writeKey(of: member)
-                    if unsafe inner.pointee.kind == .object {
-                        try unsafe writeObject(value, inner, source, depth: depth + 1)
-                    } else {
-                        try unsafe write(value, inner, source, depth: depth + 1)
-                    }
+                    try unsafe writeMember(member, base + member.pointee.offset, source, depth: depth + 1)
                 }
+            } catch {
+                throw unsafe error.within(.key(member.pointee.name))
             }
         }
         try endDictionary()
+    }
+
+    /// Writes a member that is no scalar.
+    private mutating func writeMember(
+        _ member: UnsafePointer<MemoryFormMember>, _ value: UnsafeRawPointer, _ source: UnsafePointer<ValueSource>,
+        depth: Int
+    ) throws(StreamError) {
+        let form = unsafe member.pointee.form
+        if unsafe form.pointee.kind == .optional {
+            return try unsafe writeOptional(value, form, member, source, depth: depth)
+        }
+        try unsafe writeKey(of: member)
+        if unsafe form.pointee.kind == .object {
+            try unsafe writeObject(value, form, source, depth: depth)
+        } else {
+            try unsafe write(value, form, source, depth: depth)
+        }
     }
 
     /// Writes an object that is a member of another one, and keeps it while getters may put another in its place.

@@ -169,6 +169,10 @@ final class ObjectLayout {
         }
     }
 
+    /// Returns an error of writing a member with the step to it.
+    @usableFromInline @inline(never)
+    func located(_ error: StreamError, member index: Int) -> StreamError { error.within(.key(keys[index])) }
+
     private static func copiedBytes(_ name: String) -> UnsafeRawBufferPointer {
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: name.utf8.count, alignment: 8)
         unsafe copy.copyBytes(from: name.utf8)

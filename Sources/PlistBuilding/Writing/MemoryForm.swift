@@ -19,6 +19,12 @@ package struct MemoryFormMember {
     /// What is known of the member's type.
     package let form: UnsafePointer<MemoryForm>
 
+    /// The name of a member that can be written from memory.
+    package var name: String {
+        // SAFETY: such a name is quoted without escapes, and followed by a colon.
+        unsafe String(decoding: UnsafeRawBufferPointer(start: text + 1, count: length - 3), as: UTF8.self)
+    }
+
     init(name: String, plan: StreamPlan, offset: Int) {
         let quoted = Array("\"\(name)\":".utf8)
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(quoted.count, 16), alignment: 8)

@@ -67,7 +67,11 @@ package struct PlanWriter {
             do throws(StreamError) {
                 for index in 0..<count {
                     let address = unsafe first + index * operations.pointee.stride
-                    try unsafe write(address, element, form, to: &sink, depth: depth + 1)
+                    do throws(StreamError) {
+                        try unsafe write(address, element, form, to: &sink, depth: depth + 1)
+                    } catch {
+                        throw error.within(.index(index))
+                    }
                 }
             } catch {
                 thrown = error
@@ -87,22 +91,26 @@ package struct PlanWriter {
         for index in members.indices {
             // SAFETY: the layout keeps the members; a fast kind stands for the type of the member, which has an offset.
             let member = unsafe members[index]
-            switch unsafe member.fast {
-            case .integer:
-                try unsafe sink.writeKey(member.name.bytes)
-                try unsafe sink.writeInteger(base.load(fromByteOffset: member.offset, as: Int64.self))
-            case .real:
-                try unsafe sink.writeKey(member.name.bytes)
-                try unsafe sink.writeReal(base.load(fromByteOffset: member.offset, as: Double.self))
-            case .bool:
-                try unsafe sink.writeKey(member.name.bytes)
-                try unsafe sink.writeBool(base.load(fromByteOffset: member.offset, as: Bool.self))
-            case .string:
-                try unsafe sink.writeKey(member.name.bytes)
-                try unsafe (base + member.offset).assumingMemoryBound(to: String.self).pointee
-                    .withUTF8Span { (span) throws(StreamError) in try sink.writeString(span) }
-            default:
-                try unsafe writeOther(index, of: address, at: base, layout, to: &sink, depth)
+            do throws(StreamError) {
+                switch unsafe member.fast {
+                case .integer:
+                    try unsafe sink.writeKey(member.name.bytes)
+                    try unsafe sink.writeInteger(base.load(fromByteOffset: member.offset, as: Int64.self))
+                case .real:
+                    try unsafe sink.writeKey(member.name.bytes)
+                    try unsafe sink.writeReal(base.load(fromByteOffset: member.offset, as: Double.self))
+                case .bool:
+                    try unsafe sink.writeKey(member.name.bytes)
+                    try unsafe sink.writeBool(base.load(fromByteOffset: member.offset, as: Bool.self))
+                case .string:
+                    try unsafe sink.writeKey(member.name.bytes)
+                    try unsafe (base + member.offset).assumingMemoryBound(to: String.self).pointee
+                        .withUTF8Span { (span) throws(StreamError) in try sink.writeString(span) }
+                default:
+                    try unsafe writeOther(index, of: address, at: base, layout, to: &sink, depth)
+                }
+            } catch {
+                throw layout.located(error, member: index)
             }
         }
         try sink.endDictionary()
@@ -193,7 +201,7 @@ package struct PlanWriter {
                 try key.withUTF8Span { (span) throws(StreamError) in try sink.writeKey(span) }
                 try unsafe write(value, element, to: &sink, depth: depth + 1)
             } catch {
-                thrown = error
+                thrown = error.within(.key(key))
             }
         }
         if let thrown { throw thrown }

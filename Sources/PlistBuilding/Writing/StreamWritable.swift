@@ -131,6 +131,7 @@ extension StreamWritableTests: SelfTesting {
             "testWritesSubclassesAsWhatTheyAre": testWritesSubclassesAsWhatTheyAre,
             "testOwnEncoderAlwaysWins": testOwnEncoderAlwaysWins,
             "testRefusesCircles": testRefusesCircles,
+            "testSaysWhereAnErrorIs": testSaysWhereAnErrorIs,
         ]
     }
 
@@ -203,6 +204,35 @@ extension StreamWritableTests: SelfTesting {
         var typed = EventTrace()
         try typed.write([Written(), AlsoWritten()])
         expectEqual(typed.text, "[ integer 1 integer 1 ]", "as elements")
+    }
+
+    private static func testSaysWhereAnErrorIs() throws {
+        struct Refused: StreamWritable, StreamConvertible {
+            init() {}
+            init(streamForm: Int) throws(StreamError) {}
+            var streamForm: Int { 0 }
+            func write<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
+                throw StreamError(.unrepresentable, "it cannot be written")
+            }
+        }
+        struct Part: StreamObject {
+            var number = 1
+            var list: [String: [Refused?]] = [:]
+            var refused: Refused?
+        }
+        let rows: [([Part], String)] = [
+            ([Part(), Part(refused: Refused())], "$[1].refused: it cannot be written"),
+            ([Part(list: ["a b": [nil, Refused()]])], "$[0].list[\"a b\"][1]: it cannot be written"),
+        ]
+        for (parts, description) in rows {
+            var trace = EventTrace()
+            let error = expectThrows(StreamError.self, description) { try trace.write(parts) }
+            expectEqual(error?.description, description, "description")
+            // A sink that knows its own path says it from its own root.
+            var builder = PropertyListBuilder(depthLimit: 1)
+            let other = expectThrows(StreamError.self, description) { try builder.write([parts]) }
+            expectEqual(other?.path?.description, "$[0]", "path of a sink")
+        }
     }
 
     private static func testRefusesCircles() {

@@ -18,14 +18,22 @@ extension PlistSink where Self: ~Copyable {
         if let dictionary = value as? [String: Any] {
             try beginDictionary()
             for (key, value) in dictionary.sorted(by: { $0.key < $1.key }) {
-                try key.withUTF8Span { (span) throws(StreamError) in try writeKey(span) }
-                try write(any: value, writer, depth: depth + 1)
+                do throws(StreamError) {
+                    try key.withUTF8Span { (span) throws(StreamError) in try writeKey(span) }
+                    try write(any: value, writer, depth: depth + 1)
+                } catch {
+                    throw error.within(.key(key))
+                }
             }
             return try endDictionary()
         }
         if let array = value as? [Any] {
             try beginArray()
-            for value in array { try write(any: value, writer, depth: depth + 1) }
+            for (index, value) in array.enumerated() {
+                do throws(StreamError) { try write(any: value, writer, depth: depth + 1) } catch {
+                    throw error.within(.index(index))
+                }
+            }
             return try endArray()
         }
         if let encodable = value as? any Encodable { return try write(encodable: encodable) }

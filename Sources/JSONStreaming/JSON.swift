@@ -1,4 +1,5 @@
-// The doors of one line: a value from a JSON document, and a JSON text from a value, of types that are bound to streams.
+// The doors of one line: a value from a JSON document, an array from JSON lines, and a JSON text from a value, of types that
+// are bound to streams.
 // What they are made of, a builder and a writer, has more doors: pieces, records one by one, descriptors.
 
 public import PlistBuilding
@@ -15,6 +16,7 @@ public import Foundation
 /// ```swift
 /// let tasks = try JSON.decode([Task].self, from: data)
 /// let text = try JSON.text(of: tasks)
+/// let events = try JSON.decodeLines(Event.self, contentsOfFile: "events.jsonl")
 /// ```
 ///
 /// Types are bound by `StreamObject` or are other `StreamValue`s; for those that are only `Codable` there are
@@ -72,6 +74,62 @@ public enum JSON {
         }
     }
 
+    // MARK: JSON lines
+
+    /// Makes an array of the values in an array of bytes, which whitespace separates, as in JSON lines.
+    ///
+    /// - Throws: As for a document; paths begin with the number of the value, from 0: `$[3].title`.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func decodeLines<Value: StreamValue>(
+        _ type: Value.Type = Value.self, from bytes: [UInt8], options: BuilderOptions = BuilderOptions(),
+        readerOptions: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) -> [Value] {
+        try buildLines(options, readerOptions) { (builder, readerOptions) throws(StreamError) in
+            try builder.readJSON(bytes, options: readerOptions)
+        }
+    }
+
+    /// Makes an array of the values in data, which whitespace separates, as in JSON lines.
+    ///
+    /// - Throws: As for a document; paths begin with the number of the value, from 0: `$[3].title`.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func decodeLines<Value: StreamValue>(
+        _ type: Value.Type = Value.self, from data: Data, options: BuilderOptions = BuilderOptions(),
+        readerOptions: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) -> [Value] {
+        try buildLines(options, readerOptions) { (builder, readerOptions) throws(StreamError) in
+            try builder.readJSON(data, options: readerOptions)
+        }
+    }
+
+    /// Makes an array of the values in a string, which whitespace separates, as in JSON lines.
+    ///
+    /// - Throws: As for a document; paths begin with the number of the value, from 0: `$[3].title`.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func decodeLines<Value: StreamValue>(
+        _ type: Value.Type = Value.self, from text: String, options: BuilderOptions = BuilderOptions(),
+        readerOptions: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) -> [Value] {
+        try buildLines(options, readerOptions) { (builder, readerOptions) throws(StreamError) in
+            try builder.readJSON(text, options: readerOptions)
+        }
+    }
+
+    /// Makes an array of the values in a file, which whitespace separates, as in JSON lines.
+    ///
+    /// - Throws: As above, and ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func decodeLines<Value: StreamValue>(
+        _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
+        readerOptions: JSONReaderOptions = JSONReaderOptions()
+    ) throws(StreamError) -> [Value] {
+        try buildLines(options, readerOptions) { (builder, readerOptions) throws(StreamError) in
+            try builder.readJSON(contentsOfFile: path, options: readerOptions)
+        }
+    }
+
+    // MARK: Text
+
     /// Returns the text of a value as UTF-8.
     ///
     /// - Throws: What JSON cannot hold, such as an infinite number, with its path.
@@ -100,6 +158,18 @@ public enum JSON {
         return try builder.takeResult()
     }
 
+    /// The lines are the elements of an array of which a reader knows nothing.
+    private static func buildLines<Value: StreamValue>(
+        _ options: BuilderOptions, _ readerOptions: JSONReaderOptions,
+        _ read: (inout ObjectBuilder<[Value]>, JSONReaderOptions) throws(StreamError) -> Void
+    ) throws(StreamError) -> [Value] {
+        try build(options.besideLines) { (builder) throws(StreamError) in
+            try builder.beginArray()
+            try read(&builder, readerOptions.ofLines)
+            try builder.endArray()
+        }
+    }
+
     private static func writer<Value: StreamValue>(
         of value: Value, _ options: JSONWriterOptions
     ) throws(StreamError) -> JSONWriter {
@@ -107,6 +177,24 @@ public enum JSON {
         try writer.write(value)
         try writer.finish()
         return writer
+    }
+}
+
+extension JSONReaderOptions {
+    /// The same options for a sequence of values.
+    var ofLines: JSONReaderOptions {
+        var options = self
+        options.isSequence = true
+        return options
+    }
+}
+
+extension BuilderOptions {
+    /// The same options for values that lie in an array which is not in the text.
+    var besideLines: BuilderOptions {
+        var options = self
+        if options.depthLimit < .max { options.depthLimit += 1 }
+        return options
     }
 }
 
@@ -121,6 +209,8 @@ extension JSON: SelfTesting {
         [
             "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
             "testSaysWhereTheErrorIs": testSaysWhereTheErrorIs,
+            "testReadsLines": testReadsLines,
+            "testSaysInWhichLineTheErrorIs": testSaysInWhichLineTheErrorIs,
             "testWritesWhatItReads": testWritesWhatItReads,
         ]
     }
@@ -162,6 +252,43 @@ extension JSON: SelfTesting {
             _ = try decode([Task].self, contentsOfFile: "/no/such/file")
         }
         expectEqual(missing?.kind, .cannotRead, "kind")
+    }
+
+    private static let lines = "{\"id\":1,\"title\":\"ö\",\"weight\":0.5}\n{\"id\":2,\"title\":\"\",\"weight\":null}\n"
+
+    private static func testReadsLines() throws {
+        expectEqual(try decodeLines(Task.self, from: Array(lines.utf8)), tasks, "from bytes")
+        expectEqual(try decodeLines(Task.self, from: Data(lines.utf8)), tasks, "from data")
+        expectEqual(try decodeLines(Task.self, from: lines), tasks, "from text")
+        let path = try temporaryDirectory() + "/tasks.jsonl"
+        try Data(lines.utf8).write(to: URL(fileURLWithPath: path))
+        expectEqual(try decodeLines(Task.self, contentsOfFile: path), tasks, "from a file")
+        let inferred: [Task] = try decodeLines(from: String(lines.dropLast()))
+        expectEqual(inferred, tasks, "without a newline at the end")
+        for (text, values) in [("", []), (" \n\n", []), ("1", [1]), ("1\n", [1]), ("1 2\r\n\n3", [1, 2, 3])] {
+            expectEqual(try decodeLines(Int.self, from: text), values, text)
+        }
+        expectEqual(try decodeLines([Int].self, from: "[1]\n[]\n[2,3]"), [[1], [], [2, 3]], "arrays")
+        let flat = BuilderOptions(depthLimit: 1)
+        expectEqual(try decodeLines([Int].self, from: "[1]", options: flat), [[1]], "as deep as the limit")
+        expectThrows(StreamError.self, "deeper") { _ = try decodeLines([[Int]].self, from: "[[1]]", options: flat) }
+        let limitless = BuilderOptions(depthLimit: .max)
+        expectEqual(try decodeLines(Task.self, from: lines, options: limitless), tasks, "without a limit")
+    }
+
+    private static func testSaysInWhichLineTheErrorIs() {
+        let rows: [(String, StreamError.Kind, String?, Int)] = [
+            ("{\"id\":1}\n{\"id\":\"x\"}\n{\"id\":3}", .typeMismatch, "$[1].id", 2),
+            ("{\"id\":1}\n\n{\"id\":2\n", .unexpectedEnd, nil, 4), ("{\"id\":1}\n]", .invalidSyntax, nil, 2),
+            ("{\"id\":1}{\"id\":2}", .invalidSyntax, nil, 1), ("{\"id\":1},\n", .invalidSyntax, nil, 1),
+            ("7", .typeMismatch, "$[0]", 1),
+        ]
+        for (text, kind, path, line) in rows {
+            let error = expectThrows(StreamError.self, text) { _ = try decodeLines(Task.self, from: text) }
+            expectEqual(error?.kind, kind, "kind of \(text)")
+            expectEqual(error?.position?.line, line, "line of \(text)")
+            if let path { expectEqual(error?.path?.description, path, "path of \(text)") }
+        }
     }
 
     private static func testWritesWhatItReads() throws {

@@ -2,7 +2,16 @@
 
 import PlistStreaming
 
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
 extension PropertyList {
+    /// Null, which is also written `nil`.
+    public static let null: PropertyList = nil
+
     /// Makes a tree of a value of a type that binds.
     ///
     /// - Throws: What writing the value throws: `limitExceeded` for one that is nested too deep, or what its own encoder says.
@@ -16,11 +25,56 @@ extension PropertyList {
     /// Makes a Boolean.
     public init(_ value: Bool) { self.init { (builder) throws(StreamError) in try builder.writeBool(value) } }
 
-    /// Makes an integer.
-    public init(_ value: Int) { self.init { (builder) throws(StreamError) in try builder.writeInteger(Int64(value)) } }
+    /// Makes an integer; one beyond 64 bits is kept as its digits.
+    public init(_ value: some FixedWidthInteger) {
+        self.init { (builder) throws(StreamError) in
+            if let value = Int64(exactly: value) {
+                try builder.writeInteger(value)
+            } else if let value = UInt64(exactly: value) {
+                try builder.writeUnsigned(value)
+            } else {
+                try "\(value)".withUTF8Span { (span) throws(StreamError) in try builder.writeNumber(text: span) }
+            }
+        }
+    }
 
     /// Makes a floating-point number.
     public init(_ value: Double) { self.init { (builder) throws(StreamError) in try builder.writeReal(value) } }
+
+    /// Makes a floating-point number with the digits of the value: 0.1 for 0.1.
+    public init(_ value: Float) { self.init(Double(digitsOf: value)) }
+
+    /// Makes an integer of a decimal number that is one and fits into 64 bits, and keeps others as their digits; nil for NaN.
+    public init?(decimal value: Decimal) {
+        guard value.isFinite else { return nil }
+        self.init { (builder) throws(StreamError) in
+            try value.description.withUTF8Span { (span) throws(StreamError) in
+                if let value = NumberText.integer(span, as: Int64.self) {
+                    try builder.writeInteger(value)
+                } else if let value = NumberText.integer(span, as: UInt64.self) {
+                    try builder.writeUnsigned(value)
+                } else {
+                    try builder.writeNumber(text: span)
+                }
+            }
+        }
+    }
+
+    /// Makes data.
+    public init(data: some Sequence<UInt8>) {
+        let bytes = Array(data)
+        self.init { (builder) throws(StreamError) in
+            // SAFETY: the span does not leave the closure.
+            try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(StreamError) in
+                try builder.writeData(unsafe UnsafeRawBufferPointer(buffer).bytes)
+            }
+        }
+    }
+
+    /// Makes a date of the seconds since 2001-01-01 00:00:00 UTC, as `Date.timeIntervalSinceReferenceDate` has them.
+    public init(secondsSince2001 seconds: Double) {
+        self.init { (builder) throws(StreamError) in try builder.writeDate(secondsSince2001: seconds) }
+    }
 
     /// Makes a string.
     public init(_ value: String) {
@@ -112,6 +166,7 @@ extension PropertyListMakingTests: SelfTesting {
         [
             "testIsWrittenAsALiteral": testIsWrittenAsALiteral,
             "testIsMadeOfValues": testIsMadeOfValues,
+            "testIsMadeOfEveryKind": testIsMadeOfEveryKind,
         ]
     }
 
@@ -129,6 +184,38 @@ extension PropertyListMakingTests: SelfTesting {
         expectEqual(made, expected, "of objects")
         expectEqual(PropertyList([PropertyList(1), PropertyList("é"), made]), [1, "é", made], "of trees")
         expectEqual(PropertyList([("k", PropertyList(0.5))]), ["k": 0.5], "of members")
+    }
+
+    private static func testIsMadeOfEveryKind() throws {
+        let rows: [(PropertyList, PropertyList.Kind, String)] = [
+            (.null, .null, "null"), (nil, .null, "null"), (PropertyList(true), .bool, "true"),
+            (PropertyList(1), .integer, "integer 1"), (PropertyList(UInt8.max), .integer, "integer 255"),
+            (PropertyList(Int64.min), .integer, "integer -9223372036854775808"),
+            (PropertyList(UInt64.max), .unsigned, "unsigned 18446744073709551615"),
+            (PropertyList(UInt64.max / 2), .integer, "integer 9223372036854775807"),
+            (PropertyList(0.5), .real, "real 0.5"), (PropertyList(0.1 as Float), .real, "real 0.1"),
+            (try requireNotNil(PropertyList(decimal: 12), "12"), .integer, "integer 12"),
+            (
+                try requireNotNil(PropertyList(decimal: Decimal(UInt64.max)), "a decimal"), .unsigned,
+                "unsigned 18446744073709551615"
+            ),
+            (try requireNotNil(PropertyList(decimal: Decimal(5) / 2), "2.5"), .number, "number 2.5"),
+            (PropertyList("é"), .string, "string \"é\""), (PropertyList(data: [1, 255]), .data, "data 01ff"),
+            (PropertyList(data: Data()), .data, "data "), (PropertyList(secondsSince2001: -1.5), .date, "date -1.5"),
+            (PropertyList([nil]), .array, "[ null ]"),
+            (PropertyList([("k", .null)]), .dictionary, "{ key \"k\" null }"),
+        ]
+        for (list, kind, messages) in rows {
+            var trace = EventTrace()
+            try list.send(to: &trace)
+            expectEqual(trace.text, messages, "messages")
+            expectEqual(list.kind, kind, messages)
+        }
+        expectNil(PropertyList(decimal: .nan), "no number")
+        guard #available(macOS 15, *) else { return }
+        expectEqual(PropertyList(UInt128.max).numberText, "\(UInt128.max)", "the digits of a long integer")
+        expectEqual(PropertyList(Int128.min).numberText, "\(Int128.min)", "the digits of a long integer")
+        expectEqual(PropertyList(Int128(-7)), -7, "a short one")
     }
 }
 #endif

@@ -274,7 +274,7 @@ extension CodableAgreementTests: SelfTesting {
         expectEqual(
             try JSONDecoder().decode(Tree.self, from: ours),
             try JSONDecoder().decode(Tree.self, from: try coders.encoder.encode(Camel())), "snake case")
-        coders.decoding.keys = .convertFromSnakeCase
+        coders.decoding.keyMapping = .snakeCase
         coders.decoder.keyDecodingStrategy = .convertFromSnakeCase
         struct Some: Codable, Equatable {
             var firstName: String?
@@ -294,7 +294,7 @@ extension CodableAgreementTests: SelfTesting {
         ]
         for text in texts { coders.expectAgreement(on: text, Some.self) }
         let upper: @Sendable (String) -> String = { $0.hasPrefix("X-") ? String($0.dropFirst(2)) : $0 }
-        coders.decoding.keys = .custom(upper)
+        coders.decoding.keyMapping = .custom({ $0 }, inverse: upper)
         coders.decoder.keyDecodingStrategy = .custom { Name.Key(stringValue: upper($0.last?.stringValue ?? "")) }
         coders.expectAgreement(on: #"{"X-firstName":"a","userId":3,"X-table":{"X-k":{"X-l":1}}}"#, Some.self)
     }

@@ -162,7 +162,7 @@ extension JSONStreamDecoderTests: SelfTesting {
 
     private static func testFollowsTheStrategies() throws {
         let options = DecodingOptions(
-            keys: .convertFromSnakeCase, dates: .iso8601,
+            keyMapping: .snakeCase, dates: .iso8601,
             nonConformingFloats: .convertFromString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan"))
         let text = "{\"start_date\": \"2001-01-02T00:00:00Z\", \"raw_bytes\": \"AP8=\", \"ratio\": \"-inf\"}"
         let timed = try JSONStreamDecoder(options: options).decode(Timed.self, from: text)
@@ -179,7 +179,7 @@ extension JSONStreamDecoderTests: SelfTesting {
         let later = try JSONStreamDecoder(options: milliseconds).decode([Date].self, from: "[1500]")
         expectEqual(later, [Date(timeIntervalSince1970: 1.5)], "milliseconds")
         // Two spellings of one key in one text: each dictionary has its own.
-        let spellings = try JSONStreamDecoder(options: DecodingOptions(keys: .convertFromSnakeCase)).decode(
+        let spellings = try JSONStreamDecoder(options: DecodingOptions(keyMapping: .snakeCase)).decode(
             [Named].self, from: "[{\"first_name\": \"a\"}, {\"firstName\": \"b\"}, {\"first__name\": \"c\"}, {}]")
         expectEqual(spellings.map(\.firstName), ["a", "b", "c", nil], "spellings of a key")
         try checkSpellings()
@@ -192,8 +192,7 @@ extension JSONStreamDecoderTests: SelfTesting {
         func check<Value: Decodable & Equatable>(_ type: Value.Type, _ names: [String], isSnake: Bool) throws {
             let theirs = JSONDecoder()
             if isSnake { theirs.keyDecodingStrategy = .convertFromSnakeCase }
-            let keys: DecodingOptions.Keys = isSnake ? .convertFromSnakeCase : .useDefaultKeys
-            let ours = JSONStreamDecoder(options: DecodingOptions(keys: keys))
+            let ours = JSONStreamDecoder(options: DecodingOptions(keyMapping: isSnake ? .snakeCase : .exact))
             for count in [0, 200] {
                 let more = (0..<count).map { ",\"m\($0)\":0" }.joined()
                 let pairs = names.flatMap { one in names.map { [one, $0] } } + names.map { [$0] } + [[]]

@@ -1,13 +1,15 @@
 // How the name of a property becomes the name of a member in a stream, and what collisions mean.
 
-/// The rule that makes the name in the stream from the name of a property.
+/// The rule that makes the name in the stream from the name of a property, for reading and writing, of bound types and of
+/// `Codable` ones.
 ///
-/// Names are mapped once, when a type is bound, always from property to stream: nothing is guessed from the input.
-/// Two properties that map to one name are an error of binding.
+/// Names of bound types are mapped once, when a type is bound, always from property to stream: nothing is guessed from the
+/// input. Two properties that map to one name are an error of binding. A `Decodable` type does not tell its properties, so that
+/// decoders go the other way, too: see ``snakeCase`` and ``custom(_:inverse:)``.
 public struct KeyMapping: Sendable {
     package enum Rule: Sendable {
         case exact, snakeCase
-        case custom(@Sendable (String) -> String)
+        case custom(@Sendable (String) -> String, inverse: (@Sendable (String) -> String)?)
     }
 
     package let rule: Rule
@@ -20,11 +22,21 @@ public struct KeyMapping: Sendable {
     /// A word begins at a capital after a small letter or a digit, and at the last capital of several before a small
     /// letter: `userID` is `user_id`, `myURLProperty` is `my_url_property`, `address2Line` is `address2_line`.
     /// Underscores at both ends stay, those inside separate words already: `_isNew` is `_is_new`.
+    ///
+    /// Decoders turn names of the stream back as `JSONDecoder` does, which does not know capitals: `user_id` is the key `userId`.
     public static let snakeCase: KeyMapping = KeyMapping(rule: .snakeCase)
 
     /// Makes a rule of a function, which is called once for each property of each type.
-    public static func custom(_ map: @escaping @Sendable (String) -> String) -> KeyMapping {
-        KeyMapping(rule: .custom(map))
+    ///
+    /// - Parameters:
+    ///   - map: Returns the name in the stream of a property or coding key.
+    ///   - inverse: Returns the coding key of a name in the stream. Only decoders ask it, and then instead of the other function.
+    ///     Without it they look up keys by their names all the same, and only `allKeys` of a container and the paths of errors
+    ///     have the names of the stream.
+    public static func custom(
+        _ map: @escaping @Sendable (String) -> String, inverse: (@Sendable (String) -> String)? = nil
+    ) -> KeyMapping {
+        KeyMapping(rule: .custom(map, inverse: inverse))
     }
 
     /// Returns the name in the stream of a property.
@@ -32,7 +44,7 @@ public struct KeyMapping: Sendable {
         switch rule {
         case .exact: property
         case .snakeCase: Self.snakeCased(property)
-        case .custom(let map): map(property)
+        case .custom(let map, _): map(property)
         }
     }
 

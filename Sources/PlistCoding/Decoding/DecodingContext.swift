@@ -25,6 +25,8 @@ final class DecodingContext {
     private let smallText = SmallText.checked
     private let isChecked: Bool
     private let isMapped: Bool
+    /// How coding keys become names, where that is not by `codingKeys`.
+    private let names: ((String) -> String)?
     // The keys of dictionaries with string keys are never coding keys, and a stream may have many of them.
     private lazy var codingKeys = CodingKeys(of: tape.keys, options.codingKeys)
     /// By number of a key: the first one in the tape that becomes the same coding key; empty where no two do.
@@ -66,6 +68,7 @@ final class DecodingContext {
         unsafe bytes = unsafe UnsafeRawBufferPointer(tape.bytes.values)
         knownKeys = KnownKeys(count: tape.keys.count)
         isMapped = options.codingKeys != nil
+        names = options.names
         var tape = tape
         tape.removeRepeatedKeys()
         unsafe nodes = unsafe tape.nodes
@@ -184,9 +187,10 @@ final class DecodingContext {
 
     @inline(never)
     private func find(_ key: String) -> Int {
+        let name = names?(key) ?? key
         // Names of other bytes may be equal strings; most streams have none.
-        let known = isMapped || !codingKeys.numbers.isEmpty ? codingKeys.numbers[key] : nil
-        guard let number = known ?? (isMapped ? nil : tape.keys.index(of: key)) else { return -1 }
+        let known = isMapped || !codingKeys.numbers.isEmpty ? codingKeys.numbers[name] : nil
+        guard let number = known ?? (isMapped ? nil : tape.keys.index(of: name)) else { return -1 }
         unsafe caches.pointee.keys.remember(key, number)
         return number
     }

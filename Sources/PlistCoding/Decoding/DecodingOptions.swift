@@ -1,23 +1,15 @@
 // The strategies of decoding with Codable, those that `JSONDecoder` users rely on.
 
+import PlistBuilding
+
 #if canImport(FoundationEssentials)
-import FoundationEssentials
+public import FoundationEssentials
 #else
-import Foundation
+public import Foundation
 #endif
 
 /// How a decoder finds dates, data, numbers and keys that a stream writes in other ways, as `JSONDecoder` does.
 public struct DecodingOptions: Sendable {
-    /// How coding keys are found.
-    public enum Keys: Sendable {
-        /// Names in the stream are coding keys.
-        case useDefaultKeys
-        /// Names in the stream are turned from `snake_case` to `camelCase` before they are compared.
-        case convertFromSnakeCase
-        /// Names in the stream are turned to coding keys by a function, which is called once a name.
-        case custom(@Sendable (String) -> String)
-    }
-
     /// How dates are read. A date of the stream is always one.
     public enum Dates: Sendable {
         /// From numbers of seconds since 2001, as `Date` decodes itself.
@@ -28,6 +20,20 @@ public struct DecodingOptions: Sendable {
         case iso8601
         /// By a function.
         case custom(@Sendable (any Decoder) throws -> Date)
+
+        /// From strings that a strategy parses, such as `Date.ISO8601FormatStyle`; a `DateFormatter` is used by a function.
+        public static func formatted<Strategy: ParseStrategy & Sendable>(_ strategy: Strategy) -> Dates
+        where Strategy.ParseInput == String, Strategy.ParseOutput == Date {
+            .custom { decoder in
+                let text = try decoder.singleValueContainer().decode(String.self)
+                do { return try strategy.parse(text) } catch {
+                    throw DecodingError.dataCorrupted(
+                        DecodingError.Context(
+                            codingPath: decoder.codingPath, debugDescription: "expected a date, found other text",
+                            underlyingError: error))
+                }
+            }
+        }
     }
 
     /// How data are read. Data of the stream always are.
@@ -48,8 +54,9 @@ public struct DecodingOptions: Sendable {
         case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
     }
 
-    /// How coding keys are found.
-    public var keys: Keys
+    /// How coding keys become names in the stream, which are looked for; those of dictionaries with string keys are names
+    /// already.
+    public var keyMapping: KeyMapping
     /// How dates are read.
     public var dates: Dates
     /// How data are read.
@@ -61,10 +68,10 @@ public struct DecodingOptions: Sendable {
 
     /// Makes options; the same are the first as in `JSONDecoder`.
     public init(
-        keys: Keys = .useDefaultKeys, dates: Dates = .deferredToDate, bytes: Bytes = .base64,
+        keyMapping: KeyMapping = .exact, dates: Dates = .deferredToDate, bytes: Bytes = .base64,
         nonConformingFloats: NonConformingFloats = .throw, userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) {
-        self.keys = keys
+        self.keyMapping = keyMapping
         self.dates = dates
         self.bytes = bytes
         self.nonConformingFloats = nonConformingFloats
@@ -73,11 +80,16 @@ public struct DecodingOptions: Sendable {
 
     /// How names become coding keys, or nil where they are the same.
     var codingKeys: ((String) -> String)? {
-        switch keys {
-        case .useDefaultKeys: nil
-        case .convertFromSnakeCase: { Self.camelCased($0) }
-        case .custom(let map): map
+        switch keyMapping.rule {
+        case .exact: nil
+        case .snakeCase: { Self.camelCased($0) }
+        case .custom(_, let inverse): inverse
         }
+    }
+
+    /// How coding keys become names, where names do not become coding keys; else nil.
+    var names: ((String) -> String)? {
+        if case .custom(let map, nil) = keyMapping.rule { map } else { nil }
     }
 
     /// Turns `snake_case` to `camelCase`; underscores at both ends stay.

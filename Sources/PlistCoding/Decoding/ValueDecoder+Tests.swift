@@ -129,7 +129,7 @@ extension ValueDecoderTests: SelfTesting {
     }
 
     private static func testMapsKeysOfTypesOnly() throws {
-        let options = DecodingOptions(keys: .convertFromSnakeCase)
+        let options = DecodingOptions(keyMapping: .snakeCase)
         let script = """
             { key "the_name" string "n" key "children" [ ] key "table" { key "a_key" { key "b_key" integer 1 } } }
             """

@@ -22,6 +22,15 @@ public struct EncodingOptions: Sendable {
         case iso8601
         /// By a function, which encodes one value.
         case custom(@Sendable (Date, any Encoder) throws -> Void)
+
+        /// As strings that a style formats, such as `Date.ISO8601FormatStyle`; a `DateFormatter` is used by a function.
+        public static func formatted<Style: FormatStyle & Sendable>(_ style: Style) -> Dates
+        where Style.FormatInput == Date, Style.FormatOutput == String {
+            .custom { date, encoder in
+                var container = encoder.singleValueContainer()
+                try container.encode(style.format(date))
+            }
+        }
     }
 
     /// How data are written.

@@ -147,8 +147,9 @@ extension TapeWaysTests: SelfTesting {
     private static func testFindsSpellingsInAsManySteps() throws {
         for count in [400, 4_000] {
             let snake = try stepsPerValue(
-                Backwards.self, options: DecodingOptions(keys: .convertFromSnakeCase), table(count))
-            let halves = DecodingOptions(keys: .custom { $0.hasSuffix("1") ? String($0.dropLast()) : $0 })
+                Backwards.self, options: DecodingOptions(keyMapping: .snakeCase), table(count))
+            let halves = DecodingOptions(
+                keyMapping: .custom({ $0 }, inverse: { $0.hasSuffix("1") ? String($0.dropLast()) : $0 }))
             let custom = try stepsPerValue(Backwards.self, options: halves, table(count))
             for steps in [snake, custom] where steps > 8 { fail("\(count) members: \(steps) steps a value") }
         }

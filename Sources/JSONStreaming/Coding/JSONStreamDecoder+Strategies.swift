@@ -1,0 +1,189 @@
+// The options of our coders by the names that `JSONDecoder` and `JSONEncoder` have for them.
+
+public import PlistBuilding
+public import PlistCoding
+
+extension JSONStreamDecoder {
+    /// How names in the text become coding keys: `options.keyMapping`.
+    public var keyDecodingStrategy: KeyMapping {
+        get { options.keyMapping }
+        set { options.keyMapping = newValue }
+    }
+
+    /// How dates are read: `options.dates`.
+    public var dateDecodingStrategy: DecodingOptions.Dates {
+        get { options.dates }
+        set { options.dates = newValue }
+    }
+
+    /// How data are read: `options.bytes`.
+    public var dataDecodingStrategy: DecodingOptions.Bytes {
+        get { options.bytes }
+        set { options.bytes = newValue }
+    }
+
+    /// How infinities and NaN are read: `options.nonConformingFloats`.
+    public var nonConformingFloatDecodingStrategy: DecodingOptions.NonConformingFloats {
+        get { options.nonConformingFloats }
+        set { options.nonConformingFloats = newValue }
+    }
+
+    /// What types can ask for while they are decoded: `options.userInfo`.
+    public var userInfo: [CodingUserInfoKey: any Sendable] {
+        get { options.userInfo }
+        set { options.userInfo = newValue }
+    }
+}
+
+extension JSONStreamEncoder {
+    /// How coding keys become names in the text: `options.keyMapping`.
+    public var keyEncodingStrategy: KeyMapping {
+        get { options.keyMapping }
+        set { options.keyMapping = newValue }
+    }
+
+    /// How dates are written: `options.dates`.
+    public var dateEncodingStrategy: EncodingOptions.Dates {
+        get { options.dates }
+        set { options.dates = newValue }
+    }
+
+    /// How data are written: `options.bytes`.
+    public var dataEncodingStrategy: EncodingOptions.Bytes {
+        get { options.bytes }
+        set { options.bytes = newValue }
+    }
+
+    /// How infinities and NaN are written: `options.nonConformingFloats`.
+    public var nonConformingFloatEncodingStrategy: EncodingOptions.NonConformingFloats {
+        get { options.nonConformingFloats }
+        set { options.nonConformingFloats = newValue }
+    }
+
+    /// What types can ask for while they are encoded: `options.userInfo`.
+    public var userInfo: [CodingUserInfoKey: any Sendable] {
+        get { options.userInfo }
+        set { options.userInfo = newValue }
+    }
+}
+
+extension KeyMapping {
+    /// What `JSONDecoder` and `JSONEncoder` call `exact`.
+    public static var useDefaultKeys: KeyMapping { .exact }
+    /// What `JSONDecoder` calls `snakeCase`.
+    public static var convertFromSnakeCase: KeyMapping { .snakeCase }
+    /// What `JSONEncoder` calls `snakeCase`.
+    public static var convertToSnakeCase: KeyMapping { .snakeCase }
+}
+
+extension EncodingOptions.Dates {
+    /// What `JSONEncoder` calls `secondsSince2001`.
+    public static var deferredToDate: EncodingOptions.Dates { .secondsSince2001 }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+enum JSONStrategiesTests {
+    struct Reading: Codable, Equatable {
+        var takenAt = Date(timeIntervalSince1970: 0)
+        var rawBytes = Data([0, 255])
+        var value = -Double.infinity
+    }
+}
+
+extension JSONStrategiesTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testAgreesByTheSameNames": testAgreesByTheSameNames,
+            "testFormatsDates": testFormatsDates,
+            "testMapsKeysByFunctions": testMapsKeysByFunctions,
+        ]
+    }
+
+    private static func testAgreesByTheSameNames() throws {
+        let theirs = JSONEncoder()
+        theirs.outputFormatting = .sortedKeys
+        theirs.keyEncodingStrategy = .convertToSnakeCase
+        theirs.dataEncodingStrategy = .deferredToData
+        theirs.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "+", negativeInfinity: "-", nan: "?")
+        var ours = JSONStreamEncoder(writerOptions: JSONWriterOptions(sortsKeys: true))
+        ours.keyEncodingStrategy = .convertToSnakeCase
+        ours.dataEncodingStrategy = .deferredToData
+        ours.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "+", negativeInfinity: "-", nan: "?")
+        var decoder = JSONStreamDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        decoder.dataDecodingStrategy = .deferredToData
+        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+            positiveInfinity: "+", negativeInfinity: "-", nan: "?")
+        let reading = Reading()
+        func check(_ name: String) throws {
+            let data: Data = try ours.encode(reading)
+            expectEqual(try theirs.encode(reading), data, name)
+            expectEqual(try decoder.decode(Reading.self, from: data), reading, name)
+        }
+        try check("as they are")
+        (theirs.dateEncodingStrategy, ours.dateEncodingStrategy) = (.deferredToDate, .deferredToDate)
+        decoder.dateDecodingStrategy = .deferredToDate
+        try check("deferred")
+        (theirs.dateEncodingStrategy, ours.dateEncodingStrategy) = (.millisecondsSince1970, .millisecondsSince1970)
+        decoder.dateDecodingStrategy = .millisecondsSince1970
+        try check("milliseconds")
+        (theirs.dateEncodingStrategy, ours.dateEncodingStrategy) = (.iso8601, .iso8601)
+        decoder.dateDecodingStrategy = .iso8601
+        try check("ISO 8601")
+        expectTrue(ours.userInfo.isEmpty && decoder.userInfo.isEmpty, "nothing for types to ask for")
+    }
+
+    private static func testFormatsDates() throws {
+        let style = Date.ISO8601FormatStyle().year().month().day()
+        var encoder = JSONStreamEncoder()
+        encoder.dateEncodingStrategy = .formatted(style)
+        let date = Date(timeIntervalSince1970: 86_400)
+        let text: String = try encoder.encode(["day": date])
+        expectEqual(text, #"{"day":"1970-01-02"}"#, "text")
+        var decoder = JSONStreamDecoder()
+        decoder.dateDecodingStrategy = .formatted(style)
+        expectEqual(try decoder.decode([String: Date].self, from: text), ["day": date], "date")
+        let error = expectThrows(DecodingError.self, "no date") {
+            _ = try decoder.decode([String: Date].self, from: #"{"day":"yesterday"}"#)
+        }
+        guard case .dataCorrupted(let context)? = error else { return fail("another error: \(error as Any)") }
+        expectEqual(context.codingPath.map(\.stringValue), ["day"], "path")
+    }
+
+    private static func testMapsKeysByFunctions() throws {
+        struct Names: Codable, Equatable {
+            var first = 1
+            var second: [String: Int] = ["kept": 2]
+            var third: Int?
+        }
+        let oneWay = KeyMapping.custom { $0.uppercased() }
+        let bothWays = KeyMapping.custom({ $0.uppercased() }, inverse: { $0.lowercased() })
+        for (name, mapping) in [("one way", oneWay), ("both ways", bothWays)] {
+            var encoder = JSONStreamEncoder()
+            encoder.keyEncodingStrategy = mapping
+            let text: String = try encoder.encode([Names(), Names(first: 3, third: 4)])
+            expectEqual(text, #"[{"FIRST":1,"SECOND":{"kept":2}},{"FIRST":3,"SECOND":{"kept":2},"THIRD":4}]"#, name)
+            var decoder = JSONStreamDecoder()
+            decoder.keyDecodingStrategy = mapping
+            expectEqual(try decoder.decode([Names].self, from: text), [Names(), Names(first: 3, third: 4)], name)
+        }
+        var decoder = JSONStreamDecoder()
+        decoder.keyDecodingStrategy = oneWay
+        expectThrows(DecodingError.self, "keys that are not mapped") {
+            _ = try decoder.decode(Names.self, from: #"{"first":1,"second":{}}"#)
+        }
+    }
+}
+#endif

@@ -10,7 +10,20 @@
 public struct UniqueKeys<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
     /// The sink that gets the messages.
     public var target: Target
-    private var openDictionaries: [Set<[UInt8]>] = []
+    private var open: [OpenContainer] = []
+
+    private struct OpenContainer {
+        /// The keys of a dictionary, nil for an array.
+        var keys: Set<[UInt8]>?
+        /// The last key of a dictionary.
+        var key: [UInt8] = []
+        /// The number of elements of an array that are complete or begun.
+        var count = 0
+
+        var step: StreamPath.Step {
+            keys == nil ? .index(count - 1) : .key(String(decoding: key, as: UTF8.self))
+        }
+    }
 
     /// Creates a filter before a sink.
     public init(_ target: consuming Target) {
@@ -21,56 +34,97 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
     ///
     /// - Throws: ``StreamError/Kind/duplicateKey``, or what the target throws.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        if !openDictionaries.isEmpty {
-            let isNew = openDictionaries[openDictionaries.count - 1].insert(Array(copying: utf8)).inserted
-            guard isNew else {
-                let name = String(validating: utf8).map { $0.utf8.count <= 64 ? " \($0.debugDescription)" : "" } ?? ""
-                throw StreamError(.duplicateKey, "duplicate key\(name)")
-            }
+        if let last = open.indices.last {
+            let key = Array(copying: utf8)
+            open[last].key = key
+            let isNew = open[last].keys?.insert(key).inserted ?? true
+            guard isNew else { throw duplicateKey(utf8) }
         }
         try target.writeKey(utf8)
     }
 
+    private func duplicateKey(_ utf8: RawSpan) -> StreamError {
+        let name = String(validating: utf8).map { $0.utf8.count <= 64 ? " \($0.debugDescription)" : "" } ?? ""
+        return StreamError(.duplicateKey, "duplicate key\(name)", path: StreamPath(open.map(\.step)))
+    }
+
+    private mutating func countValue() {
+        if let last = open.indices.last { open[last].count += 1 }
+    }
+
     /// Passes the message on.
     public mutating func beginDictionary() throws(StreamError) {
-        openDictionaries.append([])
+        countValue()
+        open.append(OpenContainer(keys: []))
         try target.beginDictionary()
     }
 
     /// Passes the message on.
     public mutating func endDictionary() throws(StreamError) {
-        _ = openDictionaries.popLast()
+        _ = open.popLast()
         try target.endDictionary()
     }
 
-    /// Forgets the open dictionaries, and passes the notice on.
+    /// Forgets the open containers, and passes the notice on.
     public mutating func abandon(after error: StreamError) {
-        openDictionaries = []
+        open = []
         target.abandon(after: error)
     }
 
     /// Passes the message on.
-    public mutating func beginArray() throws(StreamError) { try target.beginArray() }
+    public mutating func beginArray() throws(StreamError) {
+        countValue()
+        open.append(OpenContainer(keys: nil))
+        try target.beginArray()
+    }
     /// Passes the message on.
-    public mutating func endArray() throws(StreamError) { try target.endArray() }
+    public mutating func endArray() throws(StreamError) {
+        _ = open.popLast()
+        try target.endArray()
+    }
     /// Passes the message on.
-    public mutating func writeNull() throws(StreamError) { try target.writeNull() }
+    public mutating func writeNull() throws(StreamError) {
+        countValue()
+        try target.writeNull()
+    }
     /// Passes the message on.
-    public mutating func writeBool(_ value: Bool) throws(StreamError) { try target.writeBool(value) }
+    public mutating func writeBool(_ value: Bool) throws(StreamError) {
+        countValue()
+        try target.writeBool(value)
+    }
     /// Passes the message on.
-    public mutating func writeInteger(_ value: Int64) throws(StreamError) { try target.writeInteger(value) }
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        countValue()
+        try target.writeInteger(value)
+    }
     /// Passes the message on.
-    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try target.writeUnsigned(value) }
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        countValue()
+        try target.writeUnsigned(value)
+    }
     /// Passes the message on.
-    public mutating func writeReal(_ value: Double) throws(StreamError) { try target.writeReal(value) }
+    public mutating func writeReal(_ value: Double) throws(StreamError) {
+        countValue()
+        try target.writeReal(value)
+    }
     /// Passes the message on.
-    public mutating func writeNumber(text: RawSpan) throws(StreamError) { try target.writeNumber(text: text) }
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        countValue()
+        try target.writeNumber(text: text)
+    }
     /// Passes the message on.
-    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try target.writeString(utf8) }
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        countValue()
+        try target.writeString(utf8)
+    }
     /// Passes the message on.
-    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) { try target.writeData(bytes) }
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        countValue()
+        try target.writeData(bytes)
+    }
     /// Passes the message on.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        countValue()
         try target.writeDate(secondsSince2001: seconds)
     }
 }
@@ -90,15 +144,17 @@ extension UniqueKeysTests: SelfTesting {
         ]
     }
 
-    /// Sends `{`, `}` and letters, each a key with null as its value unless a `{` follows.
+    /// Sends brackets, a null for `n`, and other letters, each a key with null as its value unless a container follows.
     private static func send(_ messages: String) throws(StreamError) -> String {
         var sink = UniqueKeys(EventTrace())
         var isAfterKey = false
         for message in messages {
             switch message {
-            case "{":
+            case "{", "[":
                 isAfterKey = false
-                try sink.beginDictionary()
+                if message == "{" { try sink.beginDictionary() } else { try sink.beginArray() }
+            case "n": try sink.writeNull()
+            case "]": try sink.endArray()
             case "}":
                 if isAfterKey { try sink.writeNull() }
                 isAfterKey = false
@@ -113,10 +169,15 @@ extension UniqueKeysTests: SelfTesting {
     }
 
     private static func testRefusesARepeatedKey() {
-        for messages in ["{aa", "{aba", "{a{b}a"] {
+        let rows = [
+            ("{aa", "$.a"), ("{aba", "$.a"), ("{a{b}a", "$.a"), ("{b{c}a[n[n]{b[]a{}ca", "$.a[2].a"),
+            ("[nn[]{aa", "$[3].a"),
+        ]
+        for (messages, path) in rows {
             let error = expectThrows(StreamError.self, messages) { _ = try send(messages) }
             expectEqual(error?.kind, .duplicateKey, "kind for \(messages)")
             expectEqual(error?.message, "duplicate key \"a\"", "message for \(messages)")
+            expectEqual(error?.path?.description, path, "path for \(messages)")
         }
     }
 

@@ -19,12 +19,17 @@ extension SQLiteStatement {
         let cursor = try RowCursor(self, options)
         defer { cursor.end() }
         var isRow = try cursor.next()
-        try sink.beginArray()
-        while isRow {
-            try cursor.sendRow(to: &sink)
-            isRow = try cursor.next()
+        do throws(StreamError) {
+            try sink.beginArray()
+            while isRow {
+                try cursor.sendRow(to: &sink)
+                isRow = try cursor.next()
+            }
+            try sink.endArray()
+        } catch {
+            sink.abandon(after: error)
+            throw error
         }
-        try sink.endArray()
     }
 }
 
@@ -45,7 +50,12 @@ extension SQLiteConnection {
         into sink: inout Sink
     ) throws(StreamError) {
         let statement = try statementToSend(sql, parameters)
-        if let scan = RowScan(statement, parameters, options), try scan.send(to: &sink) { return }
+        if let scan = RowScan(statement, parameters, options) {
+            do throws(StreamError) { if try scan.send(to: &sink) { return } } catch {
+                sink.abandon(after: error)
+                throw error
+            }
+        }
         try statement.send(to: &sink, options: options)
     }
 
@@ -94,6 +104,7 @@ extension SendingTests: SelfTesting {
             "testNumbersDuplicateNames": testNumbersDuplicateNames,
             "testSendsQuotedNamesWithoutQuotes": testSendsQuotedNamesWithoutQuotes,
             "testFillsEverySink": testFillsEverySink,
+            "testLeavesBuildersEmptyAfterAnError": testLeavesBuildersEmptyAfterAnError,
             "testStopsEarly": testStopsEarly,
             "testRunsNestedQueries": testRunsNestedQueries,
             "testSendsNothingWhenNothingCanBeRead": testSendsNothingWhenNothingCanBeRead,
@@ -210,6 +221,24 @@ extension SendingTests: SelfTesting {
     }
 
     private final class Log { var text = "" }
+
+    private static func testLeavesBuildersEmptyAfterAnError() throws {
+        let connection = try artists()
+        try connection.execute("CREATE TABLE bad (id, name TEXT)")
+        try connection.execute("INSERT INTO bad VALUES (7, 'x'), (8, CAST(x'ff' AS TEXT))")
+        // By a scan of the table, and by steps.
+        for bad in ["SELECT * FROM bad", "SELECT * FROM bad WHERE id > 0"] {
+            var tree = PropertyListBuilder()
+            let error = expectThrows(StreamError.self, bad) { try connection.query(bad, into: &tree) }
+            expectEqual(error?.kind, .invalidText, "kind")
+            try connection.query("SELECT id FROM artists", into: &tree)
+            expectEqual(try tree.takeResult(), [["id": 1], ["id": 2]], "rows after \(bad)")
+            var columns = ColumnsBuilder(["id": .integer])
+            expectThrows(StreamError.self, bad) { try connection.query(bad, into: &columns) }
+            try connection.query("SELECT id FROM artists", into: &columns)
+            expectEqual(try columns.takeResult().rowCount, 2, "rows of columns after \(bad)")
+        }
+    }
 
     private static func testStopsEarly() throws {
         let connection = try artists()

@@ -31,7 +31,7 @@ package enum CheckedText {
         guard #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) else {
             return unsafe String(decoding: utf8, as: UTF8.self)
         }
-        guard !utf8.isEmpty else { return "" }
+        guard utf8.count > 0 else { return "" }
         // SAFETY: whoever calls knows that the bytes are UTF-8, and the span does not leave this function.
         var text = unsafe UTF8Span(unchecked: utf8.assumingMemoryBound(to: UInt8.self).span)
         // Strings that are known to be ASCII are compared and hashed faster.

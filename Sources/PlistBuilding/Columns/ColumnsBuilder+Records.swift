@@ -68,7 +68,7 @@ extension ColumnsBuilder {
         for index in unsafe columns.indices where seen & 1 << UInt64(index) != 0 { unsafe columns[index].count += 1 }
     }
 
-    private func notInTurn() -> StreamError {
+    private mutating func notInTurn() -> StreamError {
         located(.misuse, "memory was lent and taken back out of turn, or more of it filled than there was")
     }
 }

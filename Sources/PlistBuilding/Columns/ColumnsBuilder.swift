@@ -343,7 +343,8 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         return StreamError(.typeMismatch, "expected \(expected), found \(found)", path: path)
     }
 
-    func located(_ kind: StreamError.Kind, _ message: String) -> StreamError {
+    // PERF: see the same function of `PropertyListBuilder`.
+    mutating func located(_ kind: StreamError.Kind, _ message: String) -> StreamError {
         StreamError(kind, message, path: rowPath)
     }
 

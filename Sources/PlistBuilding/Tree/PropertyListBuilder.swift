@@ -278,21 +278,22 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     }
 
     @inline(__always)  // PERF: JSONTree; one comparison once a value.
-    private func checkKey() throws(StreamError) {
+    private mutating func checkKey() throws(StreamError) {
         guard key > Self.noKey else { return }
         throw misplacedValue()
     }
 
     // MARK: Errors
 
+    // PERF: JSONTree; mutating, since functions that only look at the builder are given a copy of it, made before each value.
     @inline(never)
-    private func misplacedValue() -> StreamError {
+    private mutating func misplacedValue() -> StreamError {
         located(.misuse, key == Self.missingKey ? "expected a key, found a value" : "expected one value, found another")
     }
 
     /// Makes an error with the path of the value to come.
     @inline(never)
-    private func located(_ kind: StreamError.Kind, _ message: String) -> StreamError {
+    private mutating func located(_ kind: StreamError.Kind, _ message: String) -> StreamError {
         var steps: [StreamPath.Step] = []
         for level in unsafe 0..<open.count {
             let container = unsafe open[level]

@@ -57,7 +57,7 @@ package struct BlockScan: Sendable {
         guard width > 0 else { return unsafe scanPlainly(bytes, into: masks) }
         // SAFETY: `count` blocks are there, and eight words for each; the pointers do not leave the closures.
         return unsafe bytes.withUnsafeBytes { bytes in
-            guard let bytes = unsafe bytes.baseAddress else { return [] }
+            guard let bytes = bytes.baseAddress else { return [] }
             return unsafe withUnsafeBytes(of: classes.low) { low in
                 unsafe withUnsafeBytes(of: classes.high) { high in
                     let found = unsafe cblockmasks_classify(

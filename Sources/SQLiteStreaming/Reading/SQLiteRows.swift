@@ -114,7 +114,7 @@ private final class RowBuilder<Row: StreamValue> {
         } catch {
             // The builder knows of one row only.
             if case .index? = error.path?.steps.first { throw error }
-            throw error.under(.index(unsafe cursor.state.pointee.row))
+            throw error.under([.index(unsafe cursor.state.pointee.row)])
         }
     }
 }

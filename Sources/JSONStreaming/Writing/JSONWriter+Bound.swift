@@ -278,7 +278,7 @@ extension JSONWriter {
     @inline(__always)
     private func storeReal(_ value: Double, at place: UnsafeMutableRawPointer) -> Int {
         // The first one is written by a message, which finds the powers.
-        guard value.isFinite, let powers else { return 0 }
+        guard let powers else { return 0 }
         return unsafe RealText.store(value, powers: powers, at: place)
     }
 

@@ -56,15 +56,18 @@ extension JSONWriter {
     /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for NaN and the infinities, unless the options
     ///   have another use for them.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        if isInPlainContainer, value.isFinite, let powers {
+        if isInPlainContainer, let powers {
             try output.reserve(RealText.room &+ 1)
             let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
             // SAFETY: room was reserved for the comma and the number.
-            output.advance(by: unsafe commaCount &+ RealText.store(value, powers: powers, at: output.end + commaCount))
-            if omitsPoints { omitPoint(of: value) }
-            isAfterKey = false
-            hasElements = true
-            return
+            let count = unsafe RealText.store(value, powers: powers, at: output.end + commaCount)
+            if count > 0 {
+                output.advance(by: commaCount &+ count)
+                isAfterKey = false
+                hasElements = true
+                if omitsPoints { omitPoint(of: value) }
+                return
+            }
         }
         try writeAnyReal(value)
     }
@@ -79,7 +82,9 @@ extension JSONWriter {
         if nesting.depth == 0 { try endRoot() }
     }
 
+    // PERF: JSONWriter/reals, 3 of 17 ns; inlined, the value is rounded for everybody, which is a call.
     /// Takes the point and the zero from the end of a whole number that was written with all its digits.
+    @inline(never)
     private mutating func omitPoint(of value: Double) {
         // Beyond, the digits are not those of the exact value.
         if value.magnitude <= 0x1p53, value.rounded(.towardZero) == value { output.truncate(to: output.count - 2) }
@@ -217,7 +222,8 @@ enum IntegerText {
     @inline(__always)
     private static func twoFours(_ value: UInt64) -> UInt64 {
         let upper = (value &* 109_951_163) &>> 40
-        return upper | (value &- upper &* 10_000) &<< 32
+        // This is upper | (value - upper * 10^4) << 32, with one instruction less, and so are the other two steps.
+        return value &<< 32 &- upper &* (10_000 << 32 &- 1)
     }
 
     /// The text of a number below 10^8 in eight digits, the first in the lowest byte.
@@ -226,9 +232,9 @@ enum IntegerText {
         // Two fours, then four pairs, then eight digits, each in its own lane; the quotients come from reciprocals.
         let fours = twoFours(value)
         let hundreds = ((fours &* 10_486) >> 20) & 0x0000_007F_0000_007F
-        let pairs = hundreds | (fours &- hundreds &* 100) << 16
+        let pairs = fours &<< 16 &- hundreds &* (100 << 16 &- 1)
         let tens = ((pairs &* 103) >> 10) & 0x000F_000F_000F_000F
-        return (tens | (pairs &- tens &* 10) << 8) | 0x3030_3030_3030_3030
+        return (pairs &<< 8 &- tens &* (10 << 8 &- 1)) | 0x3030_3030_3030_3030
     }
 
     /// Stores a number below 10^8 without leading zeros.

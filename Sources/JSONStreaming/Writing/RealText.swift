@@ -4,7 +4,7 @@ import PlistStreaming
 
 /// The text of doubles.
 enum RealText {
-    /// Writes a finite double, always with a point or an exponent, so that it reads back as a real.
+    /// Writes a finite double, always with a point or an exponent, so that it reads back as a real; nothing for others.
     ///
     /// From 10^-5 to 10^17 it is written in full, beyond with an exponent: `0.00001`, `100.0`, `1.5e-6`, `1e17`. So are
     /// whole numbers up to 2^64 of which the fewest digits are not the exact ones: an integer can be read of them.
@@ -17,52 +17,67 @@ enum RealText {
     /// The number of bytes for which `store` needs room.
     static let room = 48
 
-    // PERF: JSONWriter/reals; sixteen digits are stored at once, whether they are needed or not.
-    /// Stores a finite double at an address with `room` bytes, and returns the number of bytes that count.
+    // PERF: JSONWriter/reals; sixteen digits are stored at once, whether they are needed or not, and nothing is called
+    // before the end, so that what is used afterwards need not be kept in memory.
+    /// Stores a double at an address with `room` bytes, and returns the number of bytes that count; 0 for one that is
+    /// not finite.
     @unsafe @inline(__always)
     static func store(_ value: Double, powers: PowersOfFive, at address: UnsafeMutableRawPointer) -> Int {
-        let bits = value.bitPattern & ~(1 << 63)
-        let signCount = Int(truncatingIfNeeded: value.bitPattern &>> 63)
-        // SAFETY: the pieces below take less than 32 bytes from the first digit on.
+        // SAFETY: the pieces below take less than 40 bytes from the first digit on.
         unsafe address.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)
+        guard let decimal = ShortestDecimal(quickly: value.bitPattern & ~(1 << 63), powers: powers) else {
+            return unsafe storeSearched(value, at: address)
+        }
+        let signCount = Int(truncatingIfNeeded: value.bitPattern &>> 63)
+        return unsafe signCount &+ store(decimal, value, at: address + signCount)
+    }
+
+    /// Stores what takes exact comparisons behind a sign that is there, and returns the number of bytes, or 0.
+    @unsafe @inline(never)
+    private static func storeSearched(_ value: Double, at address: UnsafeMutableRawPointer) -> Int {
+        guard value.isFinite else { return 0 }
+        let signCount = value.sign == .minus ? 1 : 0
         let start = unsafe address + signCount
-        guard bits != 0 else {
+        // SAFETY: as above.
+        guard value != 0 else {
             unsafe start.storeBytes(of: UInt32(0x30_2E30).littleEndian, as: UInt32.self)
             return signCount &+ 3
         }
-        let decimal = ShortestDecimal(bits: bits, powers: powers)
+        return unsafe signCount &+ store(.searched(value.magnitude.bitPattern), value, at: start)
+    }
+
+    /// Stores the decimal number of a value without its sign, and returns the number of bytes.
+    @unsafe @inline(__always)
+    private static func store(
+        _ decimal: ShortestDecimal, _ value: Double, at start: UnsafeMutableRawPointer
+    ) -> Int {
         let upper = decimal.digits / 100_000_000
         let first = (upper &* 1_441_151_881) &>> 57  // upper / 10^8
-        let digits = IntegerText.sixteenDigits(
+        let rest = IntegerText.sixteenDigits(
             upper &- first &* 100_000_000, decimal.digits &- upper &* 100_000_000)
-        let text = digits | SIMD2(repeating: 0x3030_3030_3030_3030)
-        let character = first | 0x30
-        let count = decimal.count != 0 ? decimal.count : significantCount(digits)
-        if decimal.exponent == 0 {
-            unsafe start.storeBytes(of: UInt16(truncatingIfNeeded: 0x2E00 | character).littleEndian, as: UInt16.self)
-            unsafe store(text, at: start + 2)
-            return signCount &+ max(count, 2) &+ 1
+        guard UInt(bitPattern: decimal.exponent) < 8 else {
+            return unsafe storePlaced(decimal, rest, value, at: start)
         }
-        if decimal.exponent > 0 && decimal.exponent < 8 {
-            unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: character), as: UInt8.self)
-            unsafe start.storeBytes(of: text[0].littleEndian, toByteOffset: 1, as: UInt64.self)
-            unsafe storeFraction(text, after: decimal.exponent, at: start + 1 + decimal.exponent)
-            return signCount &+ max(count &+ 1, decimal.exponent &+ 3)
-        }
-        if decimal.exponent >= 15 {
-            let length = unsafe storeWhole(bits, decimal, at: start)
-            if length > 0 { return signCount &+ length }
-        }
-        return signCount &+ (unsafe storePlaced(character, text, count, decimal.exponent, at: start))
+        // The digits behind the point are in their places; those before it, and it itself, are among the first eight.
+        let text = rest | zeros
+        let shift = UInt64(truncatingIfNeeded: decimal.exponent &* 8)
+        let whole = text[0] & (1 &<< shift &- 1)
+        let head = whole | (text[0] &- whole) &<< 8 | UInt64(UInt8(ascii: ".")) &<< shift
+        unsafe store(text, at: start + 2)
+        unsafe start.storeBytes(of: head.littleEndian, toByteOffset: 1, as: UInt64.self)
+        unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: first | 0x30), as: UInt8.self)
+        return max(significantCount(rest) &+ 1, decimal.exponent &+ 3)
     }
+
+    /// Sixteen zeros in ASCII.
+    private static var zeros: SIMD2<UInt64> { SIMD2(repeating: 0x3030_3030_3030_3030) }
 
     /// Stores a whole number of more than 53 bits by all its digits, where the fewest would be those of another one, and
     /// returns the number of bytes, or 0.
     @unsafe @inline(never)
     private static func storeWhole(
-        _ bits: UInt64, _ decimal: ShortestDecimal, at start: UnsafeMutableRawPointer
+        _ value: Double, _ decimal: ShortestDecimal, at start: UnsafeMutableRawPointer
     ) -> Int {
-        let value = Double(bitPattern: bits)
         guard value > 0x1p53, value < 0x1p64,
             !DecimalRounding.isExact(value, mantissa: decimal.digits, exponent: decimal.exponent &- 16)
         else { return 0 }
@@ -72,17 +87,15 @@ enum RealText {
         return count &+ 2
     }
 
+    // PERF: JSONWriter/reals; without branches, which numbers of different lengths would mislead.
     /// The number of digits up to the last one that is not zero, the one before these sixteen included.
-    @inline(never)
+    @inline(__always)
     private static func significantCount(_ digits: SIMD2<UInt64>) -> Int {
-        // PERF: JSONWriter/reals; counted by branches, which are guessed, for the same reason as the counts of 16 and 17.
-        var word = digits[1] == 0 ? digits[0] : digits[1]
-        var count = digits[1] == 0 ? 1 : 9
-        while word != 0 {
-            word &>>= 8
-            count &+= 1
-        }
-        return count
+        let (word, before): (UInt64, Int) = digits[1] == 0 ? (digits[0], 1) : (digits[1], 9)
+        // A digit is in the lower half of its byte. Moved to the upper half, it rounds up to the next byte, while the eight,
+        // which is the highest bit where there is none, does not.
+        let bits = 64 &- (word &<< 4 | 8).leadingZeroBitCount
+        return before &+ (bits &+ 3) &>> 3
     }
 
     @inline(__always)
@@ -92,11 +105,28 @@ enum RealText {
     }
 
     /// Stores digits of which the point is not behind one of the first eight, and returns the number of bytes.
-    @inline(never)
+    ///
+    /// - Parameter digits: All of them but the first one, as numbers.
+    @unsafe @inline(never)
     private static func storePlaced(
-        _ first: UInt64, _ rest: SIMD2<UInt64>, _ count: Int, _ exponent: Int, at start: UnsafeMutableRawPointer
+        _ decimal: ShortestDecimal, _ digits: SIMD2<UInt64>, _ value: Double, at start: UnsafeMutableRawPointer
     ) -> Int {
+        let exponent = decimal.exponent
+        let first = decimal.digits / 10_000_000_000_000_000 | 0x30
+        let rest = digits | zeros
+        let count = significantCount(digits)
         // SAFETY: at most 24 bytes are stored, and 10 more for an exponent.
+        if exponent < 0 && exponent >= -5 {
+            unsafe start.storeBytes(of: UInt64(0x30_3030_3030_2E30).littleEndian, as: UInt64.self)
+            let place = unsafe start + (1 &- exponent)
+            unsafe place.storeBytes(of: UInt8(truncatingIfNeeded: first), as: UInt8.self)
+            unsafe store(rest, at: place + 1)
+            return 1 &- exponent &+ count
+        }
+        if exponent >= 15 {
+            let length = unsafe storeWhole(value.magnitude, decimal, at: start)
+            if length > 0 { return length }
+        }
         if exponent >= 8 && exponent < 17 {
             unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: first), as: UInt8.self)
             unsafe store(rest, at: start + 1)
@@ -108,29 +138,10 @@ enum RealText {
             unsafe point.storeBytes(of: fraction.littleEndian, toByteOffset: 1, as: UInt64.self)
             return max(count &+ 1, exponent &+ 3)
         }
-        if exponent < 0 && exponent >= -5 {
-            unsafe start.storeBytes(of: UInt64(0x30_3030_3030_2E30).littleEndian, as: UInt64.self)
-            let place = unsafe start + (1 &- exponent)
-            unsafe place.storeBytes(of: UInt8(truncatingIfNeeded: first), as: UInt8.self)
-            unsafe store(rest, at: place + 1)
-            return 1 &- exponent &+ count
-        }
         unsafe start.storeBytes(of: UInt16(truncatingIfNeeded: 0x2E00 | first).littleEndian, as: UInt16.self)
         unsafe store(rest, at: start + 2)
         let length = count == 1 ? 1 : count &+ 1
         return unsafe length &+ storeExponent(exponent, at: start + length)
-    }
-
-    /// Stores the point and the digits behind the first so many of sixteen, one to seven.
-    @inline(__always)
-    private static func storeFraction(
-        _ digits: SIMD2<UInt64>, after count: Int, at address: UnsafeMutableRawPointer
-    ) {
-        let shift = UInt64(truncatingIfNeeded: 8 &* count)
-        unsafe address.storeBytes(of: UInt8(ascii: "."), as: UInt8.self)
-        let first = digits[0] &>> shift | digits[1] &<< (64 &- shift)
-        unsafe address.storeBytes(of: first.littleEndian, toByteOffset: 1, as: UInt64.self)
-        unsafe address.storeBytes(of: (digits[1] &>> shift).littleEndian, toByteOffset: 9, as: UInt64.self)
     }
 
     /// Stores `e` and an exponent, and returns the number of bytes.
@@ -156,6 +167,8 @@ extension RealText: SelfTesting {
             "testReadsBackAsTheSameReal": testReadsBackAsTheSameReal,
             "testChoosesPlainTextOrExponents": testChoosesPlainTextOrExponents,
             "testPlacesThePointEverywhere": testPlacesThePointEverywhere,
+            "testCountsSignificantDigits": testCountsSignificantDigits,
+            "testStoresNothingThatIsNotFinite": testStoresNothingThatIsNotFinite,
         ]
     }
 
@@ -192,6 +205,29 @@ extension RealText: SelfTesting {
                     expectEqual(output.withBytes { String(validating: $0) }, expected, "\(count) digits")
                 }
             }
+        }
+    }
+
+    private static func testCountsSignificantDigits() {
+        expectEqual(significantCount(IntegerText.sixteenDigits(0, 0)), 1, "no digit but the first")
+        var power: UInt64 = 1
+        for place in stride(from: 16, through: 1, by: -1) {
+            for digit in [1, 7, 8, 9] as [UInt64] {
+                for more in place > 1 ? [0, power * 90] : [0] {
+                    let (high, low) = (digit * power + more).quotientAndRemainder(dividingBy: 100_000_000)
+                    let count = significantCount(IntegerText.sixteenDigits(high, low))
+                    if count != place + 1 { expectEqual(count, place + 1, "\(digit) at \(place), \(more) before") }
+                }
+            }
+            power *= 10
+        }
+    }
+
+    private static func testStoresNothingThatIsNotFinite() throws {
+        for value in [Double.nan, .infinity, -.infinity, .signalingNaN, -.nan] {
+            var output = ByteOutput()
+            try write(value, to: &output)
+            expectEqual(output.count, 0, "bytes of \(value)")
         }
     }
 

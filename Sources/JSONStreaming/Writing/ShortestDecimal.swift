@@ -8,23 +8,18 @@ struct ShortestDecimal {
     let digits: UInt64
     /// The exponent of the first digit.
     let exponent: Int
-    /// The number of digits up to the last one that is not zero, 0 when it was not found out.
-    let count: Int
 
-    // PERF: JSONWriter/reals; two multiplications of the significand decide nearly every double. What lies too near to a
-    // tie for that, powers of two and subnormal numbers are searched for exactly. That the count comes by branches lets
-    // the processor go on with what follows the number before the number is known.
-    /// Finds the number for the bits of a finite double above zero.
+    // PERF: JSONWriter/reals; two multiplications of the significand decide nearly every double, and whether its shortest
+    // number has seventeen digits or fewer is chosen without a branch, which numbers of both kinds would mislead.
+    /// Finds the number for the bits of a finite double above zero, or nil for one that needs exact comparisons.
     ///
+    /// Those are powers of two, subnormal numbers, and what lies too near to a tie; nil stands for all other bits, too.
     /// - Parameter powers: The table, which asking for costs a call.
     @inline(__always)
-    init(bits: UInt64, powers: PowersOfFive) {
+    init?(quickly bits: UInt64, powers: PowersOfFive) {
         let fraction = bits & (1 << 52 - 1)
         let biased = Int(truncatingIfNeeded: bits &>> 52)
-        guard fraction != 0, biased != 0 else {
-            self = Self.searched(bits)
-            return
-        }
+        guard fraction != 0, UInt(bitPattern: biased &- 1) < 0x7FE else { return nil }
         let power = biased &- 1075
         let (scale, shift) = Self.scale(of: power, isLowerHalfNear: false)
         let tenth = powers.power(0 &- scale)
@@ -37,42 +32,25 @@ struct ShortestDecimal {
         // What rounds to the double lies within half a unit of its last place around it, which is 0.5 to 5 here: if there
         // is a multiple of ten in it, it is the shortest number, and if not, the nearest whole number is.
         let half = tenth.high &>> (5 &- shift)
-        let tens = whole / 10
+        let lower = whole / 10 &* 10
         // The distances from the multiples of ten around the number, with 60 bits behind the point.
-        let above = (whole &- tens &* 10) &<< 60 | behind &>> 4
+        let above = (whole &- lower) &<< 60 | behind &>> 4
         let below = 10 << 60 &- above
-        // Each of these is less than three units of its last bit away from the truth, half included.
-        var found: UInt64
-        if _fastPath(above > half &+ 8 && below > half &+ 8) {
-            guard !Self.isNear(behind, 1 << 63) else {
-                self = Self.searched(bits)
-                return
-            }
-            // This is no multiple of ten, which would be nearer than half.
-            found = whole &+ behind &>> 63
-            // A normal number has 16 or 17 digits at this scale.
-            if _fastPath(found >= 10_000_000_000_000_000) {
-                (digits, exponent, count) = (found, scale &+ 16, 17)
-            } else {
-                (digits, exponent, count) = (found &* 10, scale &+ 15, 16)
-            }
-            return
-        }
-        guard !Self.isNear(above, half), !Self.isNear(below, half) else {
-            self = Self.searched(bits)
-            return
-        }
-        found = tens &* 10
-        if below < half { found &+= 10 }
+        // Both of these have a bit to spare, so that the sign tells which is greater.
+        let difference = Int64(bitPattern: min(above, below) &- half)
+        let isTens = difference < 0
+        let tens = below < above ? lower &+ 10 : lower
+        // In the place of a multiple of ten this is none, which would be nearer than half.
+        let found = isTens ? tens : whole &+ behind &>> 63
+        // Each of these is less than three units of its last bit away from the truth, half included; a tie between whole
+        // numbers does not matter to a multiple of ten, of which the bits of the sign say so.
+        let tie = behind &- (1 << 63) &+ 8 | UInt64(bitPattern: difference &>> 63)
+        guard UInt64(bitPattern: difference &+ 8) > 16, tie > 16 else { return nil }
+        // A normal number has 16 or 17 digits at this scale.
         let isShorter = found < 10_000_000_000_000_000
         digits = isShorter ? found &* 10 : found
         exponent = scale &+ (isShorter ? 15 : 16)
-        count = 0
     }
-
-    /// Whether two numbers are so near that which is greater was not decided.
-    @inline(__always)
-    private static func isNear(_ first: UInt64, _ second: UInt64) -> Bool { first &- second &+ 8 <= 16 }
 
     /// The exponent of ten that brings a double to the size at which it is searched for, and the shift of its significand.
     @inline(__always)
@@ -103,7 +81,6 @@ struct ShortestDecimal {
         let digitCount = Self.digitCount(of: number)
         digits = number &* Self.powerOfTen(17 &- digitCount)
         exponent = scale &+ digitCount &- 1
-        count = 0
     }
 
     /// Schubfach's search: the interval that rounds to the double, scaled so that it holds one to twenty integers.
@@ -178,6 +155,11 @@ extension ShortestDecimal: SelfTesting {
         ]
     }
 
+    /// The number as a writer finds it.
+    private static func found(_ value: Double) -> ShortestDecimal {
+        ShortestDecimal(quickly: value.bitPattern, powers: .table) ?? searched(value.bitPattern)
+    }
+
     private static func testAgreesWithTheStandardLibrary() {
         var state: UInt64 = 7
         for index in 0..<4000 {
@@ -186,7 +168,7 @@ extension ShortestDecimal: SelfTesting {
             let fraction = index % 5 == 0 ? 0 : index % 5 == 1 ? 1 << 52 - 1 : state >> 12
             let value = Double(bitPattern: UInt64(index % 2047) << 52 | fraction)
             guard value > 0 else { continue }
-            let decimal = ShortestDecimal(bits: value.bitPattern, powers: .table)
+            let decimal = found(value)
             let text = String(decimal.digits)
             if text.count != 17 { expectEqual(text.count, 17, "the digits of \(value)") }
             let readBack = Double("\(text)e\(decimal.exponent - 16)")
@@ -194,7 +176,6 @@ extension ShortestDecimal: SelfTesting {
             let expected = value.description.prefix { $0 != "e" }.filter(\.isNumber).drop { $0 == "0" }
             let (digits, expectedDigits) = (withoutZeros(text), withoutZeros(String(expected)))
             if digits != expectedDigits { expectEqual(digits, expectedDigits, "the digits of \(value)") }
-            if decimal.count != 0 { expectEqual(decimal.count, digits.count, "the count of digits of \(value)") }
         }
     }
 
@@ -216,7 +197,7 @@ extension ShortestDecimal: SelfTesting {
             }
         }
         for value in values {
-            let (fast, exact) = (ShortestDecimal(bits: value.bitPattern, powers: .table), searched(value.bitPattern))
+            let (fast, exact) = (found(value), searched(value.bitPattern))
             if fast.digits != exact.digits || fast.exponent != exact.exponent {
                 fail("\(value): \(fast), not \(exact)")
             }
@@ -232,7 +213,7 @@ extension ShortestDecimal: SelfTesting {
             (9.5367431640625e-07, 95_367_431_640_625, -7),
         ]
         for (value, digits, exponent) in rows {
-            let decimal = ShortestDecimal(bits: value.bitPattern, powers: .table)
+            let decimal = found(value)
             expectEqual(withoutZeros(String(decimal.digits)), "\(digits)", "the digits of \(value)")
             expectEqual(decimal.exponent, exponent, "the exponent of \(value)")
         }

@@ -29,8 +29,8 @@ struct DifferentResults: Error, CustomStringConvertible {
 
 /// Runs the cases of a group in turn, `rounds` times, after one run for warming up, counting and checking.
 ///
-/// Taking turns spreads a disturbance of the machine over all cases, so that ratios suffer less than times. A case of
-/// less than 10 ms runs several times in its turn; each run counts.
+/// Taking turns spreads a disturbance of the machine over all cases, so that ratios suffer less than times; the order is
+/// another one in each round. A case of less than 10 ms runs several times in its turn; each run counts.
 func measure(_ group: Group, rounds: Int, isSmoke: Bool) throws -> [Measurement] {
     let counts = try group.cases.map { try countedRun($0) }
     for (index, count) in counts.enumerated() where count.checksum != counts[0].checksum {
@@ -40,8 +40,9 @@ func measure(_ group: Group, rounds: Int, isSmoke: Bool) throws -> [Measurement]
     }
     var times = [[Duration]](repeating: [], count: group.cases.count)
     var firsts = [[Duration]](repeating: [], count: group.cases.count)
-    for _ in 0..<rounds {
-        for (index, one) in group.cases.enumerated() {
+    for round in 0..<rounds {
+        for index in RunOrder.indices(group.cases.count, inRound: round) {
+            let one = group.cases[index]
             var total = Duration.zero
             repeat {
                 let elapsed = try timedRun(one, expecting: counts[index].ownChecksum, in: group)

@@ -19,7 +19,7 @@ let suites = [
     stringTableSuite,
 ]
 
-let checks = [jsonStreamMemory, jsonHostileMemory, linearity]
+let checks = [runOrder, jsonStreamMemory, jsonHostileMemory, linearity]
 
 var filter = ""
 var caseFilters: [String] = []

@@ -1,11 +1,12 @@
-// Python's sqlite3 as a peer: scripts of our own, run where there is a python3. Its start is part of the time.
+// Python's sqlite3 as a peer: scripts of our own, run where there is a python3, which take their own time, without their
+// start, the sums of what they read, and the end.
 
 import Foundation
 
 private let hasPython = (try? python("pass")) != nil
 
 /// Runs a script and returns what it prints.
-private func python(_ script: String, _ arguments: String...) throws -> String {
+private func python(_ script: String, _ arguments: [String] = []) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["python3", "-c", script] + arguments
@@ -20,33 +21,46 @@ private func python(_ script: String, _ arguments: String...) throws -> String {
 }
 
 private let insertScript = """
-    import sqlite3, sys
+    import sqlite3, sys, time
     path, count, relaxed, ascii = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "1", sys.argv[4] == "1"
+    if ascii: rows = ((i, f"Task number {i}", i % 2 == 0) for i in range(count))
+    else: rows = ((i, f"Größere Aufgabe Nr. {i} für den März", i % 2 == 0) for i in range(count))
+    rows = list(rows)
+    start = time.perf_counter_ns()
     db = sqlite3.connect(path)
     if relaxed: db.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
     db.execute("CREATE TABLE tasks (id INTEGER PRIMARY KEY, title TEXT NOT NULL, done BOOLEAN NOT NULL)")
-    if ascii: rows = ((i, f"Task number {i}", i % 2 == 0) for i in range(count))
-    else: rows = ((i, f"Größere Aufgabe Nr. {i} für den März", i % 2 == 0) for i in range(count))
     db.executemany("INSERT INTO tasks VALUES (?, ?, ?)", rows)
     db.commit()
+    db.close()
+    print(time.perf_counter_ns() - start, 0)
     """
 
 private let readScript = """
-    import sqlite3, sys
-    total = 0
-    for id, title, done in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]):
-        total += id + len(title.encode()) + done
-    print(total)
+    import sqlite3, sys, time
+    start = time.perf_counter_ns()
+    rows = sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchall()
+    elapsed = time.perf_counter_ns() - start
+    print(elapsed, sum(id + len(title.encode()) + done for id, title, done in rows))
     """
+
+/// Runs a script that prints its time in nanoseconds and a sum.
+private func timedPython(_ script: String, _ arguments: [String]) throws -> RemoteRun {
+    let numbers = try python(script, arguments).split(whereSeparator: \.isWhitespace).compactMap { UInt64($0) }
+    guard numbers.count == 2 else { throw DifferentResults(description: "python3 does not say two numbers") }
+    return RemoteRun(checksum: numbers[1], elapsed: .nanoseconds(Int64(numbers[0])), peakGrowth: nil)
+}
 
 func pythonInsertCases(_ data: SQLiteRows, isRelaxed: Bool, isASCII: Bool) -> [Case] {
     guard hasPython else { return [] }
     let file = SQLiteFile()
     return [
-        Case(name: "Python, executemany", prepare: { file.remove() }, verify: { try file.verified() }) {
-            _ = try python(
-                insertScript, file.path, "\(data.count)", isRelaxed ? "1" : "0", isASCII ? "1" : "0")
-            return 0
+        Case(name: "Python, executemany") { _ in
+            file.remove()
+            var run = try timedPython(
+                insertScript, [file.path, "\(data.count)", isRelaxed ? "1" : "0", isASCII ? "1" : "0"])
+            run.checksum = try file.verified()
+            return run
         }
     ]
 }
@@ -54,8 +68,6 @@ func pythonInsertCases(_ data: SQLiteRows, isRelaxed: Bool, isASCII: Bool) -> [C
 func pythonReadCases(_ file: SQLiteFile, _ sql: String) -> [Case] {
     guard hasPython else { return [] }
     return [
-        Case(name: "Python, cursor") {
-            UInt64(try python(readScript, file.path, sql).trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0
-        }
+        Case(name: "Python, fetchall") { _ in try timedPython(readScript, [file.path, sql]) }
     ]
 }

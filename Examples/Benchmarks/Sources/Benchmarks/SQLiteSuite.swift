@@ -119,6 +119,11 @@ final class SQLiteFile {
         verifiedChecksum = content
         return content &+ count
     }
+
+    /// The same of the tables of the upserts.
+    func verifiedPersons() throws -> UInt64 {
+        try verified("persons JOIN phones USING (id)", "id + length(CAST(name AS BLOB)) + age")
+    }
 }
 
 private func connect(_ file: SQLiteFile, isRelaxed: Bool) throws -> SQLiteConnection {
@@ -133,8 +138,9 @@ private func connect(_ file: SQLiteFile, isRelaxed: Bool) throws -> SQLiteConnec
 private func insertGroup(_ name: String, _ data: SQLiteRows, isRelaxed: Bool, withOthers: Bool = true) -> Group {
     func ours(_ path: SQLiteInsertPath, goal: Double? = nil) -> Case {
         let file = SQLiteFile()
+        let also = goal == nil ? [] : [Goal(peer: "C, multi-row VALUES")]
         return Case(
-            name: "SQLiteTable, \(path)", peer: "C, bind and step", goal: goal, prepare: { file.remove() },
+            name: "SQLiteTable, \(path)", peer: "C, bind and step", goal: goal, also: also, prepare: { file.remove() },
             verify: { try file.verified() }
         ) {
             let table = try SQLiteTable<TaskRow>(
@@ -154,7 +160,8 @@ private func insertGroup(_ name: String, _ data: SQLiteRows, isRelaxed: Bool, wi
     var cases = [
         ours(.automatic, goal: 2), ours(.multiRowValues), ours(.bindAndStep),
         peer("C, bind and step") { csqlitepeers_insert($0, $1, $2) },
-        peer("C, without mutexes") { csqlitepeers_insert_unlocked($0, $1, $2) },
+        peer("C, multi-row VALUES") { csqlitepeers_insert_many($0, $1, $2) },
+        peer("C, with mutexes") { csqlitepeers_insert_locked($0, $1, $2) },
     ]
     if withOthers {
         cases += grdbInsertCases(data, isRelaxed: isRelaxed)
@@ -174,30 +181,40 @@ private func messagesGroup(_ data: SQLiteRows) -> Group {
         }
         return made
     }
+    func prepare(_ file: SQLiteFile) throws {
+        file.remove()
+        _ = try text()
+    }
     let files = [SQLiteFile(), SQLiteFile(), SQLiteFile()]
     return Group(
         name: "JSON-to-table", work: Work(count: data.count, unit: "row"),
         cases: [
-            Case(name: "readJSON into SQLiteTableWriter", peer: "C, bind and step, no JSON") {
-                files[0].remove()
+            Case(
+                name: "readJSON into SQLiteTableWriter", peer: "C, bind and step, no JSON",
+                prepare: { try prepare(files[0]) }, verify: { try files[0].verified() }
+            ) {
                 let table = try SQLiteTable<TaskRow>(try connect(files[0], isRelaxed: true), "tasks")
                 var writer = try table.makeWriter()
                 try writer.readJSON(text())
                 try writer.finish()
-                return try files[0].verified()
+                return 0
             },
-            Case(name: "readJSON into structures, then SQLiteTable", peer: "C, bind and step, no JSON") {
-                files[1].remove()
+            Case(
+                name: "readJSON into structures, then SQLiteTable", peer: "C, bind and step, no JSON",
+                prepare: { try prepare(files[1]) }, verify: { try files[1].verified() }
+            ) {
                 let table = try SQLiteTable<TaskRow>(try connect(files[1], isRelaxed: true), "tasks")
                 var builder = try ObjectBuilder<[TaskRow]>()
                 try builder.readJSON(text())
                 try table.insert(try builder.takeResult())
-                return try files[1].verified()
+                return 0
             },
-            Case(name: "C, bind and step, no JSON") {
-                files[2].remove()
+            Case(
+                name: "C, bind and step, no JSON", prepare: { try prepare(files[2]) },
+                verify: { try files[2].verified() }
+            ) {
                 try data.withTasks { csqlitepeers_insert(files[2].path, $0, 1) }
-                return try files[2].verified()
+                return 0
             },
         ])
 }
@@ -240,6 +257,12 @@ private func readGroup(_ name: String, _ data: SQLiteRows) -> Group {
     func open() throws -> SQLiteConnection {
         try SQLiteConnection(path: try prepare(), options: SQLiteOptions(access: .readOnly))
     }
+    func written() throws -> JSONWriter {
+        var writer = JSONWriter()
+        try open().query(sql, into: &writer)
+        try writer.finish()
+        return writer
+    }
     func sum(_ rows: [TaskRow]) -> UInt64 {
         rows.reduce(into: 0) { $0 &+= UInt64($1.id + $1.title.utf8.count + ($1.done ? 1 : 0)) }
     }
@@ -249,12 +272,12 @@ private func readGroup(_ name: String, _ data: SQLiteRows) -> Group {
             try open().query(sql, into: &sink)
             return sink.sum
         },
-        Case(name: "query into [struct]", peer: "C, structures", goal: 0.95) {
-            sum(try open().query(sql, as: TaskRow.self))
-        },
-        Case(name: "SQLiteTable.select", peer: "C, structures") {
-            sum(try SQLiteTable<TaskRow>(try open(), "tasks").select())
-        },
+        .making(
+            "query into [struct]", peer: "C, structures", goal: 0.95, { try open().query(sql, as: TaskRow.self) },
+            sum: sum),
+        .making(
+            "SQLiteTable.select", peer: "C, structures",
+            { try SQLiteTable<TaskRow>(try open(), "tasks").select() }, sum: sum),
         Case(name: "query into ObjectStream<struct>", peer: "C, structures") {
             let total = Total()
             var stream = try ObjectStream<TaskRow> { row throws(StreamError) in
@@ -263,24 +286,34 @@ private func readGroup(_ name: String, _ data: SQLiteRows) -> Group {
             try open().query(sql, into: &stream)
             return total.sum
         },
-        Case(name: "query into columns", peer: "C, structures") {
-            var builder = ColumnsBuilder(["id": .integer, "title": .string, "done": .bool])
-            try open().query(sql, into: &builder)
-            let columns = try builder.takeResult()
-            var sum = UInt64(columns["title"]?.withText { text, _ in text.count } ?? 0)
-            columns["id"]?.withIntegers { for value in $0 { sum &+= UInt64(value) } }
-            for row in 0..<columns.rowCount where columns["done"]?.bool(row) == true { sum &+= 1 }
-            return sum
-        },
-        Case(name: "query into JSON", peer: "C, structures") {
-            var writer = JSONWriter()
-            try open().query(sql, into: &writer)
-            try writer.finish()
-            // The text is that of the rows; the sums of the other cases stand for it.
-            return writer.text.utf8.count > data.count * 30 ? data.checksum : 0
+        .making(
+            "query into columns", peer: "C, structures",
+            {
+                var builder = ColumnsBuilder(["id": .integer, "title": .string, "done": .bool])
+                try open().query(sql, into: &builder)
+                return try builder.takeResult()
+            },
+            sum: { columns in
+                var sum = UInt64(columns["title"]?.withText { text, _ in text.count } ?? 0)
+                columns["id"]?.withIntegers { for value in $0 { sum &+= UInt64(value) } }
+                for row in 0..<columns.rowCount where columns["done"]?.bool(row) == true { sum &+= 1 }
+                return sum
+            }),
+        Case(
+            name: "query into JSON", peer: "C, structures",
+            check: {
+                // What was written is read again, by the reader that other suites compare with their peers.
+                var sink = SumSink()
+                try written().withBytes { try sink.readJSON($0) }
+                return sink.sum
+            }
+        ) {
+            try written().withBytes { UInt64($0.byteCount) }
         },
         Case(name: "C, a sum") { csqlitepeers_sum(try prepare()) },
-        Case(name: "C, structures") { csqlitepeers_structures(try prepare()) },
+        Case(name: "C, structures", check: { csqlitepeers_structures_checksum(try prepare()) }) {
+            csqlitepeers_structures(try prepare())
+        },
     ]
     cases += grdbReadCases(file, sql)
     cases += pythonReadCases(file, sql)
@@ -293,11 +326,14 @@ private func upsertGroup(_ name: String, _ data: SQLiteRows, isHot: Bool) -> Gro
     var persons: [PersonRow] = []
     var phones: [PhoneRow] = []
     let (ours, theirs, skipping) = (SQLiteFile(), SQLiteFile(), SQLiteFile())
-    func upsert() throws {
+    func prepare(_ file: SQLiteFile) throws {
         if persons.isEmpty {
             persons = data.rows.map { PersonRow(id: $0.id, name: $0.title, age: $0.done ? 1 : 0) }
             phones = data.rows.map { PhoneRow(id: $0.id, person: $0.id, number: $0.title) }
         }
+        if !isHot { file.remove() }
+    }
+    func upsert() throws {
         let connection = try connect(ours, isRelaxed: false)
         let options = SQLiteTableOptions(conflict: .update(matching: ["id"]))
         let personTable = try SQLiteTable<PersonRow>(connection, "persons", options: options)
@@ -308,25 +344,24 @@ private func upsertGroup(_ name: String, _ data: SQLiteRows, isHot: Bool) -> Gro
             try phoneTable.insert(phones)
         }
     }
-    let sum = "id + length(CAST(name AS BLOB)) + age"
+    func peer(_ name: String, _ file: SQLiteFile, skipsEqual: Bool) -> Case {
+        Case(name: name, prepare: { try prepare(file) }, verify: { try file.verifiedPersons() }) {
+            try data.withTasks { csqlitepeers_upsert(file.path, $0, skipsEqual ? 1 : 0) }
+            return 0
+        }
+    }
     return Group(
         name: name, work: Work(count: 2 * data.count, unit: "row"),
         cases: [
             // Like ours, the peer writes no row that is equal to the one there.
-            Case(name: "SQLiteTable, update(matching:)", peer: "C, ON CONFLICT DO UPDATE WHERE", goal: 0.95) {
-                if !isHot { ours.remove() }
+            Case(
+                name: "SQLiteTable, update(matching:)", peer: "C, ON CONFLICT DO UPDATE WHERE", goal: 0.95,
+                prepare: { try prepare(ours) }, verify: { try ours.verifiedPersons() }
+            ) {
                 try upsert()
-                return try ours.verified("persons JOIN phones USING (id)", sum)
+                return 0
             },
-            Case(name: "C, ON CONFLICT DO UPDATE WHERE") {
-                if !isHot { skipping.remove() }
-                try data.withTasks { csqlitepeers_upsert(skipping.path, $0, 1) }
-                return try skipping.verified("persons JOIN phones USING (id)", sum)
-            },
-            Case(name: "C, ON CONFLICT DO UPDATE") {
-                if !isHot { theirs.remove() }
-                try data.withTasks { csqlitepeers_upsert(theirs.path, $0, 0) }
-                return try theirs.verified("persons JOIN phones USING (id)", sum)
-            },
+            peer("C, ON CONFLICT DO UPDATE WHERE", skipping, skipsEqual: true),
+            peer("C, ON CONFLICT DO UPDATE", theirs, skipsEqual: false),
         ] + grdbUpsertCases(data, isHot: isHot))
 }

@@ -82,6 +82,17 @@ struct Case {
         (self.name, self.check, self.first, self.run) = (name, check, first, run)
     }
 
+    /// A case that makes a value and releases it; what the value adds up to is checked in a run of its own.
+    static func making<Value>(
+        _ name: String, peer: String? = nil, goal: Double? = nil, also: [Goal] = [],
+        prepare: (() throws -> Void)? = nil, _ make: @escaping () throws -> Value,
+        sum: @escaping (Value) throws -> UInt64
+    ) -> Case {
+        Case(name: name, peer: peer, goal: goal, also: also, check: { try sum(try make()) }, prepare: prepare) {
+            withExtendedLifetime(try make()) { 1 }
+        }
+    }
+
     init(name: String, runElsewhere: @escaping (_ isChecked: Bool) throws -> RemoteRun) {
         self.name = name
         self.runElsewhere = runElsewhere

@@ -1,4 +1,5 @@
-// Bind and step, step and column: no cleverness, every result code checked.
+// Bind and step, step and column: no cleverness, every result code checked. Connections have no mutexes, which one thread
+// does not need, unless said.
 
 #include "CSQLitePeers.h"
 
@@ -6,46 +7,87 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int insert(const char *path, const csqlitepeers_tasks *tasks, int is_relaxed, int flags) {
-    sqlite3 *db = NULL;
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | flags, NULL);
+static int open_new(const char *path, sqlite3 **db, int is_relaxed, int flags) {
+    int code = sqlite3_open_v2(path, db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | flags, NULL);
     if (code == SQLITE_OK && is_relaxed)
-        code = sqlite3_exec(db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", NULL, NULL, NULL);
+        code = sqlite3_exec(*db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_exec(
-            db,
+            *db,
             "CREATE TABLE tasks (id INTEGER PRIMARY KEY, title TEXT NOT NULL, done BOOLEAN NOT NULL); BEGIN", NULL,
             NULL, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(db, "INSERT INTO tasks (id, title, done) VALUES (?, ?, ?)", -1, &statement, NULL);
-    for (int64_t i = 0; code == SQLITE_OK && i < tasks->count; i++) {
-        code = sqlite3_bind_int64(statement, 1, tasks->ids[i]);
-        if (code == SQLITE_OK)
-            code = sqlite3_bind_text(statement, 2, tasks->titles[i], tasks->title_lengths[i], SQLITE_STATIC);
-        if (code == SQLITE_OK) code = sqlite3_bind_int(statement, 3, tasks->done[i]);
-        if (code == SQLITE_OK && sqlite3_step(statement) != SQLITE_DONE) code = sqlite3_errcode(db);
-        if (code == SQLITE_OK) code = sqlite3_reset(statement);
-    }
-    sqlite3_finalize(statement);
+    return code;
+}
+
+static int commit(sqlite3 *db, int code) {
     if (code == SQLITE_OK) code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
     sqlite3_close(db);
     return code;
 }
 
-int csqlitepeers_insert(const char *path, const csqlitepeers_tasks *tasks, int is_relaxed) {
-    return insert(path, tasks, is_relaxed, 0);
+static int bind_task(sqlite3_stmt *statement, int first, const csqlitepeers_tasks *tasks, int64_t i) {
+    int code = sqlite3_bind_int64(statement, first, tasks->ids[i]);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, first + 1, tasks->titles[i], tasks->title_lengths[i], SQLITE_STATIC);
+    if (code == SQLITE_OK) code = sqlite3_bind_int(statement, first + 2, tasks->done[i]);
+    return code;
 }
 
-int csqlitepeers_insert_unlocked(const char *path, const csqlitepeers_tasks *tasks, int is_relaxed) {
-    return insert(path, tasks, is_relaxed, SQLITE_OPEN_NOMUTEX);
+static int step(sqlite3 *db, sqlite3_stmt *statement) {
+    int code = sqlite3_step(statement) == SQLITE_DONE ? SQLITE_OK : sqlite3_errcode(db);
+    return code == SQLITE_OK ? sqlite3_reset(statement) : code;
+}
+
+/// Inserts the rows from one on by a statement that takes so many at a time, and moves on to the first that is left.
+static int insert_rows(sqlite3 *db, const csqlitepeers_tasks *tasks, int64_t *row, int row_count) {
+    static const char head[] = "INSERT INTO tasks (id, title, done) VALUES ";
+    static const char values[] = "(?, ?, ?)";
+    sqlite3_stmt *statement = NULL;
+    char *sql = malloc(sizeof head + (size_t)row_count * (sizeof values + 1));
+    if (!sql) return SQLITE_NOMEM;
+    strcpy(sql, head);
+    char *end = sql + strlen(sql);
+    for (int i = 0; i < row_count; i++) {
+        if (i > 0) *end++ = ',';
+        end = strcpy(end, values) + sizeof values - 1;
+    }
+    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    free(sql);
+    while (code == SQLITE_OK && tasks->count - *row >= row_count) {
+        for (int i = 0; code == SQLITE_OK && i < row_count; i++) code = bind_task(statement, 3 * i + 1, tasks, *row + i);
+        if (code == SQLITE_OK) code = step(db, statement);
+        *row += row_count;
+    }
+    sqlite3_finalize(statement);
+    return code;
+}
+
+static int insert(const char *path, const csqlitepeers_tasks *tasks, int is_relaxed, int flags, int row_count) {
+    sqlite3 *db = NULL;
+    int64_t row = 0;
+    int code = open_new(path, &db, is_relaxed, flags);
+    if (code == SQLITE_OK && row_count > 1) code = insert_rows(db, tasks, &row, row_count);
+    if (code == SQLITE_OK) code = insert_rows(db, tasks, &row, 1);
+    return commit(db, code);
+}
+
+int csqlitepeers_insert(const char *path, const csqlitepeers_tasks *tasks, int is_relaxed) {
+    return insert(path, tasks, is_relaxed, SQLITE_OPEN_NOMUTEX, 1);
+}
+
+int csqlitepeers_insert_many(const char *path, const csqlitepeers_tasks *tasks, int is_relaxed) {
+    return insert(path, tasks, is_relaxed, SQLITE_OPEN_NOMUTEX, 100);
+}
+
+int csqlitepeers_insert_locked(const char *path, const csqlitepeers_tasks *tasks, int is_relaxed) {
+    return insert(path, tasks, is_relaxed, SQLITE_OPEN_FULLMUTEX, 1);
 }
 
 uint64_t csqlitepeers_sum(const char *path) {
     sqlite3 *db = NULL;
     sqlite3_stmt *statement = NULL;
     uint64_t sum = 0;
-    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL);
+    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK) code = sqlite3_prepare_v2(db, "SELECT id, title, done FROM tasks", -1, &statement, NULL);
     if (code == SQLITE_OK) {
         while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -66,13 +108,13 @@ typedef struct {
     int done;
 } task;
 
-uint64_t csqlitepeers_structures(const char *path) {
+static uint64_t structures(const char *path, bool adds) {
     sqlite3 *db = NULL;
     sqlite3_stmt *statement = NULL;
     task *tasks = NULL;
     size_t count = 0, capacity = 0;
     uint64_t sum = 0;
-    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL);
+    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK) code = sqlite3_prepare_v2(db, "SELECT id, title, done FROM tasks", -1, &statement, NULL);
     if (code == SQLITE_OK) {
         while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -92,19 +134,24 @@ uint64_t csqlitepeers_structures(const char *path) {
         }
     }
     for (size_t i = 0; i < count; i++) {
-        sum += (uint64_t)tasks[i].id + (uint64_t)tasks[i].length + (uint64_t)tasks[i].done;
+        if (adds) sum += (uint64_t)tasks[i].id + (uint64_t)tasks[i].length + (uint64_t)tasks[i].done;
         free(tasks[i].title);
     }
     free(tasks);
     sqlite3_finalize(statement);
     sqlite3_close(db);
-    return code == SQLITE_DONE ? sum : 0;
+    if (code != SQLITE_DONE) return 0;
+    return adds ? sum : 1;
 }
+
+uint64_t csqlitepeers_structures(const char *path) { return structures(path, false); }
+
+uint64_t csqlitepeers_structures_checksum(const char *path) { return structures(path, true); }
 
 int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks, int skips_equal) {
     sqlite3 *db = NULL;
     sqlite3_stmt *person = NULL, *phone = NULL;
-    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_exec(
             db,

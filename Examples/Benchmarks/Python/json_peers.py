@@ -1,4 +1,5 @@
-"""The JSON peers of Python: msgspec into typed structures, orjson into dictionaries, yyjson into its own tree.
+"""The JSON peers of Python: msgspec into typed structures, orjson into dictionaries, yyjson into its own tree; the last two
+also write what they have read.
 
 Benchmarks starts this with `python3`, writes requests to its standard input and reads answers, one line each:
 
@@ -6,12 +7,13 @@ Benchmarks starts this with `python3`, writes requests to its standard input and
     run LIBRARY JOB PATH            -> nanoseconds, growth of resident memory in bytes
     check LIBRARY JOB PATH          -> the same and the checksum of the result
 
-The time is that of decoding and of releasing the result; reading the file and adding up are not part of it.
+The time is that of decoding, or of writing, and of releasing the result; reading the file and adding up are not part of it.
 """
 
 import array
 import gc
 import importlib
+import json
 import sys
 import time
 from importlib import metadata
@@ -202,12 +204,29 @@ def sum_people(people):
     return total + sum(array.array("Q", reals.tobytes()))
 
 
+def sum_reals(reals):
+    return sum(array.array("Q", array.array("d", reals).tobytes()))
+
+
+def sum_strings(strings):
+    total = 0
+    for one in strings:
+        hashed = 0
+        for byte in one.encode():
+            hashed = (hashed * 31 + byte) & MASK
+        total += hashed
+    return total
+
+
 SUMS = {
     "records": sum_records,
     "posts": sum_posts,
     "catalogue": sum_catalogue,
     "coordinates": sum_coordinates,
     "people": sum_people,
+    "write_records": sum_records,
+    "write_reals": sum_reals,
+    "write_strings": sum_strings,
 }
 
 
@@ -243,7 +262,7 @@ def resident(name):
 
 
 def timed(decode, data):
-    """Decodes once to look at the memory, and once more to take the time."""
+    """Decodes, or writes, once to look at the memory, and once more to take the time."""
     try:
         with open("/proc/self/clear_refs", "w") as file:
             file.write("5")
@@ -268,6 +287,19 @@ def decoder(library, job):
     return yyjson.Document, lambda document: sum_tree(document.as_obj)
 
 
+def writer(library, job, text):
+    """A function that writes what a text holds, that value, and a function that adds up what was written."""
+
+    def add(written):
+        if len(written if isinstance(written, bytes) else written.encode()) != len(text):
+            raise ValueError("a text of another length")
+        return SUMS[job](json.loads(written))
+
+    if library == "orjson":
+        return orjson.dumps, orjson.loads(text), add
+    return yyjson.Document.dumps, yyjson.Document(text), add
+
+
 def main():
     # Tracing collections in the middle of a run are Python's own business, but no part of any of these libraries.
     gc.disable()
@@ -283,9 +315,12 @@ def main():
             if path not in data:
                 with open(path, "rb") as file:
                     data = {path: file.read()}
-            decode, add = decoder(library, job)
-            checksum = [add(decode(data[path])) & MASK] if command == "check" else []
-            print(*timed(decode, data[path]), *checksum, flush=True)
+            if job.startswith("write_"):
+                work, value, add = writer(library, job, data[path])
+            else:
+                (work, add), value = decoder(library, job), data[path]
+            checksum = [add(work(value)) & MASK] if command == "check" else []
+            print(*timed(work, value), *checksum, flush=True)
         except Exception as error:  # The one who asked is told, whatever it is.
             print("error", repr(error), flush=True)
 

@@ -105,11 +105,8 @@ private func group(_ sample: JSONSample) throws -> Group {
                 }
             },
         ]
-            + NativePeers.cases(
-                "rapidjson", "rapidjson SAX", "rapidjson_checksum", sample, first: "rapidjson_first_event")
-            + NativePeers.cases(
-                "rapidjson", "rapidjson SAX as strict", "rapidjson_strict_checksum", sample,
-                first: "rapidjson_first_event")
+            + NativePeers.rapidJSONCases("rapidjson SAX", "checksum", sample)
+            + NativePeers.rapidJSONCases("rapidjson SAX as strict", "strict_checksum", sample)
             + NativePeers.cases(
                 "simdjson", "simdjson on-demand", "simdjson_checksum", sample, first: "simdjson_first_event"))
 }

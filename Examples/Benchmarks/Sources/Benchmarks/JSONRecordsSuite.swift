@@ -44,25 +44,30 @@ private func structuresGroup(_ count: Int, _ sample: JSONSample) throws -> Group
     try Group(
         name: "structures", work: work(count, sample),
         cases: [
-            Case(
-                name: "ObjectBuilder<[struct]>", peer: "simdjson", goal: 1.1,
-                also: [Goal(peer: "msgspec"), Goal(peer: "orjson")]
-            ) {
-                var builder = try ObjectBuilder<[Record]>()
-                try sample.withBytes { try builder.readJSON($0) }
-                return sum(try builder.takeResult())
-            },
-            Case(name: "creating them") {
-                var records: [Record] = []
-                for number in 0..<count {
-                    records.append(Record(hi: number, there: number, comment: "comment"))
-                }
-                return sum(records)
-            },
+            .making(
+                "ObjectBuilder<[struct]>", peer: "simdjson", goal: 1.1,
+                also: [Goal(peer: "msgspec"), Goal(peer: "orjson")], { try structures(sample) }, sum: sum),
+            .making(
+                "creating them",
+                {
+                    var records: [Record] = []
+                    for number in 0..<count {
+                        records.append(Record(hi: number, there: number, comment: "comment"))
+                    }
+                    return records
+                }, sum: sum),
             readingIntoNothing(count, sample),
-        ] + NativePeers.cases("simdjson", "simdjson", "simdjson_structures", sample)
+        ]
+            + NativePeers.cases(
+                "simdjson", "simdjson", "simdjson_structures", sample, check: "simdjson_structures_checksum")
             + PythonPeers.cases("msgspec", "msgspec", job: "records", sample)
             + PythonPeers.cases("orjson", "orjson", job: "records", sample))
+}
+
+private func structures(_ sample: JSONSample) throws -> [Record] {
+    var builder = try ObjectBuilder<[Record]>()
+    try sample.withBytes { try builder.readJSON($0) }
+    return try builder.takeResult()
 }
 
 private func readingIntoNothing(_ count: Int, _ sample: JSONSample) -> Case {
@@ -80,22 +85,26 @@ private func objectsGroup(_ count: Int, _ sample: JSONSample) -> Group {
     return Group(
         name: "objects", work: work(count, sample),
         cases: [
-            Case(name: "ObjectBuilder<[class]>", peer: "creating them", goal: 1 / 1.4) {
-                var builder = try ObjectBuilder<[RecordObject]>()
-                try sample.withBytes { try builder.readJSON($0) }
-                return sum(try builder.takeResult())
-            },
-            Case(name: "creating them") {
-                var records: [RecordObject] = []
-                for number in 0..<count {
-                    let record = RecordObject()
-                    record.hi = number
-                    record.there = number
-                    record.comment = "comment"
-                    records.append(record)
-                }
-                return sum(records)
-            },
+            .making(
+                "ObjectBuilder<[class]>", peer: "creating them", goal: 1 / 1.4,
+                {
+                    var builder = try ObjectBuilder<[RecordObject]>()
+                    try sample.withBytes { try builder.readJSON($0) }
+                    return try builder.takeResult()
+                }, sum: sum),
+            .making(
+                "creating them",
+                {
+                    var records: [RecordObject] = []
+                    for number in 0..<count {
+                        let record = RecordObject()
+                        record.hi = number
+                        record.there = number
+                        record.comment = "comment"
+                        records.append(record)
+                    }
+                    return records
+                }, sum: sum),
         ])
 }
 
@@ -142,17 +151,24 @@ private func columnsGroup(_ count: Int, _ sample: JSONSample) -> Group {
     Group(
         name: "columns", work: work(count, sample),
         cases: [
-            Case(name: "ColumnsBuilder", peer: "simdjson to structures", goal: 1.4) {
-                var builder = ColumnsBuilder(["hi": .integer, "there": .integer, "comment": .string])
-                try sample.withBytes { try builder.readJSON($0) }
-                let columns = try builder.takeResult()
-                var sum = UInt64(columns["comment"]?.withText { text, _ in text.count } ?? 0)
-                for name in ["hi", "there"] {
-                    columns[name]?.withIntegers { for value in $0 { sum &+= UInt64(value) } }
-                }
-                return sum
-            }
-        ] + NativePeers.cases("simdjson", "simdjson to structures", "simdjson_structures", sample))
+            .making(
+                "ColumnsBuilder", peer: "simdjson to structures", goal: 1.4,
+                {
+                    var builder = ColumnsBuilder(["hi": .integer, "there": .integer, "comment": .string])
+                    try sample.withBytes { try builder.readJSON($0) }
+                    return try builder.takeResult()
+                },
+                sum: { columns in
+                    var sum = UInt64(columns["comment"]?.withText { text, _ in text.count } ?? 0)
+                    for name in ["hi", "there"] {
+                        columns[name]?.withIntegers { for value in $0 { sum &+= UInt64(value) } }
+                    }
+                    return sum
+                })
+        ]
+            + NativePeers.cases(
+                "simdjson", "simdjson to structures", "simdjson_structures", sample,
+                check: "simdjson_structures_checksum"))
 }
 
 private func writingGroup(_ count: Int, _ sample: JSONSample) -> Group {
@@ -160,17 +176,35 @@ private func writingGroup(_ count: Int, _ sample: JSONSample) -> Group {
     return Group(
         name: "writing", work: work(count, sample),
         cases: [
-            Case(name: "JSONWriter of bound types", peer: "JSONEncoder", goal: 30) {
-                var writer = JSONWriter()
-                try writer.write(records)
-                try writer.finish()
-                return UInt64(writer.text.utf8.count)
+            Case(
+                name: "JSONWriter of bound types", peer: "JSONEncoder", goal: 30,
+                check: { sum(try JSONDecoder().decode([Record].self, from: Data(try written(records).bytes))) }
+            ) {
+                UInt64(try written(records).withBytes { $0.byteCount })
             },
-            Case(name: "JSONStreamEncoder", peer: "JSONEncoder") {
+            Case(
+                name: "JSONStreamEncoder", peer: "JSONEncoder",
+                check: {
+                    let text = Data(try JSONStreamEncoder().encode(records).utf8)
+                    return sum(try JSONDecoder().decode([Record].self, from: text))
+                }
+            ) {
                 UInt64(try JSONStreamEncoder().encode(records).utf8.count)
             },
-            Case(name: "JSONEncoder") { UInt64(try JSONEncoder().encode(records).count) },
+            Case(
+                name: "JSONEncoder",
+                check: { sum(try JSONDecoder().decode([Record].self, from: try JSONEncoder().encode(records))) }
+            ) {
+                UInt64(try JSONEncoder().encode(records).count)
+            },
         ])
+}
+
+private func written(_ records: [Record]) throws -> JSONWriter {
+    var writer = JSONWriter()
+    try writer.write(records)
+    try writer.finish()
+    return writer
 }
 
 private func foundationGroup(_ count: Int, _ sample: JSONSample) -> Group {
@@ -178,14 +212,10 @@ private func foundationGroup(_ count: Int, _ sample: JSONSample) -> Group {
     return Group(
         name: "foundation", work: work(count, sample),
         cases: [
-            Case(name: "ObjectBuilder<[struct]>", peer: "JSONDecoder", goal: 35) {
-                var builder = try ObjectBuilder<[Record]>()
-                try sample.withBytes { try builder.readJSON($0) }
-                return sum(try builder.takeResult())
-            },
-            Case(name: "JSONStreamDecoder", peer: "JSONDecoder", goal: 8) {
-                sum(try JSONStreamDecoder().decode([Record].self, from: data))
-            },
-            Case(name: "JSONDecoder") { sum(try JSONDecoder().decode([Record].self, from: data)) },
+            .making("ObjectBuilder<[struct]>", peer: "JSONDecoder", goal: 35, { try structures(sample) }, sum: sum),
+            .making(
+                "JSONStreamDecoder", peer: "JSONDecoder", goal: 8,
+                { try JSONStreamDecoder().decode([Record].self, from: data) }, sum: sum),
+            .making("JSONDecoder", { try JSONDecoder().decode([Record].self, from: data) }, sum: sum),
         ])
 }

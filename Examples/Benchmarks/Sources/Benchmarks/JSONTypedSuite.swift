@@ -32,19 +32,19 @@ private func group<Value: Summed>(
         name: sample.name,
         work: Work(count: eventCount, unit: "event", byteCount: sample.byteCount, eventCount: eventCount),
         cases: [
-            Case(
-                name: "ObjectBuilder", peer: "simdjson on-demand",
-                also: [Goal(peer: "JSONDecoder", ratio: 35), Goal(peer: "msgspec"), Goal(peer: "orjson")]
-            ) {
-                var builder = try ObjectBuilder<Value>(options: options)
-                try sample.withBytes { try builder.readJSON($0) }
-                return try builder.takeResult().sum
-            },
-            Case(name: "JSONStreamDecoder", peer: "JSONDecoder", goal: 8) {
-                try JSONStreamDecoder().decode(Value.self, from: data).sum
-            },
-            Case(name: "JSONDecoder") { try JSONDecoder().decode(Value.self, from: data).sum },
-        ] + NativePeers.cases("simdjson", "simdjson on-demand", simdJSON, sample)
+            .making(
+                "ObjectBuilder", peer: "simdjson on-demand",
+                also: [Goal(peer: "JSONDecoder", ratio: 35), Goal(peer: "msgspec"), Goal(peer: "orjson")],
+                {
+                    var builder = try ObjectBuilder<Value>(options: options)
+                    try sample.withBytes { try builder.readJSON($0) }
+                    return try builder.takeResult()
+                }, sum: \.sum),
+            .making(
+                "JSONStreamDecoder", peer: "JSONDecoder", goal: 8,
+                { try JSONStreamDecoder().decode(Value.self, from: data) }, sum: \.sum),
+            .making("JSONDecoder", { try JSONDecoder().decode(Value.self, from: data) }, sum: \.sum),
+        ] + NativePeers.cases("simdjson", "simdjson on-demand", simdJSON, sample, check: "\(simdJSON)_checksum")
             + PythonPeers.cases("msgspec", "msgspec", job: sample.name, sample)
             + PythonPeers.cases("orjson", "orjson", job: sample.name, sample))
 }
@@ -57,19 +57,32 @@ private func documentsGroup(_ sample: JSONSample) throws -> Group {
     return Group(
         name: sample.name, work: Work(count: documents.count, unit: "document", byteCount: sample.byteCount),
         cases: [
-            Case(name: "ObjectBuilder, kept", peer: "JSONDecoder", goal: 10, also: [Goal(peer: "simdjson on-demand")]) {
-                try documents.reduce(0) { try $0 &+ builder.read($1).sum }
+            reading(
+                documents, "ObjectBuilder, kept", peer: "JSONDecoder", goal: 10,
+                also: [Goal(peer: "simdjson on-demand")]
+            ) { try builder.read($0) },
+            reading(documents, "ObjectBuilder, made anew", peer: "JSONDecoder") { try DocumentBuilder().read($0) },
+            reading(data, "JSONStreamDecoder", peer: "JSONDecoder", goal: 10) {
+                try decoder.decode(TaskDocument.self, from: $0)
             },
-            Case(name: "ObjectBuilder, made anew", peer: "JSONDecoder") {
-                try documents.reduce(0) { try $0 &+ DocumentBuilder().read($1).sum }
-            },
-            Case(name: "JSONStreamDecoder", peer: "JSONDecoder", goal: 10) {
-                try data.reduce(0) { try $0 &+ decoder.decode(TaskDocument.self, from: $1).sum }
-            },
-            Case(name: "JSONDecoder") {
-                try data.reduce(0) { try $0 &+ foundation.decode(TaskDocument.self, from: $1).sum }
-            },
-        ] + NativePeers.cases("simdjson", "simdjson on-demand", "simdjson_documents", sample))
+            reading(data, "JSONDecoder") { try foundation.decode(TaskDocument.self, from: $0) },
+        ]
+            + NativePeers.cases(
+                "simdjson", "simdjson on-demand", "simdjson_documents", sample, check: "simdjson_documents_checksum"))
+}
+
+/// A case that reads documents one by one and releases each before the next one.
+private func reading<Bytes>(
+    _ documents: [Bytes], _ name: String, peer: String? = nil, goal: Double? = nil, also: [Goal] = [],
+    _ read: @escaping (Bytes) throws -> TaskDocument
+) -> Case {
+    Case(
+        name: name, peer: peer, goal: goal, also: also,
+        check: { try documents.reduce(0) { try $0 &+ read($1).sum } }
+    ) {
+        for one in documents { withExtendedLifetime(try read(one)) {} }
+        return 1
+    }
 }
 
 /// A builder that is used for one document after the other.

@@ -1,81 +1,178 @@
-// The JSON writer beside Foundation's encoders: the records of the articles, from structures to bytes in memory;
-// and coordinates, which are all doubles.
+// The JSON writer beside Foundation's encoders, RapidJSON's writer and yyjson's, and orjson: the records of the articles, from
+// structures to bytes in memory; doubles that need all their digits; texts in the scripts of the world. The memory of all
+// native writers is used again, as a server does it. What each has written is read by Foundation, and of the same size.
 
+import CJSONPeers
 import Foundation
 import JSONStreaming
+import PlistBuilding
 import PlistStreaming
 
 let jsonWriterSuite = Suite(name: "JSONWriter") { scale in
-    [recordsGroup(scale.amount(full: 100_000, smoke: 10)), realsGroup(scale.amount(full: 100_000, smoke: 10))]
+    [
+        try recordsGroup(scale.amount(full: 100_000, smoke: 10)),
+        try realsGroup(scale.amount(full: 100_000, smoke: 10)),
+        try stringsGroup(scale.amount(full: 20_000, smoke: 10)),
+    ]
 }
 
-private struct Record: Encodable {
+private struct Record: Codable {
     let hi: Int
     let there: Int
     let comment: String
 }
 
-private func recordsGroup(_ count: Int) -> Group {
-    let records = (0..<count).map { Record(hi: $0, there: $0, comment: "comment") }
-    let dictionaries = records.map { ["hi": $0.hi, "there": $0.there, "comment": $0.comment] as [String: Any] }
-    let byteCount = (try? JSONEncoder().encode(records).count) ?? 0
-    // One writer whose memory is used again, as a server does.
-    let writer = ReusedWriter()
-    return Group(
-        name: "records", work: Work(count: count, unit: "object", byteCount: byteCount, eventCount: 8 * count + 2),
-        cases: [
-            Case(name: "JSONWriter", peer: "JSONEncoder", goal: 30) {
-                try writer.write { json throws(StreamError) in
-                    try json.beginArray()
-                    for record in records {
-                        try json.beginDictionary()
-                        try json.writeKey("hi")
-                        try json.writeInteger(Int64(record.hi))
-                        try json.writeKey("there")
-                        try json.writeInteger(Int64(record.there))
-                        try json.writeKey("comment")
-                        try record.comment.withUTF8Span { text throws(StreamError) in try json.writeString(text) }
-                        try json.endDictionary()
-                    }
-                    try json.endArray()
-                }
-            },
-            Case(name: "JSONEncoder") { UInt64(try JSONEncoder().encode(records).count) },
-            Case(name: "JSONSerialization") {
-                UInt64(try JSONSerialization.data(withJSONObject: dictionaries).count)
-            },
-        ])
+/// The names of the peers that write.
+private let peers = ["rapidjson writer", "yyjson writer", "orjson"].map { Goal(peer: $0) }
+
+/// What a text that one of the writers has made adds up to, once it is seen to be of the size of the others.
+///
+/// RapidJSON does not always find the fewest digits: a text may be longer by one byte of 200.
+private func sum<Value: Decodable>(
+    _ text: Data, _ byteCount: Int, as type: [Value].Type, _ add: (Value) -> UInt64
+) throws -> UInt64 {
+    guard text.count >= byteCount, text.count - byteCount <= byteCount / 200 else {
+        throw DifferentResults(description: "a text of \(text.count) bytes, where others have \(byteCount)")
+    }
+    return try JSONDecoder().decode(type, from: text).reduce(0) { $0 &+ add($1) }
 }
 
-private func realsGroup(_ count: Int) -> Group {
+/// A case of the writer, whose memory is used again, or is new for each text.
+private func ours(
+    _ name: String, isReused: Bool = true, goal: Double? = 30, sum: @escaping (Data) throws -> UInt64,
+    _ write: @escaping (inout JSONWriter) throws(StreamError) -> Void
+) -> Case {
+    let reused = ReusedWriter()
+    func writer() -> ReusedWriter { isReused ? reused : ReusedWriter() }
+    return Case(
+        name: name, peer: "JSONEncoder", goal: goal, also: goal == nil ? [] : peers,
+        check: { try sum(try writer().write(write) { Data($0) }) }
+    ) {
+        try writer().write(write) { UInt64($0.count) }
+    }
+}
+
+private func foundation<Value: Encodable>(_ value: Value, sum: @escaping (Data) throws -> UInt64) -> Case {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
+    return Case(name: "JSONEncoder", check: { try sum(try encoder.encode(value)) }) {
+        UInt64(try encoder.encode(value).count)
+    }
+}
+
+/// The peers in C, C++ and Python.
+private func others<Element>(
+    _ job: String, _ input: NativeInput<Element>, _ sample: JSONSample, sum: @escaping (Data) throws -> UInt64
+) throws -> [Case] {
+    let function = "write_\(job)"
+    return NativePeers.writers("rapidjson", "rapidjson writer", function, input, sum: sum)
+        + NativePeers.writers("rapidjson_sse42", "rapidjson writer, SSE4.2", function, input, sum: sum)
+        + NativePeers.writers("yyjson", "yyjson writer, and its tree", function, input, sum: sum)
+        + (try PythonPeers.cases("yyjson", "yyjson writer, of PyPI, of a tree", job: function, sample))
+        + (try PythonPeers.cases("orjson", "orjson", job: function, sample))
+}
+
+private func recordsGroup(_ count: Int) throws -> Group {
+    let records = (0..<count).map { Record(hi: $0, there: $0, comment: "comment") }
+    let dictionaries = records.map { ["hi": $0.hi, "there": $0.there, "comment": $0.comment] as [String: Any] }
+    func serialized() throws -> Data { try JSONSerialization.data(withJSONObject: dictionaries) }
+    let sample = try JSONSample.records(count)
+    func added(_ text: Data) throws -> UInt64 {
+        try sum(text, sample.byteCount, as: [Record].self) { UInt64($0.hi + $0.there + $0.comment.utf8.count) }
+    }
+    func write(_ json: inout JSONWriter) throws(StreamError) {
+        try json.beginArray()
+        for record in records {
+            try json.beginDictionary()
+            try json.writeKey("hi")
+            try json.writeInteger(Int64(record.hi))
+            try json.writeKey("there")
+            try json.writeInteger(Int64(record.there))
+            try json.writeKey("comment")
+            try record.comment.withUTF8Span { text throws(StreamError) in try json.writeString(text) }
+            try json.endDictionary()
+        }
+        try json.endArray()
+    }
+    let input = NativeInput(records) { record, copy in
+        cjsonpeers_record(hi: Int64(record.hi), there: Int64(record.there), comment: copy(record.comment))
+    }
+    return try Group(
+        name: "records",
+        work: Work(count: count, unit: "object", byteCount: sample.byteCount, eventCount: 8 * count + 2),
+        cases: [
+            ours("JSONWriter", sum: added, write),
+            ours("JSONWriter, new", isReused: false, goal: nil, sum: added, write),
+            foundation(records, sum: added),
+            Case(name: "JSONSerialization", check: { try added(try serialized()) }) {
+                UInt64(try serialized().count)
+            },
+        ] + others("records", input, sample, sum: added))
+}
+
+private func realsGroup(_ count: Int) throws -> Group {
     var random = SeededGenerator(seed: 4)
     // Doubles that need all their digits; every text has a point, in Foundation as well.
     let values = (0..<count).map { _ in 1 + Double(random.next() >> 11) / Double(1 << 53 as UInt64) }
-    let byteCount = (try? JSONEncoder().encode(values).count) ?? 0
-    let writer = ReusedWriter()
-    return Group(
-        name: "reals", work: Work(count: count, unit: "number", byteCount: byteCount, eventCount: count + 2),
+    let sample = try JSONSample("reals") { writer in
+        try writer.array(count) { writer, index in try writer.json.writeReal(values[index]) }
+    }
+    func added(_ text: Data) throws -> UInt64 {
+        try sum(text, sample.byteCount, as: [Double].self) { $0.bitPattern }
+    }
+    func write(_ json: inout JSONWriter) throws(StreamError) {
+        try json.beginArray()
+        for value in values { try json.writeReal(value) }
+        try json.endArray()
+    }
+    return try Group(
+        name: "reals", work: Work(count: count, unit: "number", byteCount: sample.byteCount, eventCount: count + 2),
         cases: [
-            Case(name: "JSONWriter", peer: "JSONEncoder", goal: 30) {
-                try writer.write { json throws(StreamError) in
-                    try json.beginArray()
-                    for value in values { try json.writeReal(value) }
-                    try json.endArray()
-                }
+            ours("JSONWriter", sum: added, write),
+            ours("JSONWriter, new", isReused: false, goal: nil, sum: added, write),
+            ours("JSONWriter, of [Double]", goal: nil, sum: added) { json throws(StreamError) in
+                try json.write(values)
             },
-            Case(name: "JSONEncoder") { UInt64(try JSONEncoder().encode(values).count) },
-        ])
+            foundation(values, sum: added),
+        ] + others("reals", NativeInput(values) { value, _ in value }, sample, sum: added))
+}
+
+private func stringsGroup(_ count: Int) throws -> Group {
+    var random = SeededGenerator(seed: 6)
+    let texts = (0..<count).map { _ in
+        SampleText.text(4 + random.below(136), SampleText.script(&random), &random)
+    }
+    let sample = try JSONSample("strings") { writer in
+        try writer.array(count) { writer, index in
+            try texts[index].withUTF8Span { try writer.json.writeString($0) }
+        }
+    }
+    func added(_ text: Data) throws -> UInt64 {
+        try sum(text, sample.byteCount, as: [String].self) { $0.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) } }
+    }
+    func write(_ json: inout JSONWriter) throws(StreamError) {
+        try json.beginArray()
+        for text in texts { try text.withUTF8Span { text throws(StreamError) in try json.writeString(text) } }
+        try json.endArray()
+    }
+    return try Group(
+        name: "strings", work: Work(count: count, unit: "string", byteCount: sample.byteCount, eventCount: count + 2),
+        cases: [
+            ours("JSONWriter", goal: nil, sum: added, write), foundation(texts, sum: added),
+        ] + others("strings", NativeInput(texts) { text, copy in copy(text) }, sample, sum: added))
 }
 
 /// A writer to memory that keeps its memory.
 private final class ReusedWriter {
     private var json = JSONWriter()
 
-    /// Writes a text and returns its length.
-    func write(_ body: (inout JSONWriter) throws(StreamError) -> Void) throws(StreamError) -> UInt64 {
+    /// Writes a text and returns what a closure makes of it.
+    func write<Value>(
+        _ body: (inout JSONWriter) throws(StreamError) -> Void, _ take: (UnsafeRawBufferPointer) -> Value
+    ) throws(StreamError) -> Value {
         json.reset()
         try body(&json)
         try json.finish()
-        return UInt64(json.withBytes { bytes in bytes.byteCount })
+        return json.withBytes { bytes in bytes.withUnsafeBytes(take) }
     }
 }

@@ -8,11 +8,13 @@ import Foundation
 /// One build of the peers.
 struct NativePeers: @unchecked Sendable {
     typealias Function = @convention(c) (UnsafePointer<CChar>?, Int) -> UInt64
+    typealias Text = @convention(c) () -> UnsafePointer<CChar>?
 
     /// The compiler, such as `g++ 12.2.0`.
     let compiler: String
     private let has: (String) -> Bool
     private let find: (String) -> Function?
+    private let findText: (String) -> Text?
 
     /// The cases of a function of the peers' interface, one for each build that has the library.
     static func cases(
@@ -40,6 +42,40 @@ struct NativePeers: @unchecked Sendable {
         }
     }
 
+    /// The cases of RapidJSON, without and with its switch for SSE4.2, named as builds of the same.
+    static func rapidJSONCases(_ name: String, _ function: String, _ sample: JSONSample) -> [Case] {
+        cases("rapidjson", name, "rapidjson_\(function)", sample, first: "rapidjson_first_event")
+            + cases(
+                "rapidjson_sse42", "\(name), SSE4.2", "rapidjson_sse42_\(function)", sample,
+                first: "rapidjson_sse42_first_event")
+    }
+
+    /// The cases of a function that writes an array, one for each build that has the library.
+    ///
+    /// - Parameter sum: What must be the same for all texts that are written.
+    static func writers<Element>(
+        _ library: String, _ name: String, _ function: String, _ input: NativeInput<Element>,
+        sum: @escaping (Data) throws -> UInt64
+    ) -> [Case] {
+        all.filter { $0.has(library) }.compactMap { peers in
+            guard let run = peers.find("\(library)_\(function)"), let text = peers.findText(library) else { return nil }
+            func write() -> Int {
+                input.elements.withUnsafeBytes { elements in
+                    Int(run(elements.bindMemory(to: CChar.self).baseAddress, input.count))
+                }
+            }
+            return Case(
+                name: "\(name), \(peers.compiler)",
+                check: {
+                    let count = write()
+                    return try sum(text().map { Data(bytes: $0, count: count) } ?? Data())
+                }
+            ) {
+                UInt64(write())
+            }
+        }
+    }
+
     /// Whether a build has a library.
     static func has(_ library: String) -> Bool { all.contains { $0.has(library) } }
 
@@ -63,6 +99,7 @@ struct NativePeers: @unchecked Sendable {
         has: { library in
             switch library {
             case "rapidjson": cjsonpeers_has_rapidjson()
+            case "rapidjson_sse42": cjsonpeers_has_rapidjson_sse42()
             case "simdjson": cjsonpeers_has_simdjson()
             default: cjsonpeers_has_yyjson()
             }
@@ -71,12 +108,30 @@ struct NativePeers: @unchecked Sendable {
             switch name {
             case "rapidjson_checksum": cjsonpeers_rapidjson_checksum
             case "rapidjson_first_event": cjsonpeers_rapidjson_first_event
+            case "rapidjson_sse42_first_event": cjsonpeers_rapidjson_sse42_first_event
+            case "rapidjson_sse42_checksum": cjsonpeers_rapidjson_sse42_checksum
+            case "rapidjson_sse42_strict_checksum": cjsonpeers_rapidjson_sse42_strict_checksum
+            case "rapidjson_write_records": cjsonpeers_rapidjson_write_records
+            case "rapidjson_write_reals": cjsonpeers_rapidjson_write_reals
+            case "rapidjson_write_strings": cjsonpeers_rapidjson_write_strings
+            case "rapidjson_sse42_write_records": cjsonpeers_rapidjson_sse42_write_records
+            case "rapidjson_sse42_write_reals": cjsonpeers_rapidjson_sse42_write_reals
+            case "rapidjson_sse42_write_strings": cjsonpeers_rapidjson_sse42_write_strings
+            case "yyjson_write_records": cjsonpeers_yyjson_write_records
+            case "yyjson_write_reals": cjsonpeers_yyjson_write_reals
+            case "yyjson_write_strings": cjsonpeers_yyjson_write_strings
             case "simdjson_first_event": cjsonpeers_simdjson_first_event
             case "rapidjson_strict_checksum": cjsonpeers_rapidjson_strict_checksum
             case "simdjson_checksum": cjsonpeers_simdjson_checksum
             case "yyjson_checksum": cjsonpeers_yyjson_checksum
             case "yyjson_tree": cjsonpeers_yyjson_tree
             case "simdjson_structures": cjsonpeers_simdjson_structures
+            case "simdjson_structures_checksum": cjsonpeers_simdjson_structures_checksum
+            case "simdjson_posts_checksum": cjsonpeers_simdjson_posts_checksum
+            case "simdjson_catalogue_checksum": cjsonpeers_simdjson_catalogue_checksum
+            case "simdjson_coordinates_checksum": cjsonpeers_simdjson_coordinates_checksum
+            case "simdjson_people_checksum": cjsonpeers_simdjson_people_checksum
+            case "simdjson_documents_checksum": cjsonpeers_simdjson_documents_checksum
             case "simdjson_streamed": cjsonpeers_simdjson_streamed
             case "simdjson_first": cjsonpeers_simdjson_first
             case "simdjson_posts": cjsonpeers_simdjson_posts
@@ -84,6 +139,14 @@ struct NativePeers: @unchecked Sendable {
             case "simdjson_coordinates": cjsonpeers_simdjson_coordinates
             case "simdjson_people": cjsonpeers_simdjson_people
             case "simdjson_documents": cjsonpeers_simdjson_documents
+            default: nil
+            }
+        },
+        findText: { library in
+            switch library {
+            case "rapidjson": cjsonpeers_rapidjson_written
+            case "rapidjson_sse42": cjsonpeers_rapidjson_sse42_written
+            case "yyjson": cjsonpeers_yyjson_written
             default: nil
             }
         })
@@ -120,6 +183,26 @@ struct NativePeers: @unchecked Sendable {
         guard let name = symbol("compiler", as: Name.self)?() else { return nil }
         return NativePeers(
             compiler: String(cString: name) + " " + level[0], has: { symbol("has_\($0)", as: Has.self)?() ?? false },
-            find: { symbol($0, as: Function.self) })
+            find: { symbol($0, as: Function.self) }, findText: { symbol("\($0)_written", as: Text.self) })
     }
+}
+
+/// An array for the peers, with what its elements point to.
+final class NativeInput<Element> {
+    private(set) var elements: [Element] = []
+    private var texts: [UnsafeMutablePointer<CChar>] = []
+    var count: Int { elements.count }
+
+    /// Makes the elements of values; what a closure gets makes copies of strings that live as long as the array.
+    init<Value>(_ values: [Value], _ element: (_ value: Value, _ copy: (String) -> cjsonpeers_string) -> Element) {
+        elements = values.map { value in
+            element(value) { text in
+                guard let copy = strdup(text) else { return cjsonpeers_string() }
+                texts.append(copy)
+                return cjsonpeers_string(text: copy, length: text.utf8.count)
+            }
+        }
+    }
+
+    deinit { for text in texts { free(text) } }
 }

@@ -207,12 +207,19 @@ Task task(on::object object) {
 
 } // namespace
 
-uint64_t cjsonpeers_simdjson_people(const char *text, size_t count) {
+namespace {
+
+/// What a function does with the values that it makes: nothing, or add them up.
+enum Purpose { making, adding };
+
+template <Purpose purpose>
+uint64_t people(const char *text, size_t count) {
     return parse(text, count, [](on::document &document) {
         std::vector<Person> people;
         for (auto element : document.get_array()) people.push_back(person(element.get_object()));
-        uint64_t sum = 0;
-        for (const Person &one : people) {
+        keep(people);
+        uint64_t sum = purpose == making;
+        if (purpose == adding) for (const Person &one : people) {
             sum += one.id + one.name.size() + one.email.size() + one.age + one.active + bits(one.score);
             sum += one.city.size() + one.created + (one.note ? one.note->size() : 0) + one.visits;
             sum += one.sponsor.value_or(0) + bits(one.balance.value_or(0));
@@ -221,7 +228,8 @@ uint64_t cjsonpeers_simdjson_people(const char *text, size_t count) {
     });
 }
 
-uint64_t cjsonpeers_simdjson_documents(const char *text, size_t count) {
+template <Purpose purpose>
+uint64_t documents(const char *text, size_t count) {
     uint64_t sum = 0;
     const char *end = text + count;
     while (text < end) {
@@ -229,6 +237,8 @@ uint64_t cjsonpeers_simdjson_documents(const char *text, size_t count) {
         if (!newline) newline = end;
         sum += parse(text, newline - text, [](on::document &document) {
             Task one = task(document.get_object());
+            keep(one);
+            if (purpose == making) return uint64_t(1);
             uint64_t sum = one.id + one.title.size() + one.done + one.due.value_or(0) + one.priority;
             if (one.tags) for (const std::string &tag : *one.tags) sum += tag.size();
             return sum;
@@ -238,12 +248,14 @@ uint64_t cjsonpeers_simdjson_documents(const char *text, size_t count) {
     return sum;
 }
 
-uint64_t cjsonpeers_simdjson_posts(const char *text, size_t count) {
+template <Purpose purpose>
+uint64_t posts(const char *text, size_t count) {
     return parse(text, count, [](on::document &document) {
         std::vector<Status> statuses;
         for (auto element : document["statuses"].get_array()) statuses.push_back(status(element.get_object()));
-        uint64_t sum = 0;
-        for (const Status &one : statuses) {
+        keep(statuses);
+        uint64_t sum = purpose == making;
+        if (purpose == adding) for (const Status &one : statuses) {
             sum += one.createdAt.size() + one.id + one.text.size() + one.inReplyToStatusId + one.user.id;
             sum += one.user.name.size() + one.user.screenName.size() + one.user.description.size();
             sum += one.user.followersCount + one.user.verified + one.retweetCount + one.favoriteCount;
@@ -254,7 +266,35 @@ uint64_t cjsonpeers_simdjson_posts(const char *text, size_t count) {
     });
 }
 
-uint64_t cjsonpeers_simdjson_catalogue(const char *text, size_t count) {
+uint64_t sum(const std::unordered_map<std::string, Event> &events) {
+    uint64_t sum = 0;
+    for (const auto &pair : events) {
+        sum += pair.first.size() + pair.second.id + pair.second.name.size();
+        for (int64_t topic : pair.second.topicIds) sum += topic;
+    }
+    return sum;
+}
+
+uint64_t sum(const std::vector<Performance> &performances) {
+    uint64_t sum = 0;
+    for (const Performance &one : performances) {
+        sum += one.eventId + one.id + one.start + one.venueCode.size();
+        for (const Price &price : one.prices) {
+            sum += price.amount + price.audienceSubCategoryId + price.seatCategoryId;
+        }
+        for (const SeatCategory &category : one.seatCategories) {
+            sum += category.seatCategoryId;
+            for (const Area &area : category.areas) {
+                sum += area.areaId;
+                for (int64_t block : area.blockIds) sum += block;
+            }
+        }
+    }
+    return sum;
+}
+
+template <Purpose purpose>
+uint64_t catalogue(const char *text, size_t count) {
     return parse(text, count, [](on::document &document) {
         std::unordered_map<std::string, Event> events;
         std::vector<Performance> performances;
@@ -271,29 +311,14 @@ uint64_t cjsonpeers_simdjson_catalogue(const char *text, size_t count) {
         for (auto element : document["performances"].get_array()) {
             performances.push_back(performance(element.get_object()));
         }
-        uint64_t sum = 0;
-        for (const auto &pair : events) {
-            sum += pair.first.size() + pair.second.id + pair.second.name.size();
-            for (int64_t topic : pair.second.topicIds) sum += topic;
-        }
-        for (const Performance &one : performances) {
-            sum += one.eventId + one.id + one.start + one.venueCode.size();
-            for (const Price &price : one.prices) {
-                sum += price.amount + price.audienceSubCategoryId + price.seatCategoryId;
-            }
-            for (const SeatCategory &category : one.seatCategories) {
-                sum += category.seatCategoryId;
-                for (const Area &area : category.areas) {
-                    sum += area.areaId;
-                    for (int64_t block : area.blockIds) sum += block;
-                }
-            }
-        }
-        return sum;
+        keep(events);
+        keep(performances);
+        return purpose == making ? 1 : sum(events) + sum(performances);
     });
 }
 
-uint64_t cjsonpeers_simdjson_coordinates(const char *text, size_t count) {
+template <Purpose purpose>
+uint64_t coordinates(const char *text, size_t count) {
     return parse(text, count, [](on::document &document) {
         std::vector<std::vector<std::vector<std::vector<double>>>> outlines;
         for (auto feature : document["features"].get_array()) {
@@ -310,23 +335,44 @@ uint64_t cjsonpeers_simdjson_coordinates(const char *text, size_t count) {
             }
             outlines.push_back(std::move(rings));
         }
-        uint64_t sum = 0;
-        for (const auto &rings : outlines)
-            for (const auto &ring : rings)
-                for (const auto &point : ring)
-                    for (double number : point) sum += bits(number);
+        keep(outlines);
+        uint64_t sum = purpose == making;
+        if (purpose == adding)
+            for (const auto &rings : outlines)
+                for (const auto &ring : rings)
+                    for (const auto &point : ring)
+                        for (double number : point) sum += bits(number);
         return sum;
     });
 }
+
+} // namespace
+
+#define PEER(name)                                                                                                     \
+    uint64_t cjsonpeers_simdjson_##name(const char *text, size_t count) { return name<making>(text, count); }           \
+    uint64_t cjsonpeers_simdjson_##name##_checksum(const char *text, size_t count) {                                    \
+        return name<adding>(text, count);                                                                              \
+    }
+
+PEER(posts)
+PEER(catalogue)
+PEER(coordinates)
+PEER(people)
+PEER(documents)
 
 SIMDJSON_HERE_END
 
 #else
 
 uint64_t cjsonpeers_simdjson_posts(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_simdjson_posts_checksum(const char *, size_t) { return 0; }
 uint64_t cjsonpeers_simdjson_catalogue(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_simdjson_catalogue_checksum(const char *, size_t) { return 0; }
 uint64_t cjsonpeers_simdjson_coordinates(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_simdjson_coordinates_checksum(const char *, size_t) { return 0; }
 uint64_t cjsonpeers_simdjson_people(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_simdjson_people_checksum(const char *, size_t) { return 0; }
 uint64_t cjsonpeers_simdjson_documents(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_simdjson_documents_checksum(const char *, size_t) { return 0; }
 
 #endif

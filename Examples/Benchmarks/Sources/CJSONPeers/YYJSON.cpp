@@ -1,4 +1,4 @@
-// yyjson's immutable tree: made and released, or walked to every value, adding.
+// yyjson's immutable tree: made and released, or walked to every value, adding; and its writer, of a tree made for it.
 
 #include "CJSONPeers.h"
 
@@ -30,6 +30,26 @@ static uint64_t walk(yyjson_val *value) {
     }
 }
 
+/// Memory that is kept from one text to the next.
+static yyjson_alc *memory(void) {
+    static yyjson_alc *memory = yyjson_alc_dyn_new();
+    return memory;
+}
+
+static char *written;
+
+/// Writes the tree that a function makes, which is released, and returns the length of its text.
+template <typename Make>
+static uint64_t write(Make make) {
+    if (written) memory()->free(memory()->ctx, written);
+    yyjson_mut_doc *document = yyjson_mut_doc_new(memory());
+    yyjson_mut_doc_set_root(document, make(document));
+    size_t length = 0;
+    written = yyjson_mut_write_opts(document, YYJSON_WRITE_NOFLAG, memory(), &length, NULL);
+    yyjson_mut_doc_free(document);
+    return written ? length : 0;
+}
+
 bool cjsonpeers_has_yyjson(void) { return true; }
 
 uint64_t cjsonpeers_yyjson_checksum(const char *text, size_t count) {
@@ -46,10 +66,48 @@ uint64_t cjsonpeers_yyjson_tree(const char *text, size_t count) {
     return made ? 1 : 0;
 }
 
+uint64_t cjsonpeers_yyjson_write_records(const char *values, size_t count) {
+    return write([=](yyjson_mut_doc *document) {
+        const cjsonpeers_record *records = reinterpret_cast<const cjsonpeers_record *>(values);
+        yyjson_mut_val *array = yyjson_mut_arr(document);
+        for (size_t i = 0; i < count; i++) {
+            yyjson_mut_val *object = yyjson_mut_arr_add_obj(document, array);
+            yyjson_mut_obj_add_sint(document, object, "hi", records[i].hi);
+            yyjson_mut_obj_add_sint(document, object, "there", records[i].there);
+            const cjsonpeers_string &comment = records[i].comment;
+            yyjson_mut_obj_add_strn(document, object, "comment", comment.text, comment.length);
+        }
+        return array;
+    });
+}
+
+uint64_t cjsonpeers_yyjson_write_reals(const char *values, size_t count) {
+    return write([=](yyjson_mut_doc *document) {
+        return yyjson_mut_arr_with_double(document, reinterpret_cast<const double *>(values), count);
+    });
+}
+
+uint64_t cjsonpeers_yyjson_write_strings(const char *values, size_t count) {
+    return write([=](yyjson_mut_doc *document) {
+        const cjsonpeers_string *strings = reinterpret_cast<const cjsonpeers_string *>(values);
+        yyjson_mut_val *array = yyjson_mut_arr(document);
+        for (size_t i = 0; i < count; i++) {
+            yyjson_mut_arr_add_strn(document, array, strings[i].text, strings[i].length);
+        }
+        return array;
+    });
+}
+
+const char *cjsonpeers_yyjson_written(void) { return written ? written : ""; }
+
 #else
 
 bool cjsonpeers_has_yyjson(void) { return false; }
 uint64_t cjsonpeers_yyjson_checksum(const char *, size_t) { return 0; }
 uint64_t cjsonpeers_yyjson_tree(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_yyjson_write_records(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_yyjson_write_reals(const char *, size_t) { return 0; }
+uint64_t cjsonpeers_yyjson_write_strings(const char *, size_t) { return 0; }
+const char *cjsonpeers_yyjson_written(void) { return ""; }
 
 #endif

@@ -13,4 +13,8 @@
 #endif
 #include <simdjson.h>
 namespace on = simdjson::builtin::ondemand;
+
+/// Makes the compiler believe that somebody reads a value, which it would not make otherwise.
+template <typename Value>
+static inline void keep(const Value &value) { asm volatile("" : : "r"(&value) : "memory"); }
 #endif

@@ -66,7 +66,9 @@ enum RealText {
         unsafe store(text, at: start + 2)
         unsafe start.storeBytes(of: head.littleEndian, toByteOffset: 1, as: UInt64.self)
         unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: first | 0x30), as: UInt8.self)
-        return max(significantCount(rest) &+ 1, decimal.exponent &+ 3)
+        // PERF: JSONWriter/reals; by a branch, so that what comes next need not wait for the digits, where most are alike.
+        let count = decimal.count != 0 ? decimal.count : significantCount(rest)
+        return max(count &+ 1, decimal.exponent &+ 3)
     }
 
     /// Sixteen zeros in ASCII.

@@ -8,6 +8,8 @@ struct ShortestDecimal {
     let digits: UInt64
     /// The exponent of the first digit.
     let exponent: Int
+    /// The number of digits up to the last one that is not zero, 0 when it was not found out.
+    let count: Int
 
     // PERF: JSONWriter/reals; two multiplications of the significand decide nearly every double, and whether its shortest
     // number has seventeen digits or fewer is chosen without a branch, which numbers of both kinds would mislead.
@@ -50,6 +52,7 @@ struct ShortestDecimal {
         let isShorter = found < 10_000_000_000_000_000
         digits = isShorter ? found &* 10 : found
         exponent = scale &+ (isShorter ? 15 : 16)
+        count = isTens ? 0 : isShorter ? 16 : 17
     }
 
     /// The exponent of ten that brings a double to the size at which it is searched for, and the shift of its significand.
@@ -81,6 +84,7 @@ struct ShortestDecimal {
         let digitCount = Self.digitCount(of: number)
         digits = number &* Self.powerOfTen(17 &- digitCount)
         exponent = scale &+ digitCount &- 1
+        count = 0
     }
 
     /// Schubfach's search: the interval that rounds to the double, scaled so that it holds one to twenty integers.
@@ -176,6 +180,7 @@ extension ShortestDecimal: SelfTesting {
             let expected = value.description.prefix { $0 != "e" }.filter(\.isNumber).drop { $0 == "0" }
             let (digits, expectedDigits) = (withoutZeros(text), withoutZeros(String(expected)))
             if digits != expectedDigits { expectEqual(digits, expectedDigits, "the digits of \(value)") }
+            if decimal.count != 0 { expectEqual(decimal.count, digits.count, "the count of digits of \(value)") }
         }
     }
 

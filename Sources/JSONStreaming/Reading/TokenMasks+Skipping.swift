@@ -9,18 +9,20 @@ extension TokenMasks {
     /// - Parameters:
     ///   - start: The offset of its first byte, at the beginning of a value.
     ///   - depth: The levels of containers that the value may have, itself included; 64 at the most.
-    ///   - limit: The longest string in bytes.
+    ///   - limit: The longest string in bytes, as when they were made or made to forget a chunk.
+    ///   - last: The last offset that is looked at.
     /// - Returns: `StringRuns.notFound` for whatever is not plainly valid, or not there as a whole.
-    mutating func endOfContainer(_ bytes: RawSpan, from start: Int, depth: Int, limit: Int) -> Int {
-        // What is known at a time is less than the limit, so that only strings beyond it are measured.
-        guard unsafe depth > 0 && limit >= Self.capacity * 64 && cover(start, of: bytes) else {
-            return StringRuns.notFound
-        }
+    mutating func endOfContainer(_ bytes: RawSpan, from start: Int, depth: Int, limit: Int, last: Int) -> Int {
+        guard depth > 0 else { return StringRuns.notFound }
+        // Many are empty: then the second byte is the one that ends the first.
+        let (opener, next) = (bytes.uncheckedByte(start), bytes.uncheckedByte(start &+ 1))
+        if next == opener &+ 2 { return start &+ 2 }
+        guard unsafe cover(start, of: bytes) else { return StringRuns.notFound }
         let deepest = min(depth, 64)
         let place = unsafe start &- self.start
         var index = place &>> 6
         // One bit a level, the innermost lowest: whether the container is an object.
-        var objects = UInt64(bytes.uncheckedByte(start) &>> 5 & 1)
+        var objects = UInt64(opener &>> 5 & 1)
         var level = 1
         var rest: UInt64 = ~1 &<< UInt64(truncatingIfNeeded: place & 63)
         while true {
@@ -55,6 +57,7 @@ extension TokenMasks {
             guard stray & rest == 0, unsafe areValid(block, first, bytes, base) else { return StringRuns.notFound }
             rest = .max
             index &+= 1
+            guard base &+ 64 <= last else { return StringRuns.notFound }
             if unsafe index == count {
                 guard unsafe advance(bytes, limit: limit) else { return StringRuns.notFound }
                 index = 0
@@ -77,7 +80,7 @@ extension TokenMasks {
             guard unsafe escapes == 0 || areEscapes(escapes, bytes, base) else { return StringRuns.notFound }
             if quote != 0 {
                 let end = base &+ quote.trailingZeroBitCount
-                return end &- start <= limit &+ 1 ? end &+ 1 : StringRuns.notFound
+                return end &- start &- 1 <= limit ? end &+ 1 : StringRuns.notFound
             }
             rest = .max
             index &+= 1
@@ -166,6 +169,8 @@ extension TokenSkippingTests: SelfTesting {
             "testSkipsExactlyWhatTheScannerReads": testSkipsExactlyWhatTheScannerReads,
             "testSkipsPairsOfSurrogatesAcrossBlocks": testSkipsPairsOfSurrogatesAcrossBlocks,
             "testMeasuresStringsAcrossWindows": testMeasuresStringsAcrossWindows,
+            "testMeasuresStringsThatBeginAnywhere": testMeasuresStringsThatBeginAnywhere,
+            "testSkipsBeforeACutCharacter": testSkipsBeforeACutCharacter,
             "testSkipsWhatIsLongerThanItsMemory": testSkipsWhatIsLongerThanItsMemory,
             "testFindsTheEndsOfStrings": testFindsTheEndsOfStrings,
         ]
@@ -178,7 +183,8 @@ extension TokenSkippingTests: SelfTesting {
             + [UInt8](repeating: 0x20, count: JSONScanner.margin)
         var end = 0
         unsafe TokenMasks.withMasks(bytes) { masks, bytes in
-            end = unsafe masks.endOfContainer(bytes, from: count, depth: depth, limit: limit)
+            unsafe masks.reset(limit: limit)
+            end = unsafe masks.endOfContainer(bytes, from: count, depth: depth, limit: limit, last: bytes.byteCount)
         }
         return end < 0 ? end : end - count
     }
@@ -266,9 +272,9 @@ extension TokenSkippingTests: SelfTesting {
     }
 
     private static func testMeasuresStringsAcrossWindows() {
-        for limit in [4_096, 5_000, 9_000] {
+        for limit in [64, 100, 127, 128, 1_000, 4_096, 5_000] {
             for length in [limit - 1, limit, limit + 1] {
-                for count in [0, 1, 62, 500, 4_000] {
+                for count in Array(0..<70) + [123, 124, 500, 507] where count <= limit {
                     let text =
                         "[\"\(String(repeating: "y", count: count))\",\"\(String(repeating: "x", count: length))\"]"
                     let expected = length <= limit ? text.utf8.count : StringRuns.notFound
@@ -276,7 +282,32 @@ extension TokenSkippingTests: SelfTesting {
                 }
             }
         }
-        expectEqual(end(of: "[]", limit: 4_095), StringRuns.notFound, "a limit that is less than the memory")
+    }
+
+    /// Where strings begin at any place of blocks and windows, and are much longer than a window.
+    private static func testMeasuresStringsThatBeginAnywhere() {
+        for count in 0..<300 {
+            let text = "[\"\(String(repeating: "y", count: count))\",\"\(String(repeating: "x", count: 9_000))\"]"
+            expectEqual(end(of: text, limit: 8_999), StringRuns.notFound, "too long, behind \(count)")
+            expectEqual(end(of: text, limit: 9_000), text.utf8.count, "not too long, behind \(count)")
+            expectEqual(end(of: text, limit: .max), text.utf8.count, "without a limit, behind \(count)")
+        }
+    }
+
+    /// A character that the end of a chunk cuts is no reason not to know what is before it.
+    private static func testSkipsBeforeACutCharacter() {
+        for character in ["é", "€", "🙂"] {
+            for count in 0..<140 {
+                for cut in 1..<character.utf8.count {
+                    let text = "[\"a\",{}]" + String(repeating: " ", count: JSONScanner.margin + count)
+                    let bytes = Array(text.utf8) + character.utf8.prefix(cut)
+                    unsafe TokenMasks.withMasks(bytes) { masks, bytes in
+                        let end = unsafe masks.endOfContainer(bytes, from: 0, depth: 9, limit: 100, last: 60)
+                        expectEqual(end, 8, "\(cut) bytes of \(character) behind \(count)")
+                    }
+                }
+            }
+        }
     }
 
     private static func testSkipsWhatIsLongerThanItsMemory() {
@@ -290,7 +321,7 @@ extension TokenSkippingTests: SelfTesting {
 
     /// Each string alone and with text behind it, as the value of which it is part is skipped.
     private static func testFindsTheEndsOfStrings() {
-        for length in [0, 1, 61, 62, 63, 64, 127, 500, 511, 512, 513, 5_000, 9_999, 10_000, 10_001] {
+        for length in [0, 1, 61, 62, 63, 64, 125, 126, 127, 128, 500, 511, 512, 513, 5_000, 9_999, 10_000, 10_001] {
             for (text, hasEscapes, isValid) in [
                 ("", false, true), ("é", false, true), (#"\n"#, true, true), (#"\\"#, true, true),
                 (#"\x"#, true, false), (#"\ud83d\ude42"#, true, true), (#"\ude42"#, true, false),
@@ -304,7 +335,7 @@ extension TokenSkippingTests: SelfTesting {
                     let end = unsafe masks.endOfString(bytes, from: 1, limit: 10_000)
                     let isWithin = isValid && count <= 10_000
                     expectEqual(end, isWithin ? count + 3 : StringRuns.notFound, "\(count) bytes with \(text)")
-                    guard isWithin && count < 500 else { return }
+                    guard isWithin && count < 120 else { return }
                     for offset in 2..<3 + count {
                         let quote = unsafe masks.closingQuote(from: offset)
                         let isPlain = !hasEscapes || offset == 2 + count

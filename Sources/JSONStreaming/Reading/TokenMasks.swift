@@ -13,7 +13,7 @@ struct TokenMasks {
     /// The blocks that there is memory for.
     static let capacity = 64
     /// The blocks that are looked at when nothing is known of what is to come.
-    private static let firstCount = 8
+    private static let firstCount = 2
 
     /// The offset of the first byte in the chunk.
     private(set) var start = 0
@@ -22,55 +22,74 @@ struct TokenMasks {
     /// Whether the text goes on behind the blocks.
     private(set) var hasMore = false
     /// Eight words for each block: the classes of its bytes, and then its tokens.
-    private let blocks: UnsafeMutablePointer<TokenFinder.Block>
+    private let words: UnsafeMutablePointer<UInt64>
     private var scan = BlockScan(TokenFinder.classes)
     private var finder = TokenFinder()
     private var nextCount = firstCount
-    /// The length of the string that is open behind the last block, so far; 0 when none is.
-    private(set) var openStringLength = 0
+    /// The most blocks that are looked at together; a string within them is within the limit.
+    private var largestCount = capacity
+    /// The length of the string that is open behind the last block, so far, where one is.
+    private var openStringLength = 0
     /// The offset of the escape that is the second of a pair of surrogates.
     var secondOfPair = -1
 
-    private init(blocks: UnsafeMutablePointer<TokenFinder.Block>) { unsafe self.blocks = unsafe blocks }
+    private init(words: UnsafeMutablePointer<UInt64>) { unsafe self.words = unsafe words }
 
     /// Makes masks in memory of their own, with the words behind them; whoever asks for them gives it back.
-    static func allocate() -> UnsafeMutableRawPointer {
+    static func allocate(limit: Int) -> UnsafeMutableRawPointer {
         let count = unsafe MemoryLayout<TokenMasks>.size
         let size = (count + 63) & ~63
-        let memory = unsafe UnsafeMutableRawPointer.allocate(
-            byteCount: size + Self.capacity * MemoryLayout<TokenFinder.Block>.stride, alignment: 64)
-        // SAFETY: the blocks begin behind the masks, aligned as the memory is; both are trivial.
-        let blocks = unsafe (memory + size).bindMemory(to: TokenFinder.Block.self, capacity: capacity)
-        unsafe memory.initializeMemory(as: TokenMasks.self, to: TokenMasks(blocks: blocks))
+        let wordCount = unsafe capacity * BlockScan.wordCount
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: size + wordCount * MemoryLayout<UInt64>.stride, alignment: 64)
+        // SAFETY: the words begin behind the masks, aligned as the memory is; both are trivial.
+        var masks = unsafe TokenMasks(words: (memory + size).bindMemory(to: UInt64.self, capacity: wordCount))
+        unsafe masks.reset(limit: limit)
+        unsafe memory.initializeMemory(as: TokenMasks.self, to: masks)
         return unsafe memory
     }
 
-    /// Makes masks where records have members that are skipped, and makes those that are there forget an earlier chunk.
+    /// Lets the masks of records forget an earlier chunk.
     static func prepare(_ state: UnsafeMutablePointer<RecordState>) {
-        if unsafe state.pointee.memory == nil, unsafe state.pointee.ignoresUnknown {
-            unsafe state.pointee.memory = allocate()
-        }
-        guard let masks = unsafe prepared(state) else { return }
-        unsafe masks.pointee.reset()
+        unsafe state.pointee.outermost = unsafe state
+        guard let masks = unsafe known(to: state) else { return }
+        unsafe masks.pointee.reset(limit: state.pointee.limit)
     }
 
-    /// The masks of a reader that skips what is unknown, or that did.
+    /// The masks of records, where there are any.
+    @inline(__always)  // PERF: JSONTyped/posts; once a string of more than a word.
+    static func known(to state: UnsafeMutablePointer<RecordState>) -> UnsafeMutablePointer<TokenMasks>? {
+        // SAFETY: `prepare` was called for the outermost state, and only `made` gives it memory.
+        unsafe state.pointee.outermost?.pointee.memory?.assumingMemoryBound(to: TokenMasks.self)
+    }
+
+    /// The masks of records, which all levels share.
     @inline(__always)  // PERF: JSONTyped/posts; once a member that no one wants.
-    static func prepared(_ state: UnsafeMutablePointer<RecordState>) -> UnsafeMutablePointer<TokenMasks>? {
-        // SAFETY: `prepare` has made masks in it, for the outermost records, from which those within them have it.
-        unsafe state.pointee.memory?.assumingMemoryBound(to: TokenMasks.self)
+    static func made(for state: UnsafeMutablePointer<RecordState>) -> UnsafeMutablePointer<TokenMasks>? {
+        if let masks = unsafe known(to: state) { return unsafe masks }
+        guard let outermost = unsafe state.pointee.outermost else { return nil }
+        unsafe outermost.pointee.memory = allocate(limit: state.pointee.limit)
+        return unsafe known(to: state)
     }
 
     /// A block that is known.
     @inline(__always)  // PERF: JSONTyped/posts; once a block.
     subscript(index: Int) -> TokenFinder.Block {
         // SAFETY: a block is eight words, and there are `capacity` of them; the callers compare with the count.
-        unsafe blocks[index]
+        unsafe UnsafeRawPointer(words + index &* BlockScan.wordCount).load(as: TokenFinder.Block.self)
     }
 
     /// Forgets a chunk.
-    mutating func reset() {
+    mutating func reset(limit: Int) {
         unsafe (start, count, hasMore, nextCount, secondOfPair) = (0, 0, false, Self.firstCount, -1)
+        unsafe largestCount = max(1, min(Self.capacity, limit / BlockScan.blockCount))
+    }
+
+    /// Whether the block of an offset is known, or the text just before it, so that it is worth to be.
+    @inline(__always)  // PERF: JSONTyped/posts; once a string that is skipped.
+    func isNear(_ offset: Int) -> Bool {
+        let place = unsafe offset &- start
+        return unsafe count > 0 && place >= 0 && place < count &* 64 &+ 1_024
     }
 
     /// Sees to it that the block of an offset is known, at which a value begins that is no name; false where it cannot be.
@@ -85,37 +104,32 @@ struct TokenMasks {
     @inline(never)
     private mutating func begin(at offset: Int, of bytes: RawSpan) -> Bool {
         // Where most of the text is skipped, more is looked at together.
-        let distance = unsafe offset &- (start &+ count &* 64)
-        let isNear = unsafe count > 0 && distance >= 0 && distance < 1_024
-        unsafe nextCount = isNear ? min(Self.capacity, nextCount &* 2) : Self.firstCount
+        unsafe nextCount = unsafe isNear(offset) ? nextCount &* 2 : Self.firstCount
         unsafe (start, scan, finder) = (offset, BlockScan(TokenFinder.classes), TokenFinder())
         return unsafe classify(bytes)
     }
 
-    /// Goes on behind the last block; false where that is not possible.
+    /// Goes on behind the last block; false where that is not possible, or a string is too long.
     mutating func advance(_ bytes: RawSpan, limit: Int) -> Bool {
         guard unsafe hasMore else { return false }
+        let isInString = unsafe finder.isInString
         let length = unsafe openStringLength
         unsafe start &+= count &* 64
-        unsafe nextCount = min(Self.capacity, nextCount &* 2)
+        unsafe nextCount &*= 2
         guard unsafe classify(bytes) else { return false }
-        return unsafe length == 0 || continueString(from: length) <= limit
-    }
-
-    /// Measures the string that was open at the beginning, so far as it is known.
-    private mutating func continueString(from length: Int) -> Int {
+        guard isInString else { return true }
         for index in unsafe 0..<count {
             let quotes = unsafe self[index].quotes
-            if quotes != 0 { return length &+ index &* 64 &+ quotes.trailingZeroBitCount }
+            guard quotes == 0 else {
+                return length &+ index &* 64 &+ quotes.trailingZeroBitCount <= limit
+            }
         }
         unsafe openStringLength = length &+ count &* 64
-        return unsafe openStringLength
+        return unsafe openStringLength <= limit
     }
 
-    /// Measures the string that is open behind the last block.
+    /// Measures the string that is open behind the last block, where one is, and begins in one of the blocks.
     private mutating func measureOpenString() {
-        unsafe openStringLength = 0
-        guard unsafe finder.isInString else { return }
         for index in unsafe (0..<count).reversed() {
             let quotes = unsafe self[index].quotes
             guard quotes == 0 else {
@@ -127,12 +141,11 @@ struct TokenMasks {
 
     /// Classifies blocks from the start on.
     private mutating func classify(_ bytes: RawSpan) -> Bool {
-        let rest = unsafe bytes.byteCount &- start
-        let whole = unsafe min(nextCount, rest / 64)
-        // SAFETY: eight words are a block's memory.
-        let memory = unsafe UnsafeMutableBufferPointer(
-            start: UnsafeMutableRawPointer(blocks).assumingMemoryBound(to: UInt64.self),
-            count: Self.capacity * BlockScan.wordCount)
+        unsafe nextCount = min(nextCount, largestCount)
+        // A character that is cut off by the chunk's end is no part of what is known, and no error.
+        let rest = unsafe bytes.byteCount &- Self.cutCount(bytes) &- start
+        let whole = unsafe max(0, min(nextCount, rest / 64))
+        let memory = unsafe UnsafeMutableBufferPointer(start: words, count: Self.capacity * BlockScan.wordCount)
         var findings = unsafe scan.scan(bytes.extracting(start..<start &+ whole &* 64), into: memory)
         unsafe count = whole
         if unsafe whole < nextCount && rest > whole &* 64 {
@@ -140,7 +153,7 @@ struct TokenMasks {
             var block = (SIMD32<UInt8>(repeating: 0x20), SIMD32<UInt8>(repeating: 0x20))
             unsafe withUnsafeMutableBytes(of: &block) { block in
                 // SAFETY: less than a block is left; the memory is that of the next block.
-                unsafe bytes.extracting((start &+ whole &* 64)..<bytes.byteCount).withUnsafeBytes {
+                unsafe bytes.extracting((start &+ whole &* 64)..<start &+ rest).withUnsafeBytes {
                     unsafe block.copyMemory(from: $0)
                 }
                 let memory = unsafe UnsafeMutableBufferPointer(rebasing: memory[(whole &* BlockScan.wordCount)...])
@@ -154,15 +167,26 @@ struct TokenMasks {
             return false
         }
         for index in unsafe 0..<count {
-            let words = unsafe UnsafeRawPointer(blocks + index).assumingMemoryBound(to: SIMD8<UInt64>.self).pointee
-            guard let block = unsafe finder.next(words) else {
+            // SAFETY: the words of a block, which take in what is found in it.
+            let block = unsafe UnsafeMutableRawPointer(words + index &* BlockScan.wordCount)
+            guard let found = unsafe finder.next(block.load(as: SIMD8<UInt64>.self)) else {
                 unsafe (count, hasMore) = (index, false)
                 break
             }
-            unsafe blocks[index] = block
+            unsafe block.storeBytes(of: found, as: TokenFinder.Block.self)
         }
-        unsafe measureOpenString()
+        if unsafe hasMore && finder.isInString { unsafe measureOpenString() }
         return unsafe count > 0
+    }
+
+    /// The number of bytes at the end of a span that begin a character and do not complete it.
+    private static func cutCount(_ bytes: RawSpan) -> Int {
+        for count in 1...3 where count <= bytes.byteCount {
+            let byte = bytes.uncheckedByte(bytes.byteCount &- count)
+            if byte < 0x80 { return 0 }
+            if byte >= 0xC0 { return count < (byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : 2) ? count : 0 }
+        }
+        return 0
     }
 }
 
@@ -174,7 +198,7 @@ import InClassTesting
 extension TokenMasks {
     /// Calls a closure with masks and a text.
     static func withMasks(_ text: [UInt8], _ body: (inout TokenMasks, RawSpan) -> Void) {
-        let memory = unsafe allocate()
+        let memory = unsafe allocate(limit: .max)
         defer { unsafe memory.deallocate() }
         let masks = unsafe memory.assumingMemoryBound(to: TokenMasks.self)
         // SAFETY: neither the span nor the masks leave the closure.
@@ -220,23 +244,23 @@ extension TokenMasksTests: SelfTesting {
     private static func testLooksAtMoreWhereMoreIsSkipped() {
         unsafe TokenMasks.withMasks([UInt8](repeating: UInt8(ascii: "["), count: 100_000)) { masks, bytes in
             var counts: [Int] = []
-            for offset in [0, 511, 512, 1_600, 4_000, 8_300, 30_000, 100] {
+            for offset in [0, 127, 128, 383, 384, 900, 2_500, 5_500, 30_000, 100] {
                 _ = unsafe masks.cover(offset, of: bytes)
                 unsafe counts.append(masks.count)
             }
-            expectEqual(counts, [8, 8, 16, 32, 64, 64, 8, 8], "blocks")
+            expectEqual(counts, [2, 2, 4, 4, 8, 16, 32, 64, 2, 2], "blocks")
         }
     }
 
     private static func testTrustsNoTextThatIsInvalid() {
         for byte: UInt8 in [0x00, 0x0B, 0x1F, 0x80, 0xFF] {
             var text = Array("[1,2]".utf8) + [UInt8](repeating: 0x20, count: 1_000)
-            text[300] = byte
+            text[100] = byte
             unsafe TokenMasks.withMasks(text) { masks, bytes in
                 expectFalse(unsafe masks.cover(0, of: bytes), "byte \(byte)")
                 expectFalse(unsafe masks.advance(bytes, limit: 100), "what follows it")
                 expectTrue(unsafe masks.cover(400, of: bytes), "behind byte \(byte)")
-                unsafe masks.reset()
+                unsafe masks.reset(limit: 100)
                 unsafe expectEqual(masks.count, 0, "another chunk")
             }
         }

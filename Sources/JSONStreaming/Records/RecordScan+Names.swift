@@ -71,13 +71,11 @@ extension RecordScan {
                 }
                 index = unsafe member.pointee.sibling &- 1
             }
-            guard unsafe state.pointee.skipsUnknown, let masks = unsafe TokenMasks.prepared(state) else {
-                return (-1, offset)
-            }
+            guard unsafe state.pointee.skipsUnknown else { return (-1, offset) }
             offset = PlainSkip.endOfGap(bytes, from: quote &+ 2)
             guard offset <= last else { return (-1, offset) }
             offset = unsafe PlainSkip.endOfValue(
-                bytes, from: offset, depth: state.pointee.depth, limit: state.pointee.limit, masks)
+                bytes, from: offset, depth: state.pointee.depth, limit: state.pointee.limit, last: last, state)
             guard offset >= 0, offset <= last else { return (-1, offset) }
             offset = PlainSkip.endOfGap(bytes, from: offset)
             guard offset <= last else { return (-1, offset) }

@@ -317,7 +317,7 @@ extension RecordScan {
             return number.end
         case .string:
             guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
-            var end = unsafe TokenMasks.prepared(state)?.pointee.closingQuote(from: start &+ 1) ?? StringRuns.notFound
+            var end = unsafe TokenMasks.known(to: state)?.pointee.closingQuote(from: start &+ 1) ?? StringRuns.notFound
             if end < 0 { end = StringRuns.closingQuote(in: bytes, from: start &+ 1) }
             // What follows the string must be there to be looked at.
             guard end < 0 else {

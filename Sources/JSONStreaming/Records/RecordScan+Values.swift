@@ -58,7 +58,7 @@ extension RecordScan {
         if unsafe member.pointee.kind != .value {
             let end = unsafe storeFast(
                 bytes, from: start, to: member, address, row: row, isInitialized: isInitialized,
-                limit: state.pointee.limit, TokenMasks.prepared(state))
+                limit: state.pointee.limit, TokenMasks.known(to: state))
             if end >= 0 { return end }
         }
         // What is left is stored by its type, where there is one. Bounds: a whole margin, as for any other value.

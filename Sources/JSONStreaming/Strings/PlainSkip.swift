@@ -1,6 +1,7 @@
 // Values that no one wants: their end, found as strictly as if they were read, without a message.
 // Like the fast loop it reports no errors: whatever is not plainly valid is left to those who say what is wrong with it.
 
+import PlistBuilding
 import PlistStreaming
 
 /// The ends of plainly valid members and values; `StringRuns.notFound` for all else.
@@ -11,17 +12,26 @@ enum PlainSkip {
     ///   - start: The offset of its first byte, with `JSONScanner.margin` bytes behind it.
     ///   - depth: The levels of containers that the value may have, itself included; 64 at the most.
     ///   - limit: The longest string in bytes.
-    ///   - masks: What is known of the text.
+    ///   - last: The last offset that is looked at.
+    ///   - state: The records, for what is known of their text.
     @inline(__always)  // PERF: JSONTyped/posts; once a member that no one wants.
     static func endOfValue(
-        _ bytes: RawSpan, from start: Int, depth: Int, limit: Int, _ masks: UnsafeMutablePointer<TokenMasks>
+        _ bytes: RawSpan, from start: Int, depth: Int, limit: Int, last: Int,
+        _ state: UnsafeMutablePointer<RecordState>
     ) -> Int {
         switch bytes.uncheckedByte(start) {
         case UInt8(ascii: "\""):
             let end = endOfShortString(bytes, from: start)
-            return unsafe end >= 0 ? end : masks.pointee.endOfString(bytes, from: start, limit: limit)
+            if end >= 0 { return end }
+            // Whoever skips one string only is not to look at what is behind it.
+            if let masks = unsafe TokenMasks.known(to: state), unsafe masks.pointee.isNear(start) {
+                let end = unsafe masks.pointee.endOfString(bytes, from: start, limit: limit)
+                if end >= 0 { return end }
+            }
+            return endOfString(bytes, from: start, limit: limit)
         case UInt8(ascii: "{"), UInt8(ascii: "["):
-            return unsafe masks.pointee.endOfContainer(bytes, from: start, depth: depth, limit: limit)
+            guard let masks = unsafe TokenMasks.made(for: state) else { return StringRuns.notFound }
+            return unsafe masks.pointee.endOfContainer(bytes, from: start, depth: depth, limit: limit, last: last)
         case UInt8(ascii: "t"):
             return bytes.uncheckedHalf(start) == 0x6575_7274 ? start &+ 4 : StringRuns.notFound
         case UInt8(ascii: "f"):
@@ -105,7 +115,7 @@ enum PlainSkip {
             }
             offset &+= special.trailingZeroBitCount &>> 3
             let byte = bytes.uncheckedByte(offset)
-            if byte == UInt8(ascii: "\"") { return offset &- quote <= limit ? offset &+ 1 : StringRuns.notFound }
+            if byte == UInt8(ascii: "\"") { return offset &- quote &- 1 <= limit ? offset &+ 1 : StringRuns.notFound }
             if byte >= 0x80 {
                 offset = StringRuns.endOfMultibyteRun(in: bytes, from: offset)
             } else {
@@ -208,12 +218,26 @@ extension PlainSkip: SelfTesting {
     ]
 
     /// The end of a value behind a byte, with blanks behind it that are enough.
-    private static func end(of text: String, depth: Int = 64, limit: Int = 10_000) -> Int {
+    private static func end(of text: String, depth: Int = 64, limit: Int = 1_000) -> Int {
         let padded = "x" + text + String(repeating: " ", count: JSONScanner.margin + 12)
-        let memory = unsafe TokenMasks.allocate()
-        defer { unsafe memory.deallocate() }
-        let masks = unsafe memory.assumingMemoryBound(to: TokenMasks.self)
-        return padded.withUTF8Span { unsafe endOfValue($0, from: 1, depth: depth, limit: limit, masks) } - 1
+        return padded.withUTF8Span { bytes in
+            unsafe withState(limit: limit) { state in
+                unsafe endOfValue(bytes, from: 1, depth: depth, limit: limit, last: bytes.byteCount, state)
+            }
+        } - 1
+    }
+
+    /// Calls a closure with the state of records that lie in no others.
+    private static func withState<Value>(
+        limit: Int, _ body: (UnsafeMutablePointer<RecordState>) -> Value
+    ) -> Value {
+        var state = unsafe RecordState()
+        unsafe state.limit = limit
+        defer { unsafe state.deallocate() }
+        return unsafe withUnsafeMutablePointer(to: &state) { state in
+            unsafe TokenMasks.prepare(state)
+            return unsafe body(state)
+        }
     }
 
     /// Values within others; the inner one is at the same level as whatever is around it in each of them.
@@ -254,30 +278,30 @@ extension PlainSkip: SelfTesting {
                 }
             }
         }
-        for count in [20, 21, 40] {
+        for count in [20, 21, 40, 66, 67, 100, 1_000] {
             let string = "\"" + String(repeating: "s", count: count) + "\""
-            for limit in [count - 2, count + 2] {
-                let isFound = limit > count
-                expectEqual(
-                    end(of: string, limit: limit), isFound ? string.utf8.count : StringRuns.notFound - 1,
-                    "\(string) of \(limit)")
+            // Readers with lower limits than 64 do not come here.
+            for text in count < 66 ? [string] : [string, "{\(string):0}", "[0,[\(string)]]"] {
+                for limit in [count - 1, count] {
+                    expectEqual(
+                        end(of: text, limit: limit), limit == count ? text.utf8.count : StringRuns.notFound - 1,
+                        "\(text) of \(limit)")
+                }
             }
         }
     }
 
     /// Every load is checked against the span in these builds.
     private static func testFindsNothingThatIsCutOff() {
-        let memory = unsafe TokenMasks.allocate()
-        defer { unsafe memory.deallocate() }
-        let masks = unsafe memory.assumingMemoryBound(to: TokenMasks.self)
         for value in values {
             for text in nested(value) {
                 let padded = "x" + text + String(repeating: " ", count: JSONScanner.margin)
                 padded.withUTF8Span { bytes in
                     for length in 1 + JSONScanner.margin..<bytes.byteCount {
-                        unsafe masks.pointee.reset()
-                        let end = unsafe endOfValue(
-                            bytes.extracting(0..<length), from: 1, depth: 64, limit: 10_000, masks)
+                        let part = bytes.extracting(0..<length)
+                        let end = unsafe withState(limit: 1_000) { state in
+                            unsafe endOfValue(part, from: 1, depth: 64, limit: 1_000, last: length, state)
+                        }
                         expectTrue(end == StringRuns.notFound || end == 1 + text.utf8.count, "\(length) of \(text)")
                     }
                 }

@@ -36,7 +36,7 @@ extension RecordState {
         unsafe state.pointee.depth = depth - 1
         unsafe state.pointee.limit = limit
         unsafe state.pointee.last = last
-        unsafe state.pointee.memory = memory
+        unsafe state.pointee.outermost = outermost
         unsafe state.pointee.rejectsMissing = rejectsMissing
         unsafe state.pointee.ignoresUnknown = ignoresUnknown
         return unsafe state

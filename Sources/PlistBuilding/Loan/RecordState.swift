@@ -186,7 +186,7 @@ package struct RecordState {
     var required: UInt64 = 0
     /// Which members are missed, and what is unknown; as in the options of the builder.
     var rejectsMissing = false
-    package var ignoresUnknown = false
+    var ignoresUnknown = false
 
     // What the reader keeps for itself.
     /// The longest string in bytes.
@@ -197,7 +197,9 @@ package struct RecordState {
     package var gap = unsafe LineGap()
     /// The unescaped text of a string.
     package var text: [UInt8] = []
-    /// Memory that a reader wants for records, the same on all levels; trivial, and given back with the outermost one.
+    /// The state of the records that are within no others, where the reader says so; the same on all levels.
+    package var outermost: UnsafeMutablePointer<RecordState>?
+    /// Memory that the reader wants for records, trivial, of the outermost ones; given back with them.
     package var memory: UnsafeMutableRawPointer?
     /// The number of levels around this one; 0 for records that are within no other.
     package internal(set) var level = 0
@@ -222,17 +224,17 @@ package struct RecordState {
     /// What `deliver` was refused with.
     var failure: StreamError?
 
-    init() {
+    package init() {
         // SAFETY: nobody looks behind it before it is lent.
         unsafe reference = UnsafeMutableRawPointer(bitPattern: MemoryLayout<Int>.alignment).unsafelyUnwrapped
     }
 
-    func deallocate() {
+    package func deallocate() {
         unsafe elements?.deallocate()
         unsafe spare.deallocate()
         unsafe wrapped.deallocate()
         unsafe deallocatePrefixes()
-        if unsafe level == 0 { unsafe memory?.deallocate() }
+        unsafe memory?.deallocate()
         guard let inner = unsafe inner else { return }
         unsafe inner.pointee.deallocate()
         unsafe inner.deinitialize(count: 1)

@@ -12,6 +12,7 @@ extension ImportScalarTests: SelfTesting {
         [
             "testStagesTheNumberOrRefuses": testStagesTheNumberOrRefuses,
             "testStagesExactIntegers": testStagesExactIntegers,
+            "testStagesTextThatIsANumber": testStagesTextThatIsANumber,
         ]
     }
 
@@ -58,6 +59,24 @@ extension ImportScalarTests: SelfTesting {
                 let found: Int64? = if case .cell(let cell) = conversion { Int64(bitPattern: cell.bits) } else { nil }
                 expectEqual(found, expected, text)
             }
+        }
+    }
+
+    /// Text in a column of reals is a number as JSON spells it, or refused: `007` is a code.
+    private static func testStagesTextThatIsANumber() {
+        let arena = ImportArena()
+        for (text, expected) in [
+            ("1.5", 1.5), ("-2", -2), ("0", 0), ("1e3", 1_000), ("007", nil), ("1.", nil), (".5", nil), ("+1", nil),
+            ("0x10", nil), ("-", nil), ("", nil), ("1 ", nil), ("nan", nil), ("inf", nil), ("1e999", nil),
+        ] as [(String, Double?)] {
+            let found: Double? = text.withUTF8Span { span in
+                let conversion = unsafe span.withUnsafeBytes { bytes in
+                    unsafe ImportScalar.string(bytes).converted(to: .real, arena: arena, limit: 1_000)
+                }
+                guard case .cell(let cell) = conversion, case .real = cell.tag else { return nil }
+                return Double(bitPattern: cell.bits)
+            }
+            expectEqual(found, expected, "'\(text)'")
         }
     }
 }

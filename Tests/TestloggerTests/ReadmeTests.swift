@@ -60,7 +60,7 @@ extension TestloggerTests {
                 // The name makes it a file whose statements are those of a program.
                 let file = folder.appending(path: "main.swift")
                 try Data(text.utf8).write(to: file)
-                let maps = ["CStackAddress", "CSystemSQLite"].flatMap {
+                let maps = ["CBlockMasks/include", "CStackAddress", "CSystemSQLite"].flatMap {
                     ["-Xcc", "-fmodule-map-file=\(sources.path)/\($0)/module.modulemap"]
                 }
                 let options = ["-swift-version", "6", "-warnings-as-errors", "-I", Self.modules.path] + maps

@@ -20,6 +20,7 @@ extension TransactionTests: SelfTesting {
             "testRollsBackPartsThatCannotBeUndone": testRollsBackPartsThatCannotBeUndone,
             "testRollsBackDespiteOpenStatements": testRollsBackDespiteOpenStatements,
             "testRefusesToEndPartsOutOfOrder": testRefusesToEndPartsOutOfOrder,
+            "testTellsThatAReturnedRowIsNotKept": testTellsThatAReturnedRowIsNotKept,
         ]
     }
 
@@ -261,6 +262,25 @@ extension TransactionTests: SelfTesting {
         let new = try connection.beginScope(.immediate)
         old.undo()
         expectNoThrow("the new one") { try new.keep() }
+    }
+
+    private static func testTellsThatAReturnedRowIsNotKept() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            "CREATE TABLE p (id INTEGER PRIMARY KEY);"
+                + "CREATE TABLE c (id INTEGER PRIMARY KEY, p REFERENCES p (id) DEFERRABLE INITIALLY DEFERRED)")
+        let error = expectThrows(SQLiteError.self, "a parent that is missing") {
+            _ = try connection.value("INSERT INTO c (p) VALUES (7) RETURNING id")
+        }
+        expectTrue(error?.message.contains("FOREIGN KEY") ?? false, "the error: \(error as Any)")
+        expectEqual(try connection.value("SELECT count(*) FROM c"), 0, "rows")
+        expectEqual(try connection.value("INSERT INTO p VALUES (7), (8) RETURNING id"), 7, "the first row")
+        expectEqual(try connection.value("SELECT count(*) FROM p"), 2, "rows that are kept")
+        let rows = expectThrows(SQLiteError.self, "rows that change") {
+            _ = try connection.rows("INSERT INTO p VALUES (9) RETURNING id", as: Int.self)
+        }
+        expectEqual(rows?.code, .misuse, "code of rows that change")
+        expectEqual(try connection.value("SELECT count(*) FROM p"), 2, "nothing was inserted")
     }
 }
 #endif

@@ -245,12 +245,16 @@ public final class SQLiteConnection {
 
     /// Runs one statement and returns the first cell of its first row; nil when there is no row.
     ///
-    /// The statement is not run beyond that row.
+    /// A statement that only reads is not run beyond that row.
     /// - Throws: What ``prepare(_:)``, binding the values and running the statement throw.
     public func value(_ sql: String, _ parameters: SQLiteParameters = .none) throws(SQLiteError) -> SQLiteValue? {
         let statement = try cachedStatement(sql)
         try statement.bind(parameters)
-        return try statement.step() && statement.columnCount > 0 ? try statement.value(at: 0) : nil
+        guard try statement.step(), statement.columnCount > 0 else { return nil }
+        let value = try statement.value(at: 0)
+        // Whether changes are kept is told behind the last row.
+        if !statement.isReadOnly { while try statement.step() {} }
+        return value
     }
 
     // MARK: State

@@ -56,7 +56,9 @@ final class RowInserter {
             case .replace: "INSERT OR REPLACE"
             case .abort, .update: "INSERT"
             }
-        words = "\(verb) INTO \(target.qualifiedName)"
+        // An upsert's row would not be told from a table of that name.
+        let alias = SQLiteName.folded(target.name) == SQLiteName.folded("excluded") ? " AS \"target\"" : ""
+        words = "\(verb) INTO \(target.qualifiedName)\(alias)"
         if case .update(let keys) = conflict {
             tail = try Self.updateClause(keys, columns, target)
         } else {

@@ -99,7 +99,7 @@ final class RowCursor {
     /// Moves to the next row; false after the last.
     @usableFromInline
     func next() throws(StreamError) -> Bool {
-        let code = unsafe sqlite3_step(state.pointee.handle)
+        let code = unsafe statement.connection.cancellation.step(state.pointee.handle)
         guard code == SQLITE_ROW else {
             if code == SQLITE_DONE { return false }
             throw statement.makeError(code).streamError(.cannotRead)

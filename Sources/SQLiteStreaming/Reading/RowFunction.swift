@@ -46,7 +46,7 @@ final class RowFunction {
         withExtendedLifetime(taker) {
             let outer = unsafe self.taker.pointee
             unsafe self.taker.pointee = unsafe Unmanaged.passUnretained(taker)
-            let code = unsafe sqlite3_step(statement.handle)
+            let code = unsafe statement.connection.cancellation.step(statement.handle)
             // The memory is there still: a connection is not closed while it has a statement.
             unsafe self.taker.pointee = unsafe outer
             return code

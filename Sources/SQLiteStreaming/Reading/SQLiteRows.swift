@@ -160,6 +160,12 @@ extension SQLiteConnection {
         options: SQLiteReadingOptions = SQLiteReadingOptions(), builderOptions: BuilderOptions = BuilderOptions()
     ) throws(SQLiteError) -> SQLiteRows<Row> {
         let statement = try cachedStatement(sql)
+        guard statement.isReadOnly else {
+            throw SQLiteError(
+                .misuse,
+                "expected a statement that only reads, since whether changes are kept is told behind the last row",
+                sql: sql)
+        }
         try statement.bind(parameters)
         return try SQLiteRows(statement, options, builderOptions)
     }

@@ -43,7 +43,14 @@ extension SQLiteConnection {
                 // Another process may have been faster.
                 let version = try self.version(upTo: steps.count)
                 guard version < steps.count else { return version }
+                let scope = openScopes.last
                 try steps[version](self)
+                guard openScopes.last == scope, isInTransaction else {
+                    // Neither the step nor its version can be undone, but nothing more is done as if it were within it.
+                    if isInTransaction { try rollBack() }
+                    throw SQLiteError(
+                        .abort, "the transaction of step \(version + 1) was ended within it, and undone or not")
+                }
                 if isEnforcing { try checkForeignKeys(afterStep: version + 1) }
                 try execute("PRAGMA user_version = \(version + 1)")
                 count += 1
@@ -96,6 +103,7 @@ extension MigrationTests: SelfTesting {
             "testReplacesTablesThatAreReferredTo": testReplacesTablesThatAreReferredTo,
             "testRefusesForeignKeysThatLeadNowhere": testRefusesForeignKeysThatLeadNowhere,
             "testRunsEachStepOnce": testRunsEachStepOnce,
+            "testSeesThatItsTransactionWasEnded": testSeesThatItsTransactionWasEnded,
         ]
     }
 
@@ -177,6 +185,34 @@ extension MigrationTests: SelfTesting {
         }
         expectEqual(error?.code, .misuse, "code within a step")
         expectEqual(try state(connection), "version 1, rows 1", "afterwards")
+    }
+
+    private static func testSeesThatItsTransactionWasEnded() throws {
+        let ends: [(String, Step)] = [
+            ("rolled back", { try $0.rollBack() }), ("rolled back by SQL", { try $0.execute("ROLLBACK") }),
+            (
+                "begun anew",
+                {
+                    try $0.rollBack()
+                    try $0.begin()
+                }
+            ),
+        ]
+        for (name, end) in ends {
+            let connection = try SQLiteConnection.inMemory()
+            let error = expectThrows(SQLiteError.self, name) {
+                try connection.migrate([
+                    { connection in
+                        try connection.execute("CREATE TABLE a (x)")
+                        try end(connection)
+                    }
+                ])
+            }
+            expectEqual(error?.code, .abort, "code, \(name)")
+            expectEqual(try connection.value("PRAGMA user_version"), 0, "version, \(name)")
+            expectEqual(try connection.value("SELECT count(*) FROM sqlite_master"), 0, "tables, \(name)")
+            expectFalse(connection.isInTransaction, name)
+        }
     }
 
     private static let family = """

@@ -62,7 +62,7 @@ public final class SQLiteStatement {
     public func step() throws(SQLiteError) -> Bool {
         checkMayMove()
         if !isOnRow { try connection.checkIsRolledBack() }
-        let code = unsafe sqlite3_step(handle)
+        let code = unsafe connection.cancellation.step(handle)
         if code == SQLITE_ROW {
             isOnRow = true
             return true
@@ -78,10 +78,12 @@ public final class SQLiteStatement {
     }
 
     /// Goes back before the first row. Parameters keep their values.
+    ///
+    /// A statement that changes rows and returns them, by `RETURNING`, is to be stepped to its end: what it did is kept or
+    /// refused only there, when there is no other transaction, and here no error can be told.
     public func reset() {
         checkMayMove()
         isOnRow = false
-        // The code is that of the last step, which was thrown already.
         unsafe sqlite3_reset(handle)
     }
 

@@ -201,6 +201,7 @@ extension SQLiteTableKeyTests: SelfTesting {
             "testSavesWithoutTouchingForeignKeys": testSavesWithoutTouchingForeignKeys,
             "testSavesByKeysOfSeveralColumns": testSavesByKeysOfSeveralColumns,
             "testUndoesWhatCannotBeSaved": testUndoesWhatCannotBeSaved,
+            "testSavesIntoATableOfAnyName": testSavesIntoATableOfAnyName,
         ]
     }
 
@@ -358,6 +359,21 @@ extension SQLiteTableKeyTests: SelfTesting {
         }
         expectEqual(error?.message, "$[1]: UNIQUE constraint failed: items.title", "message")
         expectEqual(try table.select(orderedBy: .ascending(\.id)).map(\.title), ["a", "b"], "rows")
+    }
+
+    /// An upsert calls the new row `excluded`.
+    private static func testSavesIntoATableOfAnyName() throws {
+        for name in ["excluded", "EXCLUDED", "target", "t"] {
+            let connection = try SQLiteConnection.inMemory()
+            let table = try SQLiteTable<Item>(connection, name)
+            for count in [1, 40] {
+                for title in ["old", "new"] {
+                    try table.save((1...count).map { Item(id: $0, title: title) })
+                    let rows = try table.select()
+                    expectEqual(rows.map(\.title), Array(repeating: title, count: count), "\(count) in \(name)")
+                }
+            }
+        }
     }
 }
 #endif

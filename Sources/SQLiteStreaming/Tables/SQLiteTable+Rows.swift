@@ -83,7 +83,12 @@ extension SQLiteTable {
         } catch {
             throw error.streamError(.cannotRead)
         }
-        if let scan, try scan.send(to: &sink) { return }
+        do throws(StreamError) {
+            if let scan, try scan.send(to: &sink) { return }
+        } catch {
+            sink.abandon(after: error)
+            throw error
+        }
         try statement.send(to: &sink, options: readingOptions)
     }
 

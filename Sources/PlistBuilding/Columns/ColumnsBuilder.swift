@@ -50,7 +50,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// Whether a reader has the memory of the columns, which it has to give back before anything else.
     var isLent = false
     /// The rows that were complete when a stream was abandoned, until anything else comes.
-    private var abandonedRowCount: Int?
+    var abandonedRowCount: Int?
 
     /// Makes a builder.
     /// - Parameters:

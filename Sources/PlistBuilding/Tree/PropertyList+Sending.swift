@@ -7,6 +7,13 @@ extension PropertyList {
     /// Sends the value to a sink, message by message.
     /// - Throws: What the sink throws.
     public func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
+        do throws(StreamError) { try sendMessages(to: &sink) } catch {
+            sink.abandon(after: error)
+            throw error
+        }
+    }
+
+    private func sendMessages<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         var open: [(children: Range<Int>, isDictionary: Bool)] = []
         try send(node, to: &sink, &open)
         while let (remaining, isDictionary) = open.popLast() {

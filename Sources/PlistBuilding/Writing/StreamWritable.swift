@@ -59,7 +59,10 @@ extension PlistSink where Self: ~Copyable {
                 thrown = error
             }
         }
-        if let thrown { throw thrown }
+        if let thrown {
+            abandon(after: thrown)
+            throw thrown
+        }
     }
 }
 

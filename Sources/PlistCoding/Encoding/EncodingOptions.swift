@@ -94,7 +94,10 @@ extension PlistSink where Self: ~Copyable {
     ) throws(StreamError) {
         let tree = try EncodedTree(of: value, options: options)
         defer { withExtendedLifetime(tree) {} }
-        try tree.messages().send(to: &self)
+        do throws(StreamError) { try tree.messages().send(to: &self) } catch {
+            abandon(after: error)
+            throw error
+        }
     }
 }
 

@@ -9,7 +9,10 @@ extension PlistSink where Self: ~Copyable {
     /// Dictionaries that are not bound are sent in the order of their keys.
     /// - Throws: What the sink throws, and `misuse` for a value of which no way to write it is known.
     public mutating func write(any value: Any, options: WritingOptions = WritingOptions()) throws(StreamError) {
-        try write(any: value, PlanWriter(options: options), depth: 0)
+        do throws(StreamError) { try write(any: value, PlanWriter(options: options), depth: 0) } catch {
+            abandon(after: error)
+            throw error
+        }
     }
 
     /// Sends a value by what it turns out to be.

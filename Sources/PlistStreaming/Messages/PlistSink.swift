@@ -85,7 +85,8 @@ public protocol PlistSink: ~Copyable {
     /// Takes notice that the stream ends here, with an error, before its end.
     ///
     /// Builders of this package give up what they have and are empty: the next message begins a new stream. Whoever sends
-    /// messages of their own and stops before the end should call it as well.
+    /// messages of their own and stops before the end should call it as well, and a sink that passes messages on should pass
+    /// this on, too.
     ///
     /// - Parameter error: What ended the stream, a request to stop included.
     mutating func abandon(after error: StreamError)

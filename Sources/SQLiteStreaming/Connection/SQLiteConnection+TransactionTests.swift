@@ -272,7 +272,7 @@ extension TransactionTests: SelfTesting {
         let error = expectThrows(SQLiteError.self, "a parent that is missing") {
             _ = try connection.value("INSERT INTO c (p) VALUES (7) RETURNING id")
         }
-        expectTrue(error?.message.contains("FOREIGN KEY") ?? false, "the error: \(error as Any)")
+        expectEqual(error?.extendedCode, .constraintForeignKey, "code")
         expectEqual(try connection.value("SELECT count(*) FROM c"), 0, "rows")
         expectEqual(try connection.value("INSERT INTO p VALUES (7), (8) RETURNING id"), 7, "the first row")
         expectEqual(try connection.value("SELECT count(*) FROM p"), 2, "rows that are kept")

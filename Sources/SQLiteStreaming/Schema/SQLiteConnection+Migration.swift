@@ -19,7 +19,8 @@ extension SQLiteConnection {
     /// several processes that do so at once, one runs a step, and the others wait as long as the busy timeout lets them.
     ///
     /// Foreign keys are not enforced within a step, so that a table can be replaced by another one without deleting what
-    /// refers to it. They are checked when the step is done, if the connection enforces them.
+    /// refers to it. They are checked when the step is done, if the connection enforces them: none may lead nowhere
+    /// that did not before. A step must not end its transaction; what it does behind that cannot be undone.
     /// - Returns: The number of steps that were run.
     /// - Throws: `schema` for a database to whose version the steps do not lead, such as one of a newer program, and nothing is
     ///   run; `constraintForeignKey` for a step that leaves a foreign key which leads nowhere; `misuse` within a transaction; what a
@@ -44,6 +45,7 @@ extension SQLiteConnection {
                 let version = try self.version(upTo: steps.count)
                 guard version < steps.count else { return version }
                 let scope = openScopes.last
+                let before = isEnforcing ? try danglingReferences() : []
                 try steps[version](self)
                 guard openScopes.last == scope, isInTransaction else {
                     // Neither the step nor its version can be undone, but nothing more is done as if it were within it.
@@ -51,7 +53,7 @@ extension SQLiteConnection {
                     throw SQLiteError(
                         .abort, "the transaction of step \(version + 1) was ended within it, and undone or not")
                 }
-                if isEnforcing { try checkForeignKeys(afterStep: version + 1) }
+                if isEnforcing { try checkForeignKeys(afterStep: version + 1, knowing: before) }
                 try execute("PRAGMA user_version = \(version + 1)")
                 count += 1
                 return version + 1
@@ -75,14 +77,41 @@ extension SQLiteConnection {
         try unsafe check(csqlite_configure(requireHandle(), SQLITE_DBCONFIG_ENABLE_FKEY, isEnforcing ? 1 : 0))
     }
 
-    private func checkForeignKeys(afterStep number: Int) throws(SQLiteError) {
-        let statement = try prepare("PRAGMA foreign_key_check")
-        guard try statement.step() else { return }
-        let (table, parent) = (try statement.text(at: 0) ?? "", try statement.text(at: 2) ?? "")
+    private func checkForeignKeys(
+        afterStep number: Int, knowing before: Set<DanglingReference>
+    ) throws(SQLiteError) {
+        guard let one = try danglingReferences().subtracting(before).first else { return }
         throw SQLiteError(
             .constraintForeignKey,
-            "expected foreign keys that lead to rows after step \(number), found one of \(table) that leads to none of \(parent)"
+            "expected foreign keys that lead to rows after step \(number), found one of \(one.table) that leads to none of \(one.parent)"
         )
+    }
+
+    /// A foreign key that leads nowhere, as `PRAGMA foreign_key_check` tells it.
+    private struct DanglingReference: Hashable {
+        let database: String
+        let table: String
+        let rowID: SQLiteValue?
+        let parent: String
+        let number: Int64
+    }
+
+    /// The foreign keys that lead nowhere, in all databases of the connection.
+    private func danglingReferences() throws(SQLiteError) -> Set<DanglingReference> {
+        var names: [String] = []
+        let databases = try prepare("PRAGMA database_list")
+        while try databases.step() { names.append(try databases.text(at: 1) ?? "main") }
+        var found: Set<DanglingReference> = []
+        for name in names {
+            let statement = try prepare("PRAGMA \(SQLiteName.quoted(name)).foreign_key_check")
+            while try statement.step() {
+                found.insert(
+                    DanglingReference(
+                        database: name, table: try statement.text(at: 0) ?? "", rowID: try statement.value(at: 1),
+                        parent: try statement.text(at: 2) ?? "", number: statement.integer(at: 3)))
+            }
+        }
+        return found
     }
 }
 
@@ -103,6 +132,7 @@ extension MigrationTests: SelfTesting {
             "testReplacesTablesThatAreReferredTo": testReplacesTablesThatAreReferredTo,
             "testRefusesForeignKeysThatLeadNowhere": testRefusesForeignKeysThatLeadNowhere,
             "testRunsEachStepOnce": testRunsEachStepOnce,
+            "testKnowsTheForeignKeysOfEachDatabase": testKnowsTheForeignKeysOfEachDatabase,
             "testSeesThatItsTransactionWasEnded": testSeesThatItsTransactionWasEnded,
         ]
     }
@@ -213,6 +243,28 @@ extension MigrationTests: SelfTesting {
             expectEqual(try connection.value("SELECT count(*) FROM sqlite_master"), 0, "tables, \(name)")
             expectFalse(connection.isInTransaction, name)
         }
+    }
+
+    /// What led nowhere before is no fault of a step; what does so in an attached database is.
+    private static func testKnowsTheForeignKeysOfEachDatabase() throws {
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            """
+            PRAGMA foreign_keys = OFF; ATTACH ':memory:' AS "other one";
+            CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE c (id INTEGER PRIMARY KEY, p REFERENCES p (id));
+            CREATE TABLE "other one".p (id INTEGER PRIMARY KEY);
+            CREATE TABLE "other one".c (id INTEGER PRIMARY KEY, p REFERENCES p (id));
+            INSERT INTO c VALUES (1, 7); PRAGMA foreign_keys = ON
+            """)
+        try connection.migrate([{ try $0.execute("CREATE TABLE a (x)") }])
+        for table in ["c", "\"other one\".c"] {
+            let error = expectThrows(SQLiteError.self, table) {
+                try connection.migrate([{ _ in }, { try $0.execute("INSERT INTO \(table) VALUES (2, 8)") }])
+            }
+            expectEqual(error?.extendedCode, .constraintForeignKey, "code of \(table)")
+            expectEqual(try connection.value("SELECT count(*) FROM \(table) WHERE id = 2"), 0, "rows of \(table)")
+        }
+        expectEqual(try connection.value("PRAGMA user_version"), 1, "version")
     }
 
     private static let family = """

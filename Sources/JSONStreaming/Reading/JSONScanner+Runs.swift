@@ -37,6 +37,8 @@ extension JSONScanner {
         if !isAfterValue && nesting.depth == 0 { isFirst = false }
         // Whether the sink had no memory for the last array, and so will take its neighbours as messages as well.
         var sendsArrays = false
+        // Whether records of this chunk were stored through the sink's memory, which keeps what it knows of the text.
+        var hasStored = false
         // What the plain machine finds when the loop stops; elements and members are told apart below.
         var next = State.value
 
@@ -216,7 +218,9 @@ extension JSONScanner {
                             learningStart = .max
                             let end = unsafe RecordScan.scan(
                                 bytes, from: offset, into: port, isInArray: isInArray,
-                                limit: options.limits.stringByteCount, depth: depthLimit &- nesting.depth &- 1)
+                                limit: options.limits.stringByteCount, depth: depthLimit &- nesting.depth &- 1,
+                                isFirst: !hasStored)
+                            hasStored = true
                             token = end.offset &- 1
                             try sink.endRecords()
                             offset = end.offset
@@ -242,7 +246,8 @@ extension JSONScanner {
                         if byte == UInt8(ascii: "["), nesting.depth > 0, let port = try unsafe sink.beginArrays() {
                             let end = unsafe RecordScan.scanArrays(
                                 bytes, from: offset, into: port, limit: options.limits.stringByteCount,
-                                depth: depthLimit &- nesting.depth)
+                                depth: depthLimit &- nesting.depth, isFirst: !hasStored)
+                            hasStored = true
                             try sink.endArrays()
                             if end > offset {
                                 offset = end

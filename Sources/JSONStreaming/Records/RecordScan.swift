@@ -26,16 +26,18 @@ struct RecordScan {
     ///   - isInArray: Whether more records may follow after a comma.
     ///   - limit: The longest string in bytes.
     ///   - depth: The levels of containers that may be within a record.
+    ///   - isFirst: Whether no record of these bytes was stored through the same port before.
     @usableFromInline
     static func scan(
-        _ bytes: RawSpan, from start: Int, into port: RecordPort, isInArray: Bool, limit: Int, depth: Int
+        _ bytes: RawSpan, from start: Int, into port: RecordPort, isInArray: Bool, limit: Int, depth: Int,
+        isFirst: Bool
     ) -> End {
         // SAFETY: the builder has made the state for records that lie in its memory; what is trusted of it is that
         // each member with a kind has memory for that kind at its offset from each of the records there is room for.
         let state = unsafe port.records
         unsafe state.pointee.limit = limit
         unsafe state.pointee.depth = min(state.pointee.depth, depth)
-        unsafe TokenMasks.prepare(state)
+        unsafe TokenMasks.prepare(state, isFirst: isFirst)
         let end = unsafe scan(bytes, from: start, into: state, isInArray: isInArray)
         if !end.isOpen {
             let byteCount = unsafe (end.offset &- start) / max(1, state.pointee.doneCount)
@@ -48,14 +50,16 @@ struct RecordScan {
     ///
     /// - Returns: The offset behind the last complete array, or `start`.
     @usableFromInline
-    static func scanArrays(_ bytes: RawSpan, from start: Int, into port: RecordPort, limit: Int, depth: Int) -> Int {
+    static func scanArrays(
+        _ bytes: RawSpan, from start: Int, into port: RecordPort, limit: Int, depth: Int, isFirst: Bool
+    ) -> Int {
         // SAFETY: as for records: there is memory for `room` values of this type from the base on.
         let state = unsafe port.records
         unsafe state.pointee.doneCount = 0
         unsafe state.pointee.limit = limit
         unsafe state.pointee.depth = min(state.pointee.depth, depth)
         guard let shape = unsafe state.pointee.arrays else { return start }
-        unsafe TokenMasks.prepare(state)
+        unsafe TokenMasks.prepare(state, isFirst: isFirst)
         let (room, stride) = unsafe (state.pointee.room, state.pointee.stride)
         let last = bytes.byteCount &- JSONScanner.margin
         var count = 0

@@ -235,7 +235,7 @@ extension PlainSkip: SelfTesting {
         unsafe state.limit = limit
         defer { unsafe state.deallocate() }
         return unsafe withUnsafeMutablePointer(to: &state) { state in
-            unsafe TokenMasks.prepare(state)
+            unsafe TokenMasks.prepare(state, isFirst: true)
             return unsafe body(state)
         }
     }

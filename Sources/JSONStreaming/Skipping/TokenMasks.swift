@@ -50,9 +50,11 @@ struct TokenMasks {
     }
 
     /// Lets the masks of records forget an earlier chunk.
-    static func prepare(_ state: UnsafeMutablePointer<RecordState>) {
+    ///
+    /// - Parameter isFirst: Whether these are the first records of a chunk, of which nothing is known.
+    static func prepare(_ state: UnsafeMutablePointer<RecordState>, isFirst: Bool) {
         unsafe state.pointee.outermost = unsafe state
-        guard let masks = unsafe known(to: state) else { return }
+        guard isFirst, let masks = unsafe known(to: state) else { return }
         unsafe masks.pointee.reset(limit: state.pointee.limit)
     }
 

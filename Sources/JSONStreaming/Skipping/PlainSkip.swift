@@ -98,13 +98,9 @@ enum PlainSkip {
     }
 
     /// The offset behind a string of which the opening quote is at the offset.
-    static func endOfString(_ bytes: RawSpan, from start: Int, limit: Int) -> Int {
-        endOfLongString(bytes, from: start &+ 1, start, limit)
-    }
-
     @inline(never)
-    private static func endOfLongString(_ bytes: RawSpan, from start: Int, _ quote: Int, _ limit: Int) -> Int {
-        var offset = start
+    static func endOfString(_ bytes: RawSpan, from start: Int, limit: Int) -> Int {
+        var offset = start &+ 1
         // Bounds: an escape has twelve bytes at the most.
         let lastWord = bytes.byteCount &- 12
         while offset <= lastWord {
@@ -115,7 +111,7 @@ enum PlainSkip {
             }
             offset &+= special.trailingZeroBitCount &>> 3
             let byte = bytes.uncheckedByte(offset)
-            if byte == UInt8(ascii: "\"") { return offset &- quote &- 1 <= limit ? offset &+ 1 : StringRuns.notFound }
+            if byte == UInt8(ascii: "\"") { return offset &- start &- 1 <= limit ? offset &+ 1 : StringRuns.notFound }
             if byte >= 0x80 {
                 offset = StringRuns.endOfMultibyteRun(in: bytes, from: offset)
             } else {

@@ -154,7 +154,8 @@ extension SQLiteConnection {
     /// while let artist = try rows.next() { print(artist.name) }
     /// ```
     /// ``query(_:_:as:options:builderOptions:)`` returns all of them at once, which is faster.
-    /// - Throws: A syntax error; what binding the values throws. The statement runs when the first row is asked for.
+    /// - Throws: A syntax error; what binding the values throws; `misuse` for a statement that changes rows and returns them,
+    ///   whose changes are kept or refused behind its last row only. The statement runs when the first row is asked for.
     public func rows<Row: StreamValue>(
         _ sql: String, _ parameters: SQLiteParameters = .none, as type: Row.Type,
         options: SQLiteReadingOptions = SQLiteReadingOptions(), builderOptions: BuilderOptions = BuilderOptions()

@@ -12,7 +12,8 @@ extension SQLiteTable {
     /// let task = try tasks.fetch(key: 3)
     /// let membership = try memberships.fetch(key: "editors", 7)
     /// ```
-    /// - Parameter key: A value for each column of ``primaryKey``, in that order. No row has a key with nil.
+    /// - Parameter key: A value for each column of ``primaryKey``, in that order. nil finds no row, also where a key may be
+    ///   NULL: SQL has no value equal to it.
     /// - Throws: `misuse` for a table without a primary key, and for another number of values than it has columns; `mismatch`
     ///   for a value of another kind than the column's; what ``select(where:orderedBy:limit:offset:)`` throws.
     /// - Complexity: O(log rows), and O(columns).
@@ -28,7 +29,10 @@ extension SQLiteTable {
     /// Inserts a value, or updates the row with its primary key.
     ///
     /// A row that is there keeps its place and its key, so nothing that refers to it is touched, and of its columns are set those
-    /// that differ, if any. Whatever ``SQLiteTableOptions/conflict`` says of other unique columns is an error here.
+    /// that differ, if any. Whatever ``SQLiteTableOptions/conflict`` says of other unique columns is an error here, unless the
+    /// table's own `ON CONFLICT` says otherwise. It is an upsert, so that what a row that is inserted has to fulfil counts, too:
+    /// `CHECK`s, with the defaults of columns that are no members, and triggers before an insert. A row whose key is NULL, where
+    /// a table lets that be, is inserted each time.
     /// - Returns: Whether a row was changed, as the number of changed rows.
     /// - Throws: `misuse` for a table without a primary key; what ``insert(_:)`` throws.
     @discardableResult

@@ -251,7 +251,7 @@ extension BlockScan: SelfTesting {
     }
 
     private static func testIsTheSameInEveryWidth() {
-        var generator = Seeded(state: 20_261_122)
+        var generator = SeededRandom(seed: 20_261_122)
         let alphabet: [UInt8] = Array("\"\\[{]},: \n\ta0é€🙂".utf8) + [0x00, 0x1F, 0xC0, 0xED, 0xF5, 0xFF]
         for round in 0..<400 {
             let bytes: [UInt8] = (0..<64 * 5).map { _ in
@@ -283,19 +283,6 @@ extension BlockScan: SelfTesting {
         expectTrap("seven words") { scan(64, 7) }
         scan(0, 0)
         scan(64, 8)
-    }
-
-    /// Numbers that a seed decides (Vigna, "SplitMix64").
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ word &>> 30) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ word &>> 27) &* 0x94D0_49BB_1331_11EB
-            return word ^ word &>> 31
-        }
     }
 }
 #endif

@@ -200,18 +200,8 @@ extension CodableAgreementTests: SelfTesting {
         return value
     }
 
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = (state ^ state &>> 30) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ mixed &>> 27) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ mixed &>> 31
-        }
-    }
-
     private static func testAgreesOnMixtures() throws {
-        var random = Seeded(state: 1)
+        var random = SeededRandom(seed: 1)
         try Coders().expectAgreement(Mixture(), "the first values")
         // A nil within an optional becomes nil, as null is all that text has for both.
         for round in 0..<100 { try Coders().expectAgreement(mixture(&random), "mixture \(round)", isKept: false) }

@@ -6,19 +6,9 @@ import PlistBuilding
 import PlistStreaming
 
 enum MemberLayoutTests {
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = (state ^ state &>> 30) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ mixed &>> 27) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ mixed &>> 31
-        }
-    }
-
     /// The text of an object with some members in any order, and the value that it stands for.
     private static func record<Value: SampledObject>(
-        _ type: Value.Type, _ random: inout Seeded
+        _ type: Value.Type, _ random: inout SeededRandom
     ) -> (json: String, value: Value) {
         var value = Value()
         var members: [String] = []
@@ -39,7 +29,7 @@ enum MemberLayoutTests {
 
     /// Sends a text whole and in pieces, and returns what `describe` makes of it, or the error.
     private static func outcomes<Sink: PlistSink & ~Copyable>(
-        _ text: String, _ random: inout Seeded, make: () throws -> Sink, describe: (inout Sink) throws -> String
+        _ text: String, _ random: inout SeededRandom, make: () throws -> Sink, describe: (inout Sink) throws -> String
     ) -> [String] {
         // The fast ways need some bytes behind them.
         let bytes = Array(text.utf8) + [UInt8](repeating: 0x20, count: 64)
@@ -68,7 +58,7 @@ enum MemberLayoutTests {
 
     /// What a stream hands over.
     private static func streamed<Value: SampledObject>(
-        _ type: Value.Type, _ text: String, _ random: inout Seeded
+        _ type: Value.Type, _ text: String, _ random: inout SeededRandom
     ) -> [String] {
         let received = Received()
         return outcomes(
@@ -82,7 +72,7 @@ enum MemberLayoutTests {
     private static func expectAssignments<Value: SampledObject>(_ type: Value.Type, rounds: Int = 25) {
         let before = unsafe MemberLayouts.Leaf.aliveCount
         for round in 0..<rounds {
-            var random = Seeded(state: UInt64(round))
+            var random = SeededRandom(seed: UInt64(round))
             let records = (0..<Int.random(in: 1...4, using: &random)).map { _ in record(type, &random) }
             let array = "[\(records.map(\.json).joined(separator: ","))]"
             let expected = records.map(\.value.shown).joined(separator: "\n")
@@ -101,7 +91,7 @@ enum MemberLayoutTests {
 
     /// The same records as members of another structure.
     private static func expectInside<Value: SampledObject>(
-        _ type: Value.Type, _ records: [(json: String, value: Value)], _ random: inout Seeded
+        _ type: Value.Type, _ records: [(json: String, value: Value)], _ random: inout SeededRandom
     ) {
         let (last, all) = (records[records.count - 1], records.map(\.json).joined(separator: ","))
         let json =
@@ -220,7 +210,7 @@ extension MemberLayoutTests: SelfTesting {
     private static func expectNothingLeft<Value: SampledObject>(_ type: Value.Type) {
         let before = unsafe MemberLayouts.Leaf.aliveCount
         for round in 0..<12 {
-            var random = Seeded(state: UInt64(round))
+            var random = SeededRandom(seed: UInt64(round))
             let (first, second) = (record(type, &random), record(type, &random))
             let whole = "[\(first.json),\(second.json)"
             let wrong = Value.samples.map { "[\(first.json),{\"\($0.name)\":[[1]],\"x\":1}]" }

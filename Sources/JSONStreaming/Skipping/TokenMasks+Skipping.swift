@@ -192,7 +192,7 @@ extension TokenSkippingTests: SelfTesting {
     /// Random tokens, mostly in an order that is valid, and each changed text of some: what is skipped is read, and what
     /// is read and has no more than 64 levels is skipped.
     private static func testSkipsExactlyWhatTheScannerReads() {
-        var generator = Seeded(state: 20_261_122)
+        var generator = SeededRandom(seed: 20_261_122)
         var skipped = 0
         for round in 0..<3_000 {
             var text = container(&generator, levels: 4)
@@ -212,7 +212,7 @@ extension TokenSkippingTests: SelfTesting {
         expectGreater(skipped, 1_000, "containers that were skipped")
     }
 
-    private static func container(_ generator: inout Seeded, levels: Int) -> String {
+    private static func container(_ generator: inout SeededRandom, levels: Int) -> String {
         func gap() -> String { ["", " ", "", "\n    ", "", "\t", ""].randomElement(using: &generator) ?? "" }
         func string() -> String {
             let parts = [
@@ -246,7 +246,7 @@ extension TokenSkippingTests: SelfTesting {
     }
 
     /// A text with one byte changed, left out or repeated.
-    private static func mutated(_ text: String, _ generator: inout Seeded) -> String {
+    private static func mutated(_ text: String, _ generator: inout SeededRandom) -> String {
         var bytes = Array(text.utf8)
         let place = Int.random(in: 0..<bytes.count, using: &generator)
         let alphabet = Array("\"\\[]{},: 0-.eaun".utf8)
@@ -348,19 +348,6 @@ extension TokenSkippingTests: SelfTesting {
                     expectEqual(unsafe masks.closingQuote(from: 9_000), StringRuns.notFound, "behind what is known")
                 }
             }
-        }
-    }
-
-    /// Numbers that a seed decides (Vigna, "SplitMix64").
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ word &>> 30) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ word &>> 27) &* 0x94D0_49BB_1331_11EB
-            return word ^ word &>> 31
         }
     }
 }

@@ -202,20 +202,9 @@ extension InsertAgreement: SelfTesting {
         ["testDoesWhatPlainSQLDoes": testDoesWhatPlainSQLDoes]
     }
 
-    /// Numbers that a seed decides, by SplitMix64.
-    struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     /// Returns how the ways differ from plain SQL, in the scene that a seed decides; nil when they do not.
     package static func difference(seed: UInt64) throws -> String? {
-        var random = Seeded(state: seed)
+        var random = SeededRandom(seed: seed)
         let scene = InsertScene(&random)
         let differences = try InsertAgreement(scene: scene).differences(Int.random(in: 1...20, using: &random))
         guard let first = differences.first else { return nil }

@@ -1,0 +1,38 @@
+// Random numbers for the tests of this package, the same in each run. Users have generators of their own.
+
+#if DEBUG || IN_CLASS_TESTS
+
+/// Numbers that a seed decides, by SplitMix64.
+package struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    /// Makes the numbers of a seed.
+    package init(seed: UInt64) { state = seed }
+
+    /// Returns the next number.
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = (state ^ state &>> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed &>> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed &>> 31
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+extension SeededRandom: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        ["testGivesTheNumbersOfItsSeed": testGivesTheNumbersOfItsSeed]
+    }
+
+    // The first numbers of the reference implementation, https://prng.di.unimi.it/splitmix64.c.
+    private static func testGivesTheNumbersOfItsSeed() {
+        var random = SeededRandom(seed: 1_234_567)
+        let numbers = (0..<3).map { _ in random.next() }
+        expectEqual(
+            numbers, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423], "numbers")
+    }
+}
+#endif
+#endif

@@ -2,6 +2,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import PlistBuilding
 import PlistCoding
 import PlistStreaming
 
@@ -38,6 +39,7 @@ extension SQLiteTableWriterTests: SelfTesting {
             "testIsOneTransactionForEachOuterArray": testIsOneTransactionForEachOuterArray,
             "testUndoesAllArraysAtAnError": testUndoesAllArraysAtAnError,
             "testUndoesWhatIsGivenUp": testUndoesWhatIsGivenUp,
+            "testUndoesAtOnceWhatTheSenderAbandons": testUndoesAtOnceWhatTheSenderAbandons,
             "testStaysInAnOpenTransaction": testStaysInAnOpenTransaction,
             "testRefusesWhatIsNoRow": testRefusesWhatIsNoRow,
             "testIgnoresUnknownMembersWhenTold": testIgnoresUnknownMembersWhenTold,
@@ -135,6 +137,36 @@ extension SQLiteTableWriterTests: SelfTesting {
         let error = expectThrows(StreamError.self, "finishing within") { try writer.finish() }
         expectEqual(error?.kind, .unexpectedEnd, "kind")
         expectEqual(try rows(connection), "", "rows after an unfinished array")
+    }
+
+    private static func testUndoesAtOnceWhatTheSenderAbandons() throws {
+        let ended = StreamError(.invalidSyntax, "expected a value, found ']'")
+        for (script, kept) in [
+            ("[ { key \"a\" integer 1 }", ""), ("[ { key \"a\" integer 1 } { key \"a\"", ""),
+            ("[ { key \"a\" integer 1 } ] [ [ { key \"a\" integer 2 } ]", "1:1:default"), ("{ key \"a\"", ""),
+            ("[", ""),
+            ("{ key \"a\" integer 1 }", "1:1:default"),
+        ] {
+            for isInTransaction in [false, true] {
+                let connection = try connection()
+                if isInTransaction { try connection.begin() }
+                var writer = try SQLiteTableWriter(
+                    connection, table: "t", options: SQLiteTableOptions(batchRowCount: 1))
+                try EventScript.send(script, to: &writer)
+                writer.abandon(after: ended)
+                expectEqual(connection.isInTransaction, isInTransaction, "a transaction after \(script)")
+                expectEqual(try rows(connection), kept, "rows after \(script)")
+                writer.abandon(after: StreamError(.cannotRead, "another one"))
+                expectEqual(
+                    expectThrows(StreamError.self, "a row") { try writer.write(any: ["a": 9]) }, ended, "its error")
+                expectEqual(expectThrows(StreamError.self, "the end") { try writer.finish() }, ended, "its error")
+                writer.rollBack()
+                try writer.write(any: [["a": 9, "b": 0]])
+                try writer.finish()
+                let all = kept.isEmpty ? "1:9:0" : kept + " 2:9:0"
+                expectEqual(try rows(connection), all, "rows of a new stream after \(script)")
+            }
+        }
     }
 
     private static func testStaysInAnOpenTransaction() throws {

@@ -13,9 +13,10 @@ import StringTables
 /// ```
 ///
 /// The outermost array is one transaction, or a savepoint when one is open; arrays in it are savepoints, empty ones cost
-/// nothing. Rows outside any array are one transaction each. Any error undoes the whole outermost array, and so does
-/// giving up the writer within one, for instance after an error of the reader. Arrays complete before stay. Of writers of one
-/// connection that take turns, an array that was begun within another one's ends before it: else both are undone.
+/// nothing. Rows outside any array are one transaction each. Any error undoes the whole outermost array at once, one of the
+/// reader as well, and so does giving up the writer within one. Arrays complete before stay. After an error every message and
+/// ``finish()`` throw it again, until ``rollBack()`` makes the writer begin a new stream. Of writers of one connection that
+/// take turns, an array that was begun within another one's ends before it: else both are undone.
 ///
 /// Keys are columns, found once by their bytes, so that also ASCII case counts. A column whose key does not come gets its
 /// default. Of a key that comes twice the last value counts. A value that the type of its column would change is refused, such
@@ -110,7 +111,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     }
 
     deinit {
-        // What is not complete is undone: also when a reader stopped with an error of which this sink knows nothing.
+        // What is not complete is undone: also when a sender stopped with an error of which this sink knows nothing.
         arrays.undo()
     }
 
@@ -137,6 +138,13 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         isInRow = false
         (column, skippedDepth, rootIndex) = (-1, 0, 0)
         failure = nil
+    }
+
+    /// Undoes what the open arrays inserted, at once, because the sender has ended the stream with an error, which is thrown
+    /// from now on, until ``rollBack()``; an error of this writer stays the one that is thrown.
+    public mutating func abandon(after error: StreamError) {
+        guard failure == nil else { return }
+        _ = end(with: error)
     }
 
     /// Undoes everything and remembers why: because of a value, unless a row before it is refused, which is only held yet.

@@ -15,6 +15,7 @@ extension ImportChangeTests: SelfTesting {
             "testKeepsTheOrderOfUniqueValues": testKeepsTheOrderOfUniqueValues,
             "testRefusesForeignKeysThatLeadNowhere": testRefusesForeignKeysThatLeadNowhere,
             "testLooksPastTablesWithNamesOfPragmas": testLooksPastTablesWithNamesOfPragmas,
+            "testTellsRowsApartAsTheIndexDoes": testTellsRowsApartAsTheIndexDoes,
         ]
     }
 
@@ -73,6 +74,35 @@ extension ImportChangeTests: SelfTesting {
                 if next(2) > 0 { members.append(("u", .text("u\(id)"))) }
                 return .record(members)
             })
+    }
+
+    /// Keys that are equal by the collation of their column, but not by that of the index.
+    private static func testTellsRowsApartAsTheIndexDoes() throws {
+        let table = ImportTable("t", uniqueKey: ["k"], columns: [.text("k"), .integer("v"), .integer("w")])
+        let records: ImportSample = [["k": "x", "v": 1, "w": 1], ["k": "X", "v": 2, "w": 2]]
+        for more in ["", "CREATE INDEX i ON t (v)", "CREATE TRIGGER a AFTER DELETE ON t BEGIN SELECT 1; END"] {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute(
+                """
+                CREATE TABLE t (k TEXT COLLATE NOCASE, v INTEGER, w INTEGER, PRIMARY KEY (k COLLATE BINARY));
+                \(more); INSERT INTO t VALUES ('x', 0, 0), ('X', 0, 0)
+                """)
+            for (number, counts) in [ImportReport.Counts(updated: 2), ImportReport.Counts(unchanged: 2)].enumerated() {
+                let report = try ImportFixture.run(records, table, connection)
+                expectEqual(report.tables["t"], counts, "import \(number), \(more)")
+                expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "x|1|1 X|2|2", "rows, \(more)")
+            }
+        }
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            """
+            CREATE TABLE t (k TEXT UNIQUE, v INTEGER, w INTEGER); CREATE UNIQUE INDEX i ON t (k COLLATE NOCASE);
+            INSERT INTO t VALUES ('x', 0, 0)
+            """)
+        expectThrows(StreamError.self, "a row that another index refuses") {
+            _ = try ImportFixture.run([["k": "X", "v": 1, "w": 1]], table, connection)
+        }
+        expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "x|0|0", "the row of another key")
     }
 
     private static func testWritesTheSameByEveryWay() throws {

@@ -224,7 +224,7 @@ extension ImportNode {
         let child = relationship.node
         let table = SQLiteName.inQuotes(child.table.name)
         func name(_ slot: Int) -> String { SQLiteName.inQuotes(child.slotNames[slot]) }
-        let key = child.keySlots.map { "\(name($0)) = ?" }.joined(separator: " AND ")
+        let key = child.keySlots.map { "\(child.comparedName($0)) = ?" }.joined(separator: " AND ")
         switch orphans {
         case .keep, .refuse: return nil
         case .delete: return try connection.cachedStatement("DELETE FROM \(table) WHERE \(key)")

@@ -29,7 +29,7 @@ final class ImportStatements {
         updateSlots = slots.filter { !node.keySlots.contains($0) }
         func name(_ slot: Int) -> String { SQLiteName.inQuotes(node.slotNames[slot]) }
         // The planner is told to begin with the staged rows. Columns may compare text without case; imports do not.
-        let match = node.keySlots.map { "t.\(name($0)) = s.c\($0)" }.joined(separator: " AND ")
+        let match = node.keySlots.map { "t.\(node.comparedName($0)) = s.c\($0)" }.joined(separator: " AND ")
         let join = "FROM \(module.name) AS s CROSS JOIN \(table) AS t ON \(match)"
         let isSame = updateSlots.map { "t.\(name($0)) IS s.c\($0) COLLATE BINARY" }.joined(separator: " AND ")
         let extra = node.readBackSlots.map { ", t.\(name($0))" }.joined()
@@ -49,7 +49,8 @@ final class ImportStatements {
         if node.readBackSlots.isEmpty, !updateSlots.isEmpty,
             node.traits.allowUpserts(of: slots.map { node.slotNames[$0] })
         {
-            let conflict = " WHERE true ON CONFLICT (\(node.keySlots.map(name).joined(separator: ", "))) DO UPDATE SET "
+            let key = node.keySlots.map { node.comparedName($0) }.joined(separator: ", ")
+            let conflict = " WHERE true ON CONFLICT (\(key)) DO UPDATE SET "
             func changes(_ slots: [Int]) -> String {
                 slots.map { "\(name($0)) = excluded.\(name($0))" }.joined(separator: ", ")
             }
@@ -81,7 +82,7 @@ final class ImportStatements {
             update = nil
         } else {
             let changes = updateSlots.map { "\(name($0)) = ?" }.joined(separator: ", ")
-            let key = node.keySlots.map { "\(name($0)) = ?" }.joined(separator: " AND ")
+            let key = node.keySlots.map { "\(node.comparedName($0)) = ?" }.joined(separator: " AND ")
             update = try connection.prepare("UPDATE OR FAIL \(table) SET \(changes) WHERE \(key)")
         }
         readBack = node.readBackSlots.isEmpty ? nil : try connection.prepare("SELECT s.r, 1, 0\(extra) \(join)")
@@ -89,6 +90,13 @@ final class ImportStatements {
 }
 
 extension ImportNode {
+    /// The name in quotes of a column of the unique key, with the collation by which the index of the key tells rows apart: the
+    /// column may have another one.
+    func comparedName(_ slot: Int) -> String {
+        let name = SQLiteName.inQuotes(slotNames[slot])
+        return traits.isKeyedByRowID ? name : "\(name) COLLATE BINARY"
+    }
+
     /// The most sets of columns whose statements are kept.
     private static let statementLimit = 64
 

@@ -35,6 +35,8 @@ enum ImportSchema {
         /// Whether no two rows can be in each other's way but by the unique key, so that the order in which they are updated
         /// does not matter.
         var isUniqueByKeyOnly = false
+        /// Whether the unique key is the row id, which no index is of.
+        var isKeyedByRowID = false
 
         /// Whether one upsert may replace a look-up, an insert and updates for rows with values in some columns.
         func allowUpserts(of names: [String]) -> Bool {
@@ -75,7 +77,7 @@ enum ImportSchema {
         traits.hasChecks = sql.contains("CHECK")
         traits.refusesUpserts = sql.contains("TRIGGER") || sql.contains("AUTOINCREMENT")
         let indexes = try indexes(of: table.name, inSchema: schema, connection)
-        traits.isUniqueByKeyOnly = !indexes.contains { $0.isUnique && Set($0.columns.map(\.name)) != key }
+        traits.isUniqueByKeyOnly = !indexes.contains { $0.isUnique && !$0.isUnique(on: key) }
         traits.indexedColumns = Set(indexes.flatMap { $0.columns.map(\.name) })
         traits.indexedColumns.formUnion(
             try connection.rows(ofPragma: "foreign_key_list", table.name, inSchema: schema) {
@@ -85,7 +87,8 @@ enum ImportSchema {
             !key.contains($0)
         }
         if !Set(others).isDisjoint(with: node.slotNames.map(SQLiteName.folded)) { traits.isUniqueByKeyOnly = false }
-        if let rowID = found.integerKey, key == [SQLiteName.folded(rowID.name)] { return traits }
+        traits.isKeyedByRowID = found.integerKey.map { key == [SQLiteName.folded($0.name)] } ?? false
+        if traits.isKeyedByRowID { return traits }
         if indexes.contains(where: { $0.isUnique(on: key) }) { return traits }
         throw SQLiteError(
             .schema,

@@ -82,7 +82,7 @@ final class RowInserter {
                 differences.append("typeof(\(name)) <> typeof(excluded.\(name))")
             }
         }
-        let list = try SQLiteName.list(keys)
+        let list = try target.comparedNames(keys).joined(separator: ", ")
         guard !sets.isEmpty else { return " ON CONFLICT (\(list)) DO NOTHING" }
         return " ON CONFLICT (\(list)) DO UPDATE SET \(sets.joined(separator: ", "))"
             + " WHERE \(differences.joined(separator: " OR "))"
@@ -238,7 +238,7 @@ final class RowInserter {
         }
         guard let idColumn, indices.count == keys.count else { return nil }
         if finding == nil {
-            let condition = try keys.map { (key) throws(SQLiteError) in "\(try SQLiteName.quoted(key)) = ?" }
+            let condition = try target.comparedNames(keys).map { "\($0) = ?" }
             finding = try connection.cachedStatement(
                 "SELECT \(SQLiteName.quoted(idColumn)) FROM \(target.qualifiedName) "
                     + "WHERE \(condition.joined(separator: " AND "))")

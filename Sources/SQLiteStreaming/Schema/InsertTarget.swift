@@ -21,6 +21,7 @@ final class InsertTarget {
     let isOrdinary: Bool
     private let versionQuery: String
     private var known: (facts: InsertFacts, versions: [Int64])?
+    private var comparisons: [[String]: [String]] = [:]
 
     /// Finds the table that a name without a schema means; nil when there is none.
     init?(_ connection: SQLiteConnection, _ name: String) throws(SQLiteError) {
@@ -34,6 +35,43 @@ final class InsertTarget {
         columns = try connection.columns(ofTable: name, inSchema: place.schema)
         primaryKey = Set(columns.filter { $0.primaryKeyIndex > 0 }.map { SQLiteName.folded($0.name) })
         untyped = Set(columns.filter { $0.affinity == .blob }.map { SQLiteName.folded($0.name) })
+    }
+
+    /// The names of columns in quotes, each with the collation by which the unique index of exactly these columns tells rows
+    /// apart; that of the primary key, where there are several.
+    ///
+    /// By its own collation, a column may be equal in rows that the index tells apart, or the other way round.
+    /// - Throws: `misuse` when several indexes tell rows apart in different ways, and none of them is of the primary key.
+    func comparedNames(_ columns: [String]) throws(SQLiteError) -> [String] {
+        if let made = comparisons[columns] { return made }
+        let names = try columns.map { (name) throws(SQLiteError) in try SQLiteName.quoted(name) }
+        let folded = columns.map(SQLiteName.folded)
+        let indexes = try connection.rows(ofPragma: "index_list", name, inSchema: schema) {
+            (index) throws(SQLiteError) -> (isPrimary: Bool, collations: [String])? in
+            guard index.integer(at: 2) != 0, index.integer(at: 4) == 0 else { return nil }
+            let parts = try connection.rows(ofPragma: "index_xinfo", try index.text(at: 1) ?? "", inSchema: schema) {
+                (part) throws(SQLiteError) -> (name: SQLiteName.Folded, collation: String)? in
+                // An expression has no name, and is no column.
+                part.integer(at: 5) == 0
+                    ? nil : (name: SQLiteName.folded(try part.text(at: 2) ?? ""), collation: try part.text(at: 4) ?? "")
+            }
+            guard parts.count == folded.count else { return nil }
+            let collations = folded.compactMap { name in parts.first { $0.name == name }?.collation }
+            guard collations.count == folded.count else { return nil }
+            return (isPrimary: try index.text(at: 3) == "pk", collations: collations)
+        }
+        var made = names
+        if let chosen = indexes.first(where: { $0.isPrimary }) ?? indexes.first {
+            guard chosen.isPrimary || indexes.allSatisfy({ $0.collations == chosen.collations }) else {
+                throw SQLiteError(
+                    .misuse,
+                    "the table \(name) has several unique indexes of (\(columns.joined(separator: ", "))), which compare by "
+                        + "different collations")
+            }
+            made = zip(names, chosen.collations).map { "\($0) COLLATE \(SQLiteName.inQuotes($1))" }
+        }
+        comparisons[columns] = made
+        return made
     }
 
     /// Whether the open transaction writes to the schema already.
@@ -146,6 +184,7 @@ extension InsertTarget: SelfTesting {
             "testKnowsWhatManyRowsWouldChange": testKnowsWhatManyRowsWouldChange,
             "testSeesChangesOfTheSchema": testSeesChangesOfTheSchema,
             "testSeesChangesAfterOthersWereUndone": testSeesChangesAfterOthersWereUndone,
+            "testKnowsHowIndexesCompare": testKnowsHowIndexesCompare,
         ]
     }
 
@@ -180,6 +219,43 @@ extension InsertTarget: SelfTesting {
         }
         expectEqual(try facts(connection, "z")?.rowIDColumn, "no", "the temporary table")
         expectNil(try InsertTarget(connection, "nothing")?.name, "no table")
+    }
+
+    private static func testKnowsHowIndexesCompare() throws {
+        let rows: [(String, [String]?)] = [
+            ("a INTEGER PRIMARY KEY, b", ["\"b\"", "\"a\""]),
+            ("a, b COLLATE NOCASE, PRIMARY KEY (a, b)", ["\"b\" COLLATE \"NOCASE\"", "\"a\" COLLATE \"BINARY\""]),
+            (
+                "a, b COLLATE NOCASE, PRIMARY KEY (a COLLATE rtrim, b COLLATE \"BINARY\") ) WITHOUT ROWID; --",
+                ["\"b\" COLLATE \"BINARY\"", "\"a\" COLLATE \"rtrim\""]
+            ),
+            (
+                "a, b, UNIQUE (a, b COLLATE NOCASE), PRIMARY KEY (b, a)",
+                ["\"b\" COLLATE \"BINARY\"", "\"a\" COLLATE \"BINARY\""]
+            ),
+            (
+                "a, b, UNIQUE (a, b COLLATE NOCASE), UNIQUE (a), UNIQUE (b)",
+                ["\"b\" COLLATE \"NOCASE\"", "\"a\" COLLATE \"BINARY\""]
+            ),
+            ("a, b, UNIQUE (a, b COLLATE NOCASE), UNIQUE (b, a)", nil),
+        ]
+        for (columns, expected) in rows {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute(
+                """
+                CREATE TABLE t (\(columns));
+                CREATE UNIQUE INDEX i ON t (a, lower(b)); CREATE UNIQUE INDEX j ON t (a, b COLLATE NOCASE) WHERE a > 1
+                """)
+            let target = try requireNotNil(try InsertTarget(connection, "t"), "a table")
+            for _ in 0..<2 { expectEqual(try? target.comparedNames(["b", "a"]), expected, columns) }
+        }
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute("CREATE TABLE t (a TEXT COLLATE NOCASE, PRIMARY KEY (a COLLATE BINARY))")
+        let name = try requireNotNil(try InsertTarget(connection, "t")?.comparedNames(["a"]).first, "a name")
+        let plan = try connection.prepare("EXPLAIN QUERY PLAN SELECT * FROM t WHERE \(name) = ?")
+        expectTrue(try plan.step(), "a plan")
+        let words = try plan.text(at: 3) ?? ""
+        expectTrue(words.hasPrefix("SEARCH"), "the plan \(words)")
     }
 
     private static func testKnowsWhatManyRowsWouldChange() throws {

@@ -113,8 +113,8 @@ extension SQLiteTable {
 
     private func appendKey(_ key: [SQLiteValue], to clause: inout SQLiteClause) throws(SQLiteError) {
         try requirePrimaryKey()
-        for (index, (column, value)) in zip(primaryKey, key).enumerated() {
-            clause.append("\(index == 0 ? " WHERE " : " AND ")\(try SQLiteName.quoted(column)) = ")
+        for (index, (name, value)) in zip(try target.comparedNames(primaryKey), key).enumerated() {
+            clause.append("\(index == 0 ? " WHERE " : " AND ")\(name) = ")
             clause.append(parameter: value)
         }
     }
@@ -206,6 +206,7 @@ extension SQLiteTableKeyTests: SelfTesting {
             "testSavesByKeysOfSeveralColumns": testSavesByKeysOfSeveralColumns,
             "testUndoesWhatCannotBeSaved": testUndoesWhatCannotBeSaved,
             "testSavesIntoATableOfAnyName": testSavesIntoATableOfAnyName,
+            "testComparesKeysAsTheirIndexDoes": testComparesKeysAsTheirIndexDoes,
         ]
     }
 
@@ -363,6 +364,37 @@ extension SQLiteTableKeyTests: SelfTesting {
         }
         expectEqual(error?.message, "$[1]: UNIQUE constraint failed: items.title", "message")
         expectEqual(try table.select(orderedBy: .ascending(\.id)).map(\.title), ["a", "b"], "rows")
+    }
+
+    /// Keys of which the columns would say something else than the index.
+    private static func testComparesKeysAsTheirIndexDoes() throws {
+        func table(_ name: String, _ columns: String) throws -> SQLiteTable<Named> {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute("CREATE TABLE \(name) (key TEXT NOT NULL \(columns)")
+            return try SQLiteTable<Named>(connection, name, options: SQLiteTableOptions(primaryKey: ["key"]))
+        }
+        let (small, large) = (Named(key: "x", title: "small"), Named(key: "X", title: "large"))
+        for end in [")", ") WITHOUT ROWID"] {
+            let table = try table("t", "COLLATE NOCASE, title TEXT NOT NULL, PRIMARY KEY (key COLLATE BINARY)\(end)")
+            try table.save([small, large])
+            expectEqual(try table.fetch(key: "x"), small, "one row\(end)")
+            expectEqual(try table.fetch(key: "X"), large, "the other one\(end)")
+            expectTrue(try table.update(Named(key: "x", title: "new")), "a row that is changed")
+            expectEqual(try table.save([large, Named(key: "x", title: "newer")]).changedRowCount, 1, "changed rows")
+            expectEqual(try table.fetch(key: "X"), large, "the row that was not meant\(end)")
+            expectTrue(try table.delete(small), "a row that is deleted")
+            expectEqual(try table.select(), [large], "rows that are left\(end)")
+        }
+        let caseless = try table("u", ", title TEXT NOT NULL, PRIMARY KEY (key COLLATE NOCASE))")
+        try caseless.save(small)
+        expectEqual(try caseless.fetch(key: "X"), small, "a row whose key differs in case")
+        try caseless.save(large)
+        expectEqual(try caseless.select(), [Named(key: "x", title: "large")], "the row, saved")
+        expectTrue(try caseless.delete(large), "the row, deleted")
+        let both = try table("v", ", title TEXT NOT NULL, PRIMARY KEY (key), UNIQUE (key COLLATE NOCASE))")
+        try both.save(small)
+        let error = expectThrows(SQLiteError.self, "another row") { try both.save(large) }
+        expectEqual(error?.code, .constraint, "code")
     }
 
     /// An upsert calls the new row `excluded`.

@@ -229,6 +229,18 @@ extension ObjectBuilderTests: SelfTesting {
         expectEqual(builder.unknownMembers.map(\.path.description), ["$.other", "$.more"], "paths")
         expectEqual(builder.unknownMembers.first?.value["id"]?.count, 2, "value of the first")
         expectEqual(try builder.takeResult(), Point(x: 1, y: 0), "unknown members collected")
+        let few = BuilderOptions(unknownMembers: .collect, unknownMemberLimit: 2)
+        var again = try ObjectBuilder<Point>(options: few)
+        for number in 0..<3 {
+            try EventScript.send("{ key \"a\" integer \(number) key \"b\" [ ] }", to: &again)
+            for _ in 0..<2 {
+                expectEqual(again.unknownMembers.map(\.path.description), ["$.a", "$.b"], "paths in value \(number)")
+                expectEqual(again.unknownMembers.first?.value.integerValue, Int64(number), "a member of it")
+                if unsafe again.machine.pointee.isFilled { _ = try again.takeResult() }
+            }
+        }
+        try EventScript.send("{ key \"x\" integer 1 }", to: &again)
+        expectEqual(again.unknownMembers, [], "unknown members of a value without any")
         let missing = BuilderOptions(missingMembers: .reject)
         expectThrows(StreamError.self, "missing") {
             _ = try ObjectBuilder<Point>.build("{ key \"x\" integer 1 }", missing)

@@ -32,7 +32,8 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
         unsafe machine.deallocate()
     }
 
-    /// The members that the types do not have, if the options collect them.
+    /// The members that the types do not have, if the options collect them: those of one value, also when it is taken, until the
+    /// next one begins.
     public var unknownMembers: [UnknownMember] { unsafe machine.pointee.unknownMembers }
 
     /// Returns the value, and leaves the builder empty, also when it throws.
@@ -43,7 +44,7 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
             reset()
             throw error
         }
-        unsafe machine.pointee.isFilled = false
+        unsafe (machine.pointee.isFilled, machine.pointee.isTaken) = (false, true)
         // SAFETY: the memory at the root holds a value of the type that the machine was made for.
         return unsafe machine.pointee.root.assumingMemoryBound(to: Value.self).move()
     }

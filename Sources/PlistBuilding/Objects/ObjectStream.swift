@@ -116,7 +116,8 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
         unsafe delivery.deallocate()
     }
 
-    /// The members that the type does not have, if the options collect them, with paths from the root of the stream.
+    /// The members that the type does not have, if the options collect them, with paths from the root of the stream: of all values
+    /// since the beginning, or since ``reset()``, also of several documents.
     public var unknownMembers: [UnknownMember] { unsafe machine.pointee.unknownMembers }
 
     /// Gives up the value under construction; the next message begins a new stream.

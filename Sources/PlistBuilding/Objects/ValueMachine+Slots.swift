@@ -12,6 +12,7 @@ extension ValueMachine {
                 return nil
             }
             guard !isFilled else { throw located(StreamError(.misuse, "expected one value, found another")) }
+            if isTaken { (isTaken, unknownMembers) = (false, []) }
             return unsafe ValueSlot(plan: plan, address: root, isInitialized: false)
         case .object:
             return try unsafe openMember()

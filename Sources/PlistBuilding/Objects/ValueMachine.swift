@@ -29,6 +29,8 @@ struct ValueMachine: ~Copyable {
     var unknownMembers: [UnknownMember] = []
     /// Gets them instead, one by one, if anyone does.
     @usableFromInline var receiveUnknown: ((UnknownMember) throws(StreamError) -> Void)?
+    /// Whether a value was taken, so that the next one begins without unknown members.
+    var isTaken = false
     /// Whether the value at the root is complete.
     @usableFromInline var isFilled = false
     /// Whether the memory at the root holds an object that may be used again.

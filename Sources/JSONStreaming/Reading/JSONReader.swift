@@ -144,6 +144,7 @@ extension JSONReaderTests: SelfTesting {
             "testReadsRowsOneByOneBehindAnError": testReadsRowsOneByOneBehindAnError,
             "testSendsRepeatedNames": testSendsRepeatedNames,
             "testReadsShortTextAsItReadsLongText": testReadsShortTextAsItReadsLongText,
+            "testTellsItsErrorsFromThoseOfReceivers": testTellsItsErrorsFromThoseOfReceivers,
         ]
     }
 
@@ -173,6 +174,31 @@ extension JSONReaderTests: SelfTesting {
         try "1 ".withUTF8Span { try reader.feed($0) }
         try reader.finish()
         expectEqual(reader.sink.text, "integer 1", "the next input")
+    }
+
+    /// Receivers that read a text of their own.
+    private static func testTellsItsErrorsFromThoseOfReceivers() throws {
+        struct Item: StreamObject {
+            var id = 0
+            var text = "[]"
+        }
+        for padding in [0, 200] {
+            for text in ["\\u005B1,]", "[1,]"] {
+                var stream = try ObjectStream<Item> { item throws(StreamError) in
+                    _ = try JSON.decode([Int].self, from: item.text)
+                }
+                let spaces = String(repeating: " ", count: padding)
+                let error = expectThrows(StreamError.self, "an error of the receiver") {
+                    try stream.readJSON("[{\"id\":1},\n{\"id\":2,\"text\":\"\(text)\"},{\"id\":3}]\(spaces)")
+                }
+                expectEqual(error?.kind, .receiverFailed, "kind")
+                expectEqual(error?.position?.line, 2, "line")
+                expectEqual(error?.path?.description, "$[1]", "path")
+                let cause = error?.cause as? StreamError
+                expectEqual(cause?.kind, .invalidSyntax, "kind of the cause")
+                expectEqual(cause?.position?.byteOffset, 3, "offset in the text of the receiver")
+            }
+        }
     }
 
     /// Texts that are wrong in the text, in a value, at the end and behind it.

@@ -48,7 +48,8 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     }
 
     // PERF: JSONRecords/streams; besides the initializer above, whose closure is called without another one around it.
-    /// Makes a stream whose receiver may throw any error, which comes as the cause of one of the kind `receiverFailed`.
+    /// Makes a stream whose receiver may throw any error, which comes as the cause of one of the kind `receiverFailed`; see
+    /// `StreamError.init(ofReceiver:)`.
     /// - Parameters:
     ///   - depth: The number of containers around each value.
     ///   - options: What to do with unknown and missing members, nulls and names.
@@ -141,7 +142,7 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
             try unsafe Self.handOver(value, receive)
         } catch {
             unsafe machine.pointee.release()
-            throw error
+            throw unsafe machine.pointee.refused(error)
         }
         unsafe machine.pointee.release()
     }
@@ -309,6 +310,7 @@ extension ObjectStreamTests: SelfTesting {
             "testMakesObjectsWithObjectsAnew": testMakesObjectsWithObjectsAnew,
             "testStopsOnRequest": testStopsOnRequest,
             "testPassesOnErrorsOfTheReceiver": testPassesOnErrorsOfTheReceiver,
+            "testSaysWhichValueTheReceiverRefused": testSaysWhichValueTheReceiverRefused,
             "testErrorsHaveThePathFromTheRoot": testErrorsHaveThePathFromTheRoot,
             "testDeliversNoPartOfAValue": testDeliversNoPartOfAValue,
             "testHandsOverUnknownMembersWithoutEnd": testHandsOverUnknownMembersWithoutEnd,
@@ -422,6 +424,40 @@ extension ObjectStreamTests: SelfTesting {
             try EventScript.send("[ { key \"x\" null } ]", to: &unknown)
         }
         expectEqual(refused?.cause as? Full, Full(count: 2), "cause")
+    }
+
+    private static func testSaysWhichValueTheReceiverRefused() throws {
+        let place = StreamPosition(byteOffset: 3, line: 1, column: 4)
+        let member = StreamPath([.key("name")])
+        let foreign = StreamError(.invalidSyntax, "m", position: place)
+        let rows: [(any Error, StreamError.Kind, String)] = [
+            (CancellationError(), .receiverFailed, "$[1]: the receiver failed: CancellationError()"),
+            (StreamError(.typeMismatch, "m"), .typeMismatch, "$[1]: m"),
+            (StreamError(.typeMismatch, "m", path: member), .typeMismatch, "$.name: m"),
+            // Of another text than the one that the values come from.
+            (foreign, .receiverFailed, "$[1]: the receiver failed: m at line 1, column 4 (byte 3)"),
+            (StreamError.stopRequest(), .stopRequested, "the sink stopped the stream"),
+            (StreamError.stopRequest().located(at: place), .stopRequested, "the sink stopped the stream"),
+        ]
+        for (thrown, kind, description) in rows {
+            var stream = try ObjectStream<Int> { value in if value == 2 { throw thrown } }
+            var members = try ObjectStream<Record>(depth: 2, receivingUnknownMembers: { _ in throw thrown }, { _ in })
+            let error = expectThrows(StreamError.self, description) {
+                try EventScript.send("[ integer 1 integer 2 ]", to: &stream)
+            }
+            expectEqual(error?.kind, kind, "kind of \(description)")
+            expectEqual(error?.description, description, "description")
+            let unknown = expectThrows(StreamError.self, description) {
+                try EventScript.send("{ key \"a\" [ { key \"x\" [ ] } ] }", to: &members)
+            }
+            let path = description.hasPrefix("$[1]") ? "$.a[0].x" + description.dropFirst(4) : description
+            expectEqual(unknown?.description, path, "description of an error about an unknown member")
+        }
+        var typed = try ObjectStream<Int>(depth: 0) { _ throws(StreamError) in throw foreign }
+        let error = expectThrows(StreamError.self, "a typed error") { try EventScript.send("integer 1", to: &typed) }
+        expectEqual(error?.cause as? StreamError, foreign, "cause")
+        expectEqual(error?.path?.description, "$", "path")
+        expectNil(error?.position, "position, which only a reader knows")
     }
 
     private static func testErrorsHaveThePathFromTheRoot() {

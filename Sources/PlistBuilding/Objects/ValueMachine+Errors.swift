@@ -8,6 +8,21 @@ extension ValueMachine {
         error.located(at: path(isContainer: isContainer))
     }
 
+    /// Returns an error of the receiver of the value that was just complete, with the path of that value.
+    @usableFromInline @inline(never)
+    mutating func refused(_ error: StreamError) -> StreamError {
+        // The value is counted already.
+        unsafe top.pointee.index -= 1
+        defer { unsafe top.pointee.index += 1 }
+        return refusedNext(error)
+    }
+
+    /// Returns an error of a receiver with the path of the value to come.
+    func refusedNext(_ error: StreamError) -> StreamError {
+        let error = StreamError(ofReceiver: error)
+        return error.isStopRequest ? error : located(error)
+    }
+
     /// The path of the value to come, or of the innermost container.
     func path(isContainer: Bool = false) -> StreamPath {
         var steps: [StreamPath.Step] = []

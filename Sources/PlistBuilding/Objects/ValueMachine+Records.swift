@@ -164,7 +164,7 @@ extension ValueMachine {
         if unsafe records.pointee.isOpen { unsafe openRecord(element) }
         if let failure = unsafe records.pointee.failure {
             unsafe records.pointee.failure = nil
-            throw failure
+            throw refused(failure)
         }
     }
 

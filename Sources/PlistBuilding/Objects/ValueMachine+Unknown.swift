@@ -45,7 +45,11 @@ extension ValueMachine {
     }
 
     private mutating func collect(_ value: PropertyList) throws(StreamError) {
-        if let receiveUnknown { return try receiveUnknown(UnknownMember(path: path(), value: value)) }
+        if let receiveUnknown {
+            do throws(StreamError) { return try receiveUnknown(UnknownMember(path: path(), value: value)) } catch {
+                throw refusedNext(error)
+            }
+        }
         guard unknownMembers.count < options.unknownMemberLimit else {
             throw located(
                 StreamError(.limitExceeded, "there are more than \(options.unknownMemberLimit) unknown members"))

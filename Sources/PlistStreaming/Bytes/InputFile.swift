@@ -71,7 +71,8 @@ public struct InputFile: ~Copyable {
                 // SAFETY: the first `count` bytes were just read, and the span does not leave the closure.
                 try body(unsafe UnsafeRawBufferPointer(start: buffer, count: count).bytes)
             } catch {
-                throw StreamError(ofReceiver: error)
+                // Those with a position are about the bytes.
+                throw error as? StreamError ?? StreamError(ofReceiver: error)
             }
         }
     }

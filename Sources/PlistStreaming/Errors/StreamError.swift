@@ -88,10 +88,18 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
 
     private init(_ storage: Storage) { self.storage = storage }
 
-    /// Makes the error that stands for one which a closure threw, where that is none of a stream itself.
+    /// Makes the error that stands for one which a receiver of values threw.
+    ///
+    /// A `StreamError` without a position is about the value, and is passed on; so is a request to stop, as one of this stream. All
+    /// others are the cause of one of the kind `receiverFailed`, those with a position among them: they are about another text,
+    /// which the receiver reads, and would say the wrong place in this one.
     @inline(never)
     public init(ofReceiver error: any Error) {
-        self = error as? StreamError ?? StreamError(.receiverFailed, "the receiver failed: \(error)", cause: error)
+        if let error = error as? StreamError, error.position == nil || error.isStopRequest {
+            self = error.position == nil ? error : .stopRequest()
+        } else {
+            self = StreamError(.receiverFailed, "the receiver failed: \(error)", cause: error)
+        }
     }
 
     /// Makes the error by which a sink ends a stream early.
@@ -227,6 +235,14 @@ extension StreamError: SelfTesting {
         let error = StreamError(ofReceiver: CancellationError())
         expectEqual(error.kind, .receiverFailed, "kind")
         expectTrue(error.cause is CancellationError, "the cause \(error.cause as Any)")
+        let foreign = StreamError(.invalidSyntax, "m", position: place, path: path)
+        let outer = StreamError(ofReceiver: foreign)
+        expectEqual(outer.kind, .receiverFailed, "kind of an error about another text")
+        expectEqual(outer.message, "the receiver failed: \(foreign)", "message")
+        expectEqual(outer.cause as? StreamError, foreign, "cause")
+        expectTrue(outer.position == nil && outer.path == nil, "no place of another text")
+        let stop = StreamError(ofReceiver: StreamError.stopRequest().located(at: place))
+        expectEqual(stop, .stopRequest(), "a request to stop")
     }
 
     private static func testDescribesItselfLikeACompiler() {

@@ -83,13 +83,14 @@ public struct PropertyList: Sendable {
         }
     }
 
-    /// The value as a floating-point number, to which integers are rounded; nil for any other type.
+    /// The value as a floating-point number, to which integers and the digits of a number are rounded; nil for any other type, and
+    /// for a number so large that it would be infinite.
     public var realValue: Double? {
         switch node.tag {
         case .real: Double(bitPattern: node.payload)
         case .integer: Double(Int64(bitPattern: node.payload))
         case .unsigned: Double(node.payload)
-        case .number: numberText.flatMap { Double($0) }
+        case .number: text.withUTF8Span { NumberText.real($0, as: Double.self) }
         default: nil
         }
     }
@@ -224,6 +225,10 @@ extension PropertyList: SelfTesting {
         expectEqual(list.elements.map(\.unsignedValue), [.max, 2, nil, nil, 1_000, nil], "unsigned integers")
         expectEqual(list[4]?.realValue, 1_000, "real of a number's text")
         expectEqual(list[4]?.numberText, "1e3", "text of a number")
+        let numbers = ["1e400", "-1e400", "1.7976931348623158e308", "1.7976931348623159e308", "1e-400", "-9e999"]
+        let large = try Self.list("[ \(numbers.map { "number \($0)" }.joined(separator: " ")) ]")
+        let greatest = Double.greatestFiniteMagnitude
+        expectEqual(large.elements.map(\.realValue), [nil, nil, greatest, nil, 0, nil], "reals of large numbers")
     }
 
     private static func testTellsNullFromMissing() throws {

@@ -4,7 +4,7 @@ public import PlistBuilding
 public import PlistCoding
 
 extension JSONStreamDecoder {
-    /// How names in the text become coding keys: `options.keyMapping`.
+    /// How names in the text become coding keys: `options.keyMapping`. What is `custom` in `JSONDecoder` is `KeyMapping.keys`.
     public var keyDecodingStrategy: KeyMapping {
         get { options.keyMapping }
         set { options.keyMapping = newValue }
@@ -36,7 +36,7 @@ extension JSONStreamDecoder {
 }
 
 extension JSONStreamEncoder {
-    /// How coding keys become names in the text: `options.keyMapping`.
+    /// How coding keys become names in the text: `options.keyMapping`. What is `custom` in `JSONEncoder` is `KeyMapping.names`.
     public var keyEncodingStrategy: KeyMapping {
         get { options.keyMapping }
         set { options.keyMapping = newValue }
@@ -85,6 +85,7 @@ extension EncodingOptions.Dates {
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import PlistStreaming
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -162,13 +163,20 @@ extension JSONStrategiesTests: SelfTesting {
         expectEqual(context.codingPath.map(\.stringValue), ["day"], "path")
     }
 
+    private struct Name: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { return nil }
+    }
+
     private static func testMapsKeysByFunctions() throws {
         struct Names: Codable, Equatable {
             var first = 1
             var second: [String: Int] = ["kept": 2]
             var third: Int?
         }
-        let oneWay = KeyMapping.custom { $0.uppercased() }
+        let oneWay = KeyMapping.names { $0.uppercased() }
         let bothWays = KeyMapping.custom({ $0.uppercased() }, inverse: { $0.lowercased() })
         for (name, mapping) in [("one way", oneWay), ("both ways", bothWays)] {
             var encoder = JSONStreamEncoder()
@@ -179,6 +187,24 @@ extension JSONStrategiesTests: SelfTesting {
             decoder.keyDecodingStrategy = mapping
             expectEqual(try decoder.decode([Names].self, from: text), [Names(), Names(first: 3, third: 4)], name)
         }
+        var reading = JSONStreamDecoder()
+        reading.keyDecodingStrategy = .keys { $0.lowercased() }
+        let theirs = JSONDecoder()
+        theirs.keyDecodingStrategy = .custom { path in Name(stringValue: path.last?.stringValue.lowercased() ?? "") }
+        for text in [#"{"FIRST":1,"Second":{"KEPT":2},"third":4}"#, #"{"first":1,"second":{}}"#] {
+            expectEqual(
+                try reading.decode(Names.self, from: text), try theirs.decode(Names.self, from: Data(text.utf8)), text)
+        }
+        var writing = JSONStreamEncoder()
+        writing.keyEncodingStrategy = reading.keyDecodingStrategy
+        let refused = expectThrows(StreamError.self, "names of keys") { let _: Data = try writing.encode(Names()) }
+        expectEqual(refused?.kind, .misuse, "kind")
+        struct Bound: StreamObject { var first = 1 }
+        let options = BuilderOptions(keyMapping: reading.keyDecodingStrategy)
+        let unbound = expectThrows(StreamError.self, "names of properties") {
+            _ = try JSON.decode(Bound.self, from: "{}", options: options)
+        }
+        expectEqual(unbound?.kind, .misuse, "kind of the error of a bound type")
         var decoder = JSONStreamDecoder()
         decoder.keyDecodingStrategy = oneWay
         expectThrows(DecodingError.self, "keys that are not mapped") {

@@ -1,15 +1,21 @@
 // How the name of a property becomes the name of a member in a stream, and what collisions mean.
 
+import PlistStreaming
+
 /// The rule that makes the name in the stream from the name of a property, for reading and writing, of bound types and of
 /// `Codable` ones.
 ///
 /// Names of bound types are mapped once, when a type is bound, always from property to stream: nothing is guessed from the
 /// input. Two properties that map to one name are an error of binding. A `Decodable` type does not tell its properties, so that
 /// decoders go the other way, too: see ``snakeCase`` and ``custom(_:inverse:)``.
+///
+/// A function says its direction: that of ``names(_:)`` is the one of `JSONEncoder`, that of ``keys(_:)`` the one of
+/// `JSONDecoder`, and ``custom(_:inverse:)`` takes both.
 public struct KeyMapping: Sendable {
     package enum Rule: Sendable {
         case exact, snakeCase
         case custom(@Sendable (String) -> String, inverse: (@Sendable (String) -> String)?)
+        case keys(@Sendable (String) -> String)
     }
 
     package let rule: Rule
@@ -26,23 +32,47 @@ public struct KeyMapping: Sendable {
     /// Decoders turn names of the stream back as `JSONDecoder` does, which does not know capitals: `user_id` is the key `userId`.
     public static let snakeCase: KeyMapping = KeyMapping(rule: .snakeCase)
 
-    /// Makes a rule of a function, which is called once for each property of each type.
+    /// Makes a rule of a function from properties and coding keys to names in the stream.
+    ///
+    /// Decoders look up keys by their names, too, so that they read what is written by this rule; only `allKeys` of a container and
+    /// the paths of errors have the names of the stream.
+    /// - Parameter map: Returns the name of a property or coding key; called once for each property of each type.
+    public static func names(_ map: @escaping @Sendable (String) -> String) -> KeyMapping {
+        KeyMapping(rule: .custom(map, inverse: nil))
+    }
+
+    /// Makes a rule of a function from names in the stream to coding keys, as `JSONDecoder` has it; for decoders only.
+    ///
+    /// Nothing is written by it and no type bound, since it does not tell the names of properties: those are errors of the kind
+    /// `misuse`.
+    /// - Parameter inverse: Returns the coding key of a name.
+    public static func keys(_ inverse: @escaping @Sendable (String) -> String) -> KeyMapping {
+        KeyMapping(rule: .keys(inverse))
+    }
+
+    /// Makes a rule of functions in both directions.
     ///
     /// - Parameters:
-    ///   - map: Returns the name in the stream of a property or coding key.
+    ///   - map: Returns the name in the stream of a property or coding key; called once for each property of each type.
     ///   - inverse: Returns the coding key of a name in the stream. Only decoders ask it, and then instead of the other function.
-    ///     Without it they look up keys by their names all the same, and only `allKeys` of a container and the paths of errors
-    ///     have the names of the stream.
     public static func custom(
-        _ map: @escaping @Sendable (String) -> String, inverse: (@Sendable (String) -> String)? = nil
+        _ map: @escaping @Sendable (String) -> String, inverse: @escaping @Sendable (String) -> String
     ) -> KeyMapping {
         KeyMapping(rule: .custom(map, inverse: inverse))
     }
 
-    /// Returns the name in the stream of a property.
+    /// Throws `misuse` for a rule that does not tell the names of properties.
+    package func requireNames() throws(StreamError) {
+        guard case .keys = rule else { return }
+        throw StreamError(
+            .misuse,
+            "the key mapping goes from names to coding keys only, by which nothing is written and no type bound")
+    }
+
+    /// Returns the name in the stream of a property; the property itself for a rule of ``keys(_:)``, which tells no names.
     public func name(for property: String) -> String {
         switch rule {
-        case .exact: property
+        case .exact, .keys: property
         case .snakeCase: Self.snakeCased(property)
         case .custom(let map, _): map(property)
         }
@@ -90,7 +120,16 @@ extension KeyMapping: SelfTesting {
 
     private static func testExactAndCustom() {
         expectEqual(KeyMapping.exact.name(for: "fullName"), "fullName", "exact")
-        expectEqual(KeyMapping.custom { $0.uppercased() }.name(for: "name"), "NAME", "custom")
+        expectEqual(KeyMapping.names { $0.uppercased() }.name(for: "name"), "NAME", "a function")
+        let both = KeyMapping.custom({ $0.uppercased() }, inverse: { $0.lowercased() })
+        expectEqual(both.name(for: "name"), "NAME", "two functions")
+        for mapping in [.exact, .snakeCase, .names { $0 }, both] as [KeyMapping] {
+            expectNoThrow("names of \(mapping.rule)") { try mapping.requireNames() }
+        }
+        let keys = KeyMapping.keys { $0.lowercased() }
+        expectEqual(keys.name(for: "Name"), "Name", "a function of the other direction")
+        let error = expectThrows(StreamError.self, "no names") { try keys.requireNames() }
+        expectEqual(error?.kind, .misuse, "kind")
     }
 }
 #endif

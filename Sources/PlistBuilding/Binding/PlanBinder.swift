@@ -101,6 +101,7 @@ final class PlanBinder {
     static func bind<Value: StreamValue>(
         _ type: Value.Type, _ keyMapping: KeyMapping
     ) throws(StreamError) -> (plan: StreamPlan, owner: AnyObject) {
+        try keyMapping.requireNames()
         guard let shared = SharedPlans.of(keyMapping.rule) else {
             let binder = PlanBinder(keyMapping: keyMapping)
             return (try binder.plan(for: type), binder)
@@ -132,7 +133,7 @@ private final class SharedPlans: @unchecked Sendable {
         switch rule {
         case .exact: exact
         case .snakeCase: snakeCase
-        case .custom: nil
+        case .custom, .keys: nil
         }
     }
 
@@ -212,7 +213,7 @@ extension PlanBinder: SelfTesting {
         expectFalse(snake.plan === exact.plan, "the plan for another rule is the same")
         guard case .object(let layout) = snake.plan.shape else { return fail("got no plan of an object") }
         expectEqual((0..<2).map { layout.keys[$0] }, ["position_x", "position_y"], "names")
-        let custom = KeyMapping.custom { $0.uppercased() }
+        let custom = KeyMapping.names { $0.uppercased() }
         expectFalse(
             try bind(Point.self, custom).plan === bind(Point.self, custom).plan, "plans of functions are shared")
     }
@@ -249,7 +250,7 @@ extension PlanBinder: SelfTesting {
     }
 
     private static func testBindsAgainAfterAnError() throws {
-        let binder = PlanBinder(keyMapping: .custom { _ in "same" })
+        let binder = PlanBinder(keyMapping: .names { _ in "same" })
         for _ in 0..<2 {
             let error = expectThrows(StreamError.self, "two properties with one name") {
                 _ = try binder.plan(for: Clash.self)

@@ -299,7 +299,7 @@ extension MemberColumns: SelfTesting {
     }
 
     private static func testKnowsKindsAndStorage() throws {
-        let columns = try MemberColumns(Sample.self, keyMapping: .custom { $0.uppercased() }).columns
+        let columns = try MemberColumns(Sample.self, keyMapping: .names { $0.uppercased() }).columns
         expectEqual(columns.map(\.name).prefix(3), ["ID", "TITLE", "SMALL"], "names")
         expectEqual(
             columns.map(\.kind),

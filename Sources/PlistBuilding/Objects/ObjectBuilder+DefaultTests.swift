@@ -192,7 +192,7 @@ extension DefaultTests: SelfTesting {
 
     private static func testGivesUpThePlansOfAFunction() throws {
         func watched<Value: StreamValue>(_ type: Value.Type) throws -> Watched {
-            let (plan, owner) = try PlanBinder.bind(type, .custom { $0.uppercased() })
+            let (plan, owner) = try PlanBinder.bind(type, .names { $0.uppercased() })
             defer { withExtendedLifetime(owner) {} }
             return Watched(plan)
         }
@@ -200,7 +200,7 @@ extension DefaultTests: SelfTesting {
         expectNil(try watched(NodeObject.self).plan, "a class with members of its own type")
         expectNil(try watched([String: [NodeObject?]].self).plan, "a container of such")
         // The builder keeps them as long as it lives.
-        var builder = try ObjectBuilder<Node>(options: BuilderOptions(keyMapping: .custom { $0.uppercased() }))
+        var builder = try ObjectBuilder<Node>(options: BuilderOptions(keyMapping: .names { $0.uppercased() }))
         try EventScript.send("{ key \"CHILDREN\" [ { key \"VALUE\" integer 3 } ] }", to: &builder)
         expectEqual(try builder.takeResult().children.map(\.value), [3], "values")
     }

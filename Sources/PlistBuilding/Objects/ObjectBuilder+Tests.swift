@@ -280,7 +280,7 @@ extension ObjectBuilderTests: SelfTesting {
             "{ key \"full_name\" string \"x\" key \"user_id\" integer 1 }", options)
         expectEqual(named.fullName, "x", "full_name")
         expectEqual(named.userID, 1, "user_id")
-        let custom = BuilderOptions(keyMapping: .custom { $0.uppercased() })
+        let custom = BuilderOptions(keyMapping: .names { $0.uppercased() })
         expectEqual(try ObjectBuilder<Named>.build("{ key \"USERID\" integer 2 }", custom).userID, 2, "USERID")
         let rows: [(String, () throws -> Void)] = [
             ("is mapped to the name", { _ = try ObjectBuilder<Colliding>(options: options) }),

@@ -188,7 +188,7 @@ extension StreamWritableTests: SelfTesting {
         let options = WritingOptions(nilMembers: .writeNull)
         expectEqual(try trace(Inner(), options), "{ key \"x\" integer 1 key \"note\" null }", "null")
         expectEqual(try trace([Int?.none, 1]), "[ null integer 1 ]", "elements")
-        let mapped = WritingOptions(keyMapping: .custom { "_" + $0 })
+        let mapped = WritingOptions(keyMapping: .names { "_" + $0 })
         expectEqual(try trace(Inner(), mapped), "{ key \"_x\" integer 1 }", "mapped names")
     }
 

@@ -85,6 +85,7 @@ public struct DecodingOptions: Sendable {
         case .snakeCase: { Self.camelCased($0) }
         case .custom(_, let inverse): inverse
         }
+        case .keys(let inverse): inverse
     }
 
     /// How coding keys become names, where names do not become coding keys; else nil.

@@ -19,9 +19,11 @@ final class EncodedTree {
     private let kinds = UnsafeMutablePointer<CodedKind.Cache>.allocate(capacity: 1)
 
     /// Makes the tree of what a value encodes.
-    /// - Throws: An error of the value's own encoding, as the cause of `unrepresentable`; `limitExceeded`.
+    /// - Throws: An error of the value's own encoding, as the cause of `unrepresentable`; `limitExceeded`; `misuse` for a key
+    ///   mapping that tells no names.
     @usableFromInline
     convenience init(of value: any Encodable, options: EncodingOptions) throws(StreamError) {
+        try options.keyMapping.requireNames()
         self.init(options: options)
         defer { forgetContainers() }
         do {

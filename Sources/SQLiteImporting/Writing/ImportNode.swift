@@ -82,6 +82,7 @@ final class ImportNode {
     ) throws(SQLiteError) {
         self.table = table
         self.connection = connection
+        do throws(StreamError) { try table.keyMapping.requireNames() } catch { throw Self.refusal(error.message) }
         var names = table.columns.map(\.name) + needs.foreignKey
         for relationship in table.relationships where relationship.isToOne { names += relationship.foreignKey }
         var known: Set<SQLiteName.Folded> = []

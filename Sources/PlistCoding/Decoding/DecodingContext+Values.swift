@@ -199,7 +199,7 @@ extension DecodingContext {
         case .millisecondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self, at: index) / 1_000)
         case .iso8601:
             let text = try decode(String.self, at: index)
-            guard let date = try? Date(text, strategy: .iso8601) else {
+            guard let date = ISO8601Text.date(text) else {
                 throw corrupted("expected a date in the format of ISO 8601", at: index)
             }
             return date

@@ -16,7 +16,8 @@ public struct DecodingOptions: Sendable {
         case deferredToDate
         /// From numbers of seconds or milliseconds since 1970.
         case secondsSince1970, millisecondsSince1970
-        /// From strings such as `2001-01-01T00:00:00Z`.
+        /// From strings such as `2001-01-01T00:00:00Z`, of the Gregorian calendar at all times, as ISO 8601 has it; Foundation takes
+        /// dates before October 15th, 1582, for those of the Julian one.
         case iso8601
         /// By a function.
         case custom(@Sendable (any Decoder) throws -> Date)
@@ -84,8 +85,8 @@ public struct DecodingOptions: Sendable {
         case .exact: nil
         case .snakeCase: { Self.camelCased($0) }
         case .custom(_, let inverse): inverse
-        }
         case .keys(let inverse): inverse
+        }
     }
 
     /// How coding keys become names, where names do not become coding keys; else nil.

@@ -18,7 +18,8 @@ public struct EncodingOptions: Sendable {
         case native
         /// As numbers of seconds since 2001 or since 1970.
         case secondsSince2001, secondsSince1970, millisecondsSince1970
-        /// As strings such as `2001-01-01T00:00:00Z`.
+        /// As strings such as `2001-01-01T00:00:00Z`, of the Gregorian calendar at all times, as ISO 8601 has it; Foundation writes
+        /// dates before October 15th, 1582, as those of the Julian one. Dates outside the years 0 to 9999 are an error.
         case iso8601
         /// By a function, which encodes one value.
         case custom(@Sendable (Date, any Encoder) throws -> Void)

@@ -114,7 +114,15 @@ struct ValueEncoder: Encoder {
         case .secondsSince2001: try encode(date.timeIntervalSinceReferenceDate)
         case .secondsSince1970: try encode(date.timeIntervalSince1970)
         case .millisecondsSince1970: try encode(date.timeIntervalSince1970 * 1_000)
-        case .iso8601: tree.set(node, .string, date.formatted(.iso8601))
+        case .iso8601:
+            guard let text = ISO8601Text.text(date) else {
+                throw EncodingError.invalidValue(
+                    date,
+                    EncodingError.Context(
+                        codingPath: tree.path(of: node),
+                        debugDescription: "expected a date of the years 0 to 9999, which text of ISO 8601 holds"))
+            }
+            tree.set(node, .string, text)
         case .custom(let encode): try encode(date, ValueEncoder(tree: tree, node: node, depth: depth &+ 1))
         }
     }

@@ -132,22 +132,28 @@ public enum JSON {
 
     /// Returns the text of a value as UTF-8.
     ///
+    /// - Parameters:
+    ///   - options: The layout of the text, and what is written for numbers that are none.
+    ///   - writingOptions: The names of members, and what is written for those that are nil.
     /// - Throws: What JSON cannot hold, such as an infinite number, with its path.
     /// - Complexity: O(*n*) in the bytes.
     public static func encode<Value: StreamValue>(
-        _ value: Value, options: JSONWriterOptions = JSONWriterOptions()
+        _ value: Value, options: JSONWriterOptions = JSONWriterOptions(),
+        writingOptions: WritingOptions = WritingOptions()
     ) throws(StreamError) -> [UInt8] {
-        try writer(of: value, options).bytes
+        try writer(of: value, options, writingOptions).bytes
     }
 
     /// Returns the text of a value.
     ///
+    /// - Parameters: As of ``encode(_:options:writingOptions:)``.
     /// - Throws: What JSON cannot hold, such as an infinite number, with its path.
     /// - Complexity: O(*n*) in the bytes.
     public static func text<Value: StreamValue>(
-        of value: Value, options: JSONWriterOptions = JSONWriterOptions()
+        of value: Value, options: JSONWriterOptions = JSONWriterOptions(),
+        writingOptions: WritingOptions = WritingOptions()
     ) throws(StreamError) -> String {
-        try writer(of: value, options).text
+        try writer(of: value, options, writingOptions).text
     }
 
     private static func build<Value: StreamValue>(
@@ -171,10 +177,10 @@ public enum JSON {
     }
 
     private static func writer<Value: StreamValue>(
-        of value: Value, _ options: JSONWriterOptions
+        of value: Value, _ options: JSONWriterOptions, _ writingOptions: WritingOptions
     ) throws(StreamError) -> JSONWriter {
         var writer = JSONWriter(options: options)
-        try writer.write(value)
+        try writer.write(value, options: writingOptions)
         try writer.finish()
         return writer
     }
@@ -295,6 +301,16 @@ extension JSON: SelfTesting {
         expectEqual(try text(of: tasks), #"[{"id":1,"title":"ö","weight":0.5},{"id":2,"title":""}]"#, "text")
         expectEqual(try encode(tasks), Array(try text(of: tasks).utf8), "bytes")
         expectEqual(try decode([Task].self, from: encode(tasks)), tasks, "there and back")
+        struct Log: StreamObject, Equatable { var taskID = 7, note: String? = nil }
+        let snakes = WritingOptions(keyMapping: .snakeCase, nilMembers: .writeNull)
+        expectEqual(
+            try text(of: Log(), options: .pretty, writingOptions: snakes),
+            "{\n  \"task_id\": 7,\n  \"note\": null\n}\n",
+            "names and nulls")
+        let bytes = try encode([Log()], writingOptions: snakes)
+        expectEqual(bytes, Array(#"[{"task_id":7,"note":null}]"#.utf8), "bytes of them")
+        let read = try decode([Log].self, from: bytes, options: BuilderOptions(keyMapping: .snakeCase))
+        expectEqual(read, [Log()], "there and back with names")
         let error = expectThrows(StreamError.self, "infinite") { _ = try encode([Task(weight: .infinity)]) }
         expectEqual(error?.kind, .unrepresentable, "kind")
         expectEqual(error?.path?.description, "$[0].weight", "path")

@@ -17,7 +17,9 @@ extension JSON {
     /// for try await event in JSON.lines(of: Event.self, in: response.body) { … }
     /// ```
     ///
-    /// Chunks are `Data`, `[UInt8]` or other contiguous bytes, which may end anywhere.
+    /// Chunks are `Data`, `[UInt8]` or other contiguous bytes, which may end anywhere. A type that is only `Decodable` comes by a tree
+    /// of each value, in which numbers with a fraction are doubles: lines of `PropertyList.self`, each of which
+    /// `PropertyListValueDecoder().decode(Event.self, from: list)` makes a value.
     public static func lines<Value: StreamValue, Source: AsyncSequence>(
         of type: Value.Type = Value.self, in chunks: Source, options: BuilderOptions = BuilderOptions(),
         readerOptions: JSONReaderOptions = JSONReaderOptions()
@@ -53,7 +55,8 @@ extension JSON {
 ///
 /// An error of the text, or of a value that does not fit, is a `StreamError` with the position in all bytes and with a path
 /// that begins with the number of the value, from 0: `$[3].title`. It comes after the values before it, and ends the sequence.
-/// When the task is cancelled, a `CancellationError` does, so that values that are missing are never taken for the end.
+/// When the task is cancelled, a `CancellationError` does, so that values that are missing are never taken for the end. Behind an
+/// error there is nothing, and the source is let go, as at the end.
 public struct JSONLines<Value: StreamValue, Source: AsyncSequence>: AsyncSequence {
     /// A value.
     public typealias Element = Value
@@ -81,7 +84,8 @@ public struct JSONLines<Value: StreamValue, Source: AsyncSequence>: AsyncSequenc
 
     /// The state of a reading.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private var source: Source.AsyncIterator
+        /// nil at the end, so that a file or connection is closed.
+        private var source: Source.AsyncIterator?
         private let take: @Sendable (Source.Element, inout [UInt8]) -> Bool
         private let lines: LineReader<Value>
 
@@ -97,22 +101,23 @@ public struct JSONLines<Value: StreamValue, Source: AsyncSequence>: AsyncSequenc
         /// Waits for the next value, and returns nil at the end.
         /// - Throws: An error of the source, a `StreamError`, or `CancellationError`.
         public mutating func next() async throws -> Value? {
+            defer { if lines.isFinished { source = nil } }
             while true {
-                if Task.isCancelled {
-                    lines.end()
+                if Task.isCancelled, !lines.isSpent {
+                    lines.giveUp()
                     throw CancellationError()
                 }
                 if let value = try lines.next() { return value }
                 if lines.isFinished { return nil }
                 do {
-                    guard let element = try await source.next() else {
+                    guard let element = try await source?.next() else {
                         // Many sources end when the task is cancelled.
                         if !Task.isCancelled { lines.finish() }
                         continue
                     }
                     if take(element, &lines.waiting) { lines.isReady = true }
                 } catch {
-                    lines.end()
+                    lines.giveUp()
                     throw error
                 }
             }
@@ -142,6 +147,10 @@ private final class LineReader<Value: StreamValue> {
     private final class Values {
         var kept: [Value] = []
         var next = 0
+
+        var isEmpty: Bool { next == kept.count }
+
+        func removeAll() { (kept, next) = ([], 0) }
 
         func take() -> Value? {
             guard next < kept.count else {
@@ -212,6 +221,16 @@ private final class LineReader<Value: StreamValue> {
         end()
     }
 
+    /// Whether nothing comes any more, neither a value nor an error.
+    var isSpent: Bool { isFinished && values.isEmpty && failure == nil }
+
+    /// Gives up everything, also values and an error that nobody has asked for yet.
+    func giveUp() {
+        end()
+        values.removeAll()
+        failure = nil
+    }
+
     /// Gives up what waits.
     func end() {
         isFinished = true
@@ -224,6 +243,7 @@ private final class LineReader<Value: StreamValue> {
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import PlistCoding
 
 enum JSONLinesTests {
     struct Event: StreamObject, Equatable {
@@ -277,6 +297,9 @@ extension JSONLinesTests: SelfTesting {
             "testGoesThroughLargeChunks": testGoesThroughLargeChunks,
             "testPassesOnAnErrorOfTheSource": testPassesOnAnErrorOfTheSource,
             "testIsNoEndWhenCancelled": testIsNoEndWhenCancelled,
+            "testGivesTreesForTypesThatAreOnlyDecodable": testGivesTreesForTypesThatAreOnlyDecodable,
+            "testEndsAfterItsCancellation": testEndsAfterItsCancellation,
+            "testLetsTheSourceGo": testLetsTheSourceGo,
         ]
     }
 
@@ -366,6 +389,104 @@ extension JSONLinesTests: SelfTesting {
         var source = Source(elements: [Array("{\"id\":1}\n{\"id\":2".utf8)])
         source.error = StreamError(.cannotRead, "the line is dead")
         expectEqual(await outcome(JSON.lines(in: source)), "1 ! the line is dead", "events and error")
+    }
+
+    private static func testGivesTreesForTypesThatAreOnlyDecodable() async throws {
+        struct Item: Decodable {
+            var id: Int
+            var sizes: [Float]
+        }
+        let source = Source(elements: pieces("{\"id\":1,\"sizes\":[0.1,1e-3]}\n{\"id\":2,\"sizes\":[]}", 7))
+        var items: [Item] = []
+        for try await list in JSON.lines(of: PropertyList.self, in: source) {
+            items.append(try PropertyListValueDecoder().decode(Item.self, from: list))
+        }
+        expectEqual(items.map(\.id), [1, 2], "numbers")
+        expectEqual(items.first?.sizes, [0.1, 0.001], "sizes")
+    }
+
+    // SAFETY: one task has it after the other.
+    private struct Box<Lines>: @unchecked Sendable { var lines: Lines }
+
+    /// Asks for the next value in a task that is cancelled.
+    private static func nextWhenCancelled<Lines: AsyncIteratorProtocol & SendableMetatype>(
+        _ lines: inout Lines
+    ) async -> String where Lines.Element == Event {
+        let box = Box(lines: lines)
+        let task = Task { () -> (Box<Lines>, String) in
+            while !Task.isCancelled { await Task.yield() }
+            var box = box
+            var words = ""
+            do { words = try await box.lines.next().map { "\($0.id)" } ?? "nil" } catch {
+                words = error is CancellationError ? "cancelled" : "\(error)"
+            }
+            return (box, words)
+        }
+        task.cancel()
+        let (result, words) = await task.value
+        lines = result.lines
+        return words
+    }
+
+    private static func testEndsAfterItsCancellation() async throws {
+        let text = "{\"id\":1}\n{\"id\":2}\n"
+        for (chunks, before) in [
+            ([text, text], 1), ([text, text], 2), ([text, text], 3), ([text + "]"], 2), ([text], 0),
+        ] {
+            let source = Source(elements: chunks.map { Array($0.utf8) })
+            var lines = JSON.lines(of: Event.self, in: source).makeAsyncIterator()
+            for _ in 0..<before { _ = try await lines.next() }
+            expectEqual(await nextWhenCancelled(&lines), "cancelled", "after \(before) values of \(chunks)")
+            expectEqual(await nextWhenCancelled(&lines), "nil", "once more, after \(before) values of \(chunks)")
+            expectNil(try await lines.next(), "in a task that goes on, after \(before) values of \(chunks)")
+        }
+        // All values were there: nothing is missing.
+        var lines = JSON.lines(of: Event.self, in: Source(elements: [Array(text.utf8)])).makeAsyncIterator()
+        while try await lines.next() != nil {}
+        expectEqual(await nextWhenCancelled(&lines), "nil", "behind the end")
+    }
+
+    /// A source that holds something, such as a file, while it is read.
+    private struct Holding: AsyncSequence {
+        final class Held {}
+        let chunks: [String]
+        let error: (any Error)?
+        let hold: () -> Held
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            let held: Held
+            let error: (any Error)?
+            var chunks: [String]
+            mutating func next() async throws -> [UInt8]? {
+                if chunks.isEmpty, let error { throw error }
+                return chunks.isEmpty ? nil : Array(chunks.removeFirst().utf8)
+            }
+        }
+
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(held: hold(), error: error, chunks: chunks) }
+    }
+
+    private static func testLetsTheSourceGo() async {
+        let good = "{\"id\":1}\n"
+        let rows: [([String], (any Error)?)] = [
+            ([], nil), ([good], nil), ([good, "{\"id\""], nil), (["]", good], nil), ([good], CancellationError()),
+        ]
+        for (chunks, error) in rows {
+            for isCancelled in [false, true] {
+                weak var held: Holding.Held?
+                let source = Holding(chunks: chunks, error: error) {
+                    let object = Holding.Held()
+                    held = object
+                    return object
+                }
+                var lines = JSON.lines(of: Event.self, in: source).makeAsyncIterator()
+                expectNotNil(held, "what the source holds")
+                if isCancelled { _ = await nextWhenCancelled(&lines) }
+                do { while try await lines.next() != nil {} } catch {}
+                expectNil(held, "what the source holds behind \(chunks), cancelled: \(isCancelled)")
+                withExtendedLifetime(lines) {}
+            }
+        }
     }
 
     private static func testIsNoEndWhenCancelled() async {

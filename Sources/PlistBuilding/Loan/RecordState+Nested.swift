@@ -11,7 +11,8 @@ extension RecordState {
     package static var elementByteCount: Int { 4_096 }
 
     /// The largest text of a value within a record that is built by a reader, in bytes, apart from its last part. A value
-    /// that is given up is read again, which costs the more the larger it is.
+    /// that is given up is read again, which costs the more the larger it is: a level at a time, so that the text of a value is
+    /// looked at `deepestLevel` times at most, however deep and large it is. Hostile texts had 10 steps for each value.
     package static var largestByteCount: Int { 32_768 }
 
     /// Goes into a container within a record; nil when that is too deep or too far behind the record's beginning.

@@ -60,7 +60,7 @@ private final class ImportPayload {
         json = Array((text + "]").utf8)
     }
 
-    func upsert(into path: String, batch: Int, isRelaxed: Bool) throws {
+    func upsert(into path: String, batch: Int = 0, rowCount: Int = 1, isRelaxed: Bool) throws {
         let code = ids.withUnsafeBufferPointer { ids in
             heights.withUnsafeBufferPointer { heights in
                 strings[0].withUnsafeBufferPointer { first in
@@ -70,7 +70,8 @@ private final class ImportPayload {
                                 count: Int64(ids.count), ids: ids.baseAddress, first_names: first.baseAddress,
                                 last_names: last.baseAddress, heights: heights.baseAddress, numbers: numbers.baseAddress
                             )
-                            return csqliteupsert_run(path, &people, Int64(batch), isRelaxed ? 1 : 0)
+                            return csqliteupsert_run(
+                                path, &people, Int64(batch), Int32(rowCount), isRelaxed ? 1 : 0)
                         }
                     }
                 }
@@ -134,7 +135,8 @@ private final class ImportJob {
             var importer = try Importer(Self.people, into: try connection(path))
             try importer.readJSON(payload.json)
             try importer.finish()
-        case .c: try payload.upsert(into: path, batch: 0, isRelaxed: isRelaxed)
+        case .c: try payload.upsert(into: path, isRelaxed: isRelaxed)
+        case .cManyRows: try payload.upsert(into: path, rowCount: 100, isRelaxed: isRelaxed)
         case .cInBatches: try payload.upsert(into: path, batch: 256, isRelaxed: isRelaxed)
         }
     }
@@ -142,6 +144,7 @@ private final class ImportJob {
     private enum Way: String, CaseIterable {
         case importer = "Importer, from JSON"
         case c = "C, one transaction"
+        case cManyRows = "C, multi-row VALUES"
         case cInBatches = "C, batches of 256"
     }
 

@@ -325,7 +325,7 @@ private func readGroup(_ name: String, _ data: SQLiteRows) -> Group {
 private func upsertGroup(_ name: String, _ data: SQLiteRows, isHot: Bool) -> Group {
     var persons: [PersonRow] = []
     var phones: [PhoneRow] = []
-    let (ours, theirs, skipping) = (SQLiteFile(), SQLiteFile(), SQLiteFile())
+    let ours = SQLiteFile()
     func prepare(_ file: SQLiteFile) throws {
         if persons.isEmpty {
             persons = data.rows.map { PersonRow(id: $0.id, name: $0.title, age: $0.done ? 1 : 0) }
@@ -344,9 +344,12 @@ private func upsertGroup(_ name: String, _ data: SQLiteRows, isHot: Bool) -> Gro
             try phoneTable.insert(phones)
         }
     }
-    func peer(_ name: String, _ file: SQLiteFile, skipsEqual: Bool) -> Case {
-        Case(name: name, prepare: { try prepare(file) }, verify: { try file.verifiedPersons() }) {
-            try data.withTasks { csqlitepeers_upsert(file.path, $0, skipsEqual ? 1 : 0) }
+    func peer(
+        _ name: String, _ upsert: @escaping (UnsafePointer<CChar>, UnsafePointer<csqlitepeers_tasks>) -> Int32
+    ) -> Case {
+        let file = SQLiteFile()
+        return Case(name: name, prepare: { try prepare(file) }, verify: { try file.verifiedPersons() }) {
+            try data.withTasks { tasks in upsert(file.path, tasks) }
             return 0
         }
     }
@@ -356,12 +359,15 @@ private func upsertGroup(_ name: String, _ data: SQLiteRows, isHot: Bool) -> Gro
             // Like ours, the peer writes no row that is equal to the one there.
             Case(
                 name: "SQLiteTable, update(matching:)", peer: "C, ON CONFLICT DO UPDATE WHERE", goal: 0.95,
-                prepare: { try prepare(ours) }, verify: { try ours.verifiedPersons() }
+                also: [Goal(peer: "C, multi-row VALUES, WHERE")], prepare: { try prepare(ours) },
+                verify: { try ours.verifiedPersons() }
             ) {
                 try upsert()
                 return 0
             },
-            peer("C, ON CONFLICT DO UPDATE WHERE", skipping, skipsEqual: true),
-            peer("C, ON CONFLICT DO UPDATE", theirs, skipsEqual: false),
+            peer("C, ON CONFLICT DO UPDATE WHERE") { csqlitepeers_upsert($0, $1, 1) },
+            peer("C, multi-row VALUES, WHERE") { csqlitepeers_upsert_many($0, $1, 1) },
+            peer("C, ON CONFLICT DO UPDATE") { csqlitepeers_upsert($0, $1, 0) },
+            peer("C, multi-row VALUES") { csqlitepeers_upsert_many($0, $1, 0) },
         ] + grdbUpsertCases(data, isHot: isHot))
 }

@@ -38,12 +38,10 @@ static int step(sqlite3 *db, sqlite3_stmt *statement) {
     return code == SQLITE_OK ? sqlite3_reset(statement) : code;
 }
 
-/// Inserts the rows from one on by a statement that takes so many at a time, and moves on to the first that is left.
-static int insert_rows(sqlite3 *db, const csqlitepeers_tasks *tasks, int64_t *row, int row_count) {
-    static const char head[] = "INSERT INTO tasks (id, title, done) VALUES ";
+/// Prepares a statement for so many rows of three values: a head, VALUES, and what follows.
+static int prepare_rows(sqlite3 *db, const char *head, int row_count, const char *tail, sqlite3_stmt **statement) {
     static const char values[] = "(?, ?, ?)";
-    sqlite3_stmt *statement = NULL;
-    char *sql = malloc(sizeof head + (size_t)row_count * (sizeof values + 1));
+    char *sql = malloc(strlen(head) + (size_t)row_count * (sizeof values + 1) + strlen(tail) + 1);
     if (!sql) return SQLITE_NOMEM;
     strcpy(sql, head);
     char *end = sql + strlen(sql);
@@ -51,8 +49,16 @@ static int insert_rows(sqlite3 *db, const csqlitepeers_tasks *tasks, int64_t *ro
         if (i > 0) *end++ = ',';
         end = strcpy(end, values) + sizeof values - 1;
     }
-    int code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    strcpy(end, tail);
+    int code = sqlite3_prepare_v2(db, sql, -1, statement, NULL);
     free(sql);
+    return code;
+}
+
+/// Inserts the rows from one on by a statement that takes so many at a time, and moves on to the first that is left.
+static int insert_rows(sqlite3 *db, const csqlitepeers_tasks *tasks, int64_t *row, int row_count) {
+    sqlite3_stmt *statement = NULL;
+    int code = prepare_rows(db, "INSERT INTO tasks (id, title, done) VALUES ", row_count, "", &statement);
     while (code == SQLITE_OK && tasks->count - *row >= row_count) {
         for (int i = 0; code == SQLITE_OK && i < row_count; i++) code = bind_task(statement, 3 * i + 1, tasks, *row + i);
         if (code == SQLITE_OK) code = step(db, statement);
@@ -148,9 +154,45 @@ uint64_t csqlitepeers_structures(const char *path) { return structures(path, fal
 
 uint64_t csqlitepeers_structures_checksum(const char *path) { return structures(path, true); }
 
-int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks, int skips_equal) {
-    sqlite3 *db = NULL;
+static int bind_phone(sqlite3_stmt *statement, int first, const csqlitepeers_tasks *tasks, int64_t i) {
+    int code = sqlite3_bind_int64(statement, first, tasks->ids[i]);
+    if (code == SQLITE_OK) code = sqlite3_bind_int64(statement, first + 1, tasks->ids[i]);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(statement, first + 2, tasks->titles[i], tasks->title_lengths[i], SQLITE_STATIC);
+    return code;
+}
+
+/// Inserts or updates the rows from one on by statements that take so many at a time, and moves on to the first that is left.
+static int upsert_rows(sqlite3 *db, const csqlitepeers_tasks *tasks, int64_t *row, int row_count, int skips_equal) {
     sqlite3_stmt *person = NULL, *phone = NULL;
+    int code = prepare_rows(
+        db, "INSERT INTO persons (id, name, age) VALUES ", row_count,
+        skips_equal ? " ON CONFLICT (id) DO UPDATE SET name = excluded.name, age = excluded.age "
+                      "WHERE name IS NOT excluded.name OR age IS NOT excluded.age"
+                    : " ON CONFLICT (id) DO UPDATE SET name = excluded.name, age = excluded.age",
+        &person);
+    if (code == SQLITE_OK)
+        code = prepare_rows(
+            db, "INSERT INTO phones (id, person, number) VALUES ", row_count,
+            skips_equal ? " ON CONFLICT (id) DO UPDATE SET person = excluded.person, number = excluded.number "
+                          "WHERE person IS NOT excluded.person OR number IS NOT excluded.number"
+                        : " ON CONFLICT (id) DO UPDATE SET person = excluded.person, number = excluded.number",
+            &phone);
+    while (code == SQLITE_OK && tasks->count - *row >= row_count) {
+        for (int i = 0; code == SQLITE_OK && i < row_count; i++) code = bind_task(person, 3 * i + 1, tasks, *row + i);
+        if (code == SQLITE_OK) code = step(db, person);
+        for (int i = 0; code == SQLITE_OK && i < row_count; i++) code = bind_phone(phone, 3 * i + 1, tasks, *row + i);
+        if (code == SQLITE_OK) code = step(db, phone);
+        *row += row_count;
+    }
+    sqlite3_finalize(person);
+    sqlite3_finalize(phone);
+    return code;
+}
+
+static int upsert(const char *path, const csqlitepeers_tasks *tasks, int skips_equal, int row_count) {
+    sqlite3 *db = NULL;
+    int64_t row = 0;
     int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_exec(
@@ -159,43 +201,17 @@ int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks, int s
             "CREATE TABLE IF NOT EXISTS phones (id INTEGER PRIMARY KEY, person INTEGER NOT NULL, number TEXT NOT NULL);"
             "CREATE INDEX IF NOT EXISTS phone_persons ON phones (person); BEGIN",
             NULL, NULL, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(
-            db,
-            skips_equal ? "INSERT INTO persons (id, name, age) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-                          "name = excluded.name, age = excluded.age WHERE name IS NOT excluded.name OR "
-                          "age IS NOT excluded.age"
-                        : "INSERT INTO persons (id, name, age) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-                          "name = excluded.name, age = excluded.age",
-            -1, &person, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(
-            db,
-            skips_equal ? "INSERT INTO phones (id, person, number) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-                          "person = excluded.person, number = excluded.number WHERE person IS NOT excluded.person OR "
-                          "number IS NOT excluded.number"
-                        : "INSERT INTO phones (id, person, number) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-                          "person = excluded.person, number = excluded.number",
-            -1, &phone, NULL);
-    for (int64_t i = 0; code == SQLITE_OK && i < tasks->count; i++) {
-        code = sqlite3_bind_int64(person, 1, tasks->ids[i]);
-        if (code == SQLITE_OK)
-            code = sqlite3_bind_text(person, 2, tasks->titles[i], tasks->title_lengths[i], SQLITE_STATIC);
-        if (code == SQLITE_OK) code = sqlite3_bind_int(person, 3, tasks->done[i]);
-        if (code == SQLITE_OK && sqlite3_step(person) != SQLITE_DONE) code = sqlite3_errcode(db);
-        if (code == SQLITE_OK) code = sqlite3_reset(person);
-        if (code == SQLITE_OK) code = sqlite3_bind_int64(phone, 1, tasks->ids[i]);
-        if (code == SQLITE_OK) code = sqlite3_bind_int64(phone, 2, tasks->ids[i]);
-        if (code == SQLITE_OK)
-            code = sqlite3_bind_text(phone, 3, tasks->titles[i], tasks->title_lengths[i], SQLITE_STATIC);
-        if (code == SQLITE_OK && sqlite3_step(phone) != SQLITE_DONE) code = sqlite3_errcode(db);
-        if (code == SQLITE_OK) code = sqlite3_reset(phone);
-    }
-    sqlite3_finalize(person);
-    sqlite3_finalize(phone);
-    if (code == SQLITE_OK) code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
-    sqlite3_close(db);
-    return code;
+    if (code == SQLITE_OK && row_count > 1) code = upsert_rows(db, tasks, &row, row_count, skips_equal);
+    if (code == SQLITE_OK) code = upsert_rows(db, tasks, &row, 1, skips_equal);
+    return commit(db, code);
+}
+
+int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks, int skips_equal) {
+    return upsert(path, tasks, skips_equal, 1);
+}
+
+int csqlitepeers_upsert_many(const char *path, const csqlitepeers_tasks *tasks, int skips_equal) {
+    return upsert(path, tasks, skips_equal, 100);
 }
 
 bool csqlitepeers_execute(const char *statements) {

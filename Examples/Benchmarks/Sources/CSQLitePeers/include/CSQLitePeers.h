@@ -37,6 +37,9 @@ uint64_t csqlitepeers_structures_checksum(const char *path);
 /// With skips_equal, rows that are equal to what is there are not written.
 int csqlitepeers_upsert(const char *path, const csqlitepeers_tasks *tasks, int skips_equal);
 
+/// The same by statements with VALUES of a hundred rows, and one by one what is left.
+int csqlitepeers_upsert_many(const char *path, const csqlitepeers_tasks *tasks, int skips_equal);
+
 /// Executes statements in a database in memory, and tells whether all went well.
 bool csqlitepeers_execute(const char *statements);
 

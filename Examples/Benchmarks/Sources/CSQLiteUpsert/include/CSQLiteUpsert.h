@@ -16,8 +16,10 @@ typedef struct {
 } csqliteupsert_people;
 
 /// Inserts or updates each person and each phone by INSERT … ON CONFLICT DO UPDATE: one prepared statement a table, bound
-/// and stepped for each row, all in one transaction. With `batch` above 0 each so many people are a transaction.
+/// and stepped for each row, all in one transaction. With `batch` above 0 each so many people are a transaction, with
+/// `row_count` above 1 each statement has VALUES of so many rows, and those that are left are written one by one.
 /// Returns 0, or SQLite's result code.
-int csqliteupsert_run(const char *path, const csqliteupsert_people *people, int64_t batch, int is_relaxed);
+int csqliteupsert_run(
+    const char *path, const csqliteupsert_people *people, int64_t batch, int row_count, int is_relaxed);
 
 #endif

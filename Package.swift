@@ -62,7 +62,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "JSONStreaming",
-            dependencies: ["BlockMasks", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming"],
+            dependencies: [
+                "BlockMasks", "CBlockMasks", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming",
+            ],
             swiftSettings: strict),
         // Without pkgConfig, by which SwiftPM would warn everybody without SQLite's header, also who imports only InClassTesting.
         .systemLibrary(name: "CSystemSQLite"),

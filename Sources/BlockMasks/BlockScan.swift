@@ -24,8 +24,9 @@ package struct BlockScan: Sendable {
     }
 
     /// The widths of vectors that this processor has, and 0 for none.
-    static let widths: [Int32] = [0, 16, 32, 64].filter { $0 <= widest }
-    private static let widest = cblockmasks_width()
+    package static let widths: [Int32] = [0, 16, 32, 64].filter { $0 <= widest }
+    /// The widest of them.
+    package static let widest: Int32 = cblockmasks_width()
 
     private let classes: ByteClasses
     private let width: Int32
@@ -36,7 +37,7 @@ package struct BlockScan: Sendable {
     package init(_ classes: ByteClasses) { self.init(classes, width: Self.widest) }
 
     /// Creates a pass by vectors of one of the widths that there are.
-    init(_ classes: ByteClasses, width: Int32) {
+    package init(_ classes: ByteClasses, width: Int32) {
         self.classes = classes
         self.width = width
     }

@@ -6,9 +6,9 @@
 /// bytes of a class must be all pairs of some low and some high halves: `{` and `[` are, comma and colon are not.
 package struct ByteClasses: Sendable {
     /// The classes that a byte may have by its low four bits.
-    let low: SIMD16<UInt8>
+    package let low: SIMD16<UInt8>
     /// The classes that a byte may have by its high four bits.
-    let high: SIMD16<UInt8>
+    package let high: SIMD16<UInt8>
 
     /// Creates classes of the bytes of texts, the first of which gets the lowest bit.
     ///

@@ -36,6 +36,21 @@ static const uint8_t secondHighErrors[16] = {
     TOO_SHORT, TOO_SHORT, TOO_SHORT, TOO_SHORT,
 };
 
+#define ALWAYS(type) static inline __attribute__((always_inline)) type
+
+// Vectors that are wider than the processor's are arguments of functions that are inlined only.
+#pragma clang diagnostic ignored "-Wpsabi"
+
+/// A word of each of eight blocks.
+typedef uint64_t lanes __attribute__((vector_size(64)));
+
+/// The words of the blocks before, with one before the first one.
+#define BEFORE(words, first) __builtin_shufflevector(words, (lanes){first}, 8, 0, 1, 2, 3, 4, 5, 6)
+/// The words of two and of four blocks before, or 0.
+#define BEFORE2(words) __builtin_shufflevector(words, (lanes){0}, 8, 8, 0, 1, 2, 3, 4, 5)
+#define BEFORE4(words) __builtin_shufflevector(words, (lanes){0}, 8, 8, 8, 8, 0, 1, 2, 3)
+#define DIFFER(words, others) (__builtin_reduce_or((words) ^ (others)) != 0)
+
 #endif
 
 #if defined(__x86_64__)
@@ -118,6 +133,16 @@ int cblockmasks_classify(
     }
 }
 
+size_t cblockmasks_find_tokens(
+    int width, const uint8_t *bytes, size_t blockCount, const uint8_t *low, const uint8_t *high,
+    struct cblockmasks_tokens *tokens, uint64_t *masks) {
+    switch (width) {
+    case 64: return tokens64(bytes, blockCount, low, high, tokens, masks);
+    case 32: return tokens32(bytes, blockCount, low, high, tokens, masks);
+    default: return tokens16(bytes, blockCount, low, high, tokens, masks);
+    }
+}
+
 #elif defined(__aarch64__)
 
 #include <arm_neon.h>
@@ -158,6 +183,13 @@ int cblockmasks_classify(
     return classify16(bytes, blockCount, low, high, previous, masks);
 }
 
+size_t cblockmasks_find_tokens(
+    int width, const uint8_t *bytes, size_t blockCount, const uint8_t *low, const uint8_t *high,
+    struct cblockmasks_tokens *tokens, uint64_t *masks) {
+    (void)width;
+    return tokens16(bytes, blockCount, low, high, tokens, masks);
+}
+
 #else
 
 int cblockmasks_width(void) { return 0; }
@@ -167,6 +199,13 @@ int cblockmasks_classify(
     uint64_t *masks) {
     (void)width, (void)bytes, (void)blockCount, (void)low, (void)high, (void)previous, (void)masks;
     return 3;
+}
+
+size_t cblockmasks_find_tokens(
+    int width, const uint8_t *bytes, size_t blockCount, const uint8_t *low, const uint8_t *high,
+    struct cblockmasks_tokens *tokens, uint64_t *masks) {
+    (void)width, (void)bytes, (void)blockCount, (void)low, (void)high, (void)tokens, (void)masks;
+    return 0;
 }
 
 #endif

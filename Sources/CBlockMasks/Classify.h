@@ -15,43 +15,86 @@ TARGET static inline VECTOR NAME(errors)(VECTOR input, VECTOR last) {
     return XOR(AND(OR(third, fourth), SET(0x80)), pairs);
 }
 
+/// What a pass knows: the classes, the vector before the next block, and what was wrong so far.
+typedef struct {
+    VECTOR low, high, last, errors, controls;
+    int hasPrevious;
+} NAME(pass);
+
+TARGET static inline NAME(pass) NAME(begin)(const uint8_t *low, const uint8_t *high, uint32_t previous) {
+    uint8_t history[sizeof(VECTOR)] = {0};
+    memcpy(history + sizeof history - 4, &previous, 4);
+    const int hasPrevious = previous > 0xBFFFFFFF || (previous & 0xFF0000) > 0xDF0000 || (previous & 0xFF00) > 0xEF00;
+    return (NAME(pass)){TABLE(low), TABLE(high), LOAD(history), SET(0), SET(0), hasPrevious};
+}
+
+/// Classifies a block into eight words.
+TARGET ALWAYS(void) NAME(step)(NAME(pass) *pass, const uint8_t *bytes, uint64_t *words) {
+    enum { width = sizeof(VECTOR), parts = 64 / width };
+    const VECTOR nibble = SET(0x0F);
+    VECTOR inputs[parts];
+    VECTOR any = SET(0);
+    for (int part = 0; part < parts; part++) {
+        const VECTOR input = LOAD(bytes + part * width);
+        const VECTOR classes =
+            AND(LOOKUP(pass->low, AND(input, nibble)), LOOKUP(pass->high, AND(SHIFT4(input), nibble)));
+        inputs[part] = input;
+        any = OR(any, input);
+        pass->controls = OR(pass->controls, CONTROLS(input, classes));
+#define WORD(class) words[class] |= BITS(classes, class) << (part * width % 64)
+        WORD(0); WORD(1); WORD(2); WORD(3); WORD(4); WORD(5); WORD(6); WORD(7);
+#undef WORD
+    }
+    if (pass->hasPrevious || BITS(any, 7) != 0) {
+        for (int part = 0; part < parts; part++) {
+            pass->errors = OR(pass->errors, NAME(errors)(inputs[part], pass->last));
+            pass->last = inputs[part];
+        }
+        pass->hasPrevious = BITS(pass->last, 7) != 0;
+    } else {
+        pass->last = inputs[parts - 1];
+    }
+}
+
+TARGET static inline int NAME(findings)(const NAME(pass) *pass) {
+    return (IS_ZERO(pass->errors) ? 0 : 1) | (IS_ZERO(pass->controls) ? 0 : 2);
+}
+
 TARGET static int NAME(classify)(
     const uint8_t *bytes, size_t blockCount, const uint8_t *low, const uint8_t *high, uint32_t *previous,
     uint64_t *masks) {
-    enum { width = sizeof(VECTOR), parts = 64 / width };
-    const VECTOR lowTable = TABLE(low), highTable = TABLE(high), nibble = SET(0x0F);
-    uint8_t history[sizeof(VECTOR)] = {0};
-    memcpy(history + sizeof history - 4, previous, 4);
-    VECTOR last = LOAD(history), errors = SET(0), controls = SET(0);
-    int hasPrevious = *previous > 0xBFFFFFFF || (*previous & 0xFF0000) > 0xDF0000 || (*previous & 0xFF00) > 0xEF00;
+    NAME(pass) pass = NAME(begin)(low, high, *previous);
     for (size_t block = 0; block < blockCount; block++, bytes += 64, masks += 8) {
-        VECTOR inputs[parts];
-        VECTOR any = SET(0);
         uint64_t words[8] = {0};
-        for (int part = 0; part < parts; part++) {
-            const VECTOR input = LOAD(bytes + part * width);
-            const VECTOR classes =
-                AND(LOOKUP(lowTable, AND(input, nibble)), LOOKUP(highTable, AND(SHIFT4(input), nibble)));
-            inputs[part] = input;
-            any = OR(any, input);
-            controls = OR(controls, CONTROLS(input, classes));
-#define WORD(class) words[class] |= BITS(classes, class) << (part * width % 64)
-            WORD(0); WORD(1); WORD(2); WORD(3); WORD(4); WORD(5); WORD(6); WORD(7);
-#undef WORD
-        }
+        NAME(step)(&pass, bytes, words);
         memcpy(masks, words, sizeof words);
-        if (hasPrevious || BITS(any, 7) != 0) {
-            for (int part = 0; part < parts; part++) {
-                errors = OR(errors, NAME(errors)(inputs[part], last));
-                last = inputs[part];
-            }
-            hasPrevious = BITS(last, 7) != 0;
-        } else {
-            last = inputs[parts - 1];
-        }
     }
     if (blockCount > 0) memcpy(previous, bytes - 4, 4);
-    return (IS_ZERO(errors) ? 0 : 1) | (IS_ZERO(controls) ? 0 : 2);
+    return NAME(findings)(&pass);
+}
+
+#include "Tokens.h"
+
+TARGET static size_t NAME(tokens)(
+    const uint8_t *bytes, size_t blockCount, const uint8_t *low, const uint8_t *high, struct cblockmasks_tokens *state,
+    uint64_t *masks) {
+    NAME(pass) pass = NAME(begin)(low, high, state->previous);
+    lanes words[8][cblockmasks_capacity / 8];
+    for (size_t block = 0; block < blockCount; block++) {
+        uint64_t found[8] = {0};
+        NAME(step)(&pass, bytes + block * 64, found);
+        for (int class = 0; class < 8; class++) words[class][block / 8][block % 8] = found[class];
+    }
+    if (blockCount == 0 || NAME(findings)(&pass) != 0) return 0;
+    memcpy(&state->previous, bytes + blockCount * 64 - 4, 4);
+    struct cblockmasks_tokens now = *state;
+    size_t trusted = 0;
+    for (size_t block = 0; block < blockCount && trusted == block; block += 8) {
+        const size_t count = blockCount - block < 8 ? blockCount - block : 8;
+        trusted += NAME(findTokens)((const lanes (*)[cblockmasks_capacity / 8])&words[0][block / 8], count, &now, masks + block);
+    }
+    *state = now;
+    return trusted;
 }
 
 #undef TARGET

@@ -22,4 +22,45 @@ int cblockmasks_classify(
     int width, const uint8_t *bytes, size_t blockCount, const uint8_t *low, const uint8_t *high, uint32_t *previous,
     uint64_t *masks);
 
+/// What the tokens of JSON text before a block mean for it.
+struct cblockmasks_tokens {
+    /// One bit each, the lowest one: whether the first byte is within a string, whether it is escaped, and whether the
+    /// byte before it belongs to a number or a literal.
+    uint64_t inside, escape, scalar;
+    /// The kind of the token before, in two bits: a string, another value, what opens a container, or a comma or colon.
+    uint64_t kindLow, kindHigh;
+    /// Whether there is a colon before it, with at most a string between them.
+    uint64_t colon;
+    /// The last four bytes, the last one highest.
+    uint32_t previous;
+};
+
+/// The most blocks that are looked at together, and the words from one mask to the next one.
+enum { cblockmasks_capacity = 64, cblockmasks_stride = 72 };
+
+/// The masks of tokens, one behind the other.
+enum {
+    /// Quotes at the beginnings and the ends of strings.
+    cblockmasks_quotes,
+    /// Brackets and braces, outside strings as all that follows; and these with the commas.
+    cblockmasks_brackets,
+    cblockmasks_stops,
+    /// Tokens that must not be where they are within an object, and those that must not be so within an array.
+    cblockmasks_stray_in_object,
+    cblockmasks_stray_in_array,
+    /// The first bytes of numbers and literals, or of what tries to be one.
+    cblockmasks_scalars,
+    /// Backslashes that begin an escape.
+    cblockmasks_escapes,
+};
+
+/// Finds the tokens of JSON text in blocks of 64 bytes, from the classes of `low` and `high`: quotes, backslashes, openers,
+/// closers, commas, colons, tabs with line ends, and spaces.
+///
+/// Each block gets a word of each mask; those of a mask lie side by side. Returns the number of blocks that can be trusted:
+/// those before one with a control character in a string, and none where invalid UTF-8 or other control characters are.
+size_t cblockmasks_find_tokens(
+    int width, const uint8_t *bytes, size_t blockCount, const uint8_t *low, const uint8_t *high,
+    struct cblockmasks_tokens *tokens, uint64_t *masks);
+
 #endif

@@ -23,71 +23,82 @@ extension RecordScan {
         let difference = unsafe (bytes.uncheckedWord(offset) ^ member.pointee.words.0) & member.pointee.masks.0
         let difference2 = unsafe (bytes.uncheckedWord(offset &+ 8) ^ member.pointee.words.1) & member.pointee.masks.1
         if unsafe difference | difference2 | member.pointee.isLong == 0 { return found(expected, offset, seen) }
-        return unsafe findOther(bytes, from: offset, last, state, members, expected, seen)
+        return unsafe findOther(bytes, from: offset, last, state, members, seen)
     }
 
-    /// Finds another member than the expected one, or that one behind others, which are skipped.
+    /// Finds another member than the expected one, or the end.
     @inline(never)
     private static func findOther(
-        _ bytes: RawSpan, from start: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
-        _ members: UnsafeMutablePointer<RecordMember>, _ expected: Int, _ seen: UInt64
+        _ bytes: RawSpan, from offset: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
+        _ members: UnsafeMutablePointer<RecordMember>, _ seen: UInt64
     ) -> (index: Int, offset: Int) {
+        let limit = unsafe state.pointee.limit
+        let quote = PlainSkip.closingQuote(ofName: bytes, from: offset, limit: limit)
+        guard quote >= 0, quote <= last, let table = unsafe state.pointee.table else {
+            // Behind a comma there is no end; without a member there was none.
+            return (seen == 0 && bytes.uncheckedByte(offset) == UInt8(ascii: "}") ? ended : -1, offset)
+        }
+        let index = unsafe index(ofName: bytes, offset..<quote &+ 2, members, table)
+        if index >= 0 { return found(index, offset, seen) }
+        guard unsafe state.pointee.skipsUnknown, let masks = unsafe TokenMasks.made(for: state),
+            unsafe masks.pointee.beginMembers(at: offset, of: bytes)
+        else { return (-1, offset) }
+        return unsafe findBehind(bytes, from: quote &+ 2, last, state, members, table, seen, &masks.pointee)
+    }
+
+    /// Finds a member behind others, which are skipped, or the end.
+    ///
+    /// - Parameter start: The offset behind the colon of the first one.
+    private static func findBehind(
+        _ bytes: RawSpan, from start: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
+        _ members: UnsafeMutablePointer<RecordMember>, _ table: UnsafeMutablePointer<UInt8>, _ seen: UInt64,
+        _ masks: inout TokenMasks
+    ) -> (index: Int, offset: Int) {
+        let (limit, depth) = unsafe (state.pointee.limit, state.pointee.depth)
         var offset = start
-        // Behind a comma there is no end; without a member there was none.
-        var mayEnd = seen == 0
         while true {
-            if bytes.uncheckedByte(offset) <= 0x20 {
-                offset = unsafe endOfLine(bytes, from: offset, &state.pointee.gap)
-                guard offset <= last else { return (-1, offset) }
+            offset = unsafe masks.endOfMember(bytes, from: offset, depth: depth, limit: limit, last: last)
+            guard offset >= 0, offset <= last else { return (-1, start) }
+            let byte = bytes.uncheckedByte(offset)
+            guard byte == UInt8(ascii: ",") else {
+                let isEnd = unsafe byte == UInt8(ascii: "}") && masks.areMembersValid(upTo: offset &+ 1, bytes)
+                return (isEnd ? ended : -1, offset)
             }
-            let (first, second) = (bytes.uncheckedWord(offset), bytes.uncheckedWord(offset &+ 8))
-            var index = expected
-            var member = unsafe members + expected
+            offset = unsafe masks.offset(of: .quotes, from: offset &+ 1, bytes, limit: limit)
+            guard offset >= 0, offset <= last else { return (-1, start) }
+            let quote = unsafe masks.closingQuote(ofName: bytes, from: offset, limit: limit)
+            guard quote >= 0, quote <= last else { return (-1, start) }
+            let index = unsafe index(ofName: bytes, offset..<quote &+ 2, members, table)
+            if index >= 0 {
+                let isValid = unsafe masks.areMembersValid(upTo: offset &+ 1, bytes)
+                return isValid ? found(index, offset, seen) : (-1, offset)
+            }
+            offset = quote &+ 2
+        }
+    }
+
+    /// The index of the member that has a quoted name with its colon, or one below 0.
+    @inline(__always)  // PERF: JSONTyped/posts; once a member that no one wants.
+    private static func index(
+        ofName bytes: RawSpan, _ range: Range<Int>, _ members: UnsafeMutablePointer<RecordMember>,
+        _ table: UnsafeMutablePointer<UInt8>
+    ) -> Int {
+        // Bounds: the name begins within the margin, and all of it is within the span.
+        let (offset, length) = (range.lowerBound, range.count)
+        let (first, second) = (bytes.uncheckedWord(offset), bytes.uncheckedWord(offset &+ 8))
+        var index = unsafe Int(table[RecordMember.place(of: first, length: length)]) &- 1
+        while index >= 0 {
+            let member = unsafe members + index
             let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
             let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
-            if difference | difference2 == 0 {
-                let length = unsafe member.pointee.length
-                if unsafe member.pointee.isLong == 0
-                    || length > 16 && offset &+ length <= last && isName(bytes, offset, member)
-                {
-                    return found(index, offset, seen)
-                }
+            if difference | difference2 == 0, unsafe member.pointee.length == length,
+                unsafe length <= 16 || isName(bytes, offset, member)
+            {
+                return index
             }
-            // Another one, if it has the place of one and its bytes.
-            let quote = PlainSkip.closingQuote(ofName: bytes, from: offset, limit: unsafe state.pointee.limit)
-            guard quote >= 0, quote <= last, let table = unsafe state.pointee.table else {
-                return (mayEnd && UInt8(truncatingIfNeeded: first) == UInt8(ascii: "}") ? ended : -1, offset)
-            }
-            let length = quote &+ 2 &- offset
-            index = unsafe Int(table[RecordMember.place(of: first, length: length)]) &- 1
-            while index >= 0 {
-                unsafe member = members + index
-                let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
-                let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
-                if difference | difference2 == 0, unsafe member.pointee.length == length,
-                    unsafe length <= 16 || isName(bytes, offset, member)
-                {
-                    return found(index, offset, seen)
-                }
-                index = unsafe member.pointee.sibling &- 1
-            }
-            guard unsafe state.pointee.skipsUnknown else { return (-1, offset) }
-            offset = PlainSkip.endOfGap(bytes, from: quote &+ 2)
-            guard offset <= last else { return (-1, offset) }
-            offset = unsafe PlainSkip.endOfValue(
-                bytes, from: offset, depth: state.pointee.depth, limit: state.pointee.limit, last: last, state)
-            guard offset >= 0, offset <= last else { return (-1, offset) }
-            offset = PlainSkip.endOfGap(bytes, from: offset)
-            guard offset <= last else { return (-1, offset) }
-            mayEnd = false
-            switch bytes.uncheckedByte(offset) {
-            case UInt8(ascii: ","):
-                offset &+= 1
-                guard offset <= last else { return (-1, offset) }
-            case UInt8(ascii: "}"): return (ended, offset)
-            default: return (-1, offset)
-            }
+            index = unsafe member.pointee.sibling &- 1
         }
+        return index
     }
 
     /// The offset behind whitespace that probably is a line end and as many spaces as before the last member.

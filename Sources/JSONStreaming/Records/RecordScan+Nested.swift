@@ -317,19 +317,15 @@ extension RecordScan {
             return number.end
         case .string:
             guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
-            var end = unsafe TokenMasks.known(to: state)?.pointee.closingQuote(from: start &+ 1) ?? StringRuns.notFound
-            if end < 0 { end = StringRuns.closingQuote(in: bytes, from: start &+ 1) }
-            // What follows the string must be there to be looked at.
-            guard end < 0 else {
-                guard unsafe end &- start &- 1 <= state.pointee.limit, end &+ 1 < bytes.byteCount else { break }
+            let (end, hasEscapes) = unsafe closingQuote(
+                of: bytes, from: start, limit: state.pointee.limit, TokenMasks.known(to: state))
+            guard end >= 0 else { break }
+            if hasEscapes {
+                unsafe address.initializeMemory(as: String.self, to: StringEscapes.string(of: bytes, start &+ 1..<end))
+            } else {
                 unsafe SmallText.store(bytes.extracting(start &+ 1..<end), to: address, isInitialized: false)
-                return end &+ 1
             }
-            end = unsafe PlainSkip.endOfString(bytes, from: start, limit: state.pointee.limit)
-            guard end >= 0, end < bytes.byteCount else { break }
-            unsafe address.initializeMemory(
-                as: String.self, to: StringEscapes.string(of: bytes, start &+ 1..<end &- 1))
-            return end
+            return end &+ 1
         case .bool:
             guard half == 0x6575_7274 || half == 0x736C_6166 else { return -1 }
             let isTrue = half == 0x6575_7274

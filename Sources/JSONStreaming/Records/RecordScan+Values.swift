@@ -4,6 +4,23 @@ import PlistBuilding
 import PlistStreaming
 
 extension RecordScan {
+    /// The offset of the quote that closes a string, or -1, and whether there are escapes in it, which are valid.
+    @inline(__always)  // PERF: JSONTyped/posts; once a string of more than a word.
+    static func closingQuote(
+        of bytes: RawSpan, from start: Int, limit: Int, _ masks: UnsafeMutablePointer<TokenMasks>?
+    ) -> (offset: Int, hasEscapes: Bool) {
+        var (end, hasEscapes) = unsafe masks?.pointee.closingQuote(from: start &+ 1) ?? (StringRuns.notFound, false)
+        if end < 0 {
+            end = StringRuns.closingQuote(in: bytes, from: start &+ 1)
+            hasEscapes = end < 0
+            if hasEscapes { end = PlainSkip.endOfString(bytes, from: start, limit: limit) &- 1 }
+        } else if hasEscapes, unsafe masks?.pointee.areEscapesValid(bytes, start &+ 1..<end) == false {
+            return (-1, false)
+        }
+        // What follows the string must be there to be looked at.
+        return end >= 0 && end &- start &- 1 <= limit && end &+ 1 < bytes.byteCount ? (end, hasEscapes) : (-1, false)
+    }
+
     /// Stores a string that is no short one of ASCII, and returns the offset behind it, or -1.
     @inline(never)
     static func storeLong(
@@ -11,13 +28,21 @@ extension RecordScan {
         _ address: UnsafeMutableRawPointer, isInitialized: Bool, limit: Int,
         _ masks: UnsafeMutablePointer<TokenMasks>?
     ) -> Int {
-        var end = unsafe masks?.pointee.closingQuote(from: start &+ 1) ?? StringRuns.notFound
-        if end < 0 { end = StringRuns.closingQuote(in: bytes, from: start &+ 1) }
-        guard end >= 0 else {
-            return unsafe storeEscaped(
-                bytes, from: start, to: member, address, isInitialized: isInitialized, limit: limit)
+        let (end, hasEscapes) = unsafe closingQuote(of: bytes, from: start, limit: limit, masks)
+        guard end >= 0 else { return -1 }
+        if hasEscapes {
+            guard unsafe member.pointee.column == nil else { return -1 }
+            let string = StringEscapes.string(of: bytes, start &+ 1..<end)
+            // SAFETY: the kind stands for the type at the address.
+            switch unsafe (member.pointee.kind, isInitialized) {
+            case (.string, false): unsafe address.initializeMemory(as: String.self, to: string)
+            case (.string, true): unsafe address.assumingMemoryBound(to: String.self).pointee = string
+            case (.optionalString, false): unsafe address.initializeMemory(as: String?.self, to: string)
+            case (.optionalString, true): unsafe address.assumingMemoryBound(to: String?.self).pointee = string
+            default: return -1
+            }
+            return end &+ 1
         }
-        guard end &- start &- 1 <= limit, end &+ 1 < bytes.byteCount else { return -1 }
         let text = bytes.extracting(start &+ 1..<end)
         if let column = unsafe member.pointee.column {
             unsafe ColumnBuffer.append(text, to: column, endAt: address)
@@ -27,26 +52,6 @@ extension RecordScan {
             unsafe SmallText.store(text, to: address, isInitialized: isInitialized)
         }
         return end &+ 1
-    }
-
-    /// Stores a string with escapes, and returns the offset behind it, or -1.
-    private static func storeEscaped(
-        _ bytes: RawSpan, from start: Int, to member: UnsafeMutablePointer<RecordMember>,
-        _ address: UnsafeMutableRawPointer, isInitialized: Bool, limit: Int
-    ) -> Int {
-        guard unsafe member.pointee.column == nil else { return -1 }
-        let end = PlainSkip.endOfString(bytes, from: start, limit: limit)
-        guard end >= 0, end < bytes.byteCount else { return -1 }
-        let string = StringEscapes.string(of: bytes, start &+ 1..<end &- 1)
-        // SAFETY: the kind stands for the type at the address.
-        switch unsafe (member.pointee.kind, isInitialized) {
-        case (.string, false): unsafe address.initializeMemory(as: String.self, to: string)
-        case (.string, true): unsafe address.assumingMemoryBound(to: String.self).pointee = string
-        case (.optionalString, false): unsafe address.initializeMemory(as: String?.self, to: string)
-        case (.optionalString, true): unsafe address.assumingMemoryBound(to: String?.self).pointee = string
-        default: return -1
-        }
-        return end
     }
 
     /// Stores a value of another kind than short integers and strings, and returns the offset behind it, or -1.

@@ -1,48 +1,8 @@
-// Values that no one wants: their end, found as strictly as if they were read, without a message.
+// The ends of names, gaps, strings and numbers, found by words of eight bytes, as strictly as if they were read.
 // Like the fast loop it reports no errors: whatever is not plainly valid is left to those who say what is wrong with it.
 
-import PlistBuilding
-import PlistStreaming
-
-/// The ends of plainly valid members and values; `StringRuns.notFound` for all else.
+/// The ends of plainly valid tokens; `StringRuns.notFound` for all else.
 enum PlainSkip {
-    /// The offset behind a value.
-    ///
-    /// - Parameters:
-    ///   - start: The offset of its first byte, with `JSONScanner.margin` bytes behind it.
-    ///   - depth: The levels of containers that the value may have, itself included; 64 at the most.
-    ///   - limit: The longest string in bytes.
-    ///   - last: The last offset that is looked at.
-    ///   - state: The records, for what is known of their text.
-    @inline(__always)  // PERF: JSONTyped/posts; once a member that no one wants.
-    static func endOfValue(
-        _ bytes: RawSpan, from start: Int, depth: Int, limit: Int, last: Int,
-        _ state: UnsafeMutablePointer<RecordState>
-    ) -> Int {
-        switch bytes.uncheckedByte(start) {
-        case UInt8(ascii: "\""):
-            let end = endOfShortString(bytes, from: start)
-            if end >= 0 { return end }
-            // Whoever skips one string only is not to look at what is behind it.
-            if let masks = unsafe TokenMasks.known(to: state), unsafe masks.pointee.isNear(start) {
-                let end = unsafe masks.pointee.endOfString(bytes, from: start, limit: limit)
-                if end >= 0 { return end }
-            }
-            return endOfString(bytes, from: start, limit: limit)
-        case UInt8(ascii: "{"), UInt8(ascii: "["):
-            guard let masks = unsafe TokenMasks.made(for: state) else { return StringRuns.notFound }
-            return unsafe masks.pointee.endOfContainer(bytes, from: start, depth: depth, limit: limit, last: last)
-        case UInt8(ascii: "t"):
-            return bytes.uncheckedHalf(start) == 0x6575_7274 ? start &+ 4 : StringRuns.notFound
-        case UInt8(ascii: "f"):
-            return bytes.uncheckedHalf(start &+ 1) == 0x6573_6C61 ? start &+ 5 : StringRuns.notFound
-        case UInt8(ascii: "n"):
-            return bytes.uncheckedHalf(start) == 0x6C6C_756E ? start &+ 4 : StringRuns.notFound
-        default:
-            return endOfNumber(bytes, from: start)
-        }
-    }
-
     /// The offset of the quote that closes a name, with a colon behind it.
     ///
     /// The name has no escapes, so that it is the one that it looks like; its opening quote is at the offset.
@@ -89,38 +49,20 @@ enum PlainSkip {
         return StringRuns.endOfWhitespace(in: bytes, from: start)
     }
 
-    /// The offset behind a string of up to seven plain bytes, of which the opening quote is at the offset.
-    @inline(__always)  // PERF: JSONTyped/posts; once a string.
-    private static func endOfShortString(_ bytes: RawSpan, from start: Int) -> Int {
-        let special = StringRuns.specialBytes(in: bytes.uncheckedWord(start &+ 1))
-        let end = start &+ 1 &+ special.trailingZeroBitCount &>> 3
-        return bytes.uncheckedByte(end) == UInt8(ascii: "\"") ? end &+ 1 : StringRuns.notFound
-    }
-
     /// The offset behind a string of which the opening quote is at the offset.
     @inline(never)
     static func endOfString(_ bytes: RawSpan, from start: Int, limit: Int) -> Int {
         var offset = start &+ 1
-        // Bounds: an escape has twelve bytes at the most.
-        let lastWord = bytes.byteCount &- 12
-        while offset <= lastWord {
-            let special = StringRuns.specialBytes(in: bytes.uncheckedWord(offset))
-            guard special != 0 else {
-                offset &+= 8
-                continue
-            }
-            offset &+= special.trailingZeroBitCount &>> 3
+        while true {
+            offset = StringRuns.endOfText(in: bytes, from: offset)
+            guard offset >= 0 else { return StringRuns.notFound }
             let byte = bytes.uncheckedByte(offset)
             if byte == UInt8(ascii: "\"") { return offset &- start &- 1 <= limit ? offset &+ 1 : StringRuns.notFound }
-            if byte >= 0x80 {
-                offset = StringRuns.endOfMultibyteRun(in: bytes, from: offset)
-            } else {
-                guard byte == UInt8(ascii: "\\"), offset <= lastWord else { return StringRuns.notFound }
-                offset = StringEscapes.end(of: bytes, at: offset)
-            }
+            // Bounds: an escape has twelve bytes at the most.
+            guard byte == UInt8(ascii: "\\"), offset <= bytes.byteCount &- 12 else { return StringRuns.notFound }
+            offset = StringEscapes.end(of: bytes, at: offset)
             guard offset >= 0 else { return StringRuns.notFound }
         }
-        return StringRuns.notFound
     }
 
     /// The offset behind a number of at most 64 bytes that follows the grammar.
@@ -187,120 +129,82 @@ import InClassTesting
 extension PlainSkip: SelfTesting {
     static var testSelectors: TestSelectors {
         [
-            "testFindsTheEndsOfValidValues": testFindsTheEndsOfValidValues,
-            "testLeavesAllElseToOthers": testLeavesAllElseToOthers,
-            "testKeepsLimits": testKeepsLimits,
-            "testFindsNothingThatIsCutOff": testFindsNothingThatIsCutOff,
+            "testFindsTheEndsOfStrings": testFindsTheEndsOfStrings,
+            "testFindsTheEndsOfNumbers": testFindsTheEndsOfNumbers,
+            "testFindsTheEndsOfNames": testFindsTheEndsOfNames,
+            "testFindsTheEndsOfGaps": testFindsTheEndsOfGaps,
         ]
     }
 
-    private static let values = [
-        "null", "true", "false", "0", "-0", "7", "-12", "1234567890123456789012345678901", "0.5", "-1.25e-7", "1E+300",
-        "2e5",
-        "\"\"", "\"a\"", "\"a string of more than eight bytes\"", "\"é\"", #""\n""#, #""\ud83d\ude42 and more of it""#,
-        "[]", "{}", "[ ]", "{\n}", "[1]", "[1,2]", "[ 1 , \"a\",null ]", "{\"a\":1}", "{ \"a\": [ ] ,\"b\":{}}",
-        "{\"a name of more than sixteen bytes\":true}", "[[],[[]],{}]", "{\"a\":{\"b\":[{\"c\":[1]}]},\"d\":0}",
-        "[\n      1,\n      2\n]",
-    ]
-
-    private static let mistakes = [
-        "tru ", "trux", "nul", "nulL", "fals ", "falsE", "-", "01", "-01", "00", "1.", "1.e5", ".5", "+1", "1e",
-        "1e+", "x",
-        "\"a\nb\"", "\"never closed", #""\x""#, #""\u00g0""#, #""\ud800""#, "[", "{", "[1", "[1}", "[}", "{]",
-        "{\"a\":1]",
-        "[1,]", "[,1]", "[,]", "[1 2]", "[1,,2]", "{,}", "{\"a\":1,}", "{\"a\"}", "{\"a\" 1}", "{\"a\":}", "{1:2}",
-        "{a:1}",
-        "{\"a\":1 \"b\":2}", "{\"a\":1,2}",
-    ]
-
-    /// The end of a value behind a byte, with blanks behind it that are enough.
-    private static func end(of text: String, depth: Int = 64, limit: Int = 1_000) -> Int {
-        let padded = "x" + text + String(repeating: " ", count: JSONScanner.margin + 12)
+    /// What a function finds behind a byte, with blanks behind it that are enough, and with any number of them.
+    private static func end(of text: String, _ find: (RawSpan, Int) -> Int) -> Int {
+        let padded = "x" + text + String(repeating: " ", count: JSONScanner.margin)
         return padded.withUTF8Span { bytes in
-            unsafe withState(limit: limit) { state in
-                unsafe endOfValue(bytes, from: 1, depth: depth, limit: limit, last: bytes.byteCount, state)
+            let end = find(bytes, 1)
+            for length in 1 + JSONScanner.margin..<bytes.byteCount {
+                // Every load is checked against the span in these builds.
+                let cut = find(bytes.extracting(0..<length), 1)
+                expectTrue(cut == end || cut == StringRuns.notFound, "\(length) bytes of \(text)")
             }
-        } - 1
-    }
-
-    /// Calls a closure with the state of records that lie in no others.
-    private static func withState<Value>(
-        limit: Int, _ body: (UnsafeMutablePointer<RecordState>) -> Value
-    ) -> Value {
-        var state = unsafe RecordState()
-        unsafe state.limit = limit
-        defer { unsafe state.deallocate() }
-        return unsafe withUnsafeMutablePointer(to: &state) { state in
-            unsafe TokenMasks.prepare(state, isFirst: true)
-            return unsafe body(state)
+            return end < 0 ? end : end - 1
         }
     }
 
-    /// Values within others; the inner one is at the same level as whatever is around it in each of them.
-    private static func nested(_ text: String) -> [String] {
-        [
-            text, "[\(text)]", "{\"k\":\(text)}", "[[0],\(text),{\"k\":0}]", "{\"k\":[\(text)],\"l\":{\"m\":\(text)}}",
-            "[{\"k\":{\"l\":\(text)}},[\(text)]]",
-        ]
+    private static func testFindsTheEndsOfStrings() {
+        for text in [
+            "\"\"", "\"a\"", "\"a string of more than eight bytes\"", "\"é\"", #""\n""#,
+            #""\ud83d\ude42 and more of it""#,
+        ] {
+            let count = text.utf8.count
+            for limit in [count - 3, count - 2] {
+                let found = end(of: text) { endOfString($0, from: $1, limit: limit) }
+                expectEqual(found, limit == count - 2 ? count : StringRuns.notFound, "\(text) of \(limit)")
+            }
+        }
+        for text in ["\"a\nb\"", "\"never closed", #""\x""#, #""\u00g0""#, #""\ud800""#, "\"\u{1}\""] {
+            expectEqual(end(of: text) { endOfString($0, from: $1, limit: 100) }, StringRuns.notFound, text)
+        }
     }
 
-    private static func testFindsTheEndsOfValidValues() {
-        for value in values {
-            for text in nested(value) { expectEqual(end(of: text), text.utf8.count, text) }
+    private static func testFindsTheEndsOfNumbers() {
+        for text in [
+            "0", "-0", "7", "-12", "1234567890123456789012345678901", "0.5", "-1.25e-7", "1E+300", "2e5",
+        ] {
             for follower in [",", "]", "}", " 1", "\n"] {
-                expectEqual(end(of: value + follower), value.utf8.count, "\(value) before \(follower)")
+                let found = end(of: text + follower) { endOfNumber($0, from: $1) }
+                expectEqual(found, text.utf8.count, "\(text) before \(follower)")
             }
+        }
+        for text in ["-", "01", "-01", "00", "1.", "1.e5", ".5", "+1", "1e", "1e+", "x"] {
+            expectEqual(end(of: text) { endOfNumber($0, from: $1) }, StringRuns.notFound, text)
         }
     }
 
-    private static func testLeavesAllElseToOthers() {
-        for mistake in mistakes {
-            for text in nested(mistake) { expectEqual(end(of: text), StringRuns.notFound - 1, text) }
+    private static func testFindsTheEndsOfNames() {
+        for count in [0, 1, 7, 8, 9, 15, 16, 17, 40] {
+            let name = String(repeating: "n", count: count)
+            func found(_ text: String, limit: Int = 100) -> Int {
+                end(of: text) { closingQuote(ofName: $0, from: $1, limit: limit) }
+            }
+            expectEqual(found("\"\(name)\":1"), count + 1, "\(count) bytes")
+            for text in ["\"\(name)\" :", "\"\(name)\"", "\(name)\":", "\"\(name)\\n\":", "\"\(name)\n\":"] {
+                expectEqual(found(text), StringRuns.notFound, text)
+            }
         }
-        for text in ["[[1}]", "{\"a\":[1}}", "[{\"a\":1]]", "{\"a\":{\"b\":1]}", "[[1]}", "{\"a\":[]]"] {
-            expectEqual(end(of: text), StringRuns.notFound - 1, text)
+        let name = "\"" + String(repeating: "n", count: 64) + "\":"
+        for (limit, expected) in [(64, StringRuns.notFound), (65, 65)] {
+            let found = end(of: name) { closingQuote(ofName: $0, from: $1, limit: limit) }
+            expectEqual(found, expected, "64 bytes and a quote of \(limit)")
         }
     }
 
-    private static func testKeepsLimits() {
-        for depth in [0, 1, 2, 5, 63, 64, 65] {
-            for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
-                let text = String(repeating: open, count: depth) + "[0]" + String(repeating: close, count: depth)
-                for allowed in [depth, depth + 1, depth + 2] {
-                    let isFound = depth + 1 <= min(allowed, 64)
-                    expectEqual(
-                        end(of: text, depth: allowed), isFound ? text.utf8.count : StringRuns.notFound - 1,
-                        "\(depth) \(open) and one, of \(allowed)")
-                }
-            }
-        }
-        for count in [20, 21, 40, 66, 67, 100, 1_000] {
-            let string = "\"" + String(repeating: "s", count: count) + "\""
-            // Readers with lower limits than 64 do not come here.
-            for text in count < 66 ? [string] : [string, "{\(string):0}", "[0,[\(string)]]"] {
-                for limit in [count - 1, count] {
-                    expectEqual(
-                        end(of: text, limit: limit), limit == count ? text.utf8.count : StringRuns.notFound - 1,
-                        "\(text) of \(limit)")
-                }
-            }
-        }
-    }
-
-    /// Every load is checked against the span in these builds.
-    private static func testFindsNothingThatIsCutOff() {
-        for value in values {
-            for text in nested(value) {
-                let padded = "x" + text + String(repeating: " ", count: JSONScanner.margin)
-                padded.withUTF8Span { bytes in
-                    for length in 1 + JSONScanner.margin..<bytes.byteCount {
-                        let part = bytes.extracting(0..<length)
-                        let end = unsafe withState(limit: 1_000) { state in
-                            unsafe endOfValue(part, from: 1, depth: 64, limit: 1_000, last: length, state)
-                        }
-                        expectTrue(end == StringRuns.notFound || end == 1 + text.utf8.count, "\(length) of \(text)")
-                    }
-                }
+    private static func testFindsTheEndsOfGaps() {
+        for count in 0..<70 {
+            let spaces = String(repeating: " ", count: count)
+            for gap in [spaces, "\n\(spaces)", "\r\n\(spaces)", "\t\(spaces)", "\(spaces)\n"] {
+                let padded = "x\(gap)1" + String(repeating: " ", count: JSONScanner.margin)
+                let found = padded.withUTF8Span { endOfGap($0, from: 1) }
+                expectEqual(found, 1 + gap.utf8.count, "\(gap.utf8.count) bytes")
             }
         }
     }

@@ -2,91 +2,133 @@
 // one, so that what follows what is known without a look at any of them.
 
 import BlockMasks
+import CBlockMasks
 
-/// A pass over the classes of bytes, a block at a time, from the beginning of a value on that is no name.
+/// A pass over text, some blocks at a time, from the beginning of a value or of a name on.
 struct TokenFinder: Sendable {
-    /// What is known of a block; the first byte's bit is the lowest one.
-    struct Block: Sendable, Equatable {
+    /// What is known of each byte, a bit; in this order in memory.
+    enum Mask: Int, CaseIterable, Sendable {
         /// Quotes at the beginnings and the ends of strings.
-        var quotes: UInt64
-        /// Brackets and braces, outside strings as all that follows.
-        var brackets: UInt64
+        case quotes
+        /// Brackets and braces, outside strings as all that follows; and these with the commas.
+        case brackets
+        case stops
         /// Tokens that must not be where they are within an object, and those that must not be so within an array.
-        var strayInObject: UInt64
-        var strayInArray: UInt64
+        case strayInObject
+        case strayInArray
         /// The first bytes of numbers and literals, or of what tries to be one.
-        var scalars: UInt64
+        case scalars
         /// Backslashes that begin an escape.
-        var escapes: UInt64
-        /// Bytes of strings, with the quotes at their beginnings.
-        var strings: UInt64
-        // A block takes the place of the eight words that it is made of.
-        var unused: UInt64 = 0
+        case escapes
     }
 
+    /// The most blocks that are looked at together.
+    static let capacity = Int(cblockmasks_capacity)
+    /// The words from one mask to the next one, more than there are blocks: eight are looked at together.
+    static let wordStride = Int(cblockmasks_stride)
     /// The classes that are looked at, in this order.
     static let classes = ByteClasses("\"", "\\", "[{", "]}", ",", ":", "\t\n\r", " ")
 
-    // What a block must know of the one before it; each is one bit, the lowest one, but for `inside`.
-    /// Whether the first byte is escaped.
-    private var escape: UInt64 = 0
-    /// All bits when the first byte is within a string.
-    private var inside: UInt64 = 0
-    /// Whether that string may be a name.
-    private var key: UInt64 = 0
-    /// Whether the byte before belongs to a number or a literal.
-    private var scalar: UInt64 = 0
-    /// Whether the token before ended a value, opened a container, was a colon, or a string that may be a name.
-    private var value: UInt64 = 0
-    private var opener: UInt64 = 0
-    private var colon: UInt64 = 1
-    private var name: UInt64 = 0
+    /// What a block must know of the one before it.
+    private var state = cblockmasks_tokens()
+    private var scan: BlockScan
+    private let width: Int32
+
+    /// Begins at a value, or at a name that is behind a comma or what opens an object.
+    init(atName: Bool = false, width: Int32 = BlockScan.widest) {
+        self.width = width
+        scan = BlockScan(Self.classes, width: 0)
+        state.colon = atName ? 0 : 1
+    }
 
     /// Whether the last block ended within a string.
-    var isInString: Bool { inside != 0 }
+    var isInString: Bool { state.inside != 0 }
 
-    // PERF: JSONTyped/posts; some eighty instructions for 64 bytes, whatever the tokens among them are.
+    /// Finds the tokens of the next blocks.
+    ///
+    /// - Parameters:
+    ///   - bytes: Whole blocks, `capacity` at the most.
+    ///   - masks: Memory for a word of each block in each mask, with `wordStride` words from one to the next one.
+    /// - Returns: The number of blocks that can be trusted: those before one with a control character in a string, and none
+    ///   where invalid UTF-8 or another control character is. If these are not all, the next ones are not to be asked for.
+    mutating func find(in bytes: RawSpan, into masks: UnsafeMutablePointer<UInt64>) -> Int {
+        let count = bytes.byteCount / BlockScan.blockCount
+        guard width > 0 else { return unsafe findPlainly(in: bytes, count, into: masks) }
+        // SAFETY: `count` blocks are there; the pointers do not leave the closures.
+        return unsafe bytes.withUnsafeBytes { bytes in
+            guard let bytes = bytes.baseAddress else { return 0 }
+            return unsafe withUnsafeBytes(of: Self.classes.low) { low in
+                unsafe withUnsafeBytes(of: Self.classes.high) { high in
+                    unsafe cblockmasks_find_tokens(
+                        width, bytes.assumingMemoryBound(to: UInt8.self), count,
+                        low.bindMemory(to: UInt8.self).baseAddress, high.bindMemory(to: UInt8.self).baseAddress, &state,
+                        masks)
+                }
+            }
+        }
+    }
+
+    /// The specification of what the vectors do, for processors without them as well.
+    private mutating func findPlainly(
+        in bytes: RawSpan, _ count: Int, into masks: UnsafeMutablePointer<UInt64>
+    ) -> Int {
+        var blocks = [SIMD8<UInt64>](repeating: .zero, count: count)
+        // SAFETY: memory for eight words a block, of which the pointer does not leave the closure.
+        let findings = unsafe blocks.withUnsafeMutableBytes {
+            unsafe scan.scan(bytes, into: $0.bindMemory(to: UInt64.self))
+        }
+        guard findings.isEmpty else { return 0 }
+        for (block, words) in blocks.enumerated() {
+            guard let found = next(words) else { return block }
+            for mask in Mask.allCases {
+                unsafe masks[mask.rawValue &* Self.wordStride &+ block] = found[mask.rawValue]
+            }
+        }
+        return count
+    }
+
     /// Finds the tokens of the next block; nil when a control character is within a string.
-    @inline(__always)
-    mutating func next(_ words: SIMD8<UInt64>) -> Block? {
+    private mutating func next(_ words: SIMD8<UInt64>) -> SIMD8<UInt64>? {
         let (escapes, escaped) = findEscapes(words[1])
         let quotes = words[0] & ~escaped
-        let inside = Self.prefixXor(quotes) ^ self.inside
-        self.inside = UInt64(bitPattern: Int64(bitPattern: inside) &>> 63)
+        let inside = Self.prefixXor(quotes) ^ (0 &- state.inside)
+        guard words[6] & inside == 0 else { return nil }
+        state.inside = inside &>> 63
         let outside = ~inside
 
         let (openers, closers) = (words[2] & outside, words[3] & outside)
         let (commas, colons) = (words[4] & outside, words[5] & outside)
         let gaps = (words[6] | words[7]) & outside
         let (opening, closing) = (quotes & inside, quotes & outside)
-        let scalars = outside & ~(openers | closers | commas | colons | gaps | closing)
-        let behindScalars = scalars &<< 1 | scalar
-        scalar = scalars &>> 63
-        let firsts = scalars & ~behindScalars
         let followers = commas | colons | closers
+        let scalars = outside & ~(openers | followers | gaps | closing)
+        let behindScalars = scalars &<< 1 | state.scalar
+        state.scalar = scalars &>> 63
+        let firsts = scalars & ~behindScalars
         let tokens = openers | followers | opening | firsts
 
-        // Where a value has ended, the next token must be a follower; elsewhere it must not, but for an empty container.
-        let behindValues = Self.behind(closers | closing, behindScalars & ~scalars, gaps, &value)
-        let behindOpeners = Self.behind(openers, 0, gaps, &opener)
-        let behindColons = Self.behind(colons, 0, gaps, &colon)
-        // A string that is no value may be a name: then a colon comes behind it, and in an object one must come.
-        let (sum, overflow) = inside.addingReportingOverflow(opening & ~behindColons | key)
-        key = overflow ? 1 : 0
-        let behindNames = Self.behind(sum & closing, 0, gaps, &name)
-        let stray =
-            tokens & behindValues & ~followers | followers & ~behindValues & ~(closers & behindOpeners)
-            | colons & ~behindNames
-        let strayInObject = tokens & behindNames & ~colons | (openers | firsts) & ~behindColons & ~behindValues
+        // The token before: strings have the low bit, other values the high one, and what opens a container has both.
+        let low = Self.behind(closing | openers, 0, gaps, &state.kindLow)
+        let high = Self.behind(closers | openers, behindScalars & ~scalars, gaps, &state.kindHigh)
+        // Behind a colon, or behind a string behind it; any other string may be a name.
+        let behindColons = Self.behind(colons, 0, gaps | inside | closing, &state.colon)
+        let behindValues = low ^ high
+        let behindNames = low & ~high & ~behindColons
 
-        guard words[6] & inside == 0 else { return nil }
-        return Block(
-            quotes: quotes, brackets: openers | closers, strayInObject: stray | strayInObject,
-            strayInArray: stray | colons, scalars: firsts, escapes: escapes, strings: inside)
+        // Where a value has ended, the next token must be a follower; elsewhere it must not, but for an empty container.
+        let stray =
+            tokens & behindValues & ~followers | followers & ~behindValues & ~(closers & low & high)
+            | colons & ~behindNames
+        // In an object, a colon must come behind a name, and all but names behind a colon.
+        let strayInObject = tokens & behindNames & ~colons | (openers | firsts) & ~behindColons & ~behindValues
+        return [
+            quotes, openers | closers, openers | closers | commas, stray | strayInObject, stray | colons, firsts,
+            escapes,
+            0,
+        ]
     }
 
     /// The bytes behind those that end tokens, or behind whitespace that follows these: a carry runs through ones.
-    @inline(__always)
     private static func behind(_ ends: UInt64, _ others: UInt64, _ gaps: UInt64, _ carry: inout UInt64) -> UInt64 {
         let next = ends &<< 1 | others | carry
         let (sum, overflow) = (next & gaps).addingReportingOverflow(gaps)
@@ -95,32 +137,20 @@ struct TokenFinder: Sendable {
     }
 
     /// The backslashes that begin an escape, and the bytes behind them: of a run of backslashes, every other one.
-    @inline(__always)
     private mutating func findEscapes(_ backslashes: UInt64) -> (first: UInt64, escaped: UInt64) {
-        guard backslashes != 0 else {
-            defer { escape = 0 }
-            return (0, escape)
-        }
         // A borrow runs through a run from its first one on, and the parity of where it ends is told by odd bits.
         let odd: UInt64 = 0xAAAA_AAAA_AAAA_AAAA
-        let begins = backslashes & ~escape
+        let begins = backslashes & ~state.escape
         let ends = ((begins &<< 1 | odd) &- begins) ^ odd
-        let escaped = ends ^ (backslashes | escape)
+        let escaped = ends ^ (backslashes | state.escape)
         let first = ends & backslashes
-        escape = first &>> 63
+        state.escape = first &>> 63
         return (first, escaped)
     }
 
     /// For each bit, whether an odd number is set up to and with it.
-    @inline(__always)
     private static func prefixXor(_ bits: UInt64) -> UInt64 {
-        var bits = bits
-        bits ^= bits &<< 1
-        bits ^= bits &<< 2
-        bits ^= bits &<< 4
-        bits ^= bits &<< 8
-        bits ^= bits &<< 16
-        return bits ^ bits &<< 32
+        [1, 2, 4, 8, 16, 32].reduce(bits) { $0 ^ $0 &<< $1 }
     }
 }
 
@@ -135,43 +165,57 @@ extension TokenFinder: SelfTesting {
             "testFindsTokens": testFindsTokens,
             "testTellsStrayTokens": testTellsStrayTokens,
             "testGoesOnBehindABlock": testGoesOnBehindABlock,
+            "testBeginsAtANameOrAValue": testBeginsAtANameOrAValue,
+            "testIsTheSameInEveryWidth": testIsTheSameInEveryWidth,
         ]
     }
 
-    /// The blocks of a text, behind so many spaces; nil where a string has a control character.
-    private static func blocks(of text: String, after count: Int = 0) -> [Block?] {
-        var bytes = [UInt8](repeating: 0x20, count: count) + Array(text.utf8)
+    /// The masks of a text behind so many spaces, in windows of so many blocks, and the number of blocks that are trusted.
+    private static func masks(
+        of text: [UInt8], after count: Int = 0, _ width: Int32, windows: Int = 3, atName: Bool = false
+    ) -> (words: [[UInt64]], count: Int) {
+        var bytes = [UInt8](repeating: 0x20, count: count) + text
         bytes += [UInt8](repeating: 0x20, count: 64 - bytes.count % 64)
-        var finder = TokenFinder()
-        return stride(from: 0, to: bytes.count, by: 64).map { start in
-            var words = SIMD8<UInt64>()
-            for place in 0..<64 {
-                for index in 0..<8 where classes.classes(of: bytes[start + place]) & 1 << UInt8(index) != 0 {
-                    words[index] |= 1 << UInt64(place)
+        var finder = TokenFinder(atName: atName, width: width)
+        var words = [[UInt64]](repeating: [], count: Mask.allCases.count)
+        var trusted = 0
+        for start in stride(from: 0, to: bytes.count, by: 64 * windows) {
+            let window = bytes[start..<min(start + 64 * windows, bytes.count)]
+            var memory = [UInt64](repeating: 0xAAAA, count: words.count * wordStride)
+            // SAFETY: memory for all masks; no pointer leaves the closures.
+            let found = unsafe window.withUnsafeBytes { bytes in
+                unsafe memory.withUnsafeMutableBufferPointer { memory in
+                    unsafe memory.baseAddress.map { unsafe finder.find(in: bytes.bytes, into: $0) } ?? 0
                 }
             }
-            return finder.next(words)
+            for mask in words.indices { words[mask] += memory[mask * wordStride..<mask * wordStride + found] }
+            trusted += found
+            guard found == window.count / 64 else { break }
         }
+        return (words, trusted)
     }
 
     /// The bits of a mask below a text, as a line of marks.
-    private static func line(_ text: String, _ mask: KeyPath<Block, UInt64>, after count: Int = 0) -> String {
-        let blocks = blocks(of: text, after: count)
+    private static func line(_ text: String, _ mask: Mask, after count: Int = 0, _ width: Int32) -> String {
+        let (words, trusted) = masks(of: Array(text.utf8), after: count, width)
         let marks = (count..<count + text.utf8.count).map { place in
-            blocks[place / 64].map { $0[keyPath: mask] >> UInt64(place % 64) & 1 == 1 ? "^" : " " } ?? "?"
+            place / 64 < trusted ? words[mask.rawValue][place / 64] >> UInt64(place % 64) & 1 == 1 ? "^" : " " : "?"
         }
         return marks.joined()
     }
 
     private static func testFindsTokens() {
         let text = #"{"a\\":["b\"c", -1.5e3,true ],"\\":null}"#
-        let rows: [(KeyPath<Block, UInt64>, String)] = [
-            (\.quotes, #" ^   ^  ^    ^                ^  ^      "#),
-            (\.brackets, #"^      ^                    ^          ^"#),
-            (\.scalars, #"                ^      ^           ^    "#),
-            (\.escapes, #"   ^      ^                    ^        "#),
+        let rows: [(Mask, String)] = [
+            (.quotes, #" ^   ^  ^    ^                ^  ^      "#),
+            (.brackets, #"^      ^                    ^          ^"#),
+            (.stops, #"^      ^      ^       ^     ^^         ^"#),
+            (.scalars, #"                ^      ^           ^    "#),
+            (.escapes, #"   ^      ^                    ^        "#),
         ]
-        for (mask, marks) in rows { expectEqual(line(text, mask), marks, text) }
+        for width in BlockScan.widths {
+            for (mask, marks) in rows { expectEqual(line(text, mask, width), marks, "\(mask), width \(width)") }
+        }
     }
 
     private static func testTellsStrayTokens() {
@@ -197,23 +241,75 @@ extension TokenFinder: SelfTesting {
             (#"{"a":1"b":2}"#, "      ^     ", "    ^ ^  ^  "),
             (#"{:1}"#, " ^  ", " ^  "),
         ]
-        for row in rows {
-            expectEqual(line(row.text, \.strayInObject), row.inObject, "\(row.text) in an object")
-            expectEqual(line(row.text, \.strayInArray), row.inArray, "\(row.text) in an array")
+        for width in BlockScan.widths {
+            for row in rows {
+                let words = "\(row.text), width \(width)"
+                expectEqual(line(row.text, .strayInObject, width), row.inObject, "in an object: \(words)")
+                expectEqual(line(row.text, .strayInArray, width), row.inArray, "in an array: \(words)")
+            }
         }
     }
 
     /// What a block's end cuts is what it is elsewhere.
     private static func testGoesOnBehindABlock() {
         let text = #"{"a\\\"" : [ "b" , 12 , { } , tru ] , "" : "\"" x , ] }"#
-        for mask in [
-            \.quotes, \.brackets, \.strayInObject, \.strayInArray, \.scalars, \.escapes, \.strings,
-        ] as [KeyPath<Block, UInt64>] {
-            let expected = line(text, mask)
-            for count in 1..<64 { expectEqual(line(text, mask, after: count), expected, "behind \(count) spaces") }
+        for width in BlockScan.widths {
+            for mask in Mask.allCases {
+                let expected = line(text, mask, width)
+                for count in 1..<64 {
+                    expectEqual(
+                        line(text, mask, after: count, width), expected, "behind \(count) spaces, width \(width)")
+                }
+            }
+            for (text, count) in [("[\"a\tb\"]", 0), ("[\"a\"\t]", 1), ("[\"é\"]", 1)] {
+                expectEqual(masks(of: Array(text.utf8), width).count, count, "\(text), width \(width)")
+            }
         }
-        expectTrue(blocks(of: "[\"a\tb\"]").contains(nil), "a control character")
-        expectFalse(blocks(of: "[\"a\"\t]").contains(nil), "a tab between tokens")
+    }
+
+    /// A name is none behind a colon, and begins no value.
+    private static func testBeginsAtANameOrAValue() {
+        for width in BlockScan.widths {
+            for (text, asName, asValue) in [(#""a":1,"#, 0, 8), (#"{"a":1}"#, 1, 0), (#"1,"a":"#, 1, 0)]
+                as [(String, UInt64, UInt64)]
+            {
+                for (atName, expected) in [(true, asName), (false, asValue)] {
+                    let words = masks(of: Array(text.utf8), width, atName: atName).words
+                    let stray = words[Mask.strayInObject.rawValue][0]
+                    expectEqual(stray, expected, "\(text), \(atName), width \(width)")
+                }
+            }
+        }
+    }
+
+    /// Random tokens, with invalid text now and then, in windows of any size.
+    private static func testIsTheSameInEveryWidth() {
+        var state: UInt64 = 20_261_122
+        func random(below bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(truncatingIfNeeded: state >> 33) % bound
+        }
+        let pieces =
+            ["\"", "\\", "\\\"", "{", "}", "[", "]", ",", ":", " ", "\n  ", "true", "-1.5", "\"a\":", "é🙂", "abc"]
+            .map { Array($0.utf8) } + [[0x20, 0x20, 0x20, 0x20], [UInt8](repeating: 0x78, count: 70)]
+        for round in 0..<600 {
+            var text: [UInt8] = []
+            while text.count < 64 * 7 { text += pieces[random(below: pieces.count)] }
+            if round % 8 == 0 { text[random(below: text.count)] = [0x00, 0x09, 0x0A, 0x80, 0xFF][random(below: 5)] }
+            let expected = masks(of: text, 0, windows: 1)
+            for width in BlockScan.widths {
+                for windows in [1, 2, 5, 9] {
+                    let found = masks(of: text, width, windows: windows)
+                    // Invalid text in a window makes all of it worthless.
+                    let isSame = zip(found.words, expected.words).allSatisfy {
+                        $0.elementsEqual($1.prefix(found.count))
+                    }
+                    expectTrue(isSame && found.count <= expected.count, "round \(round), width \(width), \(windows)")
+                    let same = masks(of: text, 0, windows: windows)
+                    expectEqual(found.count, same.count, "blocks of round \(round), width \(width), \(windows)")
+                }
+            }
+        }
     }
 }
 #endif

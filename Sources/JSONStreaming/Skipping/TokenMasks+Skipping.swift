@@ -26,14 +26,12 @@ extension TokenMasks {
         var level = 1
         var rest: UInt64 = ~1 &<< UInt64(truncatingIfNeeded: place & 63)
         while true {
-            let block = unsafe self[index]
-            let base = unsafe self.start &+ index &* 64
-            let first = rest
-            var brackets = block.brackets & rest
+            let (base, first) = unsafe (self.start &+ index &* 64, rest)
+            var brackets = unsafe self[.brackets, index] & rest
             while brackets != 0 {
                 let bit = brackets & (0 &- brackets)
                 let upTo = bit | (bit &- 1)
-                let stray = objects & 1 != 0 ? block.strayInObject : block.strayInArray
+                let stray = unsafe self[objects & 1 != 0 ? .strayInObject : .strayInArray, index]
                 guard stray & rest & upTo == 0 else { return StringRuns.notFound }
                 rest &= ~upTo
                 brackets ^= bit
@@ -50,11 +48,11 @@ extension TokenMasks {
                 objects &>>= 1
                 level &-= 1
                 guard level == 0 else { continue }
-                let isValid = unsafe areValid(block, first & upTo, bytes, base)
-                return isValid ? offset &+ 1 : StringRuns.notFound
+                unsafe skippedCount &+= offset &- start
+                return unsafe areValid(index, first & upTo, bytes) ? offset &+ 1 : StringRuns.notFound
             }
-            let stray = objects & 1 != 0 ? block.strayInObject : block.strayInArray
-            guard stray & rest == 0, unsafe areValid(block, first, bytes, base) else { return StringRuns.notFound }
+            let stray = unsafe self[objects & 1 != 0 ? .strayInObject : .strayInArray, index]
+            guard stray & rest == 0, unsafe areValid(index, first, bytes) else { return StringRuns.notFound }
             rest = .max
             index &+= 1
             guard base &+ 64 <= last else { return StringRuns.notFound }
@@ -65,59 +63,41 @@ extension TokenMasks {
         }
     }
 
-    /// The offset behind a string that begins at the offset, or `StringRuns.notFound`, as above.
-    @inline(never)
-    mutating func endOfString(_ bytes: RawSpan, from start: Int, limit: Int) -> Int {
-        guard unsafe cover(start, of: bytes) else { return StringRuns.notFound }
-        let place = unsafe start &- self.start
-        var index = place &>> 6
-        var rest: UInt64 = ~1 &<< UInt64(truncatingIfNeeded: place & 63)
-        while true {
-            let block = unsafe self[index]
-            let base = unsafe self.start &+ index &* 64
-            let quote = block.quotes & rest
-            let escapes = block.escapes & rest & ((quote & (0 &- quote)) &- 1)
-            guard unsafe escapes == 0 || areEscapes(escapes, bytes, base) else { return StringRuns.notFound }
-            if quote != 0 {
-                let end = base &+ quote.trailingZeroBitCount
-                return end &- start &- 1 <= limit ? end &+ 1 : StringRuns.notFound
-            }
-            rest = .max
-            index &+= 1
-            if unsafe index == count {
-                guard unsafe advance(bytes, limit: limit) else { return StringRuns.notFound }
-                index = 0
-            }
-        }
+    // MARK: Strings and scalars
+
+    /// The offset of the quote that closes a string, from an offset within it on, where that is known, and whether there
+    /// are escapes before it.
+    @inline(__always)  // PERF: JSONTyped/posts; once a string of more than a word.
+    mutating func closingQuote(from offset: Int) -> (offset: Int, hasEscapes: Bool) {
+        let place = unsafe offset &- start
+        guard unsafe place >= 0 && place < end else { return (StringRuns.notFound, false) }
+        let quote = unsafe next(.quotes, from: place)
+        guard unsafe quote < end else { return (StringRuns.notFound, false) }
+        return unsafe (start &+ quote, has(.escapes, from: place, to: quote))
     }
 
-    /// The offset of the quote that closes a string without escapes, from an offset within it on, where that is known.
-    @inline(__always)  // PERF: JSONTyped/posts; once a string of more than a word.
-    func closingQuote(from offset: Int) -> Int {
-        let place = unsafe offset &- start
-        guard unsafe place >= 0 && place < count &* 64 else { return StringRuns.notFound }
-        var index = place &>> 6
-        var rest: UInt64 = .max &<< UInt64(truncatingIfNeeded: place & 63)
-        repeat {
-            let block = unsafe self[index]
-            let quote = block.quotes & rest
-            guard block.escapes & rest & ((quote & (0 &- quote)) &- 1) == 0 else { return StringRuns.notFound }
-            if quote != 0 { return unsafe start &+ index &* 64 &+ quote.trailingZeroBitCount }
-            rest = .max
-            index &+= 1
-        } while unsafe index < count
-        return StringRuns.notFound
+    /// Whether the escapes from an offset to another one, both in known blocks, are valid.
+    mutating func areEscapesValid(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
+        let (place, last) = unsafe (range.lowerBound &- start, range.upperBound &- start)
+        var mask: UInt64 = .max &<< UInt64(truncatingIfNeeded: place & 63)
+        for index in place &>> 6...last &>> 6 {
+            if index == last &>> 6 { mask &= ~(.max &<< UInt64(truncatingIfNeeded: last & 63)) }
+            guard unsafe areEscapes(self[.escapes, index] & mask, bytes, start &+ index &* 64) else { return false }
+            mask = .max
+        }
+        return true
     }
 
     /// Whether numbers, literals and escapes of a block are valid.
     @inline(__always)  // PERF: JSONTyped/posts; once a block.
-    private mutating func areValid(_ block: TokenFinder.Block, _ range: UInt64, _ bytes: RawSpan, _ base: Int) -> Bool {
-        var scalars = block.scalars & range
+    mutating func areValid(_ index: Int, _ range: UInt64, _ bytes: RawSpan) -> Bool {
+        let base = unsafe start &+ index &* 64
+        var scalars = unsafe self[.scalars, index] & range
         while scalars != 0 {
             guard unsafe Self.isScalar(bytes, at: base &+ scalars.trailingZeroBitCount) else { return false }
             scalars &= scalars &- 1
         }
-        let escapes = block.escapes & range
+        let escapes = unsafe self[.escapes, index] & range
         return unsafe escapes == 0 || areEscapes(escapes, bytes, base)
     }
 
@@ -126,10 +106,12 @@ extension TokenMasks {
     private static func isScalar(_ bytes: RawSpan, at start: Int) -> Bool {
         guard start <= bytes.byteCount &- JSONScanner.margin else { return false }
         let end: Int
-        switch bytes.uncheckedHalf(start) {
-        case 0x6575_7274, 0x6C6C_756E: end = start &+ 4
-        case 0x736C_6166 where bytes.uncheckedByte(start &+ 4) == UInt8(ascii: "e"): end = start &+ 5
-        default:
+        let half = bytes.uncheckedHalf(start)
+        if UInt8(truncatingIfNeeded: half) >= UInt8(ascii: "a") {
+            let isFalse = half == 0x736C_6166 && bytes.uncheckedByte(start &+ 4) == UInt8(ascii: "e")
+            guard isFalse || half == 0x6575_7274 || half == 0x6C6C_756E else { return false }
+            end = start &+ (isFalse ? 5 : 4)
+        } else {
             end = PlainSkip.endOfNumber(bytes, from: start)
             guard end >= 0, end < bytes.byteCount else { return false }
         }
@@ -329,23 +311,28 @@ extension TokenSkippingTests: SelfTesting {
             ] {
                 let string = "\"" + String(repeating: "x", count: max(0, length - text.utf8.count)) + text + "\""
                 let count = string.utf8.count - 2
-                let bytes =
-                    Array("7".utf8) + Array(string.utf8) + [UInt8](repeating: 0x20, count: JSONScanner.margin)
+                let bytes = Array("\"\":\(string),".utf8) + [UInt8](repeating: 0x20, count: JSONScanner.margin)
                 unsafe TokenMasks.withMasks(bytes) { masks, bytes in
-                    let end = unsafe masks.endOfString(bytes, from: 1, limit: 10_000)
+                    unsafe masks.reset(limit: 10_000)
+                    let end = unsafe masks.endOfValue(bytes, from: 3, limit: 10_000)
                     let isWithin = isValid && count <= 10_000
-                    expectEqual(end, isWithin ? count + 3 : StringRuns.notFound, "\(count) bytes with \(text)")
-                    guard isWithin && count < 120 else { return }
-                    for offset in 2..<3 + count {
+                    expectEqual(end, isWithin ? count + 5 : StringRuns.notFound, "\(count) bytes with \(text)")
+                    guard text != "\n", count < 120 else { return }
+                    for offset in 4...4 + count {
                         let quote = unsafe masks.closingQuote(from: offset)
-                        let isPlain = !hasEscapes || offset == 2 + count
-                        if isPlain { expectEqual(quote, count + 2, "from \(offset) of \(count) with \(text)") }
-                        if offset == 2, hasEscapes {
-                            expectEqual(quote, StringRuns.notFound, "an escape in \(count) with \(text)")
+                        // From within an escape on, it may be another one.
+                        guard !hasEscapes || offset == 4 || offset == 4 + count else { continue }
+                        let words = "from \(offset) of \(count) with \(text)"
+                        expectEqual(quote.offset, count + 4, words)
+                        expectEqual(quote.hasEscapes, hasEscapes && offset == 4, "escapes \(words)")
+                        if quote.hasEscapes {
+                            expectEqual(unsafe masks.areEscapesValid(bytes, offset..<quote.offset), isValid, words)
                         }
                     }
-                    expectEqual(unsafe masks.closingQuote(from: 0), StringRuns.notFound, "before what is known")
-                    expectEqual(unsafe masks.closingQuote(from: 9_000), StringRuns.notFound, "behind what is known")
+                    for offset in [-1, 128, 9_000] {
+                        let quote = unsafe masks.closingQuote(from: offset)
+                        expectEqual(quote.offset, StringRuns.notFound, "at \(offset), which is not known")
+                    }
                 }
             }
         }

@@ -11,7 +11,7 @@ import PlistBuilding
 @unsafe
 struct TokenMasks {
     /// The blocks that there is memory for.
-    static let capacity = 64
+    static let capacity = TokenFinder.capacity
     /// The blocks that are looked at when nothing is known of what is to come.
     private static let firstCount = 2
 
@@ -21,17 +21,21 @@ struct TokenMasks {
     private(set) var count = 0
     /// Whether the text goes on behind the blocks.
     private(set) var hasMore = false
-    /// Eight words for each block: the classes of its bytes, and then its tokens.
+    /// The masks, one behind the other, each a word for each block, and a word that is no one's.
     private let words: UnsafeMutablePointer<UInt64>
-    private var scan = BlockScan(TokenFinder.classes)
     private var finder = TokenFinder()
     private var nextCount = firstCount
     /// The most blocks that are looked at together; a string within them is within the limit.
     private var largestCount = capacity
     /// The length of the string that is open behind the last block, so far, where one is.
     private var openStringLength = 0
+    /// The bytes that were looked at since the last beginning, and those of them that were skipped.
+    private var lookedCount = 0
+    var skippedCount = 0
     /// The offset of the escape that is the second of a pair of surrogates.
     var secondOfPair = -1
+    /// The offset up to which the tokens of an object are known to be where they may be.
+    var checked = 0
 
     private init(words: UnsafeMutablePointer<UInt64>) { unsafe self.words = unsafe words }
 
@@ -39,11 +43,12 @@ struct TokenMasks {
     static func allocate(limit: Int) -> UnsafeMutableRawPointer {
         let count = unsafe MemoryLayout<TokenMasks>.size
         let size = (count + 63) & ~63
-        let wordCount = unsafe capacity * BlockScan.wordCount
+        let wordCount = TokenFinder.wordStride * TokenFinder.Mask.allCases.count
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: size + wordCount * MemoryLayout<UInt64>.stride, alignment: 64)
         // SAFETY: the words begin behind the masks, aligned as the memory is; both are trivial.
-        var masks = unsafe TokenMasks(words: (memory + size).bindMemory(to: UInt64.self, capacity: wordCount))
+        let words = unsafe (memory + size).initializeMemory(as: UInt64.self, repeating: 0, count: wordCount)
+        var masks = unsafe TokenMasks(words: words)
         unsafe masks.reset(limit: limit)
         unsafe memory.initializeMemory(as: TokenMasks.self, to: masks)
         return unsafe memory
@@ -74,40 +79,87 @@ struct TokenMasks {
         return unsafe known(to: state)
     }
 
-    /// A block that is known.
+    /// The word of a mask for a block that is known.
     @inline(__always)  // PERF: JSONTyped/posts; once a block.
-    subscript(index: Int) -> TokenFinder.Block {
-        // SAFETY: a block is eight words, and there are `capacity` of them; the callers compare with the count.
-        unsafe UnsafeRawPointer(words + index &* BlockScan.wordCount).load(as: TokenFinder.Block.self)
+    subscript(mask: TokenFinder.Mask, index: Int) -> UInt64 {
+        assert(unsafe index >= 0 && index < count)
+        // SAFETY: there are more than `capacity` words of each mask; the callers compare with the count.
+        return unsafe words[mask.rawValue &* TokenFinder.wordStride &+ index]
+    }
+
+    /// The places of the blocks that are known; a place is the number of bytes behind the start.
+    @inline(__always)  // PERF: see above.
+    var end: Int { unsafe count &* 64 }
+
+    // PERF: JSONTyped/posts; mutating, so that the masks are not copied for a call.
+    /// Bits of a mask from a place in a known block on, 57 at least. Those of places that are not
+    /// known mean nothing.
+    @inline(__always)  // PERF: JSONTyped/posts; twice a member that is skipped, without a branch at the end of a block.
+    mutating func bits(_ mask: TokenFinder.Mask, from place: Int) -> UInt64 {
+        assert(unsafe place >= 0 && place < end)
+        // SAFETY: there is a word behind the last mask's.
+        let memory = unsafe UnsafeRawPointer(words + mask.rawValue &* TokenFinder.wordStride)
+        let word = unsafe memory.loadUnaligned(fromByteOffset: place &>> 3, as: UInt64.self)
+        return UInt64(littleEndian: word) &>> UInt64(truncatingIfNeeded: place & 7)
+    }
+
+    /// The place of the next bit of a mask from a place on, or one that is not within the blocks.
+    @inline(__always)  // PERF: see above.
+    mutating func next(_ mask: TokenFinder.Mask, from place: Int) -> Int {
+        let bits = unsafe bits(mask, from: place)
+        return bits != 0 ? place &+ bits.trailingZeroBitCount : unsafe nextFar(mask, from: place &+ 57, to: count)
+    }
+
+    @inline(never)
+    private mutating func nextFar(_ mask: TokenFinder.Mask, from place: Int, to last: Int) -> Int {
+        var index = place &>> 6
+        var range: UInt64 = .max &<< UInt64(truncatingIfNeeded: place & 63)
+        while index < last {
+            let bits = unsafe self[mask, index] & range
+            if bits != 0 { return index &* 64 &+ bits.trailingZeroBitCount }
+            range = .max
+            index &+= 1
+        }
+        return .max
+    }
+
+    /// Whether a bit of a mask is set from a place to another one that is known.
+    @inline(__always)  // PERF: see above.
+    mutating func has(_ mask: TokenFinder.Mask, from place: Int, to last: Int) -> Bool {
+        let count = last &- place
+        guard count <= 57 else { return unsafe hasFar(mask, from: place, to: last) }
+        return unsafe bits(mask, from: place) & ~(.max &<< UInt64(truncatingIfNeeded: count)) != 0
+    }
+
+    @inline(never)
+    private mutating func hasFar(_ mask: TokenFinder.Mask, from place: Int, to last: Int) -> Bool {
+        unsafe nextFar(mask, from: place, to: last &>> 6 &+ 1) < last
     }
 
     /// Forgets a chunk.
     mutating func reset(limit: Int) {
         unsafe (start, count, hasMore, nextCount, secondOfPair) = (0, 0, false, Self.firstCount, -1)
+        unsafe (lookedCount, skippedCount) = (0, 0)
         unsafe largestCount = max(1, min(Self.capacity, limit / BlockScan.blockCount))
     }
 
-    /// Whether the block of an offset is known, or the text just before it, so that it is worth to be.
-    @inline(__always)  // PERF: JSONTyped/posts; once a string that is skipped.
-    func isNear(_ offset: Int) -> Bool {
-        let place = unsafe offset &- start
-        return unsafe count > 0 && place >= 0 && place < count &* 64 &+ 1_024
-    }
-
-    /// Sees to it that the block of an offset is known, at which a value begins that is no name; false where it cannot be.
+    /// Sees to it that the block of an offset is known, at which a name or another value begins; false where it cannot be.
     @inline(__always)  // PERF: JSONTyped/posts; once a value that is skipped.
-    mutating func cover(_ offset: Int, of bytes: RawSpan) -> Bool {
+    mutating func cover(_ offset: Int, of bytes: RawSpan, atName: Bool = false) -> Bool {
         let place = unsafe offset &- start
-        if unsafe place >= 0 && place < count &* 64 { return true }
-        return unsafe begin(at: offset, of: bytes)
+        if unsafe place >= 0 && place < end { return true }
+        return unsafe begin(at: offset, of: bytes, atName: atName)
     }
 
-    /// Begins with a value.
+    /// Begins with a name or another value.
     @inline(never)
-    private mutating func begin(at offset: Int, of bytes: RawSpan) -> Bool {
+    private mutating func begin(at offset: Int, of bytes: RawSpan, atName: Bool) -> Bool {
         // Where most of the text is skipped, more is looked at together.
-        unsafe nextCount = unsafe isNear(offset) ? nextCount &* 2 : Self.firstCount
-        unsafe (start, scan, finder) = (offset, BlockScan(TokenFinder.classes), TokenFinder())
+        let place = unsafe offset &- start
+        let isNear = unsafe place >= 0 && place < end &+ 1_024 && skippedCount &* 2 >= lookedCount
+        unsafe nextCount = unsafe isNear && lookedCount > 0 ? nextCount &* 2 : Self.firstCount
+        unsafe (start, finder) = (offset, TokenFinder(atName: atName))
+        unsafe (lookedCount, skippedCount) = (0, 0)
         return unsafe classify(bytes)
     }
 
@@ -121,7 +173,7 @@ struct TokenMasks {
         guard unsafe classify(bytes) else { return false }
         guard isInString else { return true }
         for index in unsafe 0..<count {
-            let quotes = unsafe self[index].quotes
+            let quotes = unsafe self[.quotes, index]
             guard quotes == 0 else {
                 return length &+ index &* 64 &+ quotes.trailingZeroBitCount <= limit
             }
@@ -133,7 +185,7 @@ struct TokenMasks {
     /// Measures the string that is open behind the last block, where one is, and begins in one of the blocks.
     private mutating func measureOpenString() {
         for index in unsafe (0..<count).reversed() {
-            let quotes = unsafe self[index].quotes
+            let quotes = unsafe self[.quotes, index]
             guard quotes == 0 else {
                 unsafe openStringLength = (count &- index) &* 64 &- 64 &+ quotes.leadingZeroBitCount
                 return
@@ -147,10 +199,10 @@ struct TokenMasks {
         // A character that is cut off by the chunk's end is no part of what is known, and no error.
         let rest = unsafe bytes.byteCount &- Self.cutCount(bytes) &- start
         let whole = unsafe max(0, min(nextCount, rest / 64))
-        let memory = unsafe UnsafeMutableBufferPointer(start: words, count: Self.capacity * BlockScan.wordCount)
-        var findings = unsafe scan.scan(bytes.extracting(start..<start &+ whole &* 64), into: memory)
-        unsafe count = whole
-        if unsafe whole < nextCount && rest > whole &* 64 {
+        // SAFETY: there is memory for `capacity` blocks, and no more are looked at.
+        unsafe count = unsafe finder.find(in: bytes.extracting(start..<start &+ whole &* 64), into: words)
+        var isValid = unsafe count == whole
+        if unsafe isValid && whole < nextCount && rest > whole &* 64 {
             // The rest of the text, and spaces behind it.
             var block = (SIMD32<UInt8>(repeating: 0x20), SIMD32<UInt8>(repeating: 0x20))
             unsafe withUnsafeMutableBytes(of: &block) { block in
@@ -158,25 +210,12 @@ struct TokenMasks {
                 unsafe bytes.extracting((start &+ whole &* 64)..<start &+ rest).withUnsafeBytes {
                     unsafe block.copyMemory(from: $0)
                 }
-                let memory = unsafe UnsafeMutableBufferPointer(rebasing: memory[(whole &* BlockScan.wordCount)...])
-                unsafe findings.formUnion(scan.scan(UnsafeRawBufferPointer(block).bytes, into: memory))
+                isValid = unsafe finder.find(in: UnsafeRawBufferPointer(block).bytes, into: words + whole) == 1
             }
-            unsafe count &+= 1
+            unsafe count &+= isValid ? 1 : 0
         }
-        unsafe hasMore = rest > count &* 64
-        guard findings.isEmpty else {
-            unsafe (count, hasMore) = (0, false)
-            return false
-        }
-        for index in unsafe 0..<count {
-            // SAFETY: the words of a block, which take in what is found in it.
-            let block = unsafe UnsafeMutableRawPointer(words + index &* BlockScan.wordCount)
-            guard let found = unsafe finder.next(block.load(as: SIMD8<UInt64>.self)) else {
-                unsafe (count, hasMore) = (index, false)
-                break
-            }
-            unsafe block.storeBytes(of: found, as: TokenFinder.Block.self)
-        }
+        unsafe lookedCount &+= end
+        unsafe hasMore = isValid && rest > end
         if unsafe hasMore && finder.isInString { unsafe measureOpenString() }
         return unsafe count > 0
     }
@@ -230,7 +269,7 @@ extension TokenMasksTests: SelfTesting {
                 expectTrue(isKnown, "\(length) bytes")
                 while true {
                     for index in unsafe 0..<masks.count {
-                        var quotes = unsafe masks[index].quotes
+                        var quotes = unsafe masks[.quotes, index]
                         while quotes != 0 {
                             unsafe places.append(masks.start + 64 * index + quotes.trailingZeroBitCount)
                             quotes &= quotes - 1
@@ -247,10 +286,17 @@ extension TokenMasksTests: SelfTesting {
         unsafe TokenMasks.withMasks([UInt8](repeating: UInt8(ascii: "["), count: 100_000)) { masks, bytes in
             var counts: [Int] = []
             for offset in [0, 127, 128, 383, 384, 900, 2_500, 5_500, 30_000, 100] {
+                unsafe masks.skippedCount = 4_096
                 _ = unsafe masks.cover(offset, of: bytes)
                 unsafe counts.append(masks.count)
             }
             expectEqual(counts, [2, 2, 4, 4, 8, 16, 32, 64, 2, 2], "blocks")
+            for (skipped, count) in [(63, 2), (64, 4), (127, 2), (128, 4)] {
+                unsafe masks.skippedCount = skipped
+                let offset = unsafe masks.start + masks.end
+                _ = unsafe masks.cover(offset, of: bytes)
+                unsafe expectEqual(masks.count, count, "blocks where \(skipped) bytes were skipped")
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 // The escapes of RFC 8259 section 7: their meaning, and the fast way through a whole string that has some.
 
+import PlistBuilding
+
 /// The escapes of JSON strings.
 @usableFromInline
 enum StringEscapes {
@@ -35,23 +37,13 @@ enum StringEscapes {
     @usableFromInline
     static func unescape(_ bytes: RawSpan, from start: Int, into text: inout [UInt8], limit: Int) -> Int {
         text.removeAll(keepingCapacity: true)
-        var runStart = start
         var offset = start
-        let lastWord = bytes.byteCount &- 8
-        while offset <= lastWord {
-            let special = StringRuns.specialBytes(in: bytes.uncheckedWord(offset))
-            guard special != 0 else {
-                offset &+= 8
-                continue
-            }
-            offset &+= special.trailingZeroBitCount &>> 3
+        while true {
+            let end = StringRuns.endOfText(in: bytes, from: offset)
+            guard end >= 0 else { break }
+            append(bytes.extracting(offset..<end), to: &text)
+            offset = end
             let byte = bytes.uncheckedByte(offset)
-            if byte >= 0x80 {
-                offset = StringRuns.endOfMultibyteRun(in: bytes, from: offset)
-                if offset < 0 { break }
-                continue
-            }
-            append(bytes.extracting(runStart..<offset), to: &text)
             if byte == UInt8(ascii: "\"") {
                 guard text.count <= limit else { break }
                 return offset + 1
@@ -68,7 +60,6 @@ enum StringEscapes {
             } else {
                 break
             }
-            runStart = offset
         }
         text.removeAll(keepingCapacity: true)
         return StringRuns.notFound
@@ -82,9 +73,10 @@ enum StringEscapes {
     /// Makes a string of the inside of a valid one that has escapes.
     static func string(of bytes: RawSpan, _ range: Range<Int>) -> String {
         // SAFETY: there is memory for as many bytes as are unescaped, which never become more.
-        unsafe String(unsafeUninitializedCapacity: range.count) { buffer in
-            guard let memory = buffer.baseAddress else { return 0 }
-            return unsafe unescape(bytes, range, to: memory)
+        unsafe withUnsafeTemporaryAllocation(byteCount: range.count, alignment: 8) { buffer in
+            guard let memory = buffer.baseAddress else { return "" }
+            let count = unsafe unescape(bytes, range, to: memory)
+            return unsafe SmallText.checked.string(checked: UnsafeRawBufferPointer(start: memory, count: count).bytes)
         }
     }
 

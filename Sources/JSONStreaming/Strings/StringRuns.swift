@@ -24,6 +24,12 @@ enum StringRuns {
     /// `notFound` stands for everything else: an escape, invalid text, the end of the span.
     @usableFromInline
     static func closingQuote(in bytes: RawSpan, from start: Int) -> Int {
+        let end = endOfText(in: bytes, from: start)
+        return end >= 0 && bytes.uncheckedByte(end) == UInt8(ascii: "\"") ? end : notFound
+    }
+
+    /// The offset of the first quote, backslash or control character behind valid text, or `notFound`.
+    static func endOfText(in bytes: RawSpan, from start: Int) -> Int {
         var offset = start
         let lastWord = bytes.byteCount &- 8
         while offset <= lastWord {
@@ -33,9 +39,7 @@ enum StringRuns {
                 continue
             }
             offset &+= special.trailingZeroBitCount &>> 3
-            let byte = bytes.uncheckedByte(offset)
-            if byte == 0x22 { return offset }
-            guard byte >= 0x80 else { return notFound }
+            guard bytes.uncheckedByte(offset) >= 0x80 else { return offset }
             offset = endOfMultibyteRun(in: bytes, from: offset)
             if offset < 0 { return notFound }
         }
@@ -101,6 +105,7 @@ extension StringRuns: SelfTesting {
         [
             "testFindsEverySpecialByteInEveryPlace": testFindsEverySpecialByteInEveryPlace,
             "testAgreesWithTheStandardLibraryOnUTF8": testAgreesWithTheStandardLibraryOnUTF8,
+            "testFindsTheEndsOfText": testFindsTheEndsOfText,
             "testSkipsWhitespaceOnly": testSkipsWhitespaceOnly,
         ]
     }
@@ -131,6 +136,26 @@ extension StringRuns: SelfTesting {
                     let end = unsafe bytes.withUnsafeBytes { endOfMultibyteRun(in: unsafe $0.bytes, from: 0) }
                     if (end >= 0) != isValid { expectEqual(end >= 0, isValid, "validity of \(bytes)") }
                 }
+            }
+        }
+    }
+
+    /// Every length, near the end of the span and far from it.
+    private static func testFindsTheEndsOfText() {
+        for count in 0..<150 {
+            for text in [String(repeating: "x", count: count), String(repeating: "é", count: count / 2)] {
+                for (end, isQuote) in [("\"", true), ("\\", false), ("\n", false)] {
+                    for rest in [8, 63, 64, 100] {
+                        let padded = text + end + String(repeating: "x", count: rest)
+                        padded.withUTF8Span { bytes in
+                            let found = closingQuote(in: bytes, from: 0)
+                            let words = "\(text.utf8.count) bytes and \(end) before \(rest)"
+                            expectEqual(found, isQuote ? text.utf8.count : notFound, words)
+                            expectEqual(endOfText(in: bytes, from: 0), text.utf8.count, words)
+                        }
+                    }
+                }
+                text.withUTF8Span { expectEqual(endOfText(in: $0, from: 0), notFound, "\(count) without an end") }
             }
         }
     }

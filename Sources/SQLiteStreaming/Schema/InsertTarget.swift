@@ -61,7 +61,10 @@ final class InsertTarget {
             return (isPrimary: try index.text(at: 3) == "pk", collations: collations)
         }
         var made = names
-        if let chosen = indexes.first(where: { $0.isPrimary }) ?? indexes.first {
+        let primary = indexes.first { $0.isPrimary }
+        // The row id comes first, also where it has an index besides.
+        let isRowID = primary == nil && self.columns.integerKey.map { [SQLiteName.folded($0.name)] == folded } ?? false
+        if !isRowID, let chosen = primary ?? indexes.first {
             guard chosen.isPrimary || indexes.allSatisfy({ $0.collations == chosen.collations }) else {
                 throw SQLiteError(
                     .misuse,
@@ -250,6 +253,12 @@ extension InsertTarget: SelfTesting {
             for _ in 0..<2 { expectEqual(try? target.comparedNames(["b", "a"]), expected, columns) }
         }
         let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            "CREATE TABLE r (A INTEGER PRIMARY KEY, UNIQUE (A)); CREATE TABLE s (a INTEGER PRIMARY KEY, b) WITHOUT ROWID"
+        )
+        expectEqual(try InsertTarget(connection, "r")?.comparedNames(["a"]), ["\"a\""], "the row id, with an index")
+        expectEqual(
+            try InsertTarget(connection, "s")?.comparedNames(["a"]), ["\"a\" COLLATE \"BINARY\""], "an integer key")
         try connection.execute("CREATE TABLE t (a TEXT COLLATE NOCASE, PRIMARY KEY (a COLLATE BINARY))")
         let name = try requireNotNil(try InsertTarget(connection, "t")?.comparedNames(["a"]).first, "a name")
         let plan = try connection.prepare("EXPLAIN QUERY PLAN SELECT * FROM t WHERE \(name) = ?")

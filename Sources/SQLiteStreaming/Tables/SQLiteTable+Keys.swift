@@ -13,7 +13,7 @@ extension SQLiteTable {
     /// let membership = try memberships.fetch(key: "editors", 7)
     /// ```
     /// - Parameter key: A value for each column of ``primaryKey``, in that order. nil finds no row, also where a key may be
-    ///   NULL: SQL has no value equal to it.
+    ///   NULL: SQL has no value equal to it. Text is compared as the key tells rows apart, by the collation of its index.
     /// - Throws: `misuse` for a table without a primary key, and for another number of values than it has columns; `mismatch`
     ///   for a value of another kind than the column's; what ``select(where:orderedBy:limit:offset:)`` throws.
     /// - Complexity: O(log rows), and O(columns).
@@ -391,6 +391,12 @@ extension SQLiteTableKeyTests: SelfTesting {
         try caseless.save(large)
         expectEqual(try caseless.select(), [Named(key: "x", title: "large")], "the row, saved")
         expectTrue(try caseless.delete(large), "the row, deleted")
+        let connection = try SQLiteConnection.inMemory()
+        try connection.execute(
+            "CREATE TABLE r (id INTEGER PRIMARY KEY, title TEXT NOT NULL, count INTEGER NOT NULL, UNIQUE (id))")
+        let rowIDs = try SQLiteTable<Item>(connection, "r")
+        for title in ["old", "new"] { try rowIDs.save((1...20).map { Item(id: $0, title: title) }) }
+        expectEqual(try rowIDs.count(where: \.title == "new"), 20, "rows with a row id that has an index")
         let both = try table("v", ", title TEXT NOT NULL, PRIMARY KEY (key), UNIQUE (key COLLATE NOCASE))")
         try both.save(small)
         let error = expectThrows(SQLiteError.self, "another row") { try both.save(large) }

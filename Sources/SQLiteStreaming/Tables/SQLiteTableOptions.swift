@@ -30,7 +30,8 @@ public enum SQLiteConflict: Sendable, Hashable {
     case replace
     /// Set the columns of the row that is there, found by the values of these unique columns, where they differ.
     ///
-    /// Neither these columns nor those of the primary key are set, and a row whose others are all equal is not written.
+    /// Neither these columns nor those of the primary key are set, and a row whose others are all equal is not written. Several
+    /// unique indexes of these columns with different collations are an error, `misuse`, unless one is that of the primary key.
     case update(matching: [String])
 }
 

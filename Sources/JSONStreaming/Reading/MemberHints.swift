@@ -99,14 +99,14 @@ struct MemberHints: Sendable {
     ///   it is a hint of any place, if one has the text, and the caller takes its context.
     @usableFromInline @inline(never)
     mutating func learn(
-        _ bytes: RawSpan, from start: Int, name: Range<Int>, to end: Int, after previous: Int, in context: Int,
+        _ bytes: RawSpan, from start: Int, name: Int, to end: Int, after previous: Int, in context: Int,
         expected: Int, chunkOffset: Int
     ) -> Int {
         missCount &+= 1
         if missCount == windowMissCount && isOftenWrong(at: chunkOffset &+ start) { return 0 }
-        guard end &- start <= 255, StringRuns.closingQuote(in: bytes, from: name.lowerBound) == name.upperBound else {
-            return 0
-        }
+        guard end &- start <= 255 else { return 0 }
+        let nameEnd = StringRuns.closingQuote(in: bytes, from: name)
+        guard nameEnd >= 0 else { return 0 }
         var number = expected
         var attempts = 4
         while number > 0, attempts > 0 {
@@ -135,8 +135,8 @@ struct MemberHints: Sendable {
         hint.firstWord = bytes.uncheckedWord(start)
         hint.place = UInt32(truncatingIfNeeded: words.count)
         hint.count = UInt16(truncatingIfNeeded: end &- start)
-        hint.nameOffset = UInt8(truncatingIfNeeded: name.lowerBound &- start)
-        hint.nameCount = UInt8(truncatingIfNeeded: name.count)
+        hint.nameOffset = UInt8(truncatingIfNeeded: name &- start)
+        hint.nameCount = UInt8(truncatingIfNeeded: nameEnd &- name)
         hint.next = UInt16(truncatingIfNeeded: expected)
         hint.parent = UInt16(truncatingIfNeeded: context)
         hints.append(hint)
@@ -304,11 +304,11 @@ extension MemberHints: SelfTesting {
         text.withUTF8Span { bytes in
             var hints = MemberHints()
             expectEqual(
-                hints.learn(bytes, from: 0, name: 2..<6, to: 8, after: -1, in: 0, expected: 0, chunkOffset: 0), 0,
+                hints.learn(bytes, from: 0, name: 2, to: 8, after: -1, in: 0, expected: 0, chunkOffset: 0), 0,
                 "no room yet")
-            let first = hints.learn(bytes, from: 0, name: 2..<6, to: 8, after: -1, in: 0, expected: 0, chunkOffset: 0)
+            let first = hints.learn(bytes, from: 0, name: 2, to: 8, after: -1, in: 0, expected: 0, chunkOffset: 0)
             let second = hints.learn(
-                bytes, from: 9, name: 11..<41, to: 45, after: first, in: 0, expected: 0, chunkOffset: 0)
+                bytes, from: 9, name: 11, to: 45, after: first, in: 0, expected: 0, chunkOffset: 0)
             expectEqual([first, second], [1, 2], "numbers")
             expectEqual(Int(hints.hint(0).child), first, "the first member")
             expectEqual(Int(hints.hint(first).next), second, "the one after it")
@@ -318,7 +318,7 @@ extension MemberHints: SelfTesting {
             expectTrue(hints.matches(hints.hint(second), bytes, at: 9, last: last), "the long name")
             expectEqual(
                 hints.learn(
-                    bytes, from: 46, name: 48..<52, to: 54, after: second, in: 0, expected: first, chunkOffset: 0),
+                    bytes, from: 46, name: 48, to: 54, after: second, in: 0, expected: first, chunkOffset: 0),
                 first,
                 "known already")
         }

@@ -1,0 +1,388 @@
+// The steps of the fast loop: a name, a value, the ends of containers.
+// They are inlined into one loop, with a state that lives in registers.
+
+public import PlistStreaming
+
+extension JSONScanner {
+    /// What the plain machine goes on with where the loop stops.
+    @usableFromInline
+    enum RunStop {
+        /// A name, an element, or the end of an empty container.
+        case element
+        /// A value, of a member as well.
+        case value
+        case colon
+        case afterValue
+    }
+
+    /// Where the fast loop is.
+    @usableFromInline
+    struct Run {
+        @usableFromInline var offset: Int
+        /// The offset of the token at hand, for errors of the sink.
+        @usableFromInline var token: Int
+        /// An offset that is at most `last` has `margin` bytes after it.
+        @usableFromInline let last: Int
+        /// The byte at the offset.
+        @usableFromInline var byte: UInt8 = 0
+        @usableFromInline var isInDictionary: Bool = false
+        @usableFromInline var isFirst: Bool = false
+        @usableFromInline var isAfterValue: Bool = false
+        /// Where the text before the member at hand begins: behind a brace or at a comma.
+        @usableFromInline var connector: Int = -1
+        /// What is guessed of the members, as `MemberHints` says.
+        @usableFromInline var learningStart: Int = 0
+        @usableFromInline var member: Int = 0
+        @usableFromInline var context: Int = 0
+        @usableFromInline var expected: Int = 0
+        /// Whether the sink had no memory for the last array, and so will take its neighbours as messages as well.
+        @usableFromInline var sendsArrays: Bool = false
+        /// Whether records of this chunk were stored through the sink's memory, which keeps what it knows of the text.
+        @usableFromInline var hasStored: Bool = false
+        @usableFromInline var end: RunStop = .value
+
+        @inlinable @inline(__always)  // PERF: JSONReader/records; the steps are one function.
+        init(_ bytes: RawSpan, from start: Int) {
+            // Bounds: every load of the steps is either within the margin of a checked offset, or in a function that
+            // compares with the span's count itself.
+            last = bytes.byteCount &- JSONScanner.margin
+            offset = start
+            token = start
+        }
+
+        // PERF: JSONReader/records; found out once, since flags that many places look at need many registers.
+        /// The state in which the plain machine goes on.
+        @inlinable
+        var next: State {
+            switch end {
+            case .colon: .colon
+            case .afterValue: .afterValue
+            case .value where isInDictionary: .value
+            case .element, .value: isInDictionary ? (isFirst ? .firstKey : .key) : (isFirst ? .firstElement : .value)
+            }
+        }
+
+        /// Says what the plain machine goes on with; false, for whoever stops.
+        @inlinable @inline(__always)  // PERF: see above.
+        mutating func stop(_ end: RunStop) -> Bool {
+            self.end = end
+            return false
+        }
+
+        /// Goes behind a comma.
+        @inlinable @inline(__always)  // PERF: see above.
+        mutating func passComma() {
+            connector = offset
+            offset &+= 1
+            isFirst = false
+        }
+    }
+
+    /// Begins where the last run or the plain machine ended.
+    @inlinable @inline(__always)  // PERF: see above.
+    mutating func begin(_ run: inout Run) {
+        run.isInDictionary = nesting.isInDictionary
+        run.isFirst = state == .firstKey || state == .firstElement
+        run.isAfterValue = state == .afterValue
+        run.learningStart = max(0, hints.learningStart &- chunkOffset)
+        (run.member, run.context) = hints.resume(nesting: nesting)
+        run.expected = run.isAfterValue && run.isInDictionary ? Int(hints.hint(run.member).next) : 0
+        if !run.isAfterValue && nesting.depth == 0 { run.isFirst = false }
+    }
+
+    /// Goes to the next token; false where the loop stops.
+    @inlinable @inline(__always)  // PERF: see above.
+    func findToken(_ bytes: RawSpan, _ run: inout Run) -> Bool {
+        guard run.offset <= run.last else { return run.stop(run.isAfterValue ? .afterValue : .element) }
+        run.byte = bytes.uncheckedByte(run.offset)
+        if run.byte <= 0x20 && (run.isAfterValue || !run.isInDictionary) {
+            run.offset = StringRuns.endOfWhitespace(in: bytes, from: run.offset)
+            guard run.offset <= run.last else { return run.stop(run.isAfterValue ? .afterValue : .element) }
+            run.byte = bytes.uncheckedByte(run.offset)
+        }
+        // A scalar that is the whole value is the plain machine's.
+        return nesting.depth > 0 || run.byte == UInt8(ascii: "{") || run.byte == UInt8(ascii: "[") || run.stop(.value)
+    }
+
+    // MARK: Names
+
+    /// Sends a name that is expected, and goes to its value; false for another name, and where the loop's end is near.
+    @inlinable @inline(__always)  // PERF: see above.
+    mutating func sendExpectedName<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, _ run: inout Run, to sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        guard run.expected > 0 else { return false }
+        let hint = hints.hint(run.expected)
+        let end = run.connector &+ Int(hint.count)
+        guard hints.matches(hint, bytes, at: run.connector, last: run.last), end <= run.last else { return false }
+        run.token = run.connector &+ Int(hint.nameOffset) &- 1
+        // SAFETY: the name is part of what was just compared.
+        let range = unsafe Range(uncheckedBounds: (run.token &+ 1, run.token &+ 1 &+ Int(hint.nameCount)))
+        try sink.writeKey(unsafe bytes.extracting(unchecked: range))
+        run.offset = end
+        run.member = run.expected
+        run.expected = Int(hint.next)
+        run.byte = bytes.uncheckedByte(end)
+        return true
+    }
+
+    /// Goes to the quote of a name; false for all else, behind what opens a dictionary for its end, too.
+    @inlinable @inline(__always)  // PERF: see above.
+    func findName(_ bytes: RawSpan, _ run: inout Run) -> Bool {
+        if run.byte <= 0x20 {
+            run.offset = StringRuns.endOfWhitespace(in: bytes, from: run.offset)
+            guard run.offset <= run.last else { return run.stop(.element) }
+            run.byte = bytes.uncheckedByte(run.offset)
+        }
+        run.token = run.offset
+        guard run.byte != UInt8(ascii: "\"") else { return true }
+        run.isAfterValue = run.byte == UInt8(ascii: "}") && run.isFirst
+        return run.stop(.element)
+    }
+
+    /// Goes behind the colon behind a name, to the value; false where that is not possible.
+    @inlinable @inline(__always)  // PERF: see above.
+    func passColon(_ bytes: RawSpan, _ run: inout Run) -> Bool {
+        guard run.offset <= run.last else { return run.stop(.colon) }
+        if bytes.uncheckedByte(run.offset) != UInt8(ascii: ":") {
+            run.offset = StringRuns.endOfWhitespace(in: bytes, from: run.offset)
+            guard run.offset <= run.last, bytes.uncheckedByte(run.offset) == UInt8(ascii: ":") else {
+                return run.stop(.colon)
+            }
+        }
+        run.byte = bytes.uncheckedByte(run.offset &+ 1)
+        run.offset &+= 1
+        if run.byte == 0x20 {
+            run.offset &+= 1
+            run.byte = bytes.uncheckedByte(run.offset)
+        }
+        if run.byte <= 0x20 {
+            run.offset = StringRuns.endOfWhitespace(in: bytes, from: run.offset)
+            guard run.offset <= run.last else { return run.stop(.value) }
+            run.byte = bytes.uncheckedByte(run.offset)
+        }
+        return true
+    }
+
+    /// Learns a name that was not expected.
+    @inlinable @inline(__always)  // PERF: see above.
+    mutating func noteName(_ bytes: RawSpan, _ run: inout Run) {
+        if run.connector >= run.learningStart {
+            let wasLost = hints.isLost
+            run.member = hints.learn(
+                bytes, from: run.connector, name: run.token &+ 1, to: run.offset,
+                after: run.isFirst ? -1 : run.member,
+                in: run.context, expected: run.expected, chunkOffset: chunkOffset)
+            if run.member == 0 {
+                run.context = 0
+                run.learningStart = max(0, hints.learningStart &- chunkOffset)
+            }
+            if wasLost { run.context = Int(hints.hint(run.member).parent) }
+            run.expected = Int(hints.hint(run.member).next)
+        } else if run.connector < 0 {
+            run.expected = Int(hints.hint(run.member).next)
+        }
+    }
+
+    // MARK: Values
+
+    /// Sends a name or another string; false for what is not plain.
+    @inlinable @inline(__always)  // PERF: see above.
+    mutating func sendString<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, _ run: inout Run, isKey: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        let special = StringRuns.specialBytes(in: bytes.uncheckedWord(run.offset &+ 1))
+        // Without a special byte the end is behind the word; a quote there is the closing one as well.
+        let end = run.offset &+ 1 &+ special.trailingZeroBitCount &>> 3
+        guard bytes.uncheckedByte(end) == UInt8(ascii: "\"") else {
+            let end = try sendLongText(bytes, from: run.offset &+ 1, isKey: isKey, to: &sink)
+            guard end >= 0 else { return run.stop(isKey ? .element : .value) }
+            run.offset = end
+            return true
+        }
+        // SAFETY: the quotes are within the margin, the closing one behind the opening one.
+        let range = unsafe Range(uncheckedBounds: (run.offset &+ 1, end))
+        let text = unsafe bytes.extracting(unchecked: range)
+        if isKey { try sink.writeKey(text) } else { try sink.writeString(text) }
+        run.offset = end &+ 1
+        return true
+    }
+
+    /// Sends a number, or reals that follow each other; false for what is not plain.
+    @inlinable @inline(__always)  // PERF: see above.
+    mutating func sendNumber<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, _ run: inout Run, to sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        // Up to seven digits at once; none are behind a minus.
+        let digits = DigitRun(bytes.uncheckedWord(run.offset))
+        let follower = bytes.uncheckedByte(run.offset &+ digits.count)
+        // Whatever else follows, the number ends there, and what follows is looked at next.
+        let isPlain = follower != UInt8(ascii: ".") && follower | 0x20 != UInt8(ascii: "e")
+        if isPlain, digits.count &- 1 < (run.byte == UInt8(ascii: "0") ? 1 : 7), digits.count > 0 {
+            try sink.writeInteger(Int64(bitPattern: digits.value))
+            run.offset &+= digits.count
+            return true
+        }
+        var end = StringRuns.notFound
+        if follower == UInt8(ascii: ".") || run.byte == UInt8(ascii: "-") {
+            end = try sendReals(
+                bytes, from: run.offset, last: run.last, isInArray: !run.isInDictionary, sendsArrays: run.sendsArrays,
+                to: &sink)
+        }
+        if end < 0 {
+            let number = JSONNumber.scanPlain(bytes, from: run.offset)
+            guard number.end >= 0 else { return run.stop(.value) }
+            end = number.end
+            if number.isReal {
+                try sink.writeReal(Double(bitPattern: number.bits))
+            } else {
+                try sink.writeInteger(Int64(bitPattern: number.bits))
+            }
+        }
+        run.offset = end
+        return true
+    }
+
+    // MARK: Containers
+
+    /// Begins a dictionary by a message.
+    @inlinable @inline(__always)  // PERF: see above.
+    mutating func beginDictionary<Sink: PlistSink & ~Copyable>(
+        _ run: inout Run, to sink: inout Sink
+    ) throws(StreamError) {
+        run.sendsArrays = true
+        run.isInDictionary = true
+        nesting.push(isDictionary: true)
+        try sink.beginDictionary()
+        run.offset &+= 1
+        run.connector = run.offset
+        run.context = run.member
+        run.expected = Int(hints.hint(run.member).child)
+        run.isFirst = true
+    }
+
+    /// Begins an array by a message, or lets it and others be stored; false where the loop stops.
+    @inlinable @inline(__always)  // PERF: see above.
+    mutating func beginArray<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, _ run: inout Run, to sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        guard nesting.depth < options.limits.depth else { return run.stop(.value) }
+        run.sendsArrays = true
+        // PERF: JSONTyped/coordinates; as for records.
+        if nesting.depth > 0, let port = try unsafe sink.beginArrays() {
+            let end = unsafe RecordScan.scanArrays(
+                bytes, from: run.offset, into: port, limit: options.limits.stringByteCount,
+                depth: options.limits.depth &- nesting.depth, isFirst: !run.hasStored)
+            run.hasStored = true
+            try sink.endArrays()
+            if end > run.offset {
+                run.offset = end
+                run.isAfterValue = true
+                return end <= run.last || run.stop(.afterValue)
+            }
+            run.sendsArrays = false
+        }
+        run.isInDictionary = false
+        nesting.push(isDictionary: false)
+        try sink.beginArray()
+        run.offset &+= 1
+        run.connector = run.offset
+        run.isFirst = true
+        return true
+    }
+
+    /// Lets records be stored where the sink has memory for them; false where the loop stops.
+    @inlinable @inline(__always)  // PERF: see above.
+    mutating func storeRecords<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, _ run: inout Run, _ port: RecordPort, to sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        let isInArray = nesting.depth > 0 && !run.isInDictionary
+        // The members of records come by that way; guesses of the others would be wrong mostly.
+        run.learningStart = .max
+        let end = unsafe RecordScan.scan(
+            bytes, from: run.offset, into: port, isInArray: isInArray, limit: options.limits.stringByteCount,
+            depth: options.limits.depth &- nesting.depth &- 1, isFirst: !run.hasStored)
+        run.hasStored = true
+        run.token = end.offset &- 1
+        try sink.endRecords()
+        run.offset = end.offset
+        if end.isOpen {
+            run.isInDictionary = true
+            nesting.push(isDictionary: true)
+            run.isFirst = true
+            run.isAfterValue = end.isAfterValue
+            run.connector = -1
+            run.context = run.member
+            run.expected = 0
+            return true
+        }
+        run.isAfterValue = true
+        return nesting.depth > 0 && run.offset <= run.last || run.stop(.afterValue)
+    }
+
+    /// Sends the ends of containers that follow a value, up to a comma; false where the loop stops.
+    @inlinable @inline(__always)  // PERF: see above.
+    mutating func sendEnds<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, _ run: inout Run, to sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        while run.byte != UInt8(ascii: ",") {
+            if run.byte == (run.isInDictionary ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+                run.token = run.offset
+                nesting.pop()
+                run.offset &+= 1
+                if run.isInDictionary { try sink.endDictionary() } else { try sink.endArray() }
+                if run.isInDictionary {
+                    run.member = run.context
+                    run.context = Int(hints.hint(run.context).parent)
+                }
+                run.isInDictionary = nesting.isInDictionary
+                if run.isInDictionary { run.expected = Int(hints.hint(run.member).next) }
+            } else {
+                let end = run.byte <= 0x20 ? StringRuns.endOfWhitespace(in: bytes, from: run.offset) : run.offset
+                guard end > run.offset else { return run.stop(.afterValue) }
+                run.offset = end
+            }
+            guard nesting.depth > 0, run.offset <= run.last else { return run.stop(.afterValue) }
+            run.byte = bytes.uncheckedByte(run.offset)
+        }
+        return true
+    }
+
+    // PERF: kept out of the loop, so that the loop's registers suffice.
+    /// Sends a string that is longer than a word, or not plain, and returns the offset after it, or -1.
+    @inlinable @inline(never)
+    mutating func sendLongText<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan,
+        from start: Int,
+        isKey: Bool,
+        to sink: inout Sink
+    ) throws(StreamError) -> Int {
+        let limit = options.limits.stringByteCount
+        let end = StringRuns.closingQuote(in: bytes, from: start)
+        if end >= 0 && end &- start <= limit {
+            let text = bytes.extracting(start..<end)
+            if isKey { try sink.writeKey(text) } else { try sink.writeString(text) }
+            return end &+ 1
+        }
+        let unescapedEnd = StringEscapes.unescape(bytes, from: start, into: &scratch, limit: limit)
+        if unescapedEnd >= 0 { try sendText(isKey: isKey, to: &sink) }
+        return unescapedEnd
+    }
+
+    /// Sends a literal; false for all else.
+    @inlinable @inline(__always)  // PERF: see above.
+    func sendLiteral<Sink: PlistSink & ~Copyable>(
+        _ bytes: RawSpan, _ run: inout Run, to sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        switch bytes.uncheckedHalf(run.offset) {
+        case 0x6575_7274: try sink.writeBool(true)
+        case 0x736C_6166 where bytes.uncheckedByte(run.offset &+ 4) == UInt8(ascii: "e"):
+            try sink.writeBool(false)
+            run.offset &+= 1
+        case 0x6C6C_756E: try sink.writeNull()
+        default: return run.stop(.value)
+        }
+        run.offset &+= 4
+        return true
+    }
+}

@@ -212,7 +212,7 @@ extension JSONScanner {
                             break scan
                         }
                         // PERF: JSONRecords; records of plain members go straight to where the sink has memory for them.
-                        if byte == UInt8(ascii: "{"), let port = try unsafe sink.beginRecords() {
+                        if byte == UInt8(ascii: "{"), let port = try unsafe sink.beginLoan(of: .records) {
                             let isInArray = nesting.depth > 0 && !isInDictionary
                             // The members of records come by that way; guesses of the others would be wrong mostly.
                             learningStart = .max
@@ -222,7 +222,7 @@ extension JSONScanner {
                                 isFirst: !hasStored)
                             hasStored = true
                             token = end.offset &- 1
-                            try sink.endRecords()
+                            try sink.endLoan()
                             offset = end.offset
                             if end.isOpen {
                                 isInDictionary = true
@@ -243,12 +243,14 @@ extension JSONScanner {
                         }
                         // PERF: JSONTyped/coordinates; the same for whole arrays within an array.
                         sendsArrays = true
-                        if byte == UInt8(ascii: "["), nesting.depth > 0, let port = try unsafe sink.beginArrays() {
+                        if byte == UInt8(ascii: "["), nesting.depth > 0,
+                            let port = try unsafe sink.beginLoan(of: .arrays)
+                        {
                             let end = unsafe RecordScan.scanArrays(
                                 bytes, from: offset, into: port, limit: options.limits.stringByteCount,
                                 depth: depthLimit &- nesting.depth, isFirst: !hasStored)
                             hasStored = true
-                            try sink.endArrays()
+                            try sink.endLoan()
                             if end > offset {
                                 offset = end
                                 guard offset <= last else {

@@ -16,7 +16,7 @@ import Glibc
 /// How the values of a column lie in memory.
 @unsafe
 struct SourceColumn {
-    let storage: MemberColumn.Storage
+    let storage: FastKind
     let offset: Int
 }
 
@@ -194,7 +194,7 @@ extension RowSource {
                 unsafe source.pointee.knowsStrings
                 ? StringBytes.isNil(place) : place.assumingMemoryBound(to: String?.self).pointee == nil
             return unsafe isNil ? taker.takeNull() : giveText(place, column, of: source, to: taker, reader)
-        case .other:
+        default:
             // Such rows are put into a buffer first.
             return SQLITE_MISUSE
         }

@@ -26,7 +26,6 @@ public final class SQLiteRows<Row: StreamValue> {
     private var cursor: RowCursor?
     private let builderOptions: BuilderOptions
     /// What makes values of the rows, known with the first one.
-    private var filler: RowFiller?
     private var builder: RowBuilder<Row>?
     /// Whether a row is being read: the user's own code may be asked for a part of it.
     private var isReading = false
@@ -78,11 +77,7 @@ public final class SQLiteRows<Row: StreamValue> {
             }
         }
         guard try cursor.next() else { return nil }
-        if isFirst {
-            filler = try cursor.makeFiller(for: Row.self, builderOptions)
-            if filler == nil { builder = try RowBuilder(builderOptions) }
-        }
-        if let filler { return try filler.row(as: Row.self) }
+        if isFirst { builder = try RowBuilder(builderOptions) }
         return try builder?.row(of: cursor)
     }
 
@@ -95,13 +90,13 @@ public final class SQLiteRows<Row: StreamValue> {
 
     /// Gives the statement back to the connection.
     private func end() {
-        (filler, builder) = (nil, nil)
+        builder = nil
         cursor?.end()
         cursor = nil
     }
 }
 
-/// Makes values of rows that go as messages.
+/// Makes values of rows.
 private final class RowBuilder<Row: StreamValue> {
     private var builder: ObjectBuilder<Row>
 

@@ -81,10 +81,12 @@ extension RowSource {
         return unsafe columns[column].storage == .integer
     }
 
-    /// The value of a column as an id.
+    /// The id in a row, in the column of the sequence.
     @inline(__always)  // PERF: SQLite/insert; once a row.
-    func id(_ column: Int, _ row: Int) -> RowID {
-        // SAFETY: the callers ask for columns and rows that there are.
+    func rowID(_ row: Int) -> RowID {
+        // SAFETY: the callers ask for rows that there are, and the column is one of theirs.
+        let column = unsafe rowIDs.column
+        guard column >= 0 else { return .other }
         switch unsafe kind {
         case .buffer:
             guard let cells = unsafe cells else { return .other }

@@ -134,38 +134,52 @@ extension RowCursor {
         guard let records = unsafe state.pointee.loan.records else { return false }
         let doneCount = unsafe records.pointee.doneCount
         if doneCount > 0 { unsafe state.pointee.loan.advance(records) }
-        let (values, base, columns) = unsafe (state.pointee.values, state.pointee.loan.base, state.pointee.loan.columns)
+        let (values, base, count) = unsafe (state.pointee.values, state.pointee.loan.base, state.pointee.columnCount)
         let isInitialized = unsafe records.pointee.isInitialized
+        // PERF: SQLite/reading; by address, since only some of a column is looked at.
+        let columns = unsafe state.pointee.loan.columns.baseAddress.unsafelyUnwrapped
         var seen: UInt64 = 0
-        for index in 0..<columns.count {
-            let column = unsafe columns[index]
-            if unsafe column.kind == .none {
+        for index in 0..<count {
+            let column = unsafe columns + index
+            let kind = unsafe column.pointee.kind
+            if kind == .none {
                 if isValid(index) { continue }
                 return unsafe leave(index, seen, records)
             }
-            let place = unsafe UnsafeMutableRawPointer(bitPattern: base &+ column.offset).unsafelyUnwrapped
+            let place = unsafe UnsafeMutableRawPointer(bitPattern: base &+ column.pointee.offset).unsafelyUnwrapped
             let value = unsafe values.map { unsafe $0[index] } ?? Self.value(state, index)
             let type = unsafe sqlite3_value_type(value)
-            let isStored: Bool
-            switch unsafe column.kind {
-            case .integer where type == SQLITE_INTEGER:
-                unsafe place.storeBytes(of: sqlite3_value_int64(value), as: Int64.self)
-                isStored = true
-            case .string where type == SQLITE_TEXT:
-                isStored = unsafe storeText(value, column, to: place, isInitialized)
-            case .real where type == SQLITE_FLOAT:
-                unsafe place.storeBytes(of: sqlite3_value_double(value), as: Double.self)
-                isStored = true
-            default:
-                if omitsNulls && type == SQLITE_NULL { continue }
-                isStored = unsafe storeOther(value, type, index, column, to: place, isInitialized, row: doneCount)
+            storing: do {
+                switch kind {
+                case .integer where type == SQLITE_INTEGER:
+                    unsafe place.storeBytes(of: sqlite3_value_int64(value), as: Int64.self)
+                    break storing
+                case .string where type == SQLITE_TEXT:
+                    if unsafe storeText(value, column, to: place, isInitialized) { break storing }
+                case .bool where type == SQLITE_INTEGER:
+                    let integer = unsafe UInt64(bitPattern: sqlite3_value_int64(value))
+                    if integer <= 1 {
+                        unsafe place.storeBytes(of: integer == 1, as: Bool.self)
+                        break storing
+                    }
+                case .real where type == SQLITE_FLOAT:
+                    unsafe place.storeBytes(of: sqlite3_value_double(value), as: Double.self)
+                    break storing
+                default:
+                    if omitsNulls && type == SQLITE_NULL { continue }
+                    if unsafe storeOther(value, type, column, to: place, isInitialized, row: doneCount) {
+                        break storing
+                    }
+                }
+                guard unsafe storeMessage(index, column, to: place, isInitialized) else {
+                    return unsafe leave(index, seen, records)
+                }
             }
-            guard isStored else { return unsafe leave(index, seen, records) }
-            unsafe seen |= column.bit
+            unsafe seen |= column.pointee.bit
         }
         let complete = unsafe records.pointee.complete
         guard unsafe seen & complete == complete || records.pointee.fillMissing(base, seen: seen) else {
-            return unsafe leave(columns.count, seen, records)
+            return unsafe leave(count, seen, records)
         }
         unsafe records.pointee.doneCount = doneCount &+ 1
         var hasNext = unsafe doneCount &+ 1 < records.pointee.room
@@ -192,15 +206,16 @@ extension RowCursor {
     /// Stores the text of a value; false when it is not UTF-8, or SQLite has no memory.
     @inline(__always)  // PERF: SQLite/reading; once a string.
     private func storeText(
-        _ value: OpaquePointer?, _ column: RowLoan.Column, to place: UnsafeMutableRawPointer, _ isInitialized: Bool
+        _ value: OpaquePointer?, _ column: UnsafeMutablePointer<RowLoan.Column>, to place: UnsafeMutableRawPointer,
+        _ isInitialized: Bool
     ) -> Bool {
         // SAFETY: the bytes are those of the value, which stays until the next row; the kind says what the memory is for.
         guard let address = unsafe sqlite3_value_text(value) else { return false }
         let text = unsafe UnsafeRawBufferPointer(start: address, count: Int(sqlite3_value_bytes(value)))
         guard unsafe TextCheck.isUTF8(text) else { return false }
-        if let buffer = unsafe column.buffer {
+        if let buffer = unsafe column.pointee.buffer {
             unsafe ColumnBuffer.append(text.bytes, to: buffer, endAt: place)
-        } else if unsafe column.kind == .string {
+        } else if unsafe column.pointee.kind == .string {
             unsafe SmallText.store(text.bytes, to: place, isInitialized: isInitialized)
         } else {
             unsafe SmallText.store(text.bytes, toOptional: place, isInitialized: isInitialized)
@@ -211,45 +226,51 @@ extension RowCursor {
     /// Stores a cell that is not of the commonest kinds; false when that takes a message.
     @inline(never)
     private func storeOther(
-        _ value: OpaquePointer?, _ type: Int32, _ index: Int, _ column: RowLoan.Column,
+        _ value: OpaquePointer?, _ type: Int32, _ column: UnsafeMutablePointer<RowLoan.Column>,
         to place: UnsafeMutableRawPointer, _ isInitialized: Bool, row: Int
     ) -> Bool {
         // SAFETY: see fillRow.
-        switch unsafe (column.kind, type) {
+        switch unsafe (column.pointee.kind, type) {
         case (.optionalInteger, SQLITE_INTEGER):
             unsafe place.initializeMemory(as: Int64?.self, to: sqlite3_value_int64(value))
         case (.real, SQLITE_INTEGER):
             unsafe place.storeBytes(of: Double(sqlite3_value_int64(value)), as: Double.self)
         case (.optionalReal, SQLITE_FLOAT):
             unsafe place.initializeMemory(as: Double?.self, to: sqlite3_value_double(value))
-        case (.bool, SQLITE_INTEGER), (.optionalBool, SQLITE_INTEGER), (.columnBool, SQLITE_INTEGER):
+        case (.optionalBool, SQLITE_INTEGER), (.columnBool, SQLITE_INTEGER):
             let integer = unsafe UInt64(bitPattern: sqlite3_value_int64(value))
             guard integer <= 1 else { return false }
-            switch unsafe column.kind {
-            case .optionalBool: unsafe place.initializeMemory(as: Bool?.self, to: integer == 1)
-            // One byte a row, where the address counts eight.
-            case .columnBool: unsafe (place - 7 * row).storeBytes(of: integer == 1, as: Bool.self)
-            default: unsafe place.storeBytes(of: integer == 1, as: Bool.self)
+            if unsafe column.pointee.kind == .optionalBool {
+                unsafe place.initializeMemory(as: Bool?.self, to: integer == 1)
+            } else {
+                // One byte a row, where the address counts eight.
+                unsafe (place - 7 * row).storeBytes(of: integer == 1, as: Bool.self)
             }
         case (.optionalString, SQLITE_TEXT), (.columnString, SQLITE_TEXT):
             return unsafe storeText(value, column, to: place, isInitialized)
         case (.optionalInteger, SQLITE_NULL): unsafe place.initializeMemory(as: Int64?.self, to: nil)
         case (.optionalReal, SQLITE_NULL): unsafe place.initializeMemory(as: Double?.self, to: nil)
         case (.optionalBool, SQLITE_NULL): unsafe place.initializeMemory(as: Bool?.self, to: nil)
-        case (_, SQLITE_NULL) where unsafe column.buffer != nil:
-            guard let buffer = unsafe column.buffer else { return false }
+        case (.optionalString, SQLITE_NULL):
+            if isInitialized {
+                unsafe place.assumingMemoryBound(to: String?.self).pointee = nil
+            } else {
+                unsafe place.initializeMemory(as: String?.self, to: nil)
+            }
+        case (_, SQLITE_NULL):
+            guard let buffer = unsafe column.pointee.buffer else { return false }
             unsafe ColumnBuffer.storeNull(to: buffer, row: row)
-        default:
-            return unsafe storeMessage(index, column, to: place, isInitialized)
+        default: return false
         }
         return true
     }
 
     /// Stores what the member's type reads of the message that a cell would be.
     private func storeMessage(
-        _ index: Int, _ column: RowLoan.Column, to place: UnsafeMutableRawPointer, _ isInitialized: Bool
+        _ index: Int, _ column: UnsafeMutablePointer<RowLoan.Column>, to place: UnsafeMutableRawPointer,
+        _ isInitialized: Bool
     ) -> Bool {
-        guard let records = unsafe state.pointee.loan.records, let shape = unsafe column.shape,
+        guard let records = unsafe state.pointee.loan.records, let shape = unsafe column.pointee.shape,
             let cell = try? unsafe cell(at: index)
         else { return false }
         guard isInitialized else { return unsafe shape.pointee.read(cell, to: place) }

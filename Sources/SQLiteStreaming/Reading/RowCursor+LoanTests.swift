@@ -238,7 +238,26 @@ extension RowCursorLoanTests: SelfTesting {
                 try expectStreams(of: RowScan.Plain.self, sql, connection, options)
             }
         }
+        try expectRowsOneByOne(connection)
         expectEqual(unsafe Thing.count, 0, "objects that are left")
+    }
+
+    /// Objects and structures are taken out of what a builder lends, and are not there any more.
+    private static func expectRowsOneByOne(_ connection: SQLiteConnection) throws {
+        let things = try connection.rows("SELECT id, name, flag FROM some", as: Thing.self)
+        var ids: [Int] = []
+        while let thing = try things.next() { ids.append(thing.id) }
+        expectEqual(ids, Array(1...260), "objects")
+        let sql = "SELECT CASE id WHEN 150 THEN NULL ELSE id END AS id, name FROM some"
+        let plain = try connection.rows(
+            sql, as: RowScan.Plain.self, builderOptions: BuilderOptions(nulls: .treatAsMissing))
+        var rows: [RowScan.Plain] = []
+        while let row = try plain.next() { rows.append(row) }
+        expectEqual(rows.map(\.id), (1...260).map { $0 == 150 ? 0 : $0 }, "structures, one of them by messages")
+        let refused = try connection.rows(sql, as: RowScan.Plain.self)
+        for id in 1..<150 { expectEqual(try refused.next()?.id, id, "before the error") }
+        let error = expectThrows(SQLiteError.self, "null") { _ = try refused.next() }
+        expectEqual(error?.streamError?.path?.description, "$[149].id", "path")
     }
 }
 #endif

@@ -130,7 +130,7 @@ final class RowScan {
     func take(_ values: UnsafeMutablePointer<OpaquePointer?>, _ count: Int32) -> Bool {
         // Before the first row, so that the statement is stepped instead.
         if unsafe cursor.state.pointee.row < 0 && !isCurrent() { return false }
-        guard count == columns.names.count else { return false }
+        guard unsafe Int(count) == cursor.state.pointee.columnCount else { return false }
         unsafe cursor.take(values)
         // PERF: SQLite/reading; a closure costs 100 instructions of a row, which one for lent memory does not need.
         if unsafe cursor.state.pointee.isLent, cursor.fillRow() { return true }

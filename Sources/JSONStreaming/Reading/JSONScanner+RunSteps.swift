@@ -269,12 +269,12 @@ extension JSONScanner {
         guard nesting.depth < options.limits.depth else { return run.stop(.value) }
         run.sendsArrays = true
         // PERF: JSONTyped/coordinates; as for records.
-        if nesting.depth > 0, let port = try unsafe sink.beginArrays() {
+        if nesting.depth > 0, let port = try unsafe sink.beginLoan(of: .arrays) {
             let end = unsafe RecordScan.scanArrays(
                 bytes, from: run.offset, into: port, limit: options.limits.stringByteCount,
                 depth: options.limits.depth &- nesting.depth, isFirst: !run.hasStored)
             run.hasStored = true
-            try sink.endArrays()
+            try sink.endLoan()
             if end > run.offset {
                 run.offset = end
                 run.isAfterValue = true
@@ -304,7 +304,7 @@ extension JSONScanner {
             depth: options.limits.depth &- nesting.depth &- 1, isFirst: !run.hasStored)
         run.hasStored = true
         run.token = end.offset &- 1
-        try sink.endRecords()
+        try sink.endLoan()
         run.offset = end.offset
         if end.isOpen {
             run.isInDictionary = true

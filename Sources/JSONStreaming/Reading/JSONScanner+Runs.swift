@@ -45,7 +45,7 @@ extension JSONScanner {
                             break scan
                         }
                         // PERF: JSONRecords; records of plain members go straight to where the sink has memory for them.
-                        if let port = try unsafe sink.beginRecords() {
+                        if let port = try unsafe sink.beginLoan(of: .records) {
                             guard try unsafe storeRecords(bytes, &run, port, to: &sink) else { break scan }
                         } else {
                             try beginDictionary(&run, to: &sink)

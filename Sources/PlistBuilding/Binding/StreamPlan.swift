@@ -4,7 +4,7 @@
 import PlistStreaming
 
 /// A scalar message with its value; bytes are valid during the message.
-@unsafe
+@unsafe @usableFromInline
 package enum ScalarMessage {
     /// Null.
     case null
@@ -50,7 +50,7 @@ package enum ScalarValue: Sendable, Equatable {
 
 /// The kinds of values that are stored without asking the plan.
 @usableFromInline
-package enum FastKind: UInt8 {
+package enum FastKind: UInt8, Sendable {
     case none, integer, real, bool, string, optionalInteger, optionalReal, optionalString, optionalBool
     /// Numbers of other sizes, which only readers store without asking.
     case int8, int16, int32, uint8, uint16, uint32, uint64, float

@@ -128,6 +128,13 @@ package struct ColumnBuffer {
         unsafe end.storeBytes(of: Int64(column.pointee.textCount), as: Int64.self)
     }
 
+    /// Stores a null in the column at an address, so many rows behind those that it had when it was lent.
+    package static func storeNull(to column: UnsafeMutableRawPointer, row: Int) {
+        // SAFETY: see above; there is room for the row, and the column counts it when it is given back.
+        let column = unsafe column.assumingMemoryBound(to: ColumnBuffer.self)
+        unsafe column.pointee.setNull(column.pointee.count + row)
+    }
+
     /// Adds bytes to the text.
     @inlinable @inline(__always)  // PERF: JSONRecords/columns; once a string.
     mutating func appendText(_ utf8: RawSpan) {
@@ -162,19 +169,24 @@ package struct ColumnBuffer {
         unsafe (count, textCount, nullCount) = (0, 0, 0)
     }
 
-    /// Adds a null, whose value in memory is zero.
+    /// Adds a null.
     @inline(never)
     mutating func appendNull() {
         if unsafe count == capacity { unsafe grow() }
-        switch unsafe type {
-        case .integer: unsafe values.storeBytes(of: 0, toByteOffset: 8 * count, as: Int64.self)
-        case .real: unsafe values.storeBytes(of: 0, toByteOffset: 8 * count, as: Double.self)
-        case .bool: unsafe values.storeBytes(of: false, toByteOffset: count, as: Bool.self)
-        case .string: unsafe values.storeBytes(of: Int64(textCount), toByteOffset: 8 * count, as: Int64.self)
-        }
-        unsafe nulls[count / 64] |= 1 << UInt64(count % 64)
-        unsafe nullCount += 1
+        unsafe setNull(count)
         unsafe count += 1
+    }
+
+    /// Stores a null, whose value in memory is zero, in a row behind the last one that there is room for.
+    private mutating func setNull(_ row: Int) {
+        switch unsafe type {
+        case .integer: unsafe values.storeBytes(of: 0, toByteOffset: 8 * row, as: Int64.self)
+        case .real: unsafe values.storeBytes(of: 0, toByteOffset: 8 * row, as: Double.self)
+        case .bool: unsafe values.storeBytes(of: false, toByteOffset: row, as: Bool.self)
+        case .string: unsafe values.storeBytes(of: Int64(textCount), toByteOffset: 8 * row, as: Int64.self)
+        }
+        unsafe nulls[row / 64] |= 1 << UInt64(row % 64)
+        unsafe nullCount += 1
     }
 
     func deallocate() {

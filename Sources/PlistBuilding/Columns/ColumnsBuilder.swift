@@ -47,8 +47,6 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// The columns as readers of text store values in them, and what such a reader is lent.
     let members: RecordMembers
     let records: UnsafeMutablePointer<RecordState>
-    /// Whether a reader has the memory of the columns, which it has to give back before anything else.
-    var isLent = false
     /// The rows that were complete when a stream was abandoned, until anything else comes.
     var abandonedRowCount: Int?
 
@@ -84,6 +82,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
             types.enumerated().map { index, type in (name: names.places[index].name, kind: type.kind, offset: 0) })
         unsafe records = .allocate(capacity: 1)
         unsafe records.initialize(to: RecordState())
+        prepareLoans()
     }
 
     deinit {
@@ -130,7 +129,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         (row, depth, current, inner) = (0, 0, -1, -1)
         (level, levelDepth) = (0, rowDepth)
         outer = []
-        isLent = false
+        unsafe records.pointee.forget()
         abandonedRowCount = nil
     }
 

@@ -14,18 +14,11 @@ package struct MemberColumn: Sendable {
         case container(String)
     }
 
-    /// How a value lies in memory.
-    package enum Storage: UInt8, Sendable {
-        /// Known by the plan only.
-        case other
-        /// As `Int64`, `Double`, `Bool`, `String` or an optional of it.
-        case integer, real, bool, string, optionalInteger, optionalReal, optionalBool, optionalString
-    }
-
     package let name: String
     package let kind: Kind
     package let isOptional: Bool
-    package let storage: Storage
+    /// How a value lies in memory: as `Int64`, `Double`, `Bool`, `String` or an optional of it; `none` where only the plan knows.
+    package let storage: FastKind
     /// The type of the property.
     package let type: ObjectIdentifier
     /// The offset from the start of the members, -1 for a property that has none.
@@ -59,7 +52,7 @@ package final class MemberColumns {
             let member = unsafe layout.members[index]
             return unsafe MemberColumn(
                 name: layout.keys[index], kind: member.plan.columnKind, isOptional: member.plan.acceptsNull,
-                storage: member.offset >= 0 ? MemberColumn.Storage(member.plan.fast) : .other,
+                storage: member.offset >= 0 ? member.plan.fast.ofCells : .none,
                 type: ObjectIdentifier(member.plan.type), offset: member.offset)
         }
     }
@@ -89,30 +82,6 @@ package final class MemberColumns {
                 try unsafe writer.writeCell(UnsafeRawPointer(memory), member.plan, to: &sink)
             }
         }
-    }
-
-    /// Whether a value may be made by initializing the members one by one, in memory that is not initialized.
-    ///
-    /// That holds for structures of which all stored properties are members.
-    package var isFilledMemberwise: Bool { layout.isFilledMemberwise }
-
-    /// Reads a scalar into the uninitialized memory of a member, as from a stream.
-    ///
-    /// - Throws: What reading throws; the memory is uninitialized then.
-    package func read(
-        _ message: ScalarMessage, _ index: Int, into address: UnsafeMutableRawPointer
-    ) throws(StreamError) {
-        try unsafe layout.members[index].plan.read(message, into: address)
-    }
-
-    /// Asks the system for large pages in memory that rows will fill; a wish, which changes no value.
-    package static func useLargePages(_ start: UnsafeMutableRawPointer?, _ byteCount: Int) {
-        unsafe ArrayGrowth.useLargePages(start, byteCount)
-    }
-
-    /// Ends the life of a member's value.
-    package func deinitialize(_ index: Int, at address: UnsafeMutableRawPointer) {
-        unsafe layout.members[index].plan.operations.pointee.deinitialize(address)
     }
 
     /// Checks that the member of a column can hold a scalar, as reading it from a stream would.
@@ -237,20 +206,13 @@ extension StreamPlan {
     }
 }
 
-extension MemberColumn.Storage {
-    fileprivate init(_ kind: FastKind) {
-        self =
-            switch kind {
-            case .integer: .integer
-            case .real: .real
-            case .bool: .bool
-            case .string: .string
-            case .optionalInteger: .optionalInteger
-            case .optionalReal: .optionalReal
-            case .optionalBool: .optionalBool
-            case .optionalString: .optionalString
-            default: .other
-            }
+extension FastKind {
+    /// The kind, if it is one that writers of tables know.
+    fileprivate var ofCells: FastKind {
+        switch self {
+        case .integer, .real, .bool, .string, .optionalInteger, .optionalReal, .optionalBool, .optionalString: self
+        default: .none
+        }
     }
 }
 
@@ -308,7 +270,7 @@ extension MemberColumns: SelfTesting {
             columns.map(\.isOptional), [true, false, false, true, false, false, false, false, true], "optional")
         expectEqual(
             columns.map(\.storage),
-            [.optionalInteger, .string, .other, .other, .bool, .other, .other, .other, .other], "storage")
+            [.optionalInteger, .string, .none, .none, .bool, .none, .none, .none, .none], "storage")
         expectEqual(columns[1].offset, MemoryLayout.offset(of: \Sample.title), "offset")
     }
 

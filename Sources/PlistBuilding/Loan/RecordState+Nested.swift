@@ -69,31 +69,48 @@ extension RecordState {
         guard let reference = unsafe shape.pointee.layout else { return 0 }
         return unsafe reference._withUnsafeGuaranteedRef { layout in
             let isRow = layout.isFilledMemberwise || layout.isClass
-            unsafe take(layout, rejectsMissing: rejectsMissing, ignoresUnknown: ignoresUnknown)
             if !layout.isFilledMemberwise { unsafe layout.make(address) }
-            unsafe base = Int(bitPattern: layout.members(ofValueAt: address))
-            unsafe stride = isRow ? shape.pointee.stride : 0
-            unsafe self.room = isRow ? room : 1
-            unsafe isInitialized = !layout.isFilledMemberwise
-            unsafe complete = layout.isFilledMemberwise ? layout.allMembers : required
-            unsafe self.reference = unsafe address
-            unsafe makes = layout.isClass
-            if layout.isClass { unsafe make = unsafe layout.make }
+            unsafe take(layout, rejectsMissing: rejectsMissing, ignoresUnknown: ignoresUnknown)
+            let fresh = unsafe FreshObject(
+                value: address, base: layout.members(ofValueAt: address),
+                complete: layout.isFilledMemberwise ? layout.allMembers : required,
+                isInitialized: !layout.isFilledMemberwise)
+            unsafe lend(layout, fresh, stride: isRow ? shape.pointee.stride : 0, room: isRow ? room : 1)
             return unsafe self.room
         }
     }
 
     /// Sets what is the same for all objects of a type.
+    @inline(__always)  // PERF: JSONRecords/streams; once an object of a class that is not used again.
     mutating func take(_ layout: ObjectLayout, rejectsMissing: Bool, ignoresUnknown: Bool) {
         unsafe self.layout = Unmanaged.passUnretained(layout)
         unsafe self.rejectsMissing = rejectsMissing
         unsafe self.ignoresUnknown = ignoresUnknown
-        unsafe members = layout.records.start
-        unsafe memberCount = layout.records.count
-        unsafe table = layout.records.table
-        unsafe longestName = layout.records.longestName
+        unsafe take(layout.records)
         unsafe skipsUnknown = ignoresUnknown && layout.records.areAll
         unsafe required = layout.requiredMembers | (rejectsMissing ? layout.nonOptionalMembers : 0)
+    }
+
+    /// Sets the members of the records.
+    @inline(__always)  // PERF: see above.
+    mutating func take(_ records: RecordMembers) {
+        unsafe members = records.start
+        unsafe memberCount = records.count
+        unsafe table = records.table
+        unsafe longestName = records.longestName
+    }
+
+    /// Sets where the first object is, and how many there is memory for: side by side, or one after another without a stride.
+    @inline(__always)  // PERF: see above.
+    mutating func lend(_ layout: ObjectLayout, _ fresh: FreshObject, stride: Int, room: Int) {
+        unsafe reference = fresh.value
+        unsafe base = Int(bitPattern: fresh.base)
+        unsafe complete = fresh.complete
+        unsafe isInitialized = fresh.isInitialized
+        unsafe self.stride = stride
+        unsafe self.room = room
+        unsafe makes = stride > 0 && layout.isClass
+        if unsafe makes { unsafe make = unsafe layout.make }
     }
 
     /// Gives missing members of a record their defaults; false when there is one that must come.

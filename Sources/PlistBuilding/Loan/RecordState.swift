@@ -144,6 +144,9 @@ package struct LineGap {
 /// The records that a reader may store, and those it has stored.
 @unsafe
 package struct RecordState {
+    /// What is lent to a reader now, which has to give it back before anything else.
+    private(set) var loan: LoanKind?
+
     // What the builder lends.
     /// The members, with one behind the last that no reader stores.
     package var members: UnsafeMutablePointer<RecordMember>?
@@ -240,6 +243,50 @@ package struct RecordState {
         unsafe inner.deinitialize(count: 1)
         unsafe inner.deallocate()
     }
+}
+
+extension RecordState {
+    /// Begins a loan, of which nothing is stored; what an earlier reader said counts no more.
+    ///
+    /// - Returns: The handle for the reader.
+    static func begin(_ kind: LoanKind, _ state: UnsafeMutablePointer<RecordState>) -> RecordPort {
+        unsafe (state.pointee.loan, state.pointee.doneCount, state.pointee.isOpen) = (kind, 0, false)
+        unsafe (state.pointee.seen, state.pointee.next) = (0, 0)
+        return unsafe RecordPort(UnsafeMutableRawPointer(state))
+    }
+
+    /// Ends the loan and returns what it was for; nil without one, and when a reader says it has stored more than was lent.
+    mutating func end() -> LoanKind? {
+        let (ended, others) = unsafe (loan, seen & ~Self.bits(memberCount))
+        let isOpenInRoom =
+            unsafe ended == .records && doneCount < room && others == 0 && (0...memberCount).contains(next)
+        guard unsafe (0...room).contains(doneCount), unsafe !isOpen || isOpenInRoom else { return nil }
+        unsafe loan = nil
+        return ended
+    }
+
+    /// The index of the member with a name, for readers that have no quoted names.
+    package func index(of name: UnsafeRawBufferPointer) -> Int? {
+        guard let members = unsafe members else { return nil }
+        return unsafe (0..<memberCount).first { index in
+            unsafe members[index].length == name.count + 3
+                && UnsafeRawBufferPointer(start: members[index].text + 1, count: name.count).elementsEqual(name)
+        }
+    }
+
+    /// Whether records of which these members come may be complete.
+    package func mayComplete(_ seen: UInt64) -> Bool { unsafe layout != nil || complete & ~seen == 0 }
+
+    /// Forgets a loan that no reader gives back.
+    mutating func forget() { unsafe loan = nil }
+
+    /// So many of the lowest bits.
+    static func bits(_ count: Int) -> UInt64 { count >= 64 ? .max : 1 << UInt64(count) - 1 }
+}
+
+extension LoanKind {
+    /// The words for a loan that begins or ends where it cannot.
+    static let notInTurn = "memory was lent and taken back out of turn, or more of it filled than there was"
 }
 
 extension RecordPort {

@@ -226,28 +226,42 @@ extension DefaultTests: SelfTesting {
             expectEqual(expectThrows(StreamError.self, words, body)?.kind, .misuse, words)
         }
         var builder = try ObjectBuilder<[Node]>()
-        expectRefused("records without a loan") { try builder.endRecords() }
-        expectRefused("arrays without a loan") { try builder.endArrays() }
+        expectRefused("no loan") { try builder.endLoan() }
         try EventScript.send("[ { key \"value\" integer 1 }", to: &builder)
-        let port = try unsafe requireNotNil(builder.beginRecords().map { unsafe $0.records }, "lent memory")
-        expectRefused("a second loan") { _ = try unsafe builder.beginRecords() }
-        expectRefused("a loan of arrays besides") { _ = try unsafe builder.beginArrays() }
-        expectRefused("arrays for records") { try builder.endArrays() }
-        unsafe port.pointee.doneCount = port.pointee.room + 1
-        expectRefused("more records than there was room for") { try builder.endRecords() }
-        unsafe port.pointee.doneCount = 0
-        try builder.endRecords()
-        expectRefused("the same loan again") { try builder.endRecords() }
+        let port = try unsafe requireNotNil(builder.beginLoan(of: .records).map { unsafe $0.records }, "lent memory")
+        expectRefused("a second loan") { _ = try unsafe builder.beginLoan(of: .records) }
+        expectRefused("a loan of arrays besides") { _ = try unsafe builder.beginLoan(of: .arrays) }
+        let (room, memberCount) = unsafe (port.pointee.room, port.pointee.memberCount)
+        expectEqual(memberCount, 2, "members")
+        let rows: [(words: String, doneCount: Int, isOpen: Bool, seen: UInt64, next: Int)] = [
+            ("more records than there was room for", room + 1, false, 0, 0), ("less than none", -1, false, 0, 0),
+            ("an open one behind the last there was room for", room, true, 0, 0),
+            ("a member that is none", 0, true, 1 << 2, 0), ("the last bit", 0, true, 1 << 63, 0),
+            ("a member behind the last", 0, true, 0, 3), ("one before the first", 0, true, 0, -1),
+        ]
+        for row in rows {
+            unsafe (port.pointee.doneCount, port.pointee.isOpen) = (row.doneCount, row.isOpen)
+            unsafe (port.pointee.seen, port.pointee.next) = (row.seen, row.next)
+            expectRefused(row.words) { try builder.endLoan() }
+        }
+        unsafe (port.pointee.doneCount, port.pointee.isOpen, port.pointee.next) = (0, true, 2)
+        try builder.endLoan()
+        expectRefused("the same loan again") { try builder.endLoan() }
+        try builder.endDictionary()
         builder.reset()
         try EventScript.send("[ { key \"value\" integer 2 } ]", to: &builder)
         expectEqual(try builder.takeResult().map(\.value), [2], "values after it")
         var columns = ColumnsBuilder(["value": .integer])
-        expectRefused("rows without a loan") { try columns.endRecords() }
+        expectRefused("rows without a loan") { try columns.endLoan() }
         try columns.beginArray()
-        _ = try unsafe columns.beginRecords()
-        expectRefused("a second loan of columns") { _ = try unsafe columns.beginRecords() }
-        try columns.endRecords()
-        expectRefused("rows of a loan that ended") { try columns.endRecords() }
+        expectTrue(unsafe try columns.beginLoan(of: .arrays) == nil, "arrays are no rows")
+        let rowPort = try unsafe requireNotNil(columns.beginLoan(of: .records).map { unsafe $0.records }, "columns")
+        expectRefused("a second loan of columns") { _ = try unsafe columns.beginLoan(of: .records) }
+        unsafe (rowPort.pointee.isOpen, rowPort.pointee.seen) = (true, 2)
+        expectRefused("a column that is none") { try columns.endLoan() }
+        unsafe (rowPort.pointee.isOpen, rowPort.pointee.seen) = (false, 0)
+        try columns.endLoan()
+        expectRefused("rows of a loan that ended") { try columns.endLoan() }
         expectEqual(columns.rowCount, 0, "rows")
     }
 }

@@ -118,14 +118,8 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
         }
         return unsafe MemoryPort(
             lendingOf: Self.self,
-            records: (
-                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.beginRecords() },
-                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endRecords() }
-            ),
-            arrays: (
-                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.beginArrays() },
-                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endArrays() }
-            ))
+            begin: { (sink, kind) throws(StreamError) in try unsafe machine(sink).pointee.beginLoan(of: kind) },
+            end: { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endLoan() })
     }
 }
 

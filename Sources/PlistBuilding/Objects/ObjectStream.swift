@@ -235,17 +235,11 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
         }
         return unsafe MemoryPort(
             lendingOf: Self.self,
-            records: (
-                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.beginRecords() },
-                { (sink) throws(StreamError) in
-                    let stream = unsafe sink.assumingMemoryBound(to: Self.self)
-                    try unsafe stream.pointee.deliverIfFilled(after: machine(sink).pointee.endRecords())
-                }
-            ),
-            arrays: (
-                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.beginArrays() },
-                { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endArrays() }
-            ))
+            begin: { (sink, kind) throws(StreamError) in try unsafe machine(sink).pointee.beginLoan(of: kind) },
+            end: { (sink) throws(StreamError) in
+                let stream = unsafe sink.assumingMemoryBound(to: Self.self)
+                try unsafe stream.pointee.deliverIfFilled(after: machine(sink).pointee.endLoan())
+            })
     }
 }
 

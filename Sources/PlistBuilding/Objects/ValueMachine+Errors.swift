@@ -58,7 +58,8 @@ extension ValueMachine {
         unsafe top.pointee.index = 0
         isFilled = false
         isRecycling = false
-        (lent, isInObject) = (.nothing, false)
+        unsafe records.pointee.forget()
+        isInObject = false
         tree = nil
         unknownMembers = []
     }

@@ -1,108 +1,48 @@
-// Lending the memory of objects to a reader that stores plain members itself, and taking what it has stored.
+// Lending the memory of objects and arrays to a reader that stores members itself, and taking what it has stored.
 
 import PlistStreaming
 
 extension ValueMachine {
-    /// Lends memory for objects, and none while some is lent.
+    /// Lends memory for objects or arrays, and none while some is lent.
     @usableFromInline
-    mutating func beginRecords() throws(StreamError) -> RecordPort? {
-        guard lent == .nothing else { throw notInTurn() }
-        guard let port = try unsafe lendRecords() else { return nil }
-        beginLoan(.records)
-        return unsafe port
-    }
-
-    /// Lends memory for arrays that follow each other in an array, and none while some is lent.
-    @usableFromInline
-    mutating func beginArrays() throws(StreamError) -> RecordPort? {
-        guard lent == .nothing else { throw notInTurn() }
-        guard let port = unsafe lendArrays() else { return nil }
-        beginLoan(.arrays)
-        return unsafe port
-    }
-
-    private mutating func beginLoan(_ loan: Loan) {
-        lent = loan
-        // What an earlier reader said counts no more.
-        unsafe (records.pointee.doneCount, records.pointee.isOpen) = (0, false)
-        unsafe (records.pointee.seen, records.pointee.next) = (0, 0)
+    mutating func beginLoan(of kind: LoanKind) throws(StreamError) -> RecordPort? {
+        guard unsafe records.pointee.loan == nil else { throw notInTurn() }
+        let isLent = kind == .records ? try lendRecords() : lendArrays()
+        return unsafe isLent ? RecordState.begin(kind, records) : nil
     }
 
     /// Takes memory back that was lent, of which a reader says how much it has filled.
-    private mutating func endLoan(_ loan: Loan) throws(StreamError) {
-        let isInRoom = unsafe (0...records.pointee.room).contains(records.pointee.doneCount)
-        guard lent == loan, isInRoom else { throw notInTurn() }
-        lent = .nothing
+    @usableFromInline
+    mutating func endLoan() throws(StreamError) {
+        switch unsafe records.pointee.end() {
+        case .records: try takeRecords()
+        case .arrays: takeArrays()
+        case nil: throw notInTurn()
+        }
     }
 
     @inline(never)
-    private func notInTurn() -> StreamError {
-        located(StreamError(.misuse, "memory was lent and taken back out of turn, or more of it filled than there was"))
-    }
+    private func notInTurn() -> StreamError { located(StreamError(.misuse, LoanKind.notInTurn)) }
+
+    // MARK: Lending
 
     /// Lends memory for objects: where they follow each other, in an array of objects or at the streaming depth, for
     /// several; at any other place for one, which is then gone into.
-    private mutating func lendRecords() throws(StreamError) -> RecordPort? {
-        guard let element = unsafe top.pointee.elementObject else { return try unsafe lendObject() }
-        guard canBeginElement else { return nil }
+    private mutating func lendRecords() throws(StreamError) -> Bool {
+        guard let element = unsafe top.pointee.elementObject else { return try lendObject() }
+        guard canBeginElement else { return false }
         // Structures without a value and new objects lie side by side, so a reader goes from one to the next; a value
         // that was there before is used again for each.
         let isRow = unsafe top.pointee.kind == .array && (element.isFilledMemberwise || element.isClass)
         let room = unsafe isRow ? element.capacity &- top.pointee.pending : isRecycling ? .max : 1
-        let fresh = unsafe makeElement(element)
-        unsafe element.layout._withUnsafeGuaranteedRef { unsafe setRecords($0, fresh, depth: depth + 1) }
-        unsafe records.pointee.stride = isRow ? element.stride : 0
-        unsafe records.pointee.room = room
-        unsafe records.pointee.reference = fresh.value
+        unsafe lend(element.layout, makeElement(element), stride: isRow ? element.stride : 0, room: room)
+        unsafe records.pointee.depth = options.depthLimit - depth - 1
         unsafe records.pointee.delivers = top.pointee.kind == .passing
-        unsafe records.pointee.makes = isRow && element.isClass
-        if unsafe isRow && element.isClass {
-            unsafe records.pointee.make = element.layout._withUnsafeGuaranteedRef(\.make)
-        }
-        return unsafe RecordPort(UnsafeMutableRawPointer(records))
-    }
-
-    /// Sets what is the same for all records: their members, and what becomes of others.
-    @inline(__always)  // PERF: JSONRecords/streams; once an object of a class that is not used again.
-    private func setRecords(_ layout: ObjectLayout, _ fresh: FreshObject, depth: Int) {
-        unsafe records.pointee.take(
-            layout, rejectsMissing: options.missingMembers == .reject, ignoresUnknown: options.unknownMembers == .ignore
-        )
-        unsafe records.pointee.base = Int(bitPattern: fresh.base)
-        unsafe records.pointee.isInitialized = fresh.isInitialized
-        unsafe records.pointee.complete = fresh.complete
-        unsafe records.pointee.depth = options.depthLimit - depth
-        unsafe records.pointee.isRoot = false
-    }
-
-    private mutating func lendArrays() -> RecordPort? {
-        guard unsafe top.pointee.kind == .array else { return nil }
-        let shape = unsafe top.pointee.elementPlan._withUnsafeGuaranteedRef { unsafe UnsafePointer($0.record) }
-        let room = unsafe shape.pointee.room
-        guard unsafe shape.pointee.kind == .array, room > 0 else { return nil }
-        unsafe records.pointee.arrays = unsafe shape
-        unsafe records.pointee.reference = records.pointee.elementMemory()
-        unsafe records.pointee.stride = shape.pointee.stride
-        unsafe records.pointee.room = room
-        unsafe records.pointee.depth = options.depthLimit - depth
-        unsafe records.pointee.rejectsMissing = options.missingMembers == .reject
-        unsafe records.pointee.ignoresUnknown = options.unknownMembers == .ignore
-        unsafe records.pointee.isRoot = false
-        return unsafe RecordPort(UnsafeMutableRawPointer(records))
-    }
-
-    /// Takes the arrays that a reader has stored.
-    @usableFromInline
-    mutating func endArrays() throws(StreamError) {
-        try endLoan(.arrays)
-        let count = unsafe records.pointee.doneCount
-        guard count > 0, let shape = unsafe records.pointee.arrays else { return }
-        unsafe shape.pointee.append(records.pointee.reference, count, to: top.pointee.value)
-        unsafe top.pointee.index &+= count
+        return true
     }
 
     /// Goes into the object of the value to come, if it is one, and lends its memory.
-    private mutating func lendObject() throws(StreamError) -> RecordPort? {
+    private mutating func lendObject() throws(StreamError) -> Bool {
         let shape: UnsafeMutablePointer<RecordShape>
         switch unsafe top.pointee.kind {
         case .root where depth == streamingDepth && !isFilled:
@@ -114,59 +54,104 @@ extension ValueMachine {
         case .dictionary where unsafe top.pointee.member >= 0:
             unsafe shape = top.pointee.elementPlan._withUnsafeGuaranteedRef { unsafe $0.record }
         default:
-            return nil
+            return false
         }
         let isObject = unsafe shape.pointee.kind == .object
         guard unsafe isObject || shape.pointee.kind == .optional && shape.pointee.element?.pointee.kind == .object
-        else { return nil }
+        else { return false }
         try begin(isArray: false)
-        guard unsafe top.pointee.kind == .object, let layout = unsafe top.pointee.layout else { return nil }
+        guard unsafe top.pointee.kind == .object, let layout = unsafe top.pointee.layout else { return false }
         let fresh = unsafe FreshObject(
             value: top.pointee.value, base: top.pointee.base, complete: top.pointee.complete,
             isInitialized: top.pointee.initialized != 0)
-        unsafe layout._withUnsafeGuaranteedRef { unsafe setRecords($0, fresh, depth: depth) }
+        unsafe lend(layout, fresh, stride: 0, room: 1)
+        unsafe records.pointee.depth = options.depthLimit - depth
         unsafe records.pointee.isRoot = depth == 1
-        unsafe records.pointee.stride = 0
-        unsafe records.pointee.room = 1
-        unsafe records.pointee.reference = fresh.value
         unsafe records.pointee.delivers = false
-        unsafe records.pointee.makes = false
         isInObject = true
-        return unsafe RecordPort(UnsafeMutableRawPointer(records))
+        return true
+    }
+
+    /// Lends memory for objects, of which the first is at hand.
+    @inline(__always)  // PERF: JSONRecords/streams; once an object of a class that is not used again.
+    private func lend(_ layout: Unmanaged<ObjectLayout>, _ fresh: FreshObject, stride: Int, room: Int) {
+        unsafe layout._withUnsafeGuaranteedRef { layout in
+            unsafe records.pointee.take(
+                layout, rejectsMissing: options.missingMembers == .reject,
+                ignoresUnknown: options.unknownMembers == .ignore)
+            unsafe records.pointee.lend(layout, fresh, stride: stride, room: room)
+        }
+        unsafe records.pointee.isRoot = false
+    }
+
+    /// Lends memory for arrays that follow each other in an array.
+    private mutating func lendArrays() -> Bool {
+        guard unsafe top.pointee.kind == .array else { return false }
+        let shape = unsafe top.pointee.elementPlan._withUnsafeGuaranteedRef { unsafe UnsafePointer($0.record) }
+        let room = unsafe shape.pointee.room
+        guard unsafe shape.pointee.kind == .array, room > 0 else { return false }
+        unsafe records.pointee.arrays = unsafe shape
+        unsafe records.pointee.reference = records.pointee.elementMemory()
+        unsafe records.pointee.stride = shape.pointee.stride
+        unsafe records.pointee.room = room
+        unsafe records.pointee.depth = options.depthLimit - depth
+        unsafe records.pointee.rejectsMissing = options.missingMembers == .reject
+        unsafe records.pointee.ignoresUnknown = options.unknownMembers == .ignore
+        unsafe records.pointee.isRoot = false
+        return true
+    }
+
+    // MARK: Taking
+
+    /// Takes the arrays that a reader has stored.
+    private mutating func takeArrays() {
+        let count = unsafe records.pointee.doneCount
+        guard count > 0, let shape = unsafe records.pointee.arrays else { return }
+        unsafe shape.pointee.append(records.pointee.reference, count, to: top.pointee.value)
+        unsafe top.pointee.index &+= count
     }
 
     /// Counts the complete objects, and goes into the one that is not.
-    @usableFromInline
-    mutating func endRecords() throws(StreamError) {
-        try endLoan(.records)
+    private mutating func takeRecords() throws(StreamError) {
+        let (doneCount, isOpen) = unsafe (records.pointee.doneCount, records.pointee.isOpen)
         if isInObject {
             isInObject = false
-            let isOpen = unsafe records.pointee.isOpen
-            if !isOpen { return try finish() }
-            unsafe top.pointee.seen = records.pointee.seen
-            unsafe top.pointee.initialized |= records.pointee.seen
-            unsafe top.pointee.next = records.pointee.next
-            return
+            return isOpen ? takeOpen() : try finish()
         }
         isRecycling = false
         guard let element = unsafe top.pointee.elementObject else { return }
-        let doneCount = unsafe records.pointee.doneCount
         unsafe top.pointee.index &+= doneCount
         if unsafe top.pointee.kind == .array {
             unsafe top.pointee.pending &+= doneCount
             if unsafe top.pointee.pending == element.capacity {
                 unsafe movePending(expecting: records.pointee.expectedCount)
             }
-        } else if unsafe !records.pointee.isOpen {
+        } else if !isOpen {
             // All were handed over as they came; the last one is still there.
             release()
         }
-        if unsafe records.pointee.isOpen { unsafe openRecord(element) }
+        if isOpen {
+            let value = unsafe element.address + top.pointee.pending &* element.stride
+            let base = unsafe element.layout._withUnsafeGuaranteedRef { unsafe $0.members(ofValueAt: value) }
+            let (isInitialized, complete) = unsafe (records.pointee.isInitialized, records.pointee.complete)
+            unsafe open(
+                element, FreshObject(value: value, base: base, complete: complete, isInitialized: isInitialized))
+            takeOpen()
+        }
         if let failure = unsafe records.pointee.failure {
             unsafe records.pointee.failure = nil
             throw refused(failure)
         }
     }
+
+    /// Takes the members that a reader has stored in the object that is open.
+    private mutating func takeOpen() {
+        unsafe top.pointee.seen = records.pointee.seen
+        unsafe top.pointee.initialized |= records.pointee.seen
+        unsafe top.pointee.next = records.pointee.next
+    }
+
+    // MARK: Handing over
 
     /// Sets what is called for each value that a reader has completed, and returns whether the reader may go on.
     @usableFromInline
@@ -181,17 +166,5 @@ extension ValueMachine {
     var isReference: Bool {
         if case .object(let layout) = plan.shape { return layout.isClass }
         return false
-    }
-
-    /// Goes into an object of which some members are stored.
-    private mutating func openRecord(_ element: ElementObject) {
-        let value = unsafe element.address + top.pointee.pending &* element.stride
-        let base = unsafe element.layout._withUnsafeGuaranteedRef { unsafe $0.members(ofValueAt: value) }
-        let (isInitialized, complete) = unsafe (records.pointee.isInitialized, records.pointee.complete)
-        unsafe open(
-            element, FreshObject(value: value, base: base, complete: complete, isInitialized: isInitialized))
-        unsafe top.pointee.seen = records.pointee.seen
-        unsafe top.pointee.initialized |= records.pointee.seen
-        unsafe top.pointee.next = records.pointee.next
     }
 }

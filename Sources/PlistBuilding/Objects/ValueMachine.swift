@@ -37,9 +37,6 @@ struct ValueMachine: ~Copyable {
     var isRecycling = false
     /// Whether the object that is lent to a reader is the innermost level already.
     var isInObject = false
-    /// What is lent to a reader, which has to give it back before anything else.
-    enum Loan { case nothing, records, arrays }
-    var lent = Loan.nothing
     /// Builds property lists within the value.
     var tree: PropertyListBuilder?
     /// What a reader is lent for records, by address, so that it stays where it is.

@@ -1,8 +1,24 @@
-// What trees, tapes and encoded values share: sending one node to a sink, and keeping the last value of a repeated key.
+// What trees, tapes and encoded values share: sending one scalar or node to a sink, and keeping the last value of a repeated key.
 
 import PlistStreaming
 
 extension PlistSink where Self: ~Copyable {
+    /// Sends a scalar.
+    @inlinable @inline(__always)  // PERF: SQLite/reading; once a cell, in a loop that is specialised for the sink.
+    package mutating func write(_ message: ScalarMessage) throws(StreamError) {
+        switch unsafe message {
+        case .integer(let value): try writeInteger(value)
+        case .string(let text): try unsafe writeString(text.bytes)
+        case .real(let value): try writeReal(value)
+        case .null: try writeNull()
+        case .data(let bytes): try unsafe writeData(bytes.bytes)
+        case .bool(let value): try writeBool(value)
+        case .date(let seconds): try writeDate(secondsSince2001: seconds)
+        case .unsigned(let value): try writeUnsigned(value)
+        case .number(let text): try unsafe writeNumber(text: text.bytes)
+        }
+    }
+
     /// Sends a scalar by its tag and payload, or opens the container that they stand for.
     ///
     /// - Parameter withBytes: Calls a closure with the text or data of the node.

@@ -310,23 +310,6 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
     }
 }
 
-extension PropertyListBuilder {
-    /// Adds any scalar.
-    mutating func write(_ message: ScalarMessage) throws(StreamError) {
-        switch unsafe message {
-        case .null: try writeNull()
-        case .bool(let value): try writeBool(value)
-        case .integer(let value): try writeInteger(value)
-        case .unsigned(let value): try writeUnsigned(value)
-        case .real(let value): try writeReal(value)
-        case .number(let text): try unsafe writeNumber(text: text.bytes)
-        case .string(let text): try unsafe writeString(text.bytes)
-        case .data(let data): try unsafe writeData(data.bytes)
-        case .date(let seconds): try writeDate(secondsSince2001: seconds)
-        }
-    }
-}
-
 extension PropertyList {
     /// Makes a list of a scalar.
     init(_ message: ScalarMessage) {

@@ -1,6 +1,10 @@
 // The short ways between the readers, sinks and values of this package, which go through memory instead of messages.
 // This file owns the handles; what is behind them belongs to PlistBuilding. Outside the package they are opaque: nobody
 // there can lend memory, borrow it, or keep what was lent.
+//
+// The port is a requirement of `PlistSink`, although no one outside can do anything with it: readers are generic over all
+// sinks, and find it in the conformance that they are specialised for. A protocol of this package that refines `PlistSink`
+// could be found by a dynamic cast only, which sinks that are not copied do not allow, and which is not specialised.
 
 /// The ways through memory that a sink of this package has besides messages.
 ///
@@ -10,27 +14,26 @@
 @safe
 public struct MemoryPort {
     /// Lends memory to a reader, or takes what the reader has stored; called with the address of the sink.
-    @usableFromInline package typealias Lend = (UnsafeMutableRawPointer) throws(StreamError) -> RecordPort?
-    @usableFromInline package typealias Take = (UnsafeMutableRawPointer) throws(StreamError) -> Void
+    @usableFromInline
+    package typealias Begin = (UnsafeMutableRawPointer, LoanKind) throws(StreamError) -> RecordPort?
+    @usableFromInline package typealias End = (UnsafeMutableRawPointer) throws(StreamError) -> Void
     /// Writes a value from where it lies; called with the address of the sink. False when the sink wants messages.
     @usableFromInline
     package typealias Write = (UnsafeMutableRawPointer, ValuePort) throws(StreamError) -> Bool
 
     /// The type of the sinks whose addresses the functions take, which is looked at before they are called.
     @usableFromInline let sink: ObjectIdentifier
-    @usableFromInline let records: (begin: Lend, end: Take)?
-    @usableFromInline let arrays: (begin: Lend, end: Take)?
+    @usableFromInline let loan: (begin: Begin, end: End)?
     @usableFromInline let write: Write?
 
     // PERF: JSONRecords; inlinable, so that a reader calls the functions themselves where it knows the sink.
     /// Makes the port of a builder.
     @inlinable
     package init<Sink: PlistSink & ~Copyable>(
-        lendingOf type: Sink.Type, records: (begin: Lend, end: Take), arrays: (begin: Lend, end: Take)?
+        lendingOf type: Sink.Type, begin: @escaping Begin, end: @escaping End
     ) {
         sink = ObjectIdentifier(type)
-        unsafe self.records = unsafe records
-        unsafe self.arrays = unsafe arrays
+        unsafe loan = unsafe (begin, end)
         unsafe write = nil
     }
 
@@ -38,10 +41,18 @@ public struct MemoryPort {
     @inlinable
     package init<Sink: PlistSink & ~Copyable>(writingOf type: Sink.Type, _ write: @escaping Write) {
         sink = ObjectIdentifier(type)
-        unsafe records = nil
-        unsafe arrays = nil
+        unsafe loan = nil
         unsafe self.write = unsafe write
     }
+}
+
+/// What memory is lent for.
+@usableFromInline
+package enum LoanKind: UInt8, Sendable {
+    /// Dictionaries whose members are stored where the builder wants them, the first of which begins.
+    case records
+    /// Arrays that follow each other in an array, the first of which begins.
+    case arrays
 }
 
 /// A handle to memory into which a reader stores the plain members of records, instead of sending messages for them.
@@ -75,49 +86,29 @@ extension PlistSink where Self: ~Copyable {
         return port
     }
 
-    /// Lends the memory of the dictionaries to come; nil when all members are to come as messages.
+    /// Lends memory for the dictionaries or arrays to come; nil when they are to come as messages.
     ///
-    /// A reader asks at the beginning of a dictionary. It may then store members itself, and calls ``endRecords()``
-    /// instead of sending the messages that these members stand for.
+    /// A reader asks where the first of them begins. It then stores that one and others behind it, or as much of it as it can,
+    /// and calls ``endLoan()`` instead of sending the messages that these stand for: before any other message, and also
+    /// when it ends with an error.
     @inlinable @inline(__always)
-    package mutating func beginRecords() throws(StreamError) -> RecordPort? {
-        guard let records = unsafe Self.ownPort?.records else { return nil }
+    package mutating func beginLoan(of kind: LoanKind) throws(StreamError) -> RecordPort? {
+        guard let loan = unsafe Self.ownPort?.loan else { return nil }
         // SAFETY: the functions of a type's own port take the address of a sink of the type, during the call.
         return try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
-            try unsafe records.begin(UnsafeMutableRawPointer(sink))
+            try unsafe loan.begin(UnsafeMutableRawPointer(sink), kind)
         }
     }
 
-    /// Takes the dictionaries that a reader has stored since ``beginRecords()``; the last one may still be open.
-    @inlinable @inline(__always)
-    package mutating func endRecords() throws(StreamError) {
-        guard let records = unsafe Self.ownPort?.records else { return }
-        // SAFETY: see beginRecords.
-        try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
-            try unsafe records.end(UnsafeMutableRawPointer(sink))
-        }
-    }
-
-    /// Lends memory for the arrays to come in an array; nil when they are to come as messages.
+    /// Takes what a reader has stored since ``beginLoan(of:)``; the last dictionary may still be open.
     ///
-    /// A reader asks at the beginning of an array. It may then make some arrays itself, and calls ``endArrays()`` instead
-    /// of sending the messages that these arrays stand for.
+    /// - Throws: `misuse` without a loan, and when more is said to be stored than there was memory for.
     @inlinable @inline(__always)
-    package mutating func beginArrays() throws(StreamError) -> RecordPort? {
-        guard let arrays = unsafe Self.ownPort?.arrays else { return nil }
-        // SAFETY: see beginRecords.
-        return try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
-            try unsafe arrays.begin(UnsafeMutableRawPointer(sink))
-        }
-    }
-
-    /// Takes the arrays that a reader has made since ``beginArrays()``.
-    @inlinable @inline(__always)
-    package mutating func endArrays() throws(StreamError) {
-        guard let arrays = unsafe Self.ownPort?.arrays else { return }
-        // SAFETY: see beginRecords.
+    package mutating func endLoan() throws(StreamError) {
+        guard let loan = unsafe Self.ownPort?.loan else { return }
+        // SAFETY: see beginLoan.
         try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
-            try unsafe arrays.end(UnsafeMutableRawPointer(sink))
+            try unsafe loan.end(UnsafeMutableRawPointer(sink))
         }
     }
 
@@ -125,7 +116,7 @@ extension PlistSink where Self: ~Copyable {
     @inlinable @inline(__always)
     package mutating func writeValue(_ port: ValuePort) throws(StreamError) -> Bool {
         guard let write = unsafe Self.ownPort?.write else { return false }
-        // SAFETY: see beginRecords.
+        // SAFETY: see beginLoan.
         return try unsafe withUnsafeMutablePointer(to: &self) { (sink) throws(StreamError) in
             try unsafe write(UnsafeMutableRawPointer(sink), port)
         }

@@ -1,9 +1,10 @@
 // Scalars on their way into staged rows: values of columns, bare keys, null in the place of a relationship.
 
+import PlistBuilding
 import PlistStreaming
 
 extension ImportMachine {
-    mutating func write(_ scalar: ImportScalar) throws(StreamError) {
+    mutating func write(_ scalar: ScalarMessage) throws(StreamError) {
         try checkIsUsable()
         guard skippedDepth == 0 else { return }
         guard let frame = frames.last else { return try unsafe writeDocumentScalar(scalar) }
@@ -26,14 +27,14 @@ extension ImportMachine {
         }
     }
 
-    private mutating func writeDocumentScalar(_ scalar: ImportScalar) throws(StreamError) {
+    private mutating func writeDocumentScalar(_ scalar: ScalarMessage) throws(StreamError) {
         guard expectsRecords else { return try unsafe skipDocumentValue(scalar.words, opened: 0) }
         hasFoundRecords = true
         try fail(.typeMismatch, "expected a record, found \(unsafe scalar.words)", opened: 0)
     }
 
     /// Stages a record of which the key is known.
-    private mutating func writeBareKey(_ scalar: ImportScalar, _ node: ImportNode, _ parent: Int) throws(StreamError) {
+    private mutating func writeBareKey(_ scalar: ScalarMessage, _ node: ImportNode, _ parent: Int) throws(StreamError) {
         guard let slot = node.bareKeySlot else {
             return try fail(.typeMismatch, "expected a record, found \(unsafe scalar.words)", opened: 0)
         }
@@ -44,7 +45,7 @@ extension ImportMachine {
 
     /// Stages the value of a column.
     private mutating func write(
-        _ scalar: ImportScalar, _ node: ImportNode, _ row: Int, _ slot: Int
+        _ scalar: ScalarMessage, _ node: ImportNode, _ row: Int, _ slot: Int
     ) throws(StreamError) -> Bool {
         let column = node.table.columns[slot]
         switch unsafe scalar.converted(to: column.type, arena: arena, limit: lengthLimit) {

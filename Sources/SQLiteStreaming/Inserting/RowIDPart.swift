@@ -38,7 +38,7 @@ struct RowIDPart {
         for row in start..<limit {
             let before = rowIDs
             let isChosen: Bool
-            switch unsafe RowSource.rowID(row, of: source) {
+            switch unsafe source.pointee.rowID(row) {
             case .integer(let id): isChosen = rowIDs.column >= 0 && rowIDs.isChosen(id)
             case .null:
                 rowIDs.choose()
@@ -89,14 +89,5 @@ extension RowSource {
         case null
         /// A value that is no integer, or known to its plan only.
         case other
-    }
-
-    /// The id in a row, in the column of the sequence.
-    @inline(__always)  // PERF: SQLite/insert; once a row.
-    static func rowID(_ row: Int, of source: UnsafeMutablePointer<RowSource>) -> RowID {
-        // SAFETY: see give.
-        let column = unsafe source.pointee.rowIDs.column
-        guard column >= 0 else { return .other }
-        return unsafe source.pointee.id(column, row)
     }
 }

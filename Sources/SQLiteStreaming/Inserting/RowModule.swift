@@ -100,7 +100,7 @@ extension RowModule {
         unsafe module.xRowid = { cursor, row in
             // PERF: SQLite/insert-gaps; SQLite asks for an id with half of the work that a column takes.
             guard let source = unsafe rowCursor(cursor)?.pointee.source,
-                case .integer(let id) = unsafe RowSource.rowID(source.pointee.row, of: source)
+                case .integer(let id) = unsafe source.pointee.rowID(source.pointee.row)
             else { return SQLITE_ERROR }
             unsafe row?.pointee = id
             return SQLITE_OK

@@ -16,7 +16,7 @@ import Glibc
 /// How the values of a column lie in memory.
 @unsafe
 struct SourceColumn {
-    let storage: MemberColumn.Storage
+    let storage: FastKind
     let offset: Int
 }
 
@@ -81,10 +81,12 @@ extension RowSource {
         return unsafe columns[column].storage == .integer
     }
 
-    /// The value of a column as an id.
+    /// The id in a row, in the column of the sequence.
     @inline(__always)  // PERF: SQLite/insert; once a row.
-    func id(_ column: Int, _ row: Int) -> RowID {
-        // SAFETY: the callers ask for columns and rows that there are.
+    func rowID(_ row: Int) -> RowID {
+        // SAFETY: the callers ask for rows that there are, and the column is one of theirs.
+        let column = unsafe rowIDs.column
+        guard column >= 0 else { return .other }
         switch unsafe kind {
         case .buffer:
             guard let cells = unsafe cells else { return .other }
@@ -194,7 +196,7 @@ extension RowSource {
                 unsafe source.pointee.knowsStrings
                 ? StringBytes.isNil(place) : place.assumingMemoryBound(to: String?.self).pointee == nil
             return unsafe isNil ? taker.takeNull() : giveText(place, column, of: source, to: taker, reader)
-        case .other:
+        default:
             // Such rows are put into a buffer first.
             return SQLITE_MISUSE
         }

@@ -1,19 +1,8 @@
 // Reads the rows of a statement for `send`: not generic, so that only the loop over messages is specialised by sinks.
 
 import CSystemSQLite
+import PlistBuilding
 import PlistStreaming
-
-/// One cell of a row; bytes are valid until the next one is read.
-@usableFromInline @unsafe
-enum RowCell {
-    case null
-    case integer(Int64)
-    case real(Double)
-    case text(UnsafeRawBufferPointer)
-    case blob(UnsafeRawBufferPointer)
-    case bool(Bool)
-    case date(Double)
-}
 
 /// The columns of rows, as the statement that gives them has them.
 struct RowColumns: Equatable {
@@ -53,6 +42,12 @@ struct RowState {
     /// The number of columns; known from the first row on.
     @usableFromInline var columnCount = 0
     @usableFromInline var columns: UnsafeMutablePointer<Column>
+    /// Whether the sink may lend memory for rows, and whether it has.
+    @usableFromInline var mayBorrow = true
+    @usableFromInline var isLent = false
+    /// What is left of a row that was to be stored in lent memory.
+    @usableFromInline var rest = RowCursor.untried
+    var loan = unsafe RowLoan()
 }
 
 /// The rows of a statement, one after another.
@@ -82,19 +77,13 @@ final class RowCursor {
     deinit {
         for index in unsafe 0..<state.pointee.columnCount { unsafe state.pointee.columns[index].key.deallocate() }
         unsafe state.pointee.columns.deallocate()
+        unsafe state.pointee.loan.deallocate()
         unsafe state.deallocate()
     }
 
     /// Leaves the statement, wherever it is.
     @usableFromInline
     func end() { statement.endSending() }
-
-    /// The keys of the columns.
-    var keys: [String] {
-        unsafe (0..<state.pointee.columnCount).map {
-            unsafe String(decoding: state.pointee.columns[$0].key, as: UTF8.self)
-        }
-    }
 
     /// Moves to the next row; false after the last.
     @usableFromInline
@@ -144,12 +133,12 @@ final class RowCursor {
     }
 
     // PERF: SQLite/reading; a cell costs one call that checks where it is, and one or two that do not.
-    /// A cell of the row.
+    /// A cell of the row as its message; bytes are valid until the next one is read.
     @usableFromInline
-    func cell(at index: Int) throws(StreamError) -> RowCell {
+    func cell(at index: Int) throws(StreamError) -> ScalarMessage {
         // SAFETY: see value; the row is left by `next` and `take` only.
         let value = unsafe Self.value(state, index)
-        let cell: RowCell
+        let cell: ScalarMessage
         switch unsafe sqlite3_value_type(value) {
         case SQLITE_INTEGER:
             let integer = unsafe sqlite3_value_int64(value)
@@ -163,12 +152,12 @@ final class RowCursor {
             guard unsafe TextCheck.isUTF8(bytes) else {
                 throw StreamError(.invalidText, "the text is not valid UTF-8", path: path(index))
             }
-            unsafe cell = unsafe .text(bytes)
+            unsafe cell = unsafe .string(bytes)
         case SQLITE_FLOAT:
             unsafe cell = .real(sqlite3_value_double(value))
         case SQLITE_BLOB:
             let address = unsafe sqlite3_value_blob(value)
-            unsafe cell = .blob(
+            unsafe cell = .data(
                 UnsafeRawBufferPointer(
                     start: address ?? UnsafeRawPointer(emptyText), count: Int(sqlite3_value_bytes(value))))
         default:
@@ -178,12 +167,12 @@ final class RowCursor {
         return unsafe cell
     }
 
-    private func mapped(_ cell: RowCell, _ index: Int) throws(StreamError) -> RowCell {
+    private func mapped(_ cell: ScalarMessage, _ index: Int) throws(StreamError) -> ScalarMessage {
         let (mapping, isRequired) = mappings[index]
         switch unsafe (mapping, cell) {
         case (_, .null), (.stored, _):
             return unsafe cell
-        case (.date(.text), .text(let text)):
+        case (.date(.text), .string(let text)):
             if let seconds = unsafe DateText.secondsSince2001(text) { return unsafe .date(seconds) }
         case (.date(.secondsSince1970), .integer(let value)):
             return unsafe .date(Double(value) - secondsFrom1970To2001)
@@ -202,25 +191,34 @@ final class RowCursor {
     }
 
     // PERF: SQLite/reading; inlinable, so that it specialises for sinks of other modules.
-    /// Sends the row as a dictionary.
+    /// Sends the row as a dictionary, or stores it in memory that the sink lends.
+    ///
+    /// Lent memory goes back by `endLoan` when there are no more rows.
     @inlinable @inline(__always)
     func sendRow<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
-        try sink.beginDictionary()
-        for index in unsafe 0..<state.pointee.columnCount {
+        var first = 0
+        if unsafe state.pointee.mayBorrow && !state.pointee.isLent {
+            if let port = try unsafe sink.beginLoan(of: .records) {
+                unsafe borrow(port)
+            } else {
+                unsafe state.pointee.mayBorrow = false
+            }
+        }
+        if unsafe state.pointee.isLent {
+            if unsafe state.pointee.rest == Self.untried && fillRow() { return }
+            first = unsafe state.pointee.rest
+            try endLoan(of: &sink)
+            if first == Self.done { return }
+        } else {
+            try sink.beginDictionary()
+        }
+        for index in unsafe first..<state.pointee.columnCount {
             // SAFETY: key and cell are used before the next row is read.
             let cell = try unsafe cell(at: index)
             if omitsNulls, case .null = unsafe cell { continue }
             do throws(StreamError) {
                 try unsafe sink.writeKey(state.pointee.columns[index].key.bytes)
-                switch unsafe cell {
-                case .integer(let value): try sink.writeInteger(value)
-                case .text(let text): try unsafe sink.writeString(text.bytes)
-                case .real(let value): try sink.writeReal(value)
-                case .null: try sink.writeNull()
-                case .blob(let bytes): try unsafe sink.writeData(bytes.bytes)
-                case .bool(let value): try sink.writeBool(value)
-                case .date(let seconds): try sink.writeDate(secondsSince2001: seconds)
-                }
+                try unsafe sink.write(cell)
             } catch {
                 throw error.located(at: path(index))
             }

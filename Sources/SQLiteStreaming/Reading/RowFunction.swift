@@ -7,8 +7,8 @@ import PlistStreaming
 /// An SQL function of a connection that hands its arguments over as the cells of a row.
 @safe
 final class RowFunction {
-    /// What takes the rows now; nil while nothing is read by the function.
-    typealias Taker = Unmanaged<RowTaker>?
+    /// The query whose rows are taken now; nil while nothing is read by the function.
+    typealias Taker = Unmanaged<RowScan>?
 
     /// A name that no other function has.
     let name: String
@@ -42,7 +42,7 @@ final class RowFunction {
     }
 
     /// Steps a statement that calls the function with all its rows; returns SQLite's result code.
-    func run(_ statement: SQLiteStatement, _ taker: RowTaker) -> Int32 {
+    func run(_ statement: SQLiteStatement, _ taker: RowScan) -> Int32 {
         withExtendedLifetime(taker) {
             let outer = unsafe self.taker.pointee
             unsafe self.taker.pointee = unsafe Unmanaged.passUnretained(taker)
@@ -50,53 +50,6 @@ final class RowFunction {
             // The memory is there still: a connection is not closed while it has a statement.
             unsafe self.taker.pointee = unsafe outer
             return code
-        }
-    }
-}
-
-/// Takes the rows of one query.
-@safe
-final class RowTaker {
-    private let cursor: RowCursor
-    private let columnCount: Int32
-    /// Whether the columns are still those that the query was prepared for; asked with the first row.
-    private let isCurrent: () -> Bool
-    /// What stores the rows; nil where the body sends them.
-    private let filler: Unmanaged<RowFiller>?
-    private let body: () throws(StreamError) -> Void
-    /// What the body threw.
-    private(set) var error: StreamError?
-
-    init(
-        _ cursor: RowCursor, columnCount: Int, isCurrent: @escaping () -> Bool, filler: RowFiller?,
-        _ body: @escaping () throws(StreamError) -> Void
-    ) {
-        self.cursor = cursor
-        self.columnCount = Int32(clamping: columnCount)
-        self.isCurrent = isCurrent
-        // SAFETY: used while the query runs, for all of which the caller holds it.
-        unsafe self.filler = filler.map { unsafe Unmanaged.passUnretained($0) }
-        self.body = body
-    }
-
-    /// Takes a row; returns whether there may be more.
-    @inline(__always)  // PERF: SQLite/reading; once a row.
-    func take(_ values: UnsafeMutablePointer<OpaquePointer?>, _ count: Int32) -> Bool {
-        // Before the first row, so that the statement is stepped instead.
-        if unsafe cursor.state.pointee.row < 0 && !isCurrent() { return false }
-        guard count == columnCount else { return false }
-        unsafe cursor.take(values)
-        do throws(StreamError) {
-            // PERF: SQLite/reading; a closure costs 100 instructions of a row.
-            if let filler = unsafe filler {
-                if let error = unsafe filler._withUnsafeGuaranteedRef({ $0.appendOrError() }) { throw error }
-            } else {
-                try body()
-            }
-            return true
-        } catch {
-            self.error = error
-            return false
         }
     }
 }

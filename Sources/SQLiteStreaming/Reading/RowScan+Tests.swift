@@ -1,4 +1,4 @@
-// In-class tests of `RowScan`, `RowScans`, `RowFunction` and `FilledRows`: what SQLite hands over is what stepping gives, errors included.
+// In-class tests of `RowScan`, `RowScans` and `RowFunction`: what SQLite hands over is what stepping gives, errors included.
 
 // MARK: - In-class tests
 
@@ -27,7 +27,7 @@ extension RowScan: SelfTesting {
     }
 
     /// A database in memory, of which all whole scans are tried.
-    private static func connection() throws -> SQLiteConnection {
+    static func connection() throws -> SQLiteConnection {
         let connection = try SQLiteConnection.inMemory()
         connection.scans.fewRowCount = 0
         return connection
@@ -54,7 +54,7 @@ extension RowScan: SelfTesting {
 
     // MARK: Equal to stepping
 
-    private static let setup = """
+    static let setup = """
         CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, flag BOOLEAN, ratio REAL, bytes BLOB, day DATETIME, any);
         INSERT INTO t VALUES (1, 'é', 1, 0.5, x'00ff', '2001-01-01 00:00:01.5', 1), (-9223372036854775808, '', 0, 1e300, x'',
             NULL, 'x'), (3, NULL, NULL, 2, NULL, 5, NULL), (9223372036854775807, 'a longer text, of ASCII only', 7, -0.0,
@@ -70,7 +70,7 @@ extension RowScan: SelfTesting {
         CREATE VIEW v AS SELECT id, name FROM nul WHERE id > 2 ORDER BY id DESC;
         """
 
-    private static let queries = [
+    static let queries = [
         "SELECT * FROM t", "SELECT id, id, name AS id, 5 AS [a \"b], flag AS [id:1] FROM t", "SELECT * FROM nul",
         "SELECT * FROM bad", "SELECT * FROM blob", "SELECT * FROM large", "SELECT * FROM real", "SELECT * FROM empty",
         "SELECT * FROM v", "SELECT CASE id WHEN 3 THEN json('{') END AS j FROM nul", "SELECT json('{') AS j FROM t",
@@ -124,7 +124,7 @@ extension RowScan: SelfTesting {
         var name = ""
     }
 
-    private struct Plain: StreamObject, Equatable {
+    struct Plain: StreamObject, Equatable {
         var id = 0
         var name = "unset"
     }
@@ -156,7 +156,7 @@ extension RowScan: SelfTesting {
             let built = filled(type) {
                 var builder = try ObjectBuilder<[Row]>()
                 do throws(StreamError) {
-                    try connection.statementToSend(sql, .none).send(to: &builder, options: reading)
+                    try RowCursorLoanTests.sendMessages(sql, connection, reading, to: &builder)
                     return try builder.takeResult()
                 } catch {
                     throw SQLiteError(error)
@@ -164,6 +164,13 @@ extension RowScan: SelfTesting {
             }
             expectEqual(scanned, stepped, "\(type) of \(sql)")
             expectEqual(scanned, built, "\(type) of \(sql), by messages")
+            let single = filled(type) {
+                let rows = try connection.rows(sql, as: type, options: reading)
+                var values: [Row] = []
+                while let row = try rows.next() { values.append(row) }
+                return values
+            }
+            expectEqual(single, built, "\(type) of \(sql), one by one")
         }
     }
 
@@ -187,8 +194,8 @@ extension RowScan: SelfTesting {
         )
         var expected: [Plain] = []
         for count in 0...500 {
-            // The ends of the first pieces of memory, and all small counts.
-            if count < 5 || [63, 64, 65, 191, 192, 193, 447, 448, 449, 500].contains(count) {
+            // The ends of lent memory, and all small counts.
+            if count < 5 || [63, 64, 65, 191, 192, 193, 255, 256, 257, 447, 448, 449, 500].contains(count) {
                 expectEqual(try connection.query("SELECT * FROM t", as: Plain.self), expected, "\(count) rows")
                 expectEqual(
                     try connection.prepare("SELECT * FROM t").values(as: Plain.self), expected, "\(count) stepped")

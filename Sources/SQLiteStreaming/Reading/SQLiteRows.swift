@@ -26,7 +26,6 @@ public final class SQLiteRows<Row: StreamValue> {
     private var cursor: RowCursor?
     private let builderOptions: BuilderOptions
     /// What makes values of the rows, known with the first one.
-    private var filler: RowFiller?
     private var builder: RowBuilder<Row>?
     /// Whether a row is being read: the user's own code may be asked for a part of it.
     private var isReading = false
@@ -78,11 +77,7 @@ public final class SQLiteRows<Row: StreamValue> {
             }
         }
         guard try cursor.next() else { return nil }
-        if isFirst {
-            filler = try cursor.makeFiller(for: Row.self, builderOptions)
-            if filler == nil { builder = try RowBuilder(builderOptions) }
-        }
-        if let filler { return try filler.row(as: Row.self) }
+        if isFirst { builder = try RowBuilder(builderOptions) }
         return try builder?.row(of: cursor)
     }
 
@@ -95,19 +90,26 @@ public final class SQLiteRows<Row: StreamValue> {
 
     /// Gives the statement back to the connection.
     private func end() {
-        (filler, builder) = (nil, nil)
+        builder = nil
         cursor?.end()
         cursor = nil
     }
 }
 
-/// Makes values of rows that go as messages.
+/// Makes values of rows.
 private final class RowBuilder<Row: StreamValue> {
+    /// Lends memory for structures that are filled member by member, each of which is taken out before the next one.
+    private var lender: ObjectBuilder<[Row]>
+    /// Takes all other rows as messages.
     private var builder: ObjectBuilder<Row>
 
-    init(_ options: BuilderOptions) throws(StreamError) { builder = try ObjectBuilder(options: options) }
+    init(_ options: BuilderOptions) throws(StreamError) {
+        lender = try ObjectBuilder(options: options)
+        builder = try ObjectBuilder(options: options)
+    }
 
     func row(of cursor: RowCursor) throws(StreamError) -> Row {
+        if let row = try storedRow(of: cursor) { return row }
         do throws(StreamError) {
             try cursor.sendRow(to: &builder)
             return try builder.takeResult()
@@ -116,6 +118,31 @@ private final class RowBuilder<Row: StreamValue> {
             if case .index? = error.path?.steps.first { throw error }
             throw error.under([.index(unsafe cursor.state.pointee.row)])
         }
+    }
+
+    // PERF: SQLite/reading; one loan for all rows, since a builder that is not specialised takes long to begin and end one.
+    /// The row as it was stored in lent memory; nil when it has to go as messages, as do all behind it.
+    private func storedRow(of cursor: RowCursor) throws(StreamError) -> Row? {
+        let state = unsafe cursor.state
+        guard unsafe state.pointee.mayBorrow else { return nil }
+        if unsafe !state.pointee.isLent {
+            try lender.beginArray()
+            if let port = try unsafe lender.beginLoan(of: .records) { unsafe cursor.borrow(port) }
+        }
+        if unsafe state.pointee.isLent, let records = unsafe state.pointee.loan.records {
+            let isPlain = unsafe !records.pointee.isInitialized && state.pointee.rest == RowCursor.untried
+            if isPlain, unsafe cursor.fillRow() || state.pointee.rest == RowCursor.done {
+                unsafe (records.pointee.doneCount, state.pointee.rest) = (0, RowCursor.untried)
+                // SAFETY: a structure of the type was stored there, and is not counted, so that the next one is stored there.
+                return unsafe records.pointee.reference.assumingMemoryBound(to: Row.self).move()
+            }
+            // What is stored or made of it is destroyed with the lender's value.
+            unsafe records.pointee.isOpen = true
+        }
+        unsafe state.pointee.mayBorrow = false
+        try cursor.endLoan(of: &lender)
+        lender.reset()
+        return nil
     }
 }
 

@@ -19,8 +19,8 @@ extension SQLiteTable {
             columns: members.columns.map { column in
                 // The plan knows what a small integer or an enumeration holds.
                 SQLiteTableWriter.Column(
-                    name: column.name, hasDefault: false, kind: column.kind, isChecked: column.storage == .other,
-                    isConverted: column.storage == .other && !Self.keepsValues(column.type), affinity: .blob,
+                    name: column.name, hasDefault: false, kind: column.kind, isChecked: column.storage == .none,
+                    isConverted: column.storage == .none && !Self.keepsValues(column.type), affinity: .blob,
                     declaredType: "")
             })
         var defaults = makeBuffer()
@@ -72,7 +72,7 @@ extension SQLiteTable {
     /// Sets a cell to the value of a column, which may be that of a property that is computed.
     private func fill(_ buffer: inout RowBuffer, _ index: Int, ofValueAt address: UnsafeRawPointer) throws(StreamError)
     {
-        guard members.columns[index].storage == .other else {
+        guard members.columns[index].storage == .none else {
             return try unsafe members.send(index, ofValueAt: address, to: &buffer)
         }
         let (changes, isInTransaction) = (connection.totalChangeCount, connection.isInTransaction)
@@ -115,7 +115,7 @@ extension SQLiteTable {
         try connection.atomically { () throws(SQLiteError) in
             do throws(RowInserter.Failure) {
                 // What only the plan of a member knows may be the user's own code.
-                if members.columns.contains(where: { $0.storage == .other }) {
+                if members.columns.contains(where: { $0.storage == .none }) {
                     try insertBuffered(rows, inserter)
                 } else {
                     try insertArray(rows, inserter)

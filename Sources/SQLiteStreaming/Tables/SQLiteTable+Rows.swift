@@ -20,21 +20,9 @@ extension SQLiteTable {
         offset: Int = 0
     ) throws(SQLiteError) -> [Row] {
         let scan = try orders.isEmpty && limit == nil && offset == 0 ? self.scan(condition) : nil
-        return try rows(scan) { () throws(SQLiteError) in try selection(condition, orders, limit, offset) }
-    }
-
-    /// Reads rows by a scan, or by stepping a statement.
-    @inlinable
-    func rows(_ scan: RowScan?, _ statement: () throws(SQLiteError) -> SQLiteStatement) throws(SQLiteError) -> [Row] {
-        let builderOptions = BuilderOptions(keyMapping: keyMapping)
-        if let scan {
-            do throws(StreamError) {
-                if let rows = try scan.values(as: Row.self, builderOptions) { return rows }
-            } catch {
-                throw SQLiteError(error)
-            }
+        return try RowScan.values(as: Row.self, scan, readingOptions, BuilderOptions(keyMapping: keyMapping)) {
+            () throws(SQLiteError) in try selection(condition, orders, limit, offset)
         }
-        return try statement().values(as: Row.self, options: readingOptions, builderOptions: builderOptions)
     }
 
     /// Returns the first row for which a condition holds; nil when there is none.
@@ -83,12 +71,7 @@ extension SQLiteTable {
         } catch {
             throw error.streamError(.cannotRead)
         }
-        do throws(StreamError) {
-            if let scan, try scan.send(to: &sink) { return }
-        } catch {
-            sink.abandon(after: error)
-            throw error
-        }
+        if let scan, try scan.send(to: &sink) { return }
         try statement.send(to: &sink, options: readingOptions)
     }
 

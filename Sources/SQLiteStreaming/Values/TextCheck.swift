@@ -55,28 +55,6 @@ package enum TextCheck {
         }
         return true
     }
-
-    /// Whether bytes are ASCII.
-    @inline(__always)  // PERF: SQLite/reading; once a text.
-    static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let count = bytes.count
-        var offset = 0
-        var bits: UInt64 = 0
-        // SAFETY: see isUTF8.
-        while offset &+ 8 <= count {
-            bits |= unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            offset &+= 8
-        }
-        if count >= 8 {
-            bits |= unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
-        } else {
-            while offset < count {
-                bits |= unsafe UInt64(bytes.load(fromByteOffset: offset, as: UInt8.self))
-                offset &+= 1
-            }
-        }
-        return bits & 0x8080_8080_8080_8080 == 0
-    }
 }
 
 /// An address for empty text and blobs: SQLite takes none for null.

@@ -1,27 +1,16 @@
 // The scalars of messages, and how they become cells of a column's type.
 
+import PlistBuilding
 import PlistStreaming
 import SQLiteStreaming
 
-/// A scalar; bytes are valid during the message.
-@unsafe
-enum ImportScalar {
-    case null
-    case bool(Bool)
-    case integer(Int64)
-    case unsigned(UInt64)
-    case real(Double)
-    case number(UnsafeRawBufferPointer)
-    case string(UnsafeRawBufferPointer)
-    case data(UnsafeRawBufferPointer)
-    case date(Double)
+/// A cell, or why there is none.
+enum ImportConversion {
+    case cell(ImportCell)
+    case refusal(StreamError.Kind, String)
+}
 
-    /// A cell, or why there is none.
-    enum Conversion {
-        case cell(ImportCell)
-        case refusal(StreamError.Kind, String)
-    }
-
+extension ScalarMessage {
     var isNull: Bool {
         if case .null = unsafe self { return true }
         return false
@@ -44,7 +33,7 @@ enum ImportScalar {
     /// Makes a cell of a column's type.
     ///
     /// - Parameter limit: The longest text or blob in bytes.
-    func converted(to type: ImportColumn.ValueType, arena: ImportArena, limit: Int) -> Conversion {
+    func converted(to type: ImportColumn.ValueType, arena: ImportArena, limit: Int) -> ImportConversion {
         // The types that columns have most, each from the message that JSON sends for it.
         switch unsafe (self, type) {
         case (.null, _): .cell(.null)
@@ -60,7 +49,7 @@ enum ImportScalar {
     }
 
     @inline(never)
-    private func convertedByRule(to type: ImportColumn.ValueType, arena: ImportArena, limit: Int) -> Conversion {
+    private func convertedByRule(to type: ImportColumn.ValueType, arena: ImportArena, limit: Int) -> ImportConversion {
         switch unsafe (self, type) {
         case (.real(let value), .integer):
             if let integer = Int64(exactly: value) { return .cell(.integer(integer)) }
@@ -92,7 +81,7 @@ enum ImportScalar {
         case (.string(let text), .real):
             let isNumber = unsafe text.first.map { $0 == 0x2D || (0x30...0x39).contains($0) } ?? false
             if isNumber, unsafe NumberText.real(text.bytes, as: Double.self) != nil {
-                return unsafe ImportScalar.number(text).convertedByRule(to: .real, arena: arena, limit: limit)
+                return unsafe ScalarMessage.number(text).convertedByRule(to: .real, arena: arena, limit: limit)
             }
             return .refusal(.typeMismatch, "expected a number, found other text")
         case (.integer(let value), .text): return unsafe Self.stage("\(value)", arena: arena)
@@ -123,11 +112,11 @@ enum ImportScalar {
         return unsafe .refusal(.typeMismatch, "expected \(type.words), found \(words)")
     }
 
-    private static func exactReal(_ value: some BinaryInteger) -> Conversion {
+    private static func exactReal(_ value: some BinaryInteger) -> ImportConversion {
         unsafe Double(exactly: value).map { .cell(.real($0)) } ?? inexactReal
     }
 
-    private static var inexactReal: Conversion {
+    private static var inexactReal: ImportConversion {
         .refusal(.unrepresentable, "expected a number that a real holds, found an integer with more digits")
     }
 
@@ -154,7 +143,7 @@ enum ImportScalar {
 
     private static func stage(
         _ bytes: UnsafeRawBufferPointer, _ tag: ImportCell.Tag, arena: ImportArena, limit: Int
-    ) -> Conversion {
+    ) -> ImportConversion {
         guard bytes.count <= limit else {
             return .refusal(
                 .limitExceeded, "expected at most \(limit) bytes, the limit of the connection, found \(bytes.count)")
@@ -168,14 +157,14 @@ enum ImportScalar {
                 bits: UInt64(unsafe arena.append(bytes)), length: UInt32(truncatingIfNeeded: bytes.count), tag: tag))
     }
 
-    private static func stage(_ text: String, arena: ImportArena) -> Conversion {
+    private static func stage(_ text: String, arena: ImportArena) -> ImportConversion {
         text.withUTF8Span { span in
             // SAFETY: the bytes are copied within the closure.
             unsafe span.withUnsafeBytes { unsafe stage($0, .text, arena: arena, limit: .max) }
         }
     }
 
-    private static func stage(_ seconds: Double, as format: SQLiteDateFormat, arena: ImportArena) -> Conversion {
+    private static func stage(_ seconds: Double, as format: SQLiteDateFormat, arena: ImportArena) -> ImportConversion {
         guard seconds.isFinite else { return .refusal(.unrepresentable, "expected a date, found none") }
         switch format.stored(secondsSince2001: seconds) {
         case .real(let value): return .cell(.real(value))

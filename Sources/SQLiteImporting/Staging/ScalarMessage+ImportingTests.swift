@@ -2,12 +2,13 @@
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import PlistBuilding
 import PlistStreaming
 import SQLiteStreaming
 
-enum ImportScalarTests {}
+enum ScalarMessageTests {}
 
-extension ImportScalarTests: SelfTesting {
+extension ScalarMessageTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testStagesTheNumberOrRefuses": testStagesTheNumberOrRefuses,
@@ -22,7 +23,7 @@ extension ImportScalarTests: SelfTesting {
             func cell(_ type: ImportColumn.ValueType) -> SQLiteValue? {
                 text.withUTF8Span { span in
                     let conversion = unsafe span.withUnsafeBytes { bytes in
-                        unsafe ImportScalar.number(bytes).converted(to: type, arena: arena, limit: 1_000)
+                        unsafe ScalarMessage.number(bytes).converted(to: type, arena: arena, limit: 1_000)
                     }
                     guard case .cell(let cell) = conversion else { return nil }
                     return switch cell.tag {
@@ -54,7 +55,7 @@ extension ImportScalarTests: SelfTesting {
         for (text, type, expected) in rows {
             text.withUTF8Span { span in
                 let conversion = unsafe span.withUnsafeBytes { bytes in
-                    unsafe ImportScalar.number(bytes).converted(to: type, arena: arena, limit: 1_000)
+                    unsafe ScalarMessage.number(bytes).converted(to: type, arena: arena, limit: 1_000)
                 }
                 let found: Int64? = if case .cell(let cell) = conversion { Int64(bitPattern: cell.bits) } else { nil }
                 expectEqual(found, expected, text)
@@ -71,7 +72,7 @@ extension ImportScalarTests: SelfTesting {
         ] as [(String, Double?)] {
             let found: Double? = text.withUTF8Span { span in
                 let conversion = unsafe span.withUnsafeBytes { bytes in
-                    unsafe ImportScalar.string(bytes).converted(to: .real, arena: arena, limit: 1_000)
+                    unsafe ScalarMessage.string(bytes).converted(to: .real, arena: arena, limit: 1_000)
                 }
                 guard case .cell(let cell) = conversion, case .real = cell.tag else { return nil }
                 return Double(bitPattern: cell.bits)

@@ -1,0 +1,282 @@
+// Rows straight into the memory that a builder lends: a cell that has the type of its member is stored there, any other one as
+// the message that it would be. What cannot be stored goes as messages from its column on, with equal results and errors.
+
+import CSystemSQLite
+import PlistBuilding
+import PlistStreaming
+
+/// What a builder has lent for rows, and how far they are.
+@unsafe
+struct RowLoan {
+    /// Where the cells of a column go.
+    @unsafe
+    struct Column {
+        /// What is stored; `none` for cells that no one wants, `value` for those that are read as messages.
+        var kind = FastKind.none
+        /// The index of the member.
+        var member = 0
+        /// The bit of the member.
+        var bit: UInt64 = 0
+        /// The offset from the base of a row.
+        var offset = 0
+        /// The column of a `ColumnsBuilder`.
+        var buffer: UnsafeMutableRawPointer?
+        /// What is known of the member's type.
+        var shape: UnsafePointer<RecordShape>?
+    }
+
+    /// The state of the last loan.
+    private(set) var records: UnsafeMutablePointer<RecordState>?
+    /// The members that the columns were found for.
+    private var members: UnsafeMutablePointer<RecordMember>?
+    /// Where the cells go, one for each column of the rows.
+    private(set) var columns = unsafe UnsafeMutableBufferPointer<Column>(start: nil, count: 0)
+    /// The address of the row to come, or its offset in every column, and the reference to its object.
+    private(set) var base = 0
+    private var reference: UnsafeMutableRawPointer?
+
+    func deallocate() { unsafe columns.deallocate() }
+
+    /// Takes a loan; false when rows have to go as messages, since there is a column that only messages can tell.
+    mutating func begin(
+        _ records: UnsafeMutablePointer<RecordState>, _ rows: UnsafeMutableBufferPointer<RowState.Column>
+    ) -> Bool {
+        unsafe self.records = unsafe records
+        unsafe (base, reference) = unsafe (records.pointee.base, records.pointee.reference)
+        // How many rows there will be is not known.
+        unsafe records.pointee.expectedCount = 0
+        if unsafe members != records.pointee.members || members == nil {
+            guard unsafe findMembers(records, rows) else { return false }
+            unsafe members = unsafe records.pointee.members
+        }
+        guard let members = unsafe members else { return false }
+        // The values of columns move when they grow.
+        for index in unsafe columns.indices where unsafe columns[index].buffer != nil {
+            unsafe columns[index].offset = unsafe members[columns[index].member].offset
+        }
+        return true
+    }
+
+    private mutating func findMembers(
+        _ records: UnsafeMutablePointer<RecordState>, _ rows: UnsafeMutableBufferPointer<RowState.Column>
+    ) -> Bool {
+        unsafe columns.deallocate()
+        unsafe columns = .allocate(capacity: rows.count)
+        unsafe columns.initialize(repeating: Column())
+        var found: UInt64 = 0
+        for index in rows.indices {
+            guard let number = unsafe records.pointee.index(of: rows[index].key) else {
+                guard unsafe records.pointee.skipsUnknown else { return false }
+                continue
+            }
+            guard let member = unsafe records.pointee.members?[number] else { return false }
+            let bit = UInt64(1) << UInt64(number)
+            let kind = unsafe Self.kind(of: member, rows[index])
+            // Of two columns with one name the last one counts.
+            guard kind != .none, found & bit == 0, unsafe kind != .value || member.shape != nil else { return false }
+            found |= bit
+            unsafe columns[index] = unsafe Column(
+                kind: kind, member: number, bit: bit, offset: member.offset, buffer: member.column, shape: member.shape)
+        }
+        return unsafe records.pointee.mayComplete(found)
+    }
+
+    /// What is stored of the cells of a column.
+    private static func kind(of member: RecordMember, _ column: RowState.Column) -> FastKind {
+        switch unsafe member.kind {
+        case .none: .none
+        case .bool, .optionalBool, .columnBool: unsafe column.isBoolean ? member.kind : .value
+        default: unsafe column.isMapped ? .value : member.kind
+        }
+    }
+
+    /// Goes on to the next row.
+    mutating func advance(_ records: UnsafeMutablePointer<RecordState>) {
+        unsafe base &+= records.pointee.stride
+        // SAFETY: there is room for one more reference, which is the address of its object.
+        guard unsafe records.pointee.makes, let next = unsafe reference.map({ unsafe $0 + MemoryLayout<Int>.stride })
+        else { return }
+        unsafe records.pointee.make(next)
+        unsafe (base, reference) = unsafe (next.load(as: Int.self), next)
+    }
+}
+
+extension RowCursor {
+    /// What becomes of a row: nothing yet, nothing more, or the cells from a column on.
+    @usableFromInline static var untried: Int { -2 }
+    @usableFromInline static var done: Int { -1 }
+
+    /// Stores rows in the memory behind a handle.
+    @usableFromInline
+    func borrow(_ port: RecordPort) {
+        let rows = unsafe UnsafeMutableBufferPointer(start: state.pointee.columns, count: state.pointee.columnCount)
+        unsafe state.pointee.isLent = true
+        guard unsafe !state.pointee.loan.begin(port.records, rows) else { return }
+        unsafe state.pointee.mayBorrow = false
+        unsafe leave(0, 0, port.records)
+    }
+
+    // PERF: SQLite/reading; inlinable, so that it specialises for sinks of other modules.
+    /// Gives back what a sink has lent, if it has lent anything.
+    @inlinable
+    func endLoan<Sink: PlistSink & ~Copyable>(of sink: inout Sink) throws(StreamError) {
+        guard unsafe state.pointee.isLent else { return }
+        unsafe (state.pointee.isLent, state.pointee.rest) = (false, Self.untried)
+        try sink.endLoan()
+    }
+
+    // PERF: SQLite/reading; one call for a row, which stores what has the type of its member at once.
+    /// Stores the row in lent memory; false when something is left to do, which `rest` tells.
+    @usableFromInline
+    func fillRow() -> Bool {
+        // SAFETY: the builder has made the state for rows that lie in its memory; what is trusted of it is that each member
+        // with a kind has memory for that kind at its offset from each of the rows there is room for.
+        guard let records = unsafe state.pointee.loan.records else { return false }
+        let doneCount = unsafe records.pointee.doneCount
+        if doneCount > 0 { unsafe state.pointee.loan.advance(records) }
+        let (values, base, count) = unsafe (state.pointee.values, state.pointee.loan.base, state.pointee.columnCount)
+        let isInitialized = unsafe records.pointee.isInitialized
+        // PERF: SQLite/reading; by address, since only some of a column is looked at.
+        let columns = unsafe state.pointee.loan.columns.baseAddress.unsafelyUnwrapped
+        var seen: UInt64 = 0
+        for index in 0..<count {
+            let column = unsafe columns + index
+            let kind = unsafe column.pointee.kind
+            if kind == .none {
+                if isValid(index) { continue }
+                return unsafe leave(index, seen, records)
+            }
+            let place = unsafe UnsafeMutableRawPointer(bitPattern: base &+ column.pointee.offset).unsafelyUnwrapped
+            let value = unsafe values.map { unsafe $0[index] } ?? Self.value(state, index)
+            let type = unsafe sqlite3_value_type(value)
+            storing: do {
+                switch kind {
+                case .integer where type == SQLITE_INTEGER:
+                    unsafe place.storeBytes(of: sqlite3_value_int64(value), as: Int64.self)
+                    break storing
+                case .string where type == SQLITE_TEXT:
+                    if unsafe storeText(value, column, to: place, isInitialized) { break storing }
+                case .bool where type == SQLITE_INTEGER:
+                    let integer = unsafe UInt64(bitPattern: sqlite3_value_int64(value))
+                    if integer <= 1 {
+                        unsafe place.storeBytes(of: integer == 1, as: Bool.self)
+                        break storing
+                    }
+                case .real where type == SQLITE_FLOAT:
+                    unsafe place.storeBytes(of: sqlite3_value_double(value), as: Double.self)
+                    break storing
+                default:
+                    if omitsNulls && type == SQLITE_NULL { continue }
+                    if unsafe storeOther(value, type, column, to: place, isInitialized, row: doneCount) {
+                        break storing
+                    }
+                }
+                guard unsafe storeMessage(index, column, to: place, isInitialized) else {
+                    return unsafe leave(index, seen, records)
+                }
+            }
+            unsafe seen |= column.pointee.bit
+        }
+        let complete = unsafe records.pointee.complete
+        guard unsafe seen & complete == complete || records.pointee.fillMissing(base, seen: seen) else {
+            return unsafe leave(count, seen, records)
+        }
+        unsafe records.pointee.doneCount = doneCount &+ 1
+        var hasNext = unsafe doneCount &+ 1 < records.pointee.room
+        if unsafe records.pointee.delivers { hasNext = unsafe records.pointee.deliver() && hasNext }
+        if !hasNext { unsafe state.pointee.rest = Self.done }
+        return hasNext
+    }
+
+    /// Leaves the rest of the row to messages, from a column on.
+    @inline(never)
+    @discardableResult
+    private func leave(_ index: Int, _ seen: UInt64, _ records: UnsafeMutablePointer<RecordState>) -> Bool {
+        unsafe state.pointee.rest = index
+        unsafe (records.pointee.isOpen, records.pointee.seen) = (true, seen)
+        return false
+    }
+
+    /// Whether a cell that no one wants could be sent.
+    @inline(never)
+    private func isValid(_ index: Int) -> Bool {
+        if case nil = try? unsafe cell(at: index) { false } else { true }
+    }
+
+    /// Stores the text of a value; false when it is not UTF-8, or SQLite has no memory.
+    @inline(__always)  // PERF: SQLite/reading; once a string.
+    private func storeText(
+        _ value: OpaquePointer?, _ column: UnsafeMutablePointer<RowLoan.Column>, to place: UnsafeMutableRawPointer,
+        _ isInitialized: Bool
+    ) -> Bool {
+        // SAFETY: the bytes are those of the value, which stays until the next row; the kind says what the memory is for.
+        guard let address = unsafe sqlite3_value_text(value) else { return false }
+        let text = unsafe UnsafeRawBufferPointer(start: address, count: Int(sqlite3_value_bytes(value)))
+        guard unsafe TextCheck.isUTF8(text) else { return false }
+        if let buffer = unsafe column.pointee.buffer {
+            unsafe ColumnBuffer.append(text.bytes, to: buffer, endAt: place)
+        } else if unsafe column.pointee.kind == .string {
+            unsafe SmallText.store(text.bytes, to: place, isInitialized: isInitialized)
+        } else {
+            unsafe SmallText.store(text.bytes, toOptional: place, isInitialized: isInitialized)
+        }
+        return true
+    }
+
+    /// Stores a cell that is not of the commonest kinds; false when that takes a message.
+    @inline(never)
+    private func storeOther(
+        _ value: OpaquePointer?, _ type: Int32, _ column: UnsafeMutablePointer<RowLoan.Column>,
+        to place: UnsafeMutableRawPointer, _ isInitialized: Bool, row: Int
+    ) -> Bool {
+        // SAFETY: see fillRow.
+        switch unsafe (column.pointee.kind, type) {
+        case (.optionalInteger, SQLITE_INTEGER):
+            unsafe place.initializeMemory(as: Int64?.self, to: sqlite3_value_int64(value))
+        case (.real, SQLITE_INTEGER):
+            unsafe place.storeBytes(of: Double(sqlite3_value_int64(value)), as: Double.self)
+        case (.optionalReal, SQLITE_FLOAT):
+            unsafe place.initializeMemory(as: Double?.self, to: sqlite3_value_double(value))
+        case (.optionalBool, SQLITE_INTEGER), (.columnBool, SQLITE_INTEGER):
+            let integer = unsafe UInt64(bitPattern: sqlite3_value_int64(value))
+            guard integer <= 1 else { return false }
+            if unsafe column.pointee.kind == .optionalBool {
+                unsafe place.initializeMemory(as: Bool?.self, to: integer == 1)
+            } else {
+                // One byte a row, where the address counts eight.
+                unsafe (place - 7 * row).storeBytes(of: integer == 1, as: Bool.self)
+            }
+        case (.optionalString, SQLITE_TEXT), (.columnString, SQLITE_TEXT):
+            return unsafe storeText(value, column, to: place, isInitialized)
+        case (.optionalInteger, SQLITE_NULL): unsafe place.initializeMemory(as: Int64?.self, to: nil)
+        case (.optionalReal, SQLITE_NULL): unsafe place.initializeMemory(as: Double?.self, to: nil)
+        case (.optionalBool, SQLITE_NULL): unsafe place.initializeMemory(as: Bool?.self, to: nil)
+        case (.optionalString, SQLITE_NULL):
+            if isInitialized {
+                unsafe place.assumingMemoryBound(to: String?.self).pointee = nil
+            } else {
+                unsafe place.initializeMemory(as: String?.self, to: nil)
+            }
+        case (_, SQLITE_NULL):
+            guard let buffer = unsafe column.pointee.buffer else { return false }
+            unsafe ColumnBuffer.storeNull(to: buffer, row: row)
+        default: return false
+        }
+        return true
+    }
+
+    /// Stores what the member's type reads of the message that a cell would be.
+    private func storeMessage(
+        _ index: Int, _ column: UnsafeMutablePointer<RowLoan.Column>, to place: UnsafeMutableRawPointer,
+        _ isInitialized: Bool
+    ) -> Bool {
+        guard let records = unsafe state.pointee.loan.records, let shape = unsafe column.pointee.shape,
+            let cell = try? unsafe cell(at: index)
+        else { return false }
+        guard isInitialized else { return unsafe shape.pointee.read(cell, to: place) }
+        let memory = unsafe records.pointee.spareMemory(for: shape)
+        guard unsafe shape.pointee.read(cell, to: memory) else { return false }
+        unsafe shape.pointee.replace(place, by: memory)
+        return true
+    }
+}

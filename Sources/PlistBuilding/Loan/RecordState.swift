@@ -229,6 +229,12 @@ package struct RecordState {
         unsafe reference = UnsafeMutableRawPointer(bitPattern: MemoryLayout<Int>.alignment).unsafelyUnwrapped
     }
 
+    /// Whether there are no more levels than so many, and no long text.
+    func isSmall(levels: Int) -> Bool {
+        guard levels > 0, unsafe text.capacity <= Self.elementByteCount else { return false }
+        return unsafe inner?.pointee.isSmall(levels: levels - 1) ?? true
+    }
+
     package func deallocate() {
         unsafe elements?.deallocate()
         unsafe spare.deallocate()

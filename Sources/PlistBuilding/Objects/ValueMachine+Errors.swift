@@ -61,6 +61,7 @@ extension ValueMachine {
         (lent, isInObject) = (.nothing, false)
         tree = nil
         unknownMembers = []
+        isIntact = false
     }
 
     /// Destroys what is in the memory of the levels, from the innermost out.

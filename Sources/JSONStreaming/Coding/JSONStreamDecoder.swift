@@ -63,15 +63,11 @@ public struct JSONStreamDecoder: Sendable {
     ) throws -> Value {
         // SAFETY: the decoding ends with this call, during which the bytes stay where they are.
         let input = unsafe bytes.withUnsafeBytes { unsafe $0 }
-        var tape = unsafe DecodingTape(input: input)
-        do throws(StreamError) {
-            try scanning(&tape)
-        } catch {
-            throw Self.corrupted(error)
+        return try unsafe DecodingTape.decode(
+            type, from: input, options: options, readingNumbers: JSONNumberTexts.reader
+        ) { tape in
+            do throws(StreamError) { try scanning(&tape) } catch { throw Self.corrupted(error) }
         }
-        let readerOptions = readerOptions
-        let numbers = unsafe NumberReader { unsafe JSONNumberTexts.tape(of: $0, options: readerOptions) }
-        return try tape.decode(type, options: options, readingNumbers: numbers)
     }
 
     /// Makes a list, which needs no decoding.

@@ -31,15 +31,25 @@ public struct PropertyListValueDecoder {
 }
 
 extension DecodingTape {
+    /// Decodes a value of what a closure sends, which is UTF-8.
+    ///
+    /// - Parameters:
+    ///   - input: Bytes in which the text of strings may be, so that it need not be copied.
+    ///   - readNumbers: Reads the same input once more, for those types that hold more digits than a double.
+    /// - Throws: `DecodingError`, or what the type or the closure throws.
+    @unsafe
+    package static func decode<Value: Decodable>(
+        _ type: Value.Type, from input: UnsafeRawBufferPointer, options: DecodingOptions,
+        readingNumbers readNumbers: NumberReader, _ send: (inout DecodingTape) throws -> Void
+    ) throws -> Value {
+        try unsafe DecodingContext.decode(type, from: input, options: options, readingNumbers: readNumbers, send)
+    }
+
     /// Decodes the value that was sent.
     ///
-    /// - Parameter readNumbers: Reads the same input once more, for those types that hold more digits than a double.
     /// - Throws: `DecodingError`, or what the type throws.
-    package consuming func decode<Value: Decodable>(
-        _ type: Value.Type, options: DecodingOptions,
-        readingNumbers readNumbers: NumberReader? = nil
-    ) throws -> Value {
-        var context = DecodingContext(options: options, self, readingNumbers: readNumbers)
+    package consuming func decode<Value: Decodable>(_ type: Value.Type, options: DecodingOptions) throws -> Value {
+        var context = DecodingContext(options: options, self)
         defer { DecodingContext.finish(&context) }
         return try context.decode(type, at: DecodingContext.root)
     }

@@ -155,7 +155,8 @@ final class EncodedTree {
             }
             if let container { return container }
         }
-        return KeyedEncodingContainer(ValueEncoder.OwningContainer<Key>(owner: EncodingPlaceOwner(self, place)))
+        let owner = PlaceOwner(place, of: self)
+        return unsafe KeyedEncodingContainer(ValueEncoder.KeyedContainer<Key>(place: owner.place, owner: owner))
     }
 
     /// Forgets the containers.

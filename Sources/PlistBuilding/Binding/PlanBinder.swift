@@ -91,13 +91,26 @@ final class PlanBinder {
 
     // MARK: Shared plans
 
+    // PERF: JSONTyped/documents; once a document, without counting references.
+    /// Takes the spare machine of a type that was looked up lately, with whoever keeps its plan alive, but for plans that
+    /// live for ever.
+    static func takeSpare(
+        for type: Any.Type, _ keyMapping: KeyMapping
+    ) -> (machine: UnsafeMutableRawPointer, owner: AnyObject?)? {
+        guard let shared = SharedPlans.of(keyMapping.rule), let spare = unsafe shared.takeSpare(for: type) else {
+            return nil
+        }
+        if case .custom = keyMapping.rule { return unsafe (spare, shared) }
+        return unsafe (spare, nil)
+    }
+
     /// Returns the plan of a type and whoever keeps it alive.
     @usableFromInline
     static func bind<Value: StreamValue>(
         _ type: Value.Type, _ keyMapping: KeyMapping
     ) throws(StreamError) -> (plan: StreamPlan, owner: AnyObject) {
         guard let shared = SharedPlans.of(keyMapping.rule) else { throw KeyMapping.withoutNames() }
-        if let plan = shared.recentPlan(for: type) ?? shared.plan(for: type) { return (plan, shared) }
+        if let plan = shared.plan(for: type) { return (plan, shared) }
         // The types' own code runs here, such as `init` of a class with declared members, and it may bind others.
         let binder = PlanBinder(keyMapping: keyMapping, shared: shared)
         let plan = try binder.plan(for: type)
@@ -138,16 +151,21 @@ final class SharedPlans: @unchecked Sendable {
         }
     }
 
-    /// The plan of a type, if it was looked up lately.
-    func recentPlan(for type: Any.Type) -> StreamPlan? {
+    /// The spare machine of a type, if the type was looked up lately.
+    func takeSpare(for type: Any.Type) -> UnsafeMutableRawPointer? {
+        unsafe recentPlan(for: type)?._withUnsafeGuaranteedRef { unsafe $0.spare.take() }
+    }
+
+    private func recentPlan(for type: Any.Type) -> Unmanaged<StreamPlan>? {
         guard let address = unsafe recent.look(SharedPlaces.index(of: type, below: Self.recentCount)) else {
             return nil
         }
         let plan = unsafe Unmanaged<StreamPlan>.fromOpaque(address)
-        return unsafe plan._withUnsafeGuaranteedRef { $0.type == type ? $0 : nil }
+        return unsafe plan._withUnsafeGuaranteedRef { $0.type == type } ? plan : nil
     }
 
     func plan(for type: Any.Type) -> StreamPlan? {
+        if let plan = unsafe recentPlan(for: type) { return unsafe plan.takeUnretainedValue() }
         guard let plan = lock.withLock({ plans[ObjectIdentifier(type)] }) else { return nil }
         _ = unsafe recent.put(
             Unmanaged.passUnretained(plan).toOpaque(), SharedPlaces.index(of: type, below: Self.recentCount))

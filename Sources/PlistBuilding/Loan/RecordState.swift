@@ -229,10 +229,12 @@ package struct RecordState {
         unsafe reference = UnsafeMutableRawPointer(bitPattern: MemoryLayout<Int>.alignment).unsafelyUnwrapped
     }
 
-    /// Whether there are no more levels than so many, and no long text.
-    func isSmall(levels: Int) -> Bool {
-        guard levels > 0, unsafe text.capacity <= Self.elementByteCount else { return false }
-        return unsafe inner?.pointee.isSmall(levels: levels - 1) ?? true
+    // PERF: JSONTyped/documents; by address, so that the state is not copied for the call.
+    /// Whether a state has no more levels than so many, and no long text.
+    static func isSmall(_ state: UnsafeMutablePointer<RecordState>, levels: Int) -> Bool {
+        guard levels > 0, unsafe state.pointee.text.capacity <= elementByteCount else { return false }
+        guard let inner = unsafe state.pointee.inner else { return true }
+        return unsafe isSmall(inner, levels: levels - 1)
     }
 
     package func deallocate() {

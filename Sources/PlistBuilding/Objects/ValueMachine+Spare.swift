@@ -14,13 +14,13 @@ extension ValueMachine {
     static func take<Value: StreamValue>(
         for type: Value.Type, options: BuilderOptions
     ) throws(StreamError) -> UnsafeMutablePointer<ValueMachine> {
-        let (plan, owner) = try PlanBinder.bind(type, options.keyMapping)
-        if let spare = unsafe plan.spare.take() {
+        if let (spare, owner) = unsafe PlanBinder.takeSpare(for: type, options.keyMapping) {
             // SAFETY: only `giveBack` leaves addresses there, and those of machines.
             let machine = unsafe spare.assumingMemoryBound(to: ValueMachine.self)
             unsafe machine.pointee.begin(owner, options)
             return unsafe machine
         }
+        let (plan, owner) = try PlanBinder.bind(type, options.keyMapping)
         let machine = UnsafeMutablePointer<ValueMachine>.allocate(capacity: 1)
         unsafe machine.initialize(to: ValueMachine(plan, owner, options: options, streamingDepth: 0))
         return unsafe machine
@@ -29,9 +29,9 @@ extension ValueMachine {
     /// Leaves a machine to the next who takes one, or frees it.
     static func giveBack(_ machine: UnsafeMutablePointer<ValueMachine>) {
         guard unsafe machine.pointee.isSpare else { return unsafe free(machine) }
-        let plan = unsafe machine.pointee.plan
+        let spare = unsafe machine.pointee.plan.spare
         let owner = unsafe machine.pointee.end()
-        if let other = unsafe plan.spare.put(machine) { unsafe free(other) }
+        if let other = unsafe spare.put(machine) { unsafe free(other) }
         withExtendedLifetime(owner) {}
     }
 
@@ -50,7 +50,7 @@ extension ValueMachine {
         guard isIntact, !isFilled, !isRecycling, unsafe top == levels, lent == .nothing, unknownMembers.isEmpty,
             tree == nil, streamingDepth == 0, levelCount <= Self.largestLevelCount
         else { return false }
-        return unsafe records.pointee.isSmall(levels: Self.largestLevelCount)
+        return unsafe RecordState.isSmall(records, levels: Self.largestLevelCount)
     }
 }
 

@@ -25,7 +25,7 @@ struct ValueMachine: ~Copyable {
     let text = SmallText.checked
     /// The depth of the values that are built; containers above it are passed through.
     let streamingDepth: Int
-    /// Keeps the plans alive; nil in a spare machine, which belongs to its plan.
+    /// Keeps the plans alive, but for those that live for ever; nil in a spare machine, which belongs to its plan.
     private var owner: AnyObject?
     /// Whether no value was given up, so that all memory is as a complete value leaves it.
     var isIntact = true
@@ -94,7 +94,7 @@ struct ValueMachine: ~Copyable {
     }
 
     /// Begins to serve another builder.
-    mutating func begin(_ owner: AnyObject, _ options: BuilderOptions) {
+    mutating func begin(_ owner: AnyObject?, _ options: BuilderOptions) {
         self.owner = owner
         self.options = options
     }

@@ -128,6 +128,9 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
     }
 }
 
+/// Who keeps the place of a container that is used again.
+struct Nobody {}
+
 /// The place of a container that is not used again, with what it refers to.
 @safe
 final class PlaceOwner<Place: BitwiseCopyable> {
@@ -174,8 +177,10 @@ enum ContainerLayout {
             unsafe encodingPlace.deallocate()
             unsafe decodingPlace.deallocate()
         }
-        let encoding = unsafe KeyedEncodingContainer(ValueEncoder.KeyedContainer<NameKey>(place: encodingPlace))
-        let decoding = unsafe KeyedDecodingContainer(ValueDecoder.KeyedContainer<NameKey>(place: decodingPlace))
+        let encoding = unsafe KeyedEncodingContainer(
+            ValueEncoder.KeyedContainer<NameKey, Nobody>(place: encodingPlace, owner: Nobody()))
+        let decoding = unsafe KeyedDecodingContainer(
+            ValueDecoder.KeyedContainer<NameKey, Nobody>(place: decodingPlace, owner: Nobody()))
         return isReference(encoding) && isReference(decoding)
     }()
 

@@ -89,7 +89,7 @@ extension SpareDecodingTests: SelfTesting {
         let exact = JSONStreamDecoder()
         var (snake, custom) = (JSONStreamDecoder(), JSONStreamDecoder())
         snake.keyDecodingStrategy = .convertFromSnakeCase
-        custom.keyDecodingStrategy = .custom { $0.uppercased() }
+        custom.keyDecodingStrategy = .names { $0.uppercased() }
         for round in 0..<30 {
             let text = #"{"id":\#(round),"fullName":"exact","full_name":"snake","ID":-\#(round),"FULLNAME":"custom"}"#
             let last = #"{"full_name":"snake","id":\#(round)}"#
@@ -99,6 +99,8 @@ extension SpareDecodingTests: SelfTesting {
             expectEqual(try exact.decode(Item.self, from: last), Item(id: round), "no such key")
             // Both names become the key; the first one counts.
             expectEqual(try snake.decode(Item.self, from: text).fullName, "exact", "two names for one key")
+            for _ in 0..<round % 4 { expectEqual(try snake.decode(Item.self, from: last).id, round, "the same again") }
+            expectEqual(try snake.decode(Item.self, from: text).fullName, "exact", "a second name for a known key")
             let turned = #"{"id":1,"full_name":"snake","fullName":"exact"}"#
             expectEqual(try snake.decode(Item.self, from: turned).fullName, "snake", "in another order")
         }

@@ -14,7 +14,7 @@ struct CodingKeys {
     private var firsts: [UInt32] = []
 
     /// The same, and nothing where no two keys become one coding key.
-    var canonical: [UInt32] { shared.isEmpty ? [] : firsts }
+    private(set) var canonical: [UInt32] = []
 
     /// Looks at the keys that have come since.
     mutating func add(_ keys: borrowing TapeKeys, _ map: ((String) -> String)?) {
@@ -28,6 +28,7 @@ struct CodingKeys {
             if first == number { numbers[name] = number } else { shared.insert(first) }
             firsts.append(UInt32(truncatingIfNeeded: first))
         }
+        if !shared.isEmpty { canonical = firsts }
     }
 }
 
@@ -36,7 +37,7 @@ struct CodingKeys {
 final class KnownKeys {
     // SAFETY: one entry for each key, zeros at first, which are the bits of no string.
     private(set) var entries = UnsafeMutablePointer<(UInt64, UInt64)>.allocate(capacity: 0)
-    private var count = 0
+    private(set) var count = 0
     /// The strings themselves, which stay alive, so that no other string can have the same bits.
     private var strings: [String] = []
 
@@ -52,6 +53,12 @@ final class KnownKeys {
     }
 
     deinit { unsafe entries.deallocate() }
+
+    /// Forgets all coding keys.
+    func forget() {
+        unsafe entries.update(repeating: (0, 0), count: count)
+        strings = []
+    }
 
     /// Remembers the first coding key that was found to be a key.
     @inline(never)

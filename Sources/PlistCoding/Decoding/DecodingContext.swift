@@ -16,6 +16,9 @@ final class DecodingContext {
     private var input = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     private var bytes = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     private var ownInput: UnsafeMutableRawPointer?
+    /// Memory for a short text with spaces behind it.
+    private var padded: UnsafeMutableRawPointer?
+    static let paddedCount = 1_024
     /// The number of the root.
     static let root = 0
 
@@ -29,12 +32,15 @@ final class DecodingContext {
     private let names: ((String) -> String)?
     // The keys of dictionaries with string keys are never coding keys, and a stream may have many of them.
     private var codingKeys: CodingKeys {
-        if knownCodingKeys.count != tape.keys.count { knownCodingKeys.add(tape.keys, options.codingKeys) }
+        addCodingKeys()
         return knownCodingKeys
     }
     private var knownCodingKeys = CodingKeys()
     /// By number of a key: the first one in the tape that becomes the same coding key; empty where no two do.
-    var canonicalKeys: [UInt32] { codingKeys.canonical }
+    var canonicalKeys: [UInt32] {
+        addCodingKeys()
+        return knownCodingKeys.canonical
+    }
     private let ways = TapeWays()
     /// The path that was asked for last, and the one to a container; most errors come where another one was.
     private var recentPath: (index: Int, path: [any CodingKey]) = (root, [])
@@ -87,6 +93,8 @@ final class DecodingContext {
     /// Begins to decode what the tape has.
     private func begin(_ readNumbers: NumberReader?) {
         tape.removeRepeatedKeys()
+        // Where a key has come that may be another one's coding key, keys are no longer known by their bits.
+        if tape.keys.count != knownKeys.count, isMapped || !tape.keys.areASCII { knownKeys.forget() }
         unsafe nodes = unsafe tape.nodes
         unsafe input = unsafe tape.input
         unsafe bytes = unsafe UnsafeRawBufferPointer(tape.bytes.values)
@@ -99,7 +107,12 @@ final class DecodingContext {
         unsafe caches.deinitialize(count: 1)
         unsafe caches.deallocate()
         unsafe ownInput?.deallocate()
+        unsafe padded?.deallocate()
         unsafe scratch.deallocate()
+    }
+
+    private func addCodingKeys() {
+        if knownCodingKeys.count != tape.keys.count { knownCodingKeys.add(tape.keys, options.codingKeys) }
     }
 
     // MARK: One value after another
@@ -108,32 +121,47 @@ final class DecodingContext {
     ///
     /// PERF: JSONTyped/documents; with the context of an earlier value of the type, which knows its keys and has containers.
     static func decode<Value: Decodable>(
-        _ type: Value.Type, from input: UnsafeRawBufferPointer, options: DecodingOptions,
-        readingNumbers readNumbers: NumberReader?, _ send: (inout DecodingTape) throws -> Void
+        _ type: Value.Type, from text: RawSpan, spaces: Int, options: DecodingOptions,
+        readingNumbers readNumbers: NumberReader?, _ send: (inout DecodingTape, RawSpan) throws -> Void
     ) throws -> Value {
-        var context = unsafe take(for: type, options, input)
+        var context = take(for: type, options)
         var isIntact = false
         defer { finish(&context, isIntact: isIntact) }
-        try send(&context.tape)
+        // SAFETY: the text stays where it is during this call, and what is copied belongs to the context.
+        let input = unsafe spaces > 0 ? context.padding(text, spaces) : text.withUnsafeBytes { unsafe $0 }
+        unsafe context.tape.begin(input: UnsafeRawBufferPointer(rebasing: input[..<text.byteCount]))
+        try unsafe send(&context.tape, input.bytes)
         context.begin(readNumbers)
         let value = try context.decode(type, at: root)
         isIntact = true
         return value
     }
 
-    private static func take(
-        for type: Any.Type, _ options: DecodingOptions, _ input: UnsafeRawBufferPointer
-    ) -> DecodingContext {
+    /// A copy of a short text in memory of the context, with so many spaces behind it.
+    private func padding(_ text: RawSpan, _ spaces: Int) -> UnsafeRawBufferPointer {
+        let (count, whole) = (text.byteCount, text.byteCount + spaces)
+        precondition(whole <= Self.paddedCount, "only short texts are copied")
+        let memory = unsafe padded ?? UnsafeMutableRawPointer.allocate(byteCount: Self.paddedCount, alignment: 16)
+        unsafe padded = unsafe memory
+        // SAFETY: there is memory for both.
+        unsafe text.withUnsafeBytes {
+            unsafe UnsafeMutableRawBufferPointer(start: memory, count: count).copyMemory(from: $0)
+        }
+        unsafe (memory + count).initializeMemory(as: UInt8.self, repeating: 0x20, count: spaces)
+        return unsafe UnsafeRawBufferPointer(start: memory, count: whole)
+    }
+
+    private static func take(for type: Any.Type, _ options: DecodingOptions) -> DecodingContext {
         if !options.hasKeyFunctions, let spare = unsafe spares.take(SharedPlaces.index(of: type, below: spareCount)) {
             // SAFETY: only `leave` puts addresses there, of objects that it has retained.
             let context = unsafe Unmanaged<DecodingContext>.fromOpaque(spare).takeRetainedValue()
             if context.type == type, context.isMapped == (options.codingKeys != nil) {
                 context.options = options
-                unsafe context.tape.begin(input: input)
                 return context
             }
         }
-        let context = unsafe DecodingContext(for: options, DecodingTape(input: input))
+        let context = unsafe DecodingContext(
+            for: options, DecodingTape(input: UnsafeRawBufferPointer(start: nil, count: 0)))
         context.type = type
         return context
     }
@@ -268,7 +296,7 @@ final class DecodingContext {
     }
 
     /// Whether several keys of the tape become the coding key of this one, which is the first of them.
-    func isShared(_ number: Int) -> Bool { codingKeys.shared.contains(number) }
+    func isShared(_ number: Int) -> Bool { !canonicalKeys.isEmpty && codingKeys.shared.contains(number) }
 
     @inline(never)
     private func find(_ key: String) -> Int {
@@ -308,12 +336,13 @@ final class DecodingContext {
     func makeContainer<Key: CodingKey>(at place: DecodingPlace) -> KeyedDecodingContainer<Key> {
         if unsafe !caches.pointee.isOver {
             let container = unsafe caches.pointee.containers.makeContainer(for: Key.self, at: place) {
-                unsafe KeyedDecodingContainer(ValueDecoder.KeyedContainer<Key>(place: $0))
+                unsafe KeyedDecodingContainer(ValueDecoder.KeyedContainer<Key, Nobody>(place: $0, owner: Nobody()))
             }
             if let container { return container }
         }
         let owner = PlaceOwner(place, of: self)
-        return unsafe KeyedDecodingContainer(ValueDecoder.KeyedContainer<Key>(place: owner.place, owner: owner))
+        return unsafe KeyedDecodingContainer(
+            ValueDecoder.KeyedContainer<Key, PlaceOwner<DecodingPlace>>(place: owner.place, owner: owner))
     }
 
     /// Ends the decoding: forgets the containers, and keeps the text of decoders and containers that are kept.

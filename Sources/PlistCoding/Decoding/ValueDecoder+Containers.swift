@@ -16,11 +16,11 @@ extension DecodingContext {
 extension ValueDecoder {
     /// The members of a dictionary.
     @safe
-    struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    struct KeyedContainer<Key: CodingKey, Owner>: KeyedDecodingContainerProtocol {
         // SAFETY: see `DecodingPlace` and `ContainerCache`.
         let place: UnsafeMutablePointer<DecodingPlace>
-        /// What keeps the place, for a container that is not used again.
-        var owner: PlaceOwner<DecodingPlace>?
+        /// What keeps the place, for a container that is not used again; else nobody.
+        let owner: Owner
 
         private var context: DecodingContext { unsafe place.pointee.context.takeUnretainedValue() }
         var codingPath: [any CodingKey] { context.path(of: unsafe place.pointee.index) }
@@ -72,6 +72,11 @@ extension ValueDecoder {
             return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
+            guard let index = findPresent(key) else { return nil }
+            return try unsafe place.pointee.decode(type, at: index)
+        }
+        // By its name: the compiler would take the standard library's function for it, and not the generic one.
+        func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
             guard let index = findPresent(key) else { return nil }
             return try unsafe place.pointee.decode(type, at: index)
         }

@@ -34,16 +34,21 @@ extension DecodingTape {
     /// Decodes a value of what a closure sends, which is UTF-8.
     ///
     /// - Parameters:
-    ///   - input: Bytes in which the text of strings may be, so that it need not be copied.
+    ///   - text: Bytes in which the text of strings may be, so that it need not be copied.
+    ///   - spaces: The number of spaces that the closure needs behind the text, which is copied then; none for one of more
+    ///     than `longestPaddedCount` bytes with them.
     ///   - readNumbers: Reads the same input once more, for those types that hold more digits than a double.
     /// - Throws: `DecodingError`, or what the type or the closure throws.
-    @unsafe
     package static func decode<Value: Decodable>(
-        _ type: Value.Type, from input: UnsafeRawBufferPointer, options: DecodingOptions,
-        readingNumbers readNumbers: NumberReader, _ send: (inout DecodingTape) throws -> Void
+        _ type: Value.Type, from text: RawSpan, spaces: Int, options: DecodingOptions,
+        readingNumbers readNumbers: NumberReader, _ send: (inout DecodingTape, RawSpan) throws -> Void
     ) throws -> Value {
-        try unsafe DecodingContext.decode(type, from: input, options: options, readingNumbers: readNumbers, send)
+        try DecodingContext.decode(
+            type, from: text, spaces: spaces, options: options, readingNumbers: readNumbers, send)
     }
+
+    /// The longest text that is copied, with the spaces behind it.
+    package static var longestPaddedCount: Int { DecodingContext.paddedCount }
 
     /// Decodes the value that was sent.
     ///

@@ -21,11 +21,11 @@ struct EncodingPlace: BitwiseCopyable {
 extension ValueEncoder {
     /// The members of a dictionary.
     @safe
-    struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    struct KeyedContainer<Key: CodingKey, Owner>: KeyedEncodingContainerProtocol {
         // SAFETY: see `EncodingPlace` and `ContainerCache`.
         let place: UnsafeMutablePointer<EncodingPlace>
-        /// What keeps the place, for a container that is not used again.
-        var owner: PlaceOwner<EncodingPlace>?
+        /// What keeps the place, for a container that is not used again; else nobody.
+        let owner: Owner
 
         var codingPath: [any CodingKey] {
             unsafe place.pointee.tree._withUnsafeGuaranteedRef { unsafe $0.path(of: place.pointee.node) }

@@ -120,8 +120,13 @@ package struct DecodingTape: PlistSink, ~Copyable {
         self.isChecked = isChecked
         unsafe open.initialize(to: OpenContainer())
         unsafe top = open
+        reserveForInput()
+    }
+
+    private mutating func reserveForInput() {
         // Memory that is not used is not touched either.
-        reserve(max(64, min(input.count / 12, Self.largestCount)))
+        let wanted = unsafe max(64, min(input.count / 12, Self.largestCount))
+        if capacity < wanted { reserve(wanted) }
     }
 
     /// Forgets the values, and keeps their keys and the memory, for text in other bytes.
@@ -131,6 +136,7 @@ package struct DecodingTape: PlistSink, ~Copyable {
         unsafe bytes.removeLast(bytes.count)
         unsafe open.initialize(to: OpenContainer())
         unsafe top = open
+        reserveForInput()
     }
 
     /// Whether the tape has little memory, and keys that nobody chose to be many.

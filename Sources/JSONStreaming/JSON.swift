@@ -156,18 +156,21 @@ public enum JSON {
         try writer(of: value, options, writingOptions).text
     }
 
+    // PERF: JSONTyped/documents; the reader is specialised here, once for all types, which their own modules never see.
+    private typealias Builder = ObjectBuilder<PropertyList>
+
     private static func build<Value: StreamValue>(
-        _ options: BuilderOptions, _ read: (inout ObjectBuilder<Value>) throws(StreamError) -> Void
+        _ options: BuilderOptions, _ read: (inout Builder) throws(StreamError) -> Void
     ) throws(StreamError) -> Value {
-        var builder = try ObjectBuilder<Value>(options: options)
+        var builder = try Builder(building: Value.self, options: options)
         try read(&builder)
-        return try builder.takeResult()
+        return try builder.takeResult(of: Value.self)
     }
 
     /// The lines are the elements of an array of which a reader knows nothing.
     private static func buildLines<Value: StreamValue>(
         _ options: BuilderOptions, _ readerOptions: JSONReaderOptions,
-        _ read: (inout ObjectBuilder<[Value]>, JSONReaderOptions) throws(StreamError) -> Void
+        _ read: (inout Builder, JSONReaderOptions) throws(StreamError) -> Void
     ) throws(StreamError) -> [Value] {
         try build(options.besideLines) { (builder) throws(StreamError) in
             try builder.beginArray()

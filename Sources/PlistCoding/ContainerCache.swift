@@ -1,13 +1,7 @@
 // Using the keyed containers of Codable again: making one costs an object and four look-ups of generic types, a third of
 // the time that a small structure takes to be coded.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import PlistStreaming
 
 /// The keyed containers that were handed out last, by the type of their keys, each with the place it stands at.
 ///
@@ -20,6 +14,8 @@ import Glibc
 struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
     private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: Self.capacity)
     private var missCount = 0
+    /// The entries with a container, each a bit.
+    private var used: UInt32 = 0
 
     @safe
     private struct Entry {
@@ -88,9 +84,20 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
             unsafe entry.pointee = Entry(
                 type: ObjectIdentifier(type), container: unsafeBitCast(container, to: UInt.self), place: address,
                 vendor: ContainerVendor(container))
+            used |= 1 &<< UInt32(truncatingIfNeeded: index)
             return container
         }
         return nil
+    }
+
+    /// Whether nobody but their vendors holds any of the containers.
+    var areFree: Bool {
+        var rest = used
+        while rest != 0 {
+            guard unsafe Self.isFree(entries + rest.trailingZeroBitCount) else { return false }
+            rest &= rest &- 1
+        }
+        return true
     }
 
     /// Forgets all containers. Those that somebody keeps are kept together with their owner, to whom the places refer.
@@ -119,6 +126,24 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
         let bits = UInt64(UInt(bitPattern: ObjectIdentifier(type)))
         return Int(truncatingIfNeeded: (bits &* 0x9E37_79B9_7F4A_7C15) &>> 59)
     }
+}
+
+/// Who keeps the place of a container that is used again.
+struct Nobody {}
+
+/// The place of a container that is not used again, with what it refers to.
+@safe
+final class PlaceOwner<Place: BitwiseCopyable> {
+    private let owner: AnyObject
+    // SAFETY: allocated and freed with this object.
+    let place = UnsafeMutablePointer<Place>.allocate(capacity: 1)
+
+    init(_ place: Place, of owner: AnyObject) {
+        self.owner = owner
+        unsafe self.place.initialize(to: place)
+    }
+
+    deinit { unsafe place.deallocate() }
 }
 
 /// Hands a container out, of which the type is not known where it is stored.
@@ -152,19 +177,16 @@ enum ContainerLayout {
             unsafe encodingPlace.deallocate()
             unsafe decodingPlace.deallocate()
         }
-        let encoding = unsafe KeyedEncodingContainer(ValueEncoder.KeyedContainer<NameKey>(place: encodingPlace))
-        let decoding = unsafe KeyedDecodingContainer(ValueDecoder.KeyedContainer<NameKey>(place: decodingPlace))
+        let encoding = unsafe KeyedEncodingContainer(
+            ValueEncoder.KeyedContainer<NameKey, Nobody>(place: encodingPlace, owner: Nobody()))
+        let decoding = unsafe KeyedDecodingContainer(
+            ValueDecoder.KeyedContainer<NameKey, Nobody>(place: decodingPlace, owner: Nobody()))
         return isReference(encoding) && isReference(decoding)
     }()
 
     // SAFETY: used under the lock only.
     private nonisolated(unsafe) static var isFoundOut = false
-    private nonisolated(unsafe) static let lock: UnsafeMutablePointer<pthread_mutex_t> = {
-        let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-        unsafe lock.initialize(to: pthread_mutex_t())
-        unsafe pthread_mutex_init(lock, nil)
-        return unsafe lock
-    }()
+    private static let lock = Lock()
 
     /// Whether containers are references, and it pays to know that when a value has made so many that none could serve.
     ///
@@ -172,10 +194,10 @@ enum ContainerLayout {
     /// first container of a value is often the only one of its type.
     static func isReference(after missCount: Int) -> Bool {
         guard missCount > 1 else { return false }
-        unsafe pthread_mutex_lock(lock)
-        unsafe isFoundOut = unsafe isFoundOut || missCount > 16
-        let isWorthwhile = unsafe isFoundOut
-        unsafe pthread_mutex_unlock(lock)
+        let isWorthwhile = lock.withLock {
+            unsafe isFoundOut = unsafe isFoundOut || missCount > 16
+            return unsafe isFoundOut
+        }
         return isWorthwhile && isReference
     }
 

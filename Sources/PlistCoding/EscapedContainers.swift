@@ -1,12 +1,6 @@
 // Keyed containers that types keep beyond the coding of a value, with what they refer to.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import PlistStreaming
 
 /// The containers that somebody kept, with their places and the objects the places refer to, until nobody keeps them.
 enum EscapedContainers {
@@ -31,32 +25,27 @@ enum EscapedContainers {
     // SAFETY: used under the lock only.
     private nonisolated(unsafe) static var entries: [Entry] = []
     private nonisolated(unsafe) static var limit = 16
-    private nonisolated(unsafe) static let lock: UnsafeMutablePointer<pthread_mutex_t> = {
-        let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-        unsafe lock.initialize(to: pthread_mutex_t())
-        unsafe pthread_mutex_init(lock, nil)
-        return unsafe lock
-    }()
+    private static let lock = Lock()
 
     /// Keeps a container as long as somebody else does.
     static func keep(_ entry: Entry) {
-        unsafe pthread_mutex_lock(lock)
-        unsafe entries.append(entry)
-        let isFull = unsafe entries.count > limit
-        unsafe pthread_mutex_unlock(lock)
+        let isFull = lock.withLock {
+            unsafe entries.append(entry)
+            return unsafe entries.count > limit
+        }
         if isFull { sweep() }
     }
 
     /// Frees the containers that nobody keeps any more.
     static func sweep() {
         var freed: [Entry] = []
-        unsafe pthread_mutex_lock(lock)
-        for index in unsafe entries.indices.reversed() where unsafe entries[index].isFree() {
-            unsafe entries.swapAt(index, entries.count - 1)
-            unsafe freed.append(entries.removeLast())
+        lock.withLock {
+            for index in unsafe entries.indices.reversed() where unsafe entries[index].isFree() {
+                unsafe entries.swapAt(index, entries.count - 1)
+                unsafe freed.append(entries.removeLast())
+            }
+            unsafe limit = max(16, 2 * entries.count)
         }
-        unsafe limit = max(16, 2 * entries.count)
-        unsafe pthread_mutex_unlock(lock)
         // Outside the lock: what is freed may free values of any type.
         for entry in freed { unsafe entry.place.deallocate() }
     }

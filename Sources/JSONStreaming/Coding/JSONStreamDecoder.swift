@@ -40,38 +40,24 @@ public struct JSONStreamDecoder: Sendable {
     /// - Complexity: O(*n*) in the bytes; the text is scanned first, and its values are kept in 16 bytes each.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: RawSpan) throws -> Value {
         if type == PropertyList.self, let list = try list(from: bytes) as? Value { return list }
-        let scanner = JSONScanner(options: readerOptions)
-        guard scanner.canPad(bytes.byteCount) else {
-            return try decode(type, from: bytes) { (tape) throws(StreamError) in
-                var scanner = scanner
-                try scanner.scanLast(bytes, into: &tape)
+        var scanner = JSONScanner(options: readerOptions)
+        let byteCount = bytes.byteCount
+        // Padded before it is scanned, so that the tape finds the text of strings in its input.
+        let spaces = JSONScanner.margin
+        let isPadded = byteCount + spaces <= DecodingTape.longestPaddedCount && scanner.canPad(byteCount)
+        return try DecodingTape.decode(
+            type, from: bytes, spaces: isPadded ? spaces : 0, options: options, readingNumbers: JSONNumberTexts.reader
+        ) { tape, text in
+            do throws(StreamError) {
+                if isPadded {
+                    try scanner.scanLast(padded: text, byteCount: byteCount, into: &tape)
+                } else {
+                    try scanner.scanLast(text, into: &tape)
+                }
+            } catch {
+                throw Self.corrupted(error)
             }
         }
-        // Padded here, so that the tape finds the text of strings in its input.
-        return try JSONScanner.withPadding(bytes) { padded in
-            try decode(type, from: padded.extracting(first: bytes.byteCount)) { (tape) throws(StreamError) in
-                var scanner = scanner
-                try scanner.scanLast(padded: padded, byteCount: bytes.byteCount, into: &tape)
-            }
-        }
-    }
-
-    /// Decodes a value from the bytes, which a closure scans.
-    @inline(__always)  // PERF: JSONTyped; once with each of two ways to scan.
-    private func decode<Value: Decodable>(
-        _ type: Value.Type, from bytes: RawSpan, scanning: (inout DecodingTape) throws(StreamError) -> Void
-    ) throws -> Value {
-        // SAFETY: the decoding ends with this call, during which the bytes stay where they are.
-        let input = unsafe bytes.withUnsafeBytes { unsafe $0 }
-        var tape = unsafe DecodingTape(input: input)
-        do throws(StreamError) {
-            try scanning(&tape)
-        } catch {
-            throw Self.corrupted(error)
-        }
-        let readerOptions = readerOptions
-        let numbers = unsafe NumberReader { unsafe JSONNumberTexts.tape(of: $0, options: readerOptions) }
-        return try tape.decode(type, options: options, readingNumbers: numbers)
     }
 
     /// Makes a list, which needs no decoding.

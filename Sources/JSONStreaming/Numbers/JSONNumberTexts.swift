@@ -15,11 +15,14 @@ struct JSONNumberTexts: PlistSink, ~Copyable {
     private var offset = 0
 
     /// Reads text that is JSON into a tape on which fractions are text; nil for text that is none.
-    @unsafe
-    static func tape(of input: UnsafeRawBufferPointer, options: JSONReaderOptions) -> DecodingTape? {
+    ///
+    /// It has no limits, since the text was read before within those that there are.
+    static let reader = unsafe NumberReader { input in
+        let all = Int.max
+        let limits = StreamLimits(depth: all, stringByteCount: all, numberByteCount: all, totalByteCount: all)
         var sink = unsafe JSONNumberTexts(input)
         do {
-            try unsafe sink.readJSON(input.bytes, options: options)
+            try unsafe sink.readJSON(input.bytes, options: JSONReaderOptions(limits: limits))
         } catch {
             return nil
         }

@@ -135,26 +135,20 @@ public struct JSONScanner: Sendable {
     /// The longest text that is copied to the stack, with spaces behind it, in 1,024 bytes.
     private static let paddedCount = 1_024 - margin
 
+    // PERF: JSONTyped/documents; not generic, since a result of any type has to be looked up where that is not known.
     /// Calls a closure with a copy of the bytes, and spaces behind it.
     @usableFromInline
-    static func withPadding<Value, Failure: Error>(
-        _ bytes: RawSpan, _ body: (RawSpan) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
+    static func withPadding(_ bytes: RawSpan, _ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
         let count = bytes.byteCount
-        let result: Result<Value, Failure> = unsafe withUnsafeTemporaryAllocation(
-            byteCount: count + margin, alignment: 16
-        ) { buffer in
+        var thrown: StreamError?
+        unsafe withUnsafeTemporaryAllocation(byteCount: count + margin, alignment: 16) { buffer in
             // SAFETY: there is room for both; all of it is written before it is read, within the closure.
             unsafe bytes.withUnsafeBytes { unsafe buffer.copyMemory(from: $0) }
             unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(
                 as: UInt8.self, repeating: 0x20)
-            do throws(Failure) {
-                return .success(try body(unsafe UnsafeRawBufferPointer(buffer).bytes))
-            } catch {
-                return .failure(error)
-            }
+            do throws(StreamError) { try body(unsafe UnsafeRawBufferPointer(buffer).bytes) } catch { thrown = error }
         }
-        return try result.get()
+        if let thrown { throw thrown }
     }
 
     /// Ends the input.

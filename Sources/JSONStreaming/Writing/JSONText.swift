@@ -17,130 +17,134 @@ enum JSONText {
         StreamError(.invalidText, "got a string that is not valid UTF-8")
     }
 
-    /// The longest string that is tried in one go.
+    /// The longest string that is stored in one go.
     static let shortByteCount = 256
-
-    // PERF: one pass that checks and copies words, the last one overlapping; most keys and strings end here.
-    /// Stores a short string in quotes if it is ASCII, or of more than 16 bytes, without need of escapes, and returns the
-    /// number of bytes.
-    ///
-    /// There must be room for the string and 18 more bytes. 0 stands for any other string.
-    @unsafe @inline(__always)
-    static func storePlain(_ utf8: RawSpan, at start: UnsafeMutableRawPointer) -> Int {
-        let count = utf8.byteCount
-        if count < 8 { return unsafe storeWord(utf8, at: start) }
-        if count > 16 { return unsafe storeWords(utf8, at: start) }
-        // SAFETY: both words are within the string, and there is room for it.
-        let (word, last) = (utf8.uncheckedWord(0), utf8.uncheckedWord(count &- 8))
-        unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
-        unsafe start.storeBytes(of: word.littleEndian, toByteOffset: 1, as: UInt64.self)
-        unsafe start.storeBytes(of: last.littleEndian, toByteOffset: count &- 7, as: UInt64.self)
-        unsafe start.storeBytes(of: UInt8(ascii: "\""), toByteOffset: count &+ 1, as: UInt8.self)
-        return StringRuns.specialBytes(in: word) | StringRuns.specialBytes(in: last) == 0 ? count &+ 2 : 0
-    }
-
-    // PERF: JSONWriter/records; on its own, so that what stores short strings needs few registers.
-    /// Stores a string of more than 16 bytes as `storePlain` does.
-    @inline(never)
-    private static func storeWords(_ utf8: RawSpan, at start: UnsafeMutableRawPointer) -> Int {
-        let count = utf8.byteCount
-        // SAFETY: words end with the string at the latest, and there is room for it.
-        let first = unsafe start + 1
-        var special: UInt64 = 0
-        var offset = 0
-        let last = count &- 8
-        while offset < last {
-            let word = utf8.uncheckedWord(offset)
-            special |= StringRuns.specialBytes(in: word)
-            unsafe first.storeBytes(of: word.littleEndian, toByteOffset: offset, as: UInt64.self)
-            offset &+= 8
-        }
-        // The last eight bytes, of which some may be stored already.
-        let word = utf8.uncheckedWord(last)
-        special |= StringRuns.specialBytes(in: word)
-        unsafe first.storeBytes(of: word.littleEndian, toByteOffset: last, as: UInt64.self)
-        unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
-        unsafe first.storeBytes(of: UInt8(ascii: "\""), toByteOffset: count, as: UInt8.self)
-        return special == 0 || isPlain(utf8) ? count &+ 2 : 0
-    }
-
-    // PERF: SQLite/read-non-ASCII; what is plain was stored already.
-    /// Whether a string of 16 bytes or more, with characters beyond ASCII, is UTF-8 without need of escapes.
-    @inline(never)
-    private static func isPlain(_ utf8: RawSpan) -> Bool {
-        // SAFETY: the bytes do not leave the closure.
-        guard endOfPlainRun(in: utf8, from: 0) == utf8.byteCount else { return false }
-        return unsafe utf8.withUnsafeBytes { unsafe UTF8Check.isValid($0) }
-    }
-
-    /// Stores a string of up to seven bytes as `storePlain` does, the text and its closing quote as one word.
+    /// The number of bytes for which `store` needs room: a byte may become six, and whole vectors are stored.
     @inline(__always)
-    private static func storeWord(_ utf8: RawSpan, at start: UnsafeMutableRawPointer) -> Int {
+    static func room(for byteCount: Int) -> Int { 6 &* byteCount &+ 32 }
+
+    // PERF: JSONWriter/records; most keys and strings are two words, the last one overlapping.
+    /// Stores a string of up to `shortByteCount` bytes in quotes, escaped, and returns the number of bytes; 0 for one that
+    /// is not UTF-8.
+    ///
+    /// - Parameter isChecked: Whether the string is known to be UTF-8.
+    @unsafe @inline(__always)
+    static func store(_ utf8: RawSpan, isChecked: Bool, at start: UnsafeMutableRawPointer) -> Int {
         let count = utf8.byteCount
-        var word: UInt64 = 0
-        if count >= 4 {
-            word = UInt64(utf8.uncheckedHalf(0))
-            word |= UInt64(utf8.uncheckedHalf(count &- 4)) &<< UInt64(truncatingIfNeeded: (count &- 4) &* 8)
-        } else if count > 0 {
-            // The first, the middle and the last of one to three bytes.
-            let (middle, last) = (count &>> 1, count &- 1)
-            word = UInt64(utf8.uncheckedByte(0))
-            word |= UInt64(utf8.uncheckedByte(middle)) &<< UInt64(truncatingIfNeeded: middle &* 8)
-            word |= UInt64(utf8.uncheckedByte(last)) &<< UInt64(truncatingIfNeeded: last &* 8)
+        if count &- 8 <= 8, count >= 8 {
+            // SAFETY: both words are within the string, and there is room for it.
+            let (word, last) = (utf8.uncheckedWord(0), utf8.uncheckedWord(count &- 8))
+            if StringRuns.specialBytes(in: word) | StringRuns.specialBytes(in: last) == 0 {
+                unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+                unsafe start.storeBytes(of: word.littleEndian, toByteOffset: 1, as: UInt64.self)
+                unsafe start.storeBytes(of: last.littleEndian, toByteOffset: count &- 7, as: UInt64.self)
+                unsafe start.storeBytes(of: UInt8(ascii: "\""), toByteOffset: count &+ 1, as: UInt8.self)
+                return count &+ 2
+            }
+        } else if count < 8 {
+            let word = shortWord(utf8)
+            let shift = UInt64(truncatingIfNeeded: count &* 8)
+            // Spaces fill the rest of the word for the test; the closing quote is stored with the text.
+            if StringRuns.specialBytes(in: word | 0x2020_2020_2020_2020 &<< shift) == 0 {
+                unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+                unsafe start.storeBytes(of: (word | 0x22 &<< shift).littleEndian, toByteOffset: 1, as: UInt64.self)
+                return count &+ 2
+            }
         }
-        let shift = UInt64(truncatingIfNeeded: count &* 8)
-        // Spaces fill the rest of the word for the test.
-        let special = StringRuns.specialBytes(in: word | 0x2020_2020_2020_2020 &<< shift)
-        // SAFETY: there is room for 18 bytes.
-        unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
-        unsafe start.storeBytes(of: (word | 0x22 &<< shift).littleEndian, toByteOffset: 1, as: UInt64.self)
-        return special == 0 ? count &+ 2 : 0
+        return unsafe storeAny(utf8, isChecked: isChecked, at: start)
     }
 
-    /// Writes a string in quotes.
+    /// Stores a string as `store` does.
+    @inline(never)
+    private static func storeAny(_ utf8: RawSpan, isChecked: Bool, at start: UnsafeMutableRawPointer) -> Int {
+        let (count, isASCII) = unsafe storeEscaped(utf8, 0..<utf8.byteCount, at: start + 1)
+        // SAFETY: the pointer does not leave the closure; there is room for the quotes.
+        guard unsafe isChecked || isASCII || utf8.withUnsafeBytes({ unsafe UTF8Check.isValid($0) }) else { return 0 }
+        unsafe start.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+        unsafe start.storeBytes(of: UInt8(ascii: "\""), toByteOffset: count &+ 1, as: UInt8.self)
+        return count &+ 2
+    }
+
+    /// Writes a string of UTF-8 in quotes.
     static func writeQuoted(_ utf8: RawSpan, to output: inout ByteOutput) throws(StreamError) {
-        let end = utf8.byteCount
-        try output.reserve(end &+ 18)
-        output.appendReserved(UInt8(ascii: "\""))
-        var runStart = 0
+        try output.append(UInt8(ascii: "\""))
         var offset = 0
-        while true {
-            offset = endOfPlainRun(in: utf8, from: offset)
-            try output.append(utf8.extracting(runStart..<offset))
-            guard offset < end else { break }
-            try writeEscape(utf8.uncheckedByte(offset), to: &output)
-            offset &+= 1
-            runStart = offset
+        while offset < utf8.byteCount {
+            let end = min(offset + shortByteCount, utf8.byteCount)
+            try output.reserve(room(for: end - offset))
+            // SAFETY: room for it was reserved.
+            output.advance(by: unsafe storeEscaped(utf8, offset..<end, at: output.end).count)
+            offset = end
         }
         try output.append(UInt8(ascii: "\""))
     }
 
-    // PERF: SQLite/read-non-ASCII, JSONWriter; ten instructions for sixteen bytes of any text.
-    /// The offset of the first byte that needs an escape, or the end.
-    private static func endOfPlainRun(in utf8: RawSpan, from start: Int) -> Int {
-        var offset = start
-        let end = utf8.byteCount
-        while offset &+ 16 <= end {
-            let found = escapes(in: utf8, at: offset)
+    // PERF: JSONWriter/strings; one pass that looks at sixteen bytes and stores them, whether all of them count or not.
+    /// Stores a part of a string, escaped, and returns the number of bytes, and whether all of them are ASCII.
+    @inline(__always)
+    private static func storeEscaped(
+        _ utf8: RawSpan, _ range: Range<Int>, at start: UnsafeMutableRawPointer
+    ) -> (count: Int, isASCII: Bool) {
+        var offset = range.lowerBound
+        let end = range.upperBound
+        var target = unsafe start
+        var bits = SIMD2<UInt64>()
+        while offset < end {
+            let rest = end &- offset
+            // SAFETY: sixteen bytes are there, or as many as are loaded; there is room for each and fifteen more.
+            let block = rest >= 16 ? load(utf8, offset) : lastBlock(utf8, from: offset, rest)
+            let found = unsafe escapes(in: unsafeBitCast(block, to: SIMD16<UInt8>.self))
+            unsafe target.storeBytes(of: block, as: SIMD2<UInt64>.self)
+            bits |= block
             let (low, high) = (found[0].littleEndian, found[1].littleEndian)
-            if low != 0 { return offset &+ low.trailingZeroBitCount &>> 3 }
-            if high != 0 { return offset &+ 8 &+ high.trailingZeroBitCount &>> 3 }
-            offset &+= 16
+            if low | high == 0 {
+                unsafe target += min(rest, 16)
+                offset &+= 16
+                continue
+            }
+            let count = low != 0 ? low.trailingZeroBitCount &>> 3 : 8 &+ high.trailingZeroBitCount &>> 3
+            unsafe target += count &+ storeEscape(utf8.uncheckedByte(offset &+ count), at: target + count)
+            offset &+= count &+ 1
         }
-        // The last bytes, of which some were passed already.
-        if offset < end, start &+ 16 <= end {
-            let found = escapes(in: utf8, at: end &- 16)
-            if found[0] | found[1] == 0 { return end }
-        }
-        while offset < end, !needsEscape(utf8.uncheckedByte(offset)) { offset &+= 1 }
-        return offset
+        return (unsafe target - start, (bits[0] | bits[1]) & 0x8080_8080_8080_8080 == 0)
     }
 
-    /// Ones in the places of the bytes that need an escape, of sixteen that the caller has checked to be there.
     @inline(__always)
-    private static func escapes(in utf8: RawSpan, at offset: Int) -> SIMD2<UInt64> {
-        // SAFETY: the callers compare the offset with the count less sixteen.
-        let block = unsafe utf8.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: SIMD16<UInt8>.self)
+    private static func load(_ utf8: RawSpan, _ offset: Int) -> SIMD2<UInt64> {
+        // SAFETY: the caller has compared the offset with the count.
+        unsafe utf8.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: SIMD2<UInt64>.self)
+    }
+
+    /// The last bytes of a part, one to fifteen, with spaces behind them.
+    @inline(__always)
+    private static func lastBlock(_ utf8: RawSpan, from offset: Int, _ count: Int) -> SIMD2<UInt64> {
+        let spaces: UInt64 = 0x2020_2020_2020_2020
+        let shift = UInt64(truncatingIfNeeded: (count & 7) &* 8)
+        if count < 8 {
+            return SIMD2((shortWord(utf8.extracting(offset..<offset &+ count)) | spaces &<< shift).littleEndian, spaces)
+        }
+        let (first, last) = (utf8.uncheckedWord(offset), utf8.uncheckedWord(offset &+ count &- 8))
+        return SIMD2(first.littleEndian, (shift == 0 ? spaces : last &>> (64 &- shift) | spaces &<< shift).littleEndian)
+    }
+
+    /// Up to seven bytes of a string, the first in the low bits, with zeros behind them.
+    @inline(__always)
+    private static func shortWord(_ utf8: RawSpan) -> UInt64 {
+        let count = utf8.byteCount
+        if count >= 4 {
+            let shift = UInt64(truncatingIfNeeded: (count &- 4) &* 8)
+            return UInt64(utf8.uncheckedHalf(0)) | UInt64(utf8.uncheckedHalf(count &- 4)) &<< shift
+        }
+        guard count > 0 else { return 0 }
+        // The first, the middle and the last of one to three bytes.
+        let (middle, last) = (count &>> 1, count &- 1)
+        return UInt64(utf8.uncheckedByte(0)) | UInt64(utf8.uncheckedByte(middle)) &<< UInt64(middle &* 8)
+            | UInt64(utf8.uncheckedByte(last)) &<< UInt64(last &* 8)
+    }
+
+    /// Ones in the places of the bytes that need an escape.
+    @inline(__always)
+    private static func escapes(in block: SIMD16<UInt8>) -> SIMD2<UInt64> {
         // PERF: the types are written out: the general operators of vectors, a loop each, would be chosen otherwise.
         let (quote, backslash) = (SIMD16<UInt8>(repeating: 0x22), SIMD16<UInt8>(repeating: 0x5C))
         let space = SIMD16<UInt8>(repeating: 0x20)
@@ -149,30 +153,23 @@ enum JSONText {
         return unsafe unsafeBitCast(found, to: SIMD2<UInt64>.self)
     }
 
-    private static func needsEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
-    }
-
-    private static func writeEscape(_ byte: UInt8, to output: inout ByteOutput) throws(StreamError) {
-        try output.reserve(8)
-        output.appendReserved(UInt8(ascii: "\\"))
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"): output.appendReserved(byte)
-        case 0x08: output.appendReserved(UInt8(ascii: "b"))
-        case 0x0C: output.appendReserved(UInt8(ascii: "f"))
-        case 0x0A: output.appendReserved(UInt8(ascii: "n"))
-        case 0x0D: output.appendReserved(UInt8(ascii: "r"))
-        case 0x09: output.appendReserved(UInt8(ascii: "t"))
-        default:
-            for character: UInt8 in [0x75, 0x30, 0x30, 0x30 + byte >> 4, hexadecimalDigit(byte & 15)] {
-                output.appendReserved(character)
-            }
+    /// Stores the escape of a byte that needs one, where there is room for eight bytes, and returns its length.
+    @inline(__always)
+    private static func storeEscape(_ byte: UInt8, at target: UnsafeMutableRawPointer) -> Int {
+        // The letters of the escapes from 0x08 to 0x0D; there is none for 0x0B.
+        let letters: UInt64 = 0x72_6600_6E74_62
+        let place = UInt64(byte) &- 8
+        let letter = byte >= 0x20 ? UInt64(byte) : place < 6 ? letters &>> (place &* 8) & 0xFF : 0
+        if letter != 0 {
+            unsafe target.storeBytes(of: (0x5C | letter &<< 8).littleEndian, as: UInt64.self)
+            return 2
         }
+        let digits = UInt64(0x30 | byte &>> 4) &<< 32 | UInt64(hexadecimalDigit(byte & 15)) &<< 40
+        unsafe target.storeBytes(of: (0x3030_755C | digits).littleEndian, as: UInt64.self)
+        return 6
     }
 
-    private static func hexadecimalDigit(_ value: UInt8) -> UInt8 {
-        value < 10 ? 0x30 + value : 0x57 + value
-    }
+    private static func hexadecimalDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 }
 
 // MARK: - In-class tests
@@ -185,7 +182,8 @@ extension JSONText: SelfTesting {
         [
             "testEscapesWhatItMust": testEscapesWhatItMust,
             "testEscapesInEveryPlace": testEscapesInEveryPlace,
-            "testStoresPlainStringsOfEveryLength": testStoresPlainStringsOfEveryLength,
+            "testStoresStringsOfEveryLength": testStoresStringsOfEveryLength,
+            "testEscapesLongStrings": testEscapesLongStrings,
         ]
     }
 
@@ -212,38 +210,71 @@ extension JSONText: SelfTesting {
         }
     }
 
-    private static func testStoresPlainStringsOfEveryLength() throws {
-        func stored(_ bytes: [UInt8]) throws -> String? {
-            var output = ByteOutput()
-            try output.reserve(bytes.count + 24)
-            // SAFETY: the span does not leave the closure.
-            let count = unsafe bytes.withUnsafeBytes { unsafe storePlain($0.bytes, at: output.end) }
-            guard count > 0 else { return nil }
-            output.advance(by: count)
-            return output.withBytes { String(validating: $0) }
-        }
-        for count in 14..<50 {
+    private static func stored(_ bytes: [UInt8], isChecked: Bool = false) throws -> String? {
+        var output = ByteOutput()
+        try output.reserve(room(for: bytes.count))
+        // SAFETY: the span does not leave the closure.
+        let count = unsafe bytes.withUnsafeBytes { unsafe store($0.bytes, isChecked: isChecked, at: output.end) }
+        guard count > 0 else { return nil }
+        output.advance(by: count)
+        return output.withBytes { String(validating: $0) }
+    }
+
+    private static func testStoresStringsOfEveryLength() throws {
+        for count in 0..<50 {
             for character in ["é", "€", "🙂"] {
                 for place in 0...count {
                     let text =
                         String(repeating: "a", count: place) + character + String(repeating: "b", count: count - place)
-                    let found = try stored(Array(text.utf8))
-                    if found != "\"\(text)\"", found != nil || text.utf8.count > 16 { fail("\(text): \(found ?? "-")") }
-                    if let found = try stored(Array("\(text)\"".utf8)) { fail("\(text) with a quote: \(found)") }
+                    for isChecked in [false, true] {
+                        let found = try stored(Array(text.utf8), isChecked: isChecked)
+                        if found != "\"\(text)\"" { fail("\(text): \(found ?? "-")") }
+                    }
+                    let found = try stored(Array("\(text)\"".utf8))
+                    if found != "\"\(text)\\\"\"" { fail("\(text) with a quote: \(found ?? "-")") }
+                    if let found = try stored(Array(text.utf8) + [0xC3]) { fail("\(text) cut off: \(found)") }
                 }
             }
         }
-        for count in 0..<34 {
+        for count in 0..<70 {
             let plain = (0..<count).map { 0x61 + UInt8($0 % 26) }
             expectEqual(try stored(plain), "\"\(String(decoding: plain, as: UTF8.self))\"", "\(count) bytes")
             for place in 0..<count {
-                for special in [UInt8(0), 0x1F, 0x22, 0x5C, 0x80, 0xFF] {
+                for special in [UInt8(0), 0x0B, 0x1F, 0x22, 0x5C, 0x80, 0xFF] {
                     var bytes = plain
                     bytes[place] = special
                     let text = try stored(bytes)
-                    if text != nil { expectNil(text, "\(special) at \(place) of \(count) bytes") }
+                    let escape = [0: "\\u0000", 0x0B: "\\u000b", 0x1F: "\\u001f", 0x22: "\\\"", 0x5C: "\\\\"][special]
+                    let (head, tail) = (plain[..<place], plain[(place + 1)...])
+                    let expected = escape.map {
+                        "\"\(String(decoding: head, as: UTF8.self))\($0)\(String(decoding: tail, as: UTF8.self))\""
+                    }
+                    if text != expected { expectEqual(text, expected, "\(special) at \(place) of \(count) bytes") }
                 }
             }
+        }
+    }
+
+    /// Strings that are written in several parts, with all that needs escapes or is not ASCII in random places.
+    private static func testEscapesLongStrings() throws {
+        let pieces = ["a", "b", "\"", "\\", "\n", "\u{1}", "\u{7f}", "é", "€", "🙂", "a longer piece of plain text, "]
+        var state: UInt64 = 11
+        func next(_ bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(state >> 33) % bound
+        }
+        for _ in 0..<100 {
+            let text = (0..<next(400)).map { _ in pieces[next(pieces.count)] }.joined()
+            let expected = text.unicodeScalars.reduce(into: "\"") { result, scalar in
+                switch scalar {
+                case "\"", "\\": result += "\\\(scalar)"
+                case "\n": result += "\\n"
+                case "\u{1}": result += "\\u0001"
+                default: result.unicodeScalars.append(scalar)
+                }
+            }
+            let written = try quoted(text)
+            if written != expected + "\"" { expectEqual(written, expected + "\"", "text") }
         }
     }
 }

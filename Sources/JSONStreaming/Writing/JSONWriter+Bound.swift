@@ -318,7 +318,7 @@ extension JSONWriter {
         case .string, .optionalString:
             // SAFETY: an optional string that is not nil lies in memory like a string.
             try unsafe address.assumingMemoryBound(to: String.self).pointee
-                .withUTF8Span { (span) throws(StreamError) in try writeString(span) }
+                .withUTF8Span { (span) throws(StreamError) in try writeText(span, isChecked: true) }
         case .real, .optionalReal: try writeReal(unsafe address.load(as: Double.self))
         case .float: try writeReal(Double(digitsOf: unsafe address.load(as: Float.self)))
         case .integer, .optionalInteger: try writeInteger(unsafe address.load(as: Int64.self))

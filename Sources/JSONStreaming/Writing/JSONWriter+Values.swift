@@ -112,12 +112,16 @@ extension JSONWriter {
     /// Writes a string, escaped.
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
-    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try writeText(utf8, isChecked: false) }
+
+    /// Writes a string, escaped, which may be known to be UTF-8.
+    @inline(__always)  // PERF: JSONWriter/records; once a string.
+    mutating func writeText(_ utf8: RawSpan, isChecked: Bool) throws(StreamError) {
         if isInPlainContainer, utf8.byteCount <= JSONText.shortByteCount {
-            try output.reserve(utf8.byteCount &+ 24)
+            try output.reserve(JSONText.room(for: utf8.byteCount))
             let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
             // SAFETY: room was reserved for the comma and the string.
-            let count = unsafe JSONText.storePlain(utf8, at: output.end + commaCount)
+            let count = unsafe JSONText.store(utf8, isChecked: isChecked, at: output.end + commaCount)
             if count > 0 {
                 output.advance(by: commaCount &+ count)
                 isAfterKey = false

@@ -134,11 +134,11 @@ public struct JSONWriter: PlistSink, ~Copyable {
     /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for a name that is not valid UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         if nesting.isInDictionary, !isAfterKey, isPlainCompact, utf8.byteCount <= JSONText.shortByteCount {
-            try output.reserve(utf8.byteCount &+ 24)
+            try output.reserve(JSONText.room(for: utf8.byteCount))
             let start = unsafe output.end
             let commaCount = unsafe storeComma(isNeeded: hasElements, at: start)
             // SAFETY: room was reserved for the comma, the string, and a colon.
-            let count = unsafe JSONText.storePlain(utf8, at: start + commaCount)
+            let count = unsafe JSONText.store(utf8, isChecked: false, at: start + commaCount)
             if count > 0 {
                 unsafe (start + commaCount).storeBytes(of: UInt8(ascii: ":"), toByteOffset: count, as: UInt8.self)
                 output.advance(by: commaCount &+ count &+ 1)

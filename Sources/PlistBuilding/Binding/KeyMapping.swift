@@ -14,7 +14,7 @@ import PlistStreaming
 public struct KeyMapping: Sendable {
     package enum Rule: Sendable {
         case exact, snakeCase
-        case custom(@Sendable (String) -> String, inverse: (@Sendable (String) -> String)?)
+        case custom(KeyFunctions)
         case keys(@Sendable (String) -> String)
     }
 
@@ -34,11 +34,13 @@ public struct KeyMapping: Sendable {
 
     /// Makes a rule of a function from properties and coding keys to names in the stream.
     ///
+    /// Types are bound once by each rule that is made, not by each use of it: make it once, and use copies.
+    ///
     /// Decoders look up keys by their names, too, so that they read what is written by this rule; only `allKeys` of a container and
     /// the paths of errors have the names of the stream.
     /// - Parameter map: Returns the name of a property or coding key; called once for each property of each type.
     public static func names(_ map: @escaping @Sendable (String) -> String) -> KeyMapping {
-        KeyMapping(rule: .custom(map, inverse: nil))
+        KeyMapping(rule: .custom(KeyFunctions(map, nil)))
     }
 
     /// Makes a rule of a function from names in the stream to coding keys, as `JSONDecoder` has it; for decoders only.
@@ -52,19 +54,24 @@ public struct KeyMapping: Sendable {
 
     /// Makes a rule of functions in both directions.
     ///
+    /// Types are bound once by each rule that is made, not by each use of it: make it once, and use copies.
+    ///
     /// - Parameters:
     ///   - map: Returns the name in the stream of a property or coding key; called once for each property of each type.
     ///   - inverse: Returns the coding key of a name in the stream. Only decoders ask it, and then instead of the other function.
     public static func custom(
         _ map: @escaping @Sendable (String) -> String, inverse: @escaping @Sendable (String) -> String
     ) -> KeyMapping {
-        KeyMapping(rule: .custom(map, inverse: inverse))
+        KeyMapping(rule: .custom(KeyFunctions(map, inverse)))
     }
 
     /// Throws `misuse` for a rule that does not tell the names of properties.
     package func requireNames() throws(StreamError) {
-        guard case .keys = rule else { return }
-        throw StreamError(
+        if case .keys = rule { throw Self.withoutNames() }
+    }
+
+    static func withoutNames() -> StreamError {
+        StreamError(
             .misuse,
             "the key mapping goes from names to coding keys only, by which nothing is written and no type bound")
     }
@@ -74,7 +81,7 @@ public struct KeyMapping: Sendable {
         switch rule {
         case .exact, .keys: property
         case .snakeCase: Self.snakeCased(property)
-        case .custom(let map, _): map(property)
+        case .custom(let functions): functions.map(property)
         }
     }
 
@@ -90,6 +97,18 @@ public struct KeyMapping: Sendable {
             result += character.lowercased()
         }
         return result
+    }
+}
+
+/// The functions of a rule, and what was bound by them, which all copies of the rule share.
+package final class KeyFunctions: Sendable {
+    package let map: @Sendable (String) -> String
+    package let inverse: (@Sendable (String) -> String)?
+    let plans = SharedPlans()
+
+    init(_ map: @escaping @Sendable (String) -> String, _ inverse: (@Sendable (String) -> String)?) {
+        self.map = map
+        self.inverse = inverse
     }
 }
 

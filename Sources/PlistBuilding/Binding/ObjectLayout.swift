@@ -153,11 +153,12 @@ final class ObjectLayout {
                 rest &= rest &- 1
                 let (offset, operations) = unsafe (members[index].offset, members[index].plan.operations)
                 let isInitialized = initialized & (1 &<< UInt64(index)) != 0
-                let put = unsafe isInitialized ? operations.pointee.replace : operations.pointee.move
                 if isClass {
-                    unsafe operations.pointee.withCopy(source + offset) { unsafe put($0, base + offset) }
+                    unsafe operations.pointee.withCopy(source + offset) { copy in
+                        unsafe operations.pointee.put(copy, base + offset, isInitialized: isInitialized)
+                    }
                 } else {
-                    unsafe put(source + offset, base + offset)
+                    unsafe operations.pointee.put(source + offset, base + offset, isInitialized: isInitialized)
                 }
             }
             rest = isClass ? 0 : owningMembers & ~missing

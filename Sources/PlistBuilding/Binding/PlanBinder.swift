@@ -2,14 +2,6 @@
 
 import PlistStreaming
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// Makes the plans of types under one rule of names: of one type, and of those that it consists of.
 @safe @usableFromInline
 final class PlanBinder {
@@ -69,8 +61,11 @@ final class PlanBinder {
         own.append(plan)
     }
 
-    /// Leaves the plans to others, who keep them.
-    fileprivate func releaseOwn() { own = [] }
+    /// Leaves the plans to others, who keep them and give them up.
+    fileprivate func releaseOwn() -> [StreamPlan] {
+        defer { own = [] }
+        return own
+    }
 
     /// Forgets a plan whose members could not be bound.
     func unregister(_ type: Any.Type) { plans[ObjectIdentifier(type)] = nil }
@@ -96,16 +91,25 @@ final class PlanBinder {
 
     // MARK: Shared plans
 
+    // PERF: JSONTyped/documents; once a document, without counting references.
+    /// Takes the spare machine of a type that was looked up lately, with whoever keeps its plan alive, but for plans that
+    /// live for ever.
+    static func takeSpare(
+        for type: Any.Type, _ keyMapping: KeyMapping
+    ) -> (machine: UnsafeMutableRawPointer, owner: AnyObject?)? {
+        guard let shared = SharedPlans.of(keyMapping.rule), let spare = unsafe shared.takeSpare(for: type) else {
+            return nil
+        }
+        if case .custom = keyMapping.rule { return unsafe (spare, shared) }
+        return unsafe (spare, nil)
+    }
+
     /// Returns the plan of a type and whoever keeps it alive.
     @usableFromInline
     static func bind<Value: StreamValue>(
         _ type: Value.Type, _ keyMapping: KeyMapping
     ) throws(StreamError) -> (plan: StreamPlan, owner: AnyObject) {
-        try keyMapping.requireNames()
-        guard let shared = SharedPlans.of(keyMapping.rule) else {
-            let binder = PlanBinder(keyMapping: keyMapping)
-            return (try binder.plan(for: type), binder)
-        }
+        guard let shared = SharedPlans.of(keyMapping.rule) else { throw KeyMapping.withoutNames() }
         if let plan = shared.plan(for: type) { return (plan, shared) }
         // The types' own code runs here, such as `init` of a class with declared members, and it may bind others.
         let binder = PlanBinder(keyMapping: keyMapping, shared: shared)
@@ -114,47 +118,69 @@ final class PlanBinder {
     }
 }
 
-/// The plans of a rule that has no functions, which live as long as the process. They do not change once they are here.
+/// The plans of a rule, which do not change once they are here: those of a rule without functions live as long as the
+/// process, others as long as the rule and whoever uses a plan.
 @safe
-private final class SharedPlans: @unchecked Sendable {
+final class SharedPlans: @unchecked Sendable {
     private static let exact = SharedPlans()
     private static let snakeCase = SharedPlans()
 
     private var plans: [ObjectIdentifier: StreamPlan] = [:]
+    /// Those to be given up with these plans.
+    private var own: [StreamPlan] = []
     /// Held for no more than looking up and adding, never while plans are made.
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let lock = Lock()
+    // PERF: JSONTyped/documents; a look-up without a lock and without hashing, once a document.
+    // SAFETY: plans that are also in the table above, so that they live as long as this object.
+    private let recent = SharedPlaces(count: recentCount)
+    private static let recentCount = 32
 
-    private init() {
-        unsafe mutex.initialize(to: pthread_mutex_t())
-        unsafe pthread_mutex_init(mutex, nil)
+    init() {}
+
+    deinit {
+        for plan in own { plan.dissolve() }
+        recent.deallocate()
     }
 
     static func of(_ rule: KeyMapping.Rule) -> SharedPlans? {
         switch rule {
         case .exact: exact
         case .snakeCase: snakeCase
-        case .custom, .keys: nil
+        case .custom(let functions): functions.plans
+        case .keys: nil
         }
     }
 
-    func plan(for type: Any.Type) -> StreamPlan? { withLock { plans[ObjectIdentifier(type)] } }
+    /// The spare machine of a type, if the type was looked up lately.
+    func takeSpare(for type: Any.Type) -> UnsafeMutableRawPointer? {
+        unsafe recentPlan(for: type)?._withUnsafeGuaranteedRef { unsafe $0.spare.take() }
+    }
+
+    private func recentPlan(for type: Any.Type) -> Unmanaged<StreamPlan>? {
+        guard let address = unsafe recent.look(SharedPlaces.index(of: type, below: Self.recentCount)) else {
+            return nil
+        }
+        let plan = unsafe Unmanaged<StreamPlan>.fromOpaque(address)
+        return unsafe plan._withUnsafeGuaranteedRef { $0.type == type } ? plan : nil
+    }
+
+    func plan(for type: Any.Type) -> StreamPlan? {
+        if let plan = unsafe recentPlan(for: type) { return unsafe plan.takeUnretainedValue() }
+        guard let plan = lock.withLock({ plans[ObjectIdentifier(type)] }) else { return nil }
+        _ = unsafe recent.put(
+            Unmanaged.passUnretained(plan).toOpaque(), SharedPlaces.index(of: type, below: Self.recentCount))
+        return plan
+    }
 
     /// Adds the plans of a binder, which was asked for that of a type; or returns the one that another was faster with.
     func add(_ binder: PlanBinder, for type: Any.Type) -> StreamPlan? {
-        withLock {
+        lock.withLock {
             if let plan = plans[ObjectIdentifier(type)] { return plan }
             // Those that another thread has made meanwhile stay; the plans added here refer to their own.
             plans.merge(binder.plans) { known, _ in known }
-            binder.releaseOwn()
+            own += binder.releaseOwn()
             return nil
         }
-    }
-
-    private func withLock<Result>(_ body: () -> Result) -> Result {
-        // SAFETY: the mutex lives as long as the process, since only static properties hold such plans.
-        unsafe pthread_mutex_lock(mutex)
-        defer { unsafe pthread_mutex_unlock(mutex) }
-        return body()
     }
 }
 
@@ -191,6 +217,7 @@ extension PlanBinder: SelfTesting {
         [
             "testMakesOnePlanForAType": testMakesOnePlanForAType,
             "testSharesPlansOfCommonRules": testSharesPlansOfCommonRules,
+            "testForgetsPlansWithTheirRule": testForgetsPlansWithTheirRule,
             "testBindsTypesThatContainThemselves": testBindsTypesThatContainThemselves,
             "testRefusesTypesWithoutEnd": testRefusesTypesWithoutEnd,
             "testBindsDeepTypes": testBindsDeepTypes,
@@ -214,8 +241,30 @@ extension PlanBinder: SelfTesting {
         guard case .object(let layout) = snake.plan.shape else { return fail("got no plan of an object") }
         expectEqual((0..<2).map { layout.keys[$0] }, ["position_x", "position_y"], "names")
         let custom = KeyMapping.names { $0.uppercased() }
-        expectFalse(
-            try bind(Point.self, custom).plan === bind(Point.self, custom).plan, "plans of functions are shared")
+        let first = try bind(Point.self, custom)
+        expectIdentical(try bind(Point.self, custom).plan, first.plan, "the plan for a copy of the rule")
+        let same = KeyMapping.names { $0.uppercased() }
+        expectFalse(try bind(Point.self, same).plan === first.plan, "rules of the same function share a plan")
+    }
+
+    private static func testForgetsPlansWithTheirRule() throws {
+        final class Counter: Sendable {}
+        weak var counter: Counter?
+        weak var plan: StreamPlan?
+        do {
+            let captured = Counter()
+            counter = captured
+            let rule = KeyMapping.names { name in withExtendedLifetime(captured) { name + "_" } }
+            for _ in 0..<3 {
+                expectEqual(
+                    try ObjectBuilder<Node>.build("{ key \"value_\" integer 7 }", BuilderOptions(keyMapping: rule))
+                        .value, 7, "value")
+            }
+            plan = try bind(Node.self, rule).plan
+            expectNotNil(plan, "the plan of a rule in use")
+        }
+        expectNil(counter, "what the rule has captured")
+        expectNil(plan, "the plan of a type that contains itself")
     }
 
     private static func testBindsTypesThatContainThemselves() throws {

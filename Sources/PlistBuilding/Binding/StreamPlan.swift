@@ -115,6 +115,8 @@ final class StreamPlan {
     var writable: ((UnsafeRawPointer) -> (any StreamWritable)?)? { didSet { unsafe written.pointee.take(self) } }
     /// What writers of text know of the type; freed with this plan.
     let written: UnsafeMutablePointer<MemoryForm>
+    /// The machine that a builder of this type has done with, for the next one; see `ValueMachine.take`.
+    let spare = SharedPlaces()
     /// Whether this is the plan of an array of bytes, which a data message fills.
     var isBytes = false
 
@@ -137,6 +139,8 @@ final class StreamPlan {
 
     @usableFromInline
     deinit {
+        if let machine = unsafe spare.take() { unsafe ValueMachine.free(machine) }
+        spare.deallocate()
         unsafe record.deallocate()
         let memory = unsafe UnsafeMutablePointer(mutating: operations)
         unsafe memory.deinitialize(count: 1)

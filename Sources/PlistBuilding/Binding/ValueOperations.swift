@@ -57,6 +57,7 @@ struct ValueOperations {
         // SAFETY: each closure binds memory to the type that its plan is made for; a plan is found by that type only.
         unsafe deinitialize = { unsafe $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }
         unsafe move = { from, to in
+            // Not as an array of one, whose last element has the bytes of the next one as well.
             unsafe to.initializeMemory(as: Value.self, to: from.assumingMemoryBound(to: Value.self).move())
         }
         unsafe replace = { from, to in
@@ -65,9 +66,14 @@ struct ValueOperations {
         unsafe copy = { from, to in
             unsafe to.initializeMemory(as: Value.self, to: from.assumingMemoryBound(to: Value.self).pointee)
         }
-        unsafe wrap = { from, to in
-            unsafe to.initializeMemory(as: Value?.self, to: from.assumingMemoryBound(to: Value.self).move())
-        }
+        // PERF: JSONTyped/documents; where the value is all that is in an optional, nobody has to look up the optional's type.
+        // SAFETY: enumerations with one payload have it as it is (Swift ABI, "Single-Payload Enums").
+        unsafe wrap =
+            MemoryLayout<Value?>.size == MemoryLayout<Value>.size
+            ? move
+            : { from, to in
+                unsafe to.initializeMemory(as: Value?.self, to: from.assumingMemoryBound(to: Value.self).move())
+            }
         unsafe makeNil = { unsafe $0.initializeMemory(as: Value?.self, to: nil) }
         unsafe unwrap = { optional, body in
             if var value = unsafe optional.assumingMemoryBound(to: Value?.self).pointee {
@@ -116,6 +122,12 @@ struct ValueOperations {
 }
 
 extension ValueOperations {
+    /// Moves the value at the first address to the second, where there is one already or none.
+    @inline(__always)  // PERF: JSONTyped/documents; a choice of two closures would be counted as a reference.
+    func put(_ from: UnsafeMutableRawPointer, _ to: UnsafeMutableRawPointer, isInitialized: Bool) {
+        if isInitialized { unsafe replace(from, to) } else { unsafe move(from, to) }
+    }
+
     /// Calls a closure with a copy of a value, which the closure moves away.
     func withCopy(_ value: UnsafeRawPointer, _ body: (UnsafeMutableRawPointer) -> Void) {
         // SAFETY: the memory is that of a value of the type.

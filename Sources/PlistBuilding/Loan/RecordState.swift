@@ -232,6 +232,14 @@ package struct RecordState {
         unsafe reference = UnsafeMutableRawPointer(bitPattern: MemoryLayout<Int>.alignment).unsafelyUnwrapped
     }
 
+    // PERF: JSONTyped/documents; by address, so that the state is not copied for the call.
+    /// Whether a state has no more levels than so many, and no long text.
+    static func isSmall(_ state: UnsafeMutablePointer<RecordState>, levels: Int) -> Bool {
+        guard levels > 0, unsafe state.pointee.text.capacity <= elementByteCount else { return false }
+        guard let inner = unsafe state.pointee.inner else { return true }
+        return unsafe isSmall(inner, levels: levels - 1)
+    }
+
     package func deallocate() {
         unsafe elements?.deallocate()
         unsafe spare.deallocate()

@@ -21,15 +21,19 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     /// Makes a builder.
     /// - Throws: An error of the kind `misuse` when the type cannot be bound.
     public init(options: BuilderOptions = BuilderOptions()) throws(StreamError) {
-        let made = try ValueMachine(Value.self, options: options, streamingDepth: 0)
-        unsafe machine = .allocate(capacity: 1)
-        unsafe machine.initialize(to: made)
+        try self.init(building: Value.self, options: options)
+    }
+
+    /// Makes a builder of values of another type than its own, which has to be named again when a value is taken.
+    ///
+    /// PERF: JSONTyped/documents; a reader specialises once for all types, where it does not know them.
+    package init<Other: StreamValue>(building type: Other.Type, options: BuilderOptions) throws(StreamError) {
+        unsafe machine = try ValueMachine.take(for: type, options: options)
     }
 
     deinit {
-        // SAFETY: allocated and initialized by the initializer, and no one else has the address.
-        unsafe machine.deinitialize(count: 1)
-        unsafe machine.deallocate()
+        // SAFETY: taken by the initializer, and no one else has the address.
+        unsafe ValueMachine.giveBack(machine)
     }
 
     /// The members that the types do not have, if the options collect them: those of one value, also when it is taken, until the
@@ -38,7 +42,12 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
 
     /// Returns the value, and leaves the builder empty, also when it throws.
     /// - Throws: An error of the kind `unexpectedEnd` when the value is not complete.
-    public mutating func takeResult() throws(StreamError) -> Value {
+    public mutating func takeResult() throws(StreamError) -> Value { try takeResult(of: Value.self) }
+
+    /// Returns the value of the type that the builder was made for.
+    package mutating func takeResult<Other: StreamValue>(of type: Other.Type) throws(StreamError) -> Other {
+        precondition(
+            unsafe machine.pointee.plan.type == type, "a builder makes values of the type that it was made for")
         guard unsafe machine.pointee.isFilled else {
             let error = unsafe machine.pointee.located(StreamError(.unexpectedEnd, "the value is not complete"))
             reset()
@@ -46,7 +55,7 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
         }
         unsafe (machine.pointee.isFilled, machine.pointee.isTaken) = (false, true)
         // SAFETY: the memory at the root holds a value of the type that the machine was made for.
-        return unsafe machine.pointee.root.assumingMemoryBound(to: Value.self).move()
+        return unsafe machine.pointee.root.assumingMemoryBound(to: Other.self).move()
     }
 
     /// Gives up the value under construction; the next message begins a new one.

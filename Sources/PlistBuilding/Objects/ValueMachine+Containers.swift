@@ -139,11 +139,11 @@ extension ValueMachine {
         unsafe frame.pointee.index = 0
         unsafe frame.pointee.pending = 0
         unsafe frame.pointee.member = -1
-        unsafe frame.pointee.elementObject = nil
+        if unsafe frame.pointee.elementObject != nil { unsafe frame.pointee.elementObject = nil }
         return unsafe frame
     }
 
-    private mutating func beginObject(
+    mutating func beginObject(
         _ layout: ObjectLayout, _ built: StreamPlan, _ slot: ValueSlot
     ) throws(StreamError) {
         let frame = try unsafe push(.object, built, slot)

@@ -62,6 +62,7 @@ extension ValueMachine {
         isInObject = false
         tree = nil
         unknownMembers = []
+        isIntact = false
     }
 
     /// Destroys what is in the memory of the levels, from the innermost out.

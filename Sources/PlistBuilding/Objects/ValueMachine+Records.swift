@@ -59,7 +59,13 @@ extension ValueMachine {
         let isObject = unsafe shape.pointee.kind == .object
         guard unsafe isObject || shape.pointee.kind == .optional && shape.pointee.element?.pointee.kind == .object
         else { return false }
-        try begin(isArray: false)
+        // PERF: JSONTyped/documents; a whole document needs no look at what it is in.
+        if unsafe top.pointee.kind == .root, let layout = unsafe shape.pointee.layout {
+            let slot = unsafe ValueSlot(plan: plan, address: root, isInitialized: false)
+            try unsafe beginObject(layout.takeUnretainedValue(), plan, slot)
+        } else {
+            try begin(isArray: false)
+        }
         guard unsafe top.pointee.kind == .object, let layout = unsafe top.pointee.layout else { return false }
         let fresh = unsafe FreshObject(
             value: top.pointee.value, base: top.pointee.base, complete: top.pointee.complete,

@@ -17,14 +17,18 @@ public struct UnknownMember: Sendable, Equatable {
 @safe
 @usableFromInline
 struct ValueMachine: ~Copyable {
-    let plan: StreamPlan
-    let options: BuilderOptions
+    // SAFETY: the owner keeps the plan alive, or the plan this spare machine.
+    private unowned(unsafe) let unretainedPlan: StreamPlan
+    var plan: StreamPlan { unsafe unretainedPlan }
+    private(set) var options: BuilderOptions
     /// How strings are made.
     let text = SmallText.checked
     /// The depth of the values that are built; containers above it are passed through.
     let streamingDepth: Int
-    /// Keeps the plans alive.
-    private let owner: AnyObject
+    /// Keeps the plans alive, but for those that live for ever; nil in a spare machine, which belongs to its plan.
+    private var owner: AnyObject?
+    /// Whether no value was given up, so that all memory is as a complete value leaves it.
+    var isIntact = true
     /// The members that the type does not have, if they are collected.
     var unknownMembers: [UnknownMember] = []
     /// Gets them instead, one by one, if anyone does.
@@ -53,7 +57,11 @@ struct ValueMachine: ~Copyable {
         _ type: Value.Type, options: BuilderOptions, streamingDepth: Int
     ) throws(StreamError) {
         let (plan, owner) = try PlanBinder.bind(type, options.keyMapping)
-        self.plan = plan
+        self.init(plan, owner, options: options, streamingDepth: streamingDepth)
+    }
+
+    init(_ plan: StreamPlan, _ owner: AnyObject, options: BuilderOptions, streamingDepth: Int) {
+        unsafe unretainedPlan = plan
         self.owner = owner
         self.options = options
         self.streamingDepth = streamingDepth
@@ -69,7 +77,8 @@ struct ValueMachine: ~Copyable {
     }
 
     deinit {
-        unsafe Self.abandon(levels, top, isRootFilled: isFilled || isRecycling, plan)
+        let isRootFilled = isFilled || isRecycling
+        if unsafe isRootFilled || top > levels { unsafe Self.abandon(levels, top, isRootFilled: isRootFilled, plan) }
         for level in 0..<levelCount {
             unsafe levels[level].own.deallocate()
             unsafe levels[level].element.deallocate()
@@ -79,6 +88,20 @@ struct ValueMachine: ~Copyable {
         unsafe records.pointee.deallocate()
         unsafe records.deinitialize(count: 1)
         unsafe records.deallocate()
+    }
+
+    /// Begins to serve another builder.
+    mutating func begin(_ owner: AnyObject?, _ options: BuilderOptions) {
+        self.owner = owner
+        self.options = options
+    }
+
+    /// Ends to serve a builder: forgets what belongs to it, and the keys of what it has built.
+    /// - Returns: The owner of the plans, who keeps this machine's plan.
+    mutating func end() -> AnyObject? {
+        options.keyMapping = .exact
+        for level in 0..<levelCount where unsafe !levels[level].key.isEmpty { unsafe levels[level].key = "" }
+        return owner.take()
     }
 
     /// The number of open containers.

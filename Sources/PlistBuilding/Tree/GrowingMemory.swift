@@ -19,7 +19,7 @@ import Glibc
 package struct GrowingMemory<Element: BitwiseCopyable> {
     @usableFromInline package private(set) var start: UnsafeMutablePointer<Element>?
     @usableFromInline package private(set) var count = 0
-    @usableFromInline var capacity = 0
+    @usableFromInline package private(set) var capacity = 0
 
     /// Makes memory without values.
     @inlinable

@@ -7,19 +7,22 @@ import StringTables
 /// What all decoders of one value share.
 @safe
 final class DecodingContext {
-    let options: DecodingOptions
-    private let tape: DecodingTape
+    private(set) var options: DecodingOptions
+    private var tape: DecodingTape
     // PERF: JSONTyped; without a look into the tape once a value.
-    // SAFETY: the memory belongs to the tape, which does not change any more.
-    let nodes: UnsafeBufferPointer<TapeNode>
+    // SAFETY: the memory belongs to the tape, which does not change while values are decoded.
+    private(set) var nodes = unsafe UnsafeBufferPointer<TapeNode>(start: nil, count: 0)
     /// The text to which nodes refer: the input, or a copy of it, and what is not in the input.
-    private var input: UnsafeRawBufferPointer
-    private let bytes: UnsafeRawBufferPointer
+    private var input = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    private var bytes = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     private var ownInput: UnsafeMutableRawPointer?
+    /// Memory for a short text with spaces behind it.
+    private var padded: UnsafeMutableRawPointer?
+    static let paddedCount = 1_024
     /// The number of the root.
     static let root = 0
 
-    private let readNumbers: NumberReader?
+    private var readNumbers: NumberReader?
     private var numberTape: NumberTape?
 
     private let smallText = SmallText.checked
@@ -28,9 +31,16 @@ final class DecodingContext {
     /// How coding keys become names, where that is not by `codingKeys`.
     private let names: ((String) -> String)?
     // The keys of dictionaries with string keys are never coding keys, and a stream may have many of them.
-    private lazy var codingKeys = CodingKeys(of: tape.keys, options.codingKeys)
+    private var codingKeys: CodingKeys {
+        addCodingKeys()
+        return knownCodingKeys
+    }
+    private var knownCodingKeys = CodingKeys()
     /// By number of a key: the first one in the tape that becomes the same coding key; empty where no two do.
-    var canonicalKeys: [UInt32] { codingKeys.canonical }
+    var canonicalKeys: [UInt32] {
+        addCodingKeys()
+        return knownCodingKeys.canonical
+    }
     private let ways = TapeWays()
     /// The path that was asked for last, and the one to a container; most errors come where another one was.
     private var recentPath: (index: Int, path: [any CodingKey]) = (root, [])
@@ -40,7 +50,7 @@ final class DecodingContext {
     /// How many members were looked at in vain.
     var vainCount = 0
     /// Where recursion must end.
-    let stackLimit = StackBounds.limit
+    private(set) var stackLimit: UInt = 0
     // PERF: JSONRecords/foundation; behind a pointer, since exclusive access to a property of an object is checked.
     // SAFETY: made and freed with the context; no function of the caches calls anything that could reach them.
     private let caches = UnsafeMutablePointer<Caches>.allocate(capacity: 1)
@@ -48,7 +58,14 @@ final class DecodingContext {
     // SAFETY: allocated and freed with the context; holds a value only within one function.
     let scratch = UnsafeMutableRawPointer.allocate(byteCount: scratchSize, alignment: 16)
     static let scratchSize = 64
-    let knownKeys: KnownKeys
+    let knownKeys = KnownKeys()
+
+    /// The type that is decoded.
+    private var type: Any.Type = Any.self
+    /// The contexts that were done with, by type, for the next value of the same.
+    private static let spares = SharedPlaces(count: spareCount)
+    private static let spareCount = 16
+    private static let defaults = DecodingOptions()
 
     /// What was looked up last.
     private struct Caches: ~Copyable {
@@ -58,29 +75,125 @@ final class DecodingContext {
         var isOver = false
     }
 
-    init(
-        options: DecodingOptions, _ tape: consuming DecodingTape, readingNumbers readNumbers: NumberReader? = nil
-    ) {
+    private init(for options: DecodingOptions, _ tape: consuming DecodingTape) {
         self.options = options
-        self.readNumbers = readNumbers
-        unsafe input = unsafe tape.input
         isChecked = tape.isChecked
-        unsafe bytes = unsafe UnsafeRawBufferPointer(tape.bytes.values)
-        knownKeys = KnownKeys(count: tape.keys.count)
         isMapped = options.codingKeys != nil
         names = options.names
-        var tape = tape
-        tape.removeRepeatedKeys()
-        unsafe nodes = unsafe tape.nodes
         self.tape = tape
         unsafe caches.initialize(to: Caches())
+    }
+
+    /// Makes a context for what was sent to a tape.
+    convenience init(options: DecodingOptions, _ tape: consuming DecodingTape) {
+        self.init(for: options, tape)
+        begin(nil)
+    }
+
+    /// Begins to decode what the tape has.
+    private func begin(_ readNumbers: NumberReader?) {
+        tape.removeRepeatedKeys()
+        // Where a key has come that may be another one's coding key, keys are no longer known by their bits.
+        if tape.keys.count != knownKeys.count, isMapped || !tape.keys.areASCII { knownKeys.forget() }
+        unsafe nodes = unsafe tape.nodes
+        unsafe input = unsafe tape.input
+        unsafe bytes = unsafe UnsafeRawBufferPointer(tape.bytes.values)
+        self.readNumbers = readNumbers
+        stackLimit = StackBounds.limit
+        knownKeys.reserve(tape.keys.count)
     }
 
     deinit {
         unsafe caches.deinitialize(count: 1)
         unsafe caches.deallocate()
         unsafe ownInput?.deallocate()
+        unsafe padded?.deallocate()
         unsafe scratch.deallocate()
+    }
+
+    private func addCodingKeys() {
+        if knownCodingKeys.count != tape.keys.count { knownCodingKeys.add(tape.keys, options.codingKeys) }
+    }
+
+    // MARK: One value after another
+
+    /// Decodes a value of what a closure sends.
+    ///
+    /// PERF: JSONTyped/documents; with the context of an earlier value of the type, which knows its keys and has containers.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type, from text: RawSpan, spaces: Int, options: DecodingOptions,
+        readingNumbers readNumbers: NumberReader?, _ send: (inout DecodingTape, RawSpan) throws -> Void
+    ) throws -> Value {
+        var context = take(for: type, options)
+        var isIntact = false
+        defer { finish(&context, isIntact: isIntact) }
+        // SAFETY: the text stays where it is during this call, and what is copied belongs to the context.
+        let input = unsafe spaces > 0 ? context.padding(text, spaces) : text.withUnsafeBytes { unsafe $0 }
+        unsafe context.tape.begin(input: UnsafeRawBufferPointer(rebasing: input[..<text.byteCount]))
+        try unsafe send(&context.tape, input.bytes)
+        context.begin(readNumbers)
+        let value = try context.decode(type, at: root)
+        isIntact = true
+        return value
+    }
+
+    /// A copy of a short text in memory of the context, with so many spaces behind it.
+    private func padding(_ text: RawSpan, _ spaces: Int) -> UnsafeRawBufferPointer {
+        let (count, whole) = (text.byteCount, text.byteCount + spaces)
+        precondition(whole <= Self.paddedCount, "only short texts are copied")
+        let memory = unsafe padded ?? UnsafeMutableRawPointer.allocate(byteCount: Self.paddedCount, alignment: 16)
+        unsafe padded = unsafe memory
+        // SAFETY: there is memory for both.
+        unsafe text.withUnsafeBytes {
+            unsafe UnsafeMutableRawBufferPointer(start: memory, count: count).copyMemory(from: $0)
+        }
+        unsafe (memory + count).initializeMemory(as: UInt8.self, repeating: 0x20, count: spaces)
+        return unsafe UnsafeRawBufferPointer(start: memory, count: whole)
+    }
+
+    private static func take(for type: Any.Type, _ options: DecodingOptions) -> DecodingContext {
+        if !options.hasKeyFunctions, let spare = unsafe spares.take(SharedPlaces.index(of: type, below: spareCount)) {
+            // SAFETY: only `leave` puts addresses there, of objects that it has retained.
+            let context = unsafe Unmanaged<DecodingContext>.fromOpaque(spare).takeRetainedValue()
+            if context.type == type, context.isMapped == (options.codingKeys != nil) {
+                context.options = options
+                return context
+            }
+        }
+        let context = unsafe DecodingContext(
+            for: options, DecodingTape(input: UnsafeRawBufferPointer(start: nil, count: 0)))
+        context.type = type
+        return context
+    }
+
+    /// Leaves a context that nobody else refers to, for the next value of its type.
+    private static func leave(_ context: DecodingContext) {
+        context.forget()
+        let place = SharedPlaces.index(of: context.type, below: spareCount)
+        let address = unsafe Unmanaged.passRetained(context).toOpaque()
+        // SAFETY: as above.
+        if let other = unsafe spares.put(address, place) {
+            unsafe Unmanaged<DecodingContext>.fromOpaque(other).release()
+        }
+    }
+
+    /// Forgets all that belongs to one value.
+    private func forget() {
+        options = Self.defaults
+        unsafe nodes = unsafe UnsafeBufferPointer(start: nil, count: 0)
+        unsafe (input, bytes) = unsafe (
+            UnsafeRawBufferPointer(start: nil, count: 0), UnsafeRawBufferPointer(start: nil, count: 0)
+        )
+        readNumbers = nil
+        if recentPath.index != Self.root { recentPath = (Self.root, []) }
+        if recentContainer.index >= 0 { recentContainer = (-1, []) }
+        if !exactDictionaries.isEmpty { exactDictionaries = [] }
+        vainCount = 0
+    }
+
+    /// Whether nothing was looked up that is only about one value, and all memory is little.
+    private var isSpare: Bool {
+        isChecked && numberTape == nil && ways.stepCount == 0 && !options.hasKeyFunctions && tape.isSmall
     }
 
     // MARK: Nodes
@@ -183,7 +296,7 @@ final class DecodingContext {
     }
 
     /// Whether several keys of the tape become the coding key of this one, which is the first of them.
-    func isShared(_ number: Int) -> Bool { codingKeys.shared.contains(number) }
+    func isShared(_ number: Int) -> Bool { !canonicalKeys.isEmpty && codingKeys.shared.contains(number) }
 
     @inline(never)
     private func find(_ key: String) -> Int {
@@ -223,15 +336,24 @@ final class DecodingContext {
     func makeContainer<Key: CodingKey>(at place: DecodingPlace) -> KeyedDecodingContainer<Key> {
         if unsafe !caches.pointee.isOver {
             let container = unsafe caches.pointee.containers.makeContainer(for: Key.self, at: place) {
-                unsafe KeyedDecodingContainer(ValueDecoder.KeyedContainer<Key>(place: $0))
+                unsafe KeyedDecodingContainer(ValueDecoder.KeyedContainer<Key, Nobody>(place: $0, owner: Nobody()))
             }
             if let container { return container }
         }
-        return KeyedDecodingContainer(ValueDecoder.OwningContainer<Key>(owner: DecodingPlaceOwner(self, place)))
+        let owner = PlaceOwner(place, of: self)
+        return unsafe KeyedDecodingContainer(
+            ValueDecoder.KeyedContainer<Key, PlaceOwner<DecodingPlace>>(place: owner.place, owner: owner))
     }
 
     /// Ends the decoding: forgets the containers, and keeps the text of decoders and containers that are kept.
-    static func finish(_ context: inout DecodingContext) {
+    ///
+    /// - Parameter isIntact: Whether the value was decoded without an error, so that the context may serve another one.
+    static func finish(_ context: inout DecodingContext, isIntact: Bool = false) {
+        if isIntact, isKnownUniquelyReferenced(&context), unsafe context.caches.pointee.containers.areFree,
+            context.isSpare
+        {
+            return leave(context)
+        }
         unsafe context.caches.pointee.isOver = true
         let hasEscaped = unsafe context.caches.pointee.containers.removeAll(of: context)
         if hasEscaped || !isKnownUniquelyReferenced(&context) { context.keepInput() }
@@ -247,39 +369,16 @@ final class DecodingContext {
     }
 }
 
-/// The coding keys that the keys of a tape are.
-private struct CodingKeys {
-    /// By number of a key.
-    private(set) var names: [String] = []
-    /// By coding key: the number of the first key in the tape that becomes it.
-    private(set) var numbers: [String: Int] = [:]
-    private(set) var canonical: [UInt32] = []
-    /// The first keys of those coding keys that several keys become.
-    private(set) var shared: Set<Int> = []
-
-    init(of keys: borrowing TapeKeys, _ map: ((String) -> String)?) {
-        // Strings of ASCII are equal when their bytes are.
-        if map == nil, keys.areASCII { return }
-        for number in 0..<keys.count {
-            let name = map?(keys.name(number)) ?? keys.name(number)
-            names.append(name)
-            // Dictionaries of one stream may spell a key differently, so each of them is looked through for every spelling.
-            let first = numbers[name] ?? number
-            if first == number { numbers[name] = number } else { shared.insert(first) }
-            canonical.append(UInt32(truncatingIfNeeded: first))
-        }
-        if numbers.count == keys.count { canonical = [] }
-    }
-}
-
 /// Reads the input of a tape once more, into one that has fractions as text.
 @safe
-package struct NumberReader {
-    let read: (UnsafeRawBufferPointer) -> DecodingTape?
+package struct NumberReader: Sendable {
+    let read: @Sendable (UnsafeRawBufferPointer) -> DecodingTape?
 
     /// Makes a reader of a function, whose tape may refer to the input only as long as that is used.
     @unsafe
-    package init(_ read: @escaping (UnsafeRawBufferPointer) -> DecodingTape?) { unsafe self.read = unsafe read }
+    package init(_ read: @escaping @Sendable (UnsafeRawBufferPointer) -> DecodingTape?) {
+        unsafe self.read = unsafe read
+    }
 }
 
 /// A tape of the same values, on which fractions are text.
@@ -290,31 +389,5 @@ private final class NumberTape {
         var tape = tape
         tape.removeRepeatedKeys()
         self.tape = tape
-    }
-}
-
-/// The coding keys that were found, by their bits in memory; see `RecentStrings`.
-@safe
-final class KnownKeys {
-    // SAFETY: one entry for each key, zeros at first, which are the bits of no string.
-    let entries: UnsafeMutablePointer<(UInt64, UInt64)>
-    private let count: Int
-    /// The strings themselves, which stay alive, so that no other string can have the same bits.
-    private var strings: [String] = []
-
-    init(count: Int) {
-        self.count = count
-        unsafe entries = UnsafeMutablePointer<(UInt64, UInt64)>.allocate(capacity: max(count, 1))
-        unsafe entries.initialize(repeating: (0, 0), count: max(count, 1))
-    }
-
-    deinit { unsafe entries.deallocate() }
-
-    /// Remembers the first coding key that was found to be a key.
-    @inline(never)
-    func remember(_ key: String, _ number: Int) {
-        guard let bits = RecentStrings.bits(of: key), number < count, unsafe entries[number] == (0, 0) else { return }
-        unsafe entries[number] = bits
-        strings.append(key)
     }
 }

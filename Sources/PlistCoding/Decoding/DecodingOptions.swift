@@ -79,19 +79,27 @@ public struct DecodingOptions: Sendable {
         self.userInfo = userInfo
     }
 
+    /// Whether keys are mapped by functions, of which only those who have them know what they do.
+    var hasKeyFunctions: Bool {
+        switch keyMapping.rule {
+        case .exact, .snakeCase: false
+        case .custom, .keys: true
+        }
+    }
+
     /// How names become coding keys, or nil where they are the same.
     var codingKeys: ((String) -> String)? {
         switch keyMapping.rule {
         case .exact: nil
         case .snakeCase: { Self.camelCased($0) }
-        case .custom(_, let inverse): inverse
+        case .custom(let functions): functions.inverse
         case .keys(let inverse): inverse
         }
     }
 
     /// How coding keys become names, where names do not become coding keys; else nil.
     var names: ((String) -> String)? {
-        if case .custom(let map, nil) = keyMapping.rule { map } else { nil }
+        if case .custom(let functions) = keyMapping.rule, functions.inverse == nil { functions.map } else { nil }
     }
 
     /// Turns `snake_case` to `camelCase`; underscores at both ends stay.

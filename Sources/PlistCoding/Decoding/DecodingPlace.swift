@@ -6,8 +6,8 @@
 struct DecodingPlace: BitwiseCopyable {
     // SAFETY: whoever has a container holds the context, or `EscapedContainers` does; the memory belongs to the context.
     let context: Unmanaged<DecodingContext>
-    private let nodes: UnsafeBufferPointer<TapeNode>
-    private let knownKeys: UnsafeMutablePointer<(UInt64, UInt64)>
+    private var nodes: UnsafeBufferPointer<TapeNode>
+    private var knownKeys: UnsafeMutablePointer<(UInt64, UInt64)>
     private(set) var index: Int
     private var end: Int
     /// The member after the one that was found last, which is the next one to be asked for where the orders agree.
@@ -30,9 +30,11 @@ struct DecodingPlace: BitwiseCopyable {
         next = index &+ 1
     }
 
-    /// Moves to another dictionary of the same context.
+    /// Moves to another dictionary of the same context, perhaps of another text.
     @inline(__always)  // PERF: JSONTyped/catalogue; a copy of a new place would wait for its parts to be stored.
-    mutating func move(to index: Int, _ node: TapeNode) {
+    mutating func move(to index: Int, _ node: TapeNode, of context: DecodingContext) {
+        unsafe nodes = unsafe context.nodes
+        unsafe knownKeys = unsafe context.knownKeys.entries
         self.index = index
         end = node.end
         next = index &+ 1
@@ -165,19 +167,4 @@ struct DecodingPlace: BitwiseCopyable {
     private func canonical(_ key: UInt32) -> UInt32 {
         unsafe context._withUnsafeGuaranteedRef { $0.canonicalKeys[Int(key)] }
     }
-}
-
-/// The place of a container that is not used again, with what it refers to.
-@safe
-final class DecodingPlaceOwner {
-    private let context: DecodingContext
-    // SAFETY: allocated and freed with the owner.
-    let place = UnsafeMutablePointer<DecodingPlace>.allocate(capacity: 1)
-
-    init(_ context: DecodingContext, _ place: DecodingPlace) {
-        self.context = context
-        unsafe self.place.initialize(to: place)
-    }
-
-    deinit { unsafe place.deallocate() }
 }

@@ -6,7 +6,7 @@ extension DecodingContext {
         guard node.has(.dictionary) else { throw mismatch([String: Any].self, "a dictionary", at: index) }
         try checkStack(at: index)
         if let (vendor, place) = unsafe freeContainer(for: type) {
-            unsafe place.pointee.move(to: index, node)
+            unsafe place.pointee.move(to: index, node, of: self)
             return unsafe ContainerVendor<KeyedDecodingContainer<Key>>.vend(vendor)
         }
         return makeContainer(at: DecodingPlace(self, index, node))
@@ -14,11 +14,13 @@ extension DecodingContext {
 }
 
 extension ValueDecoder {
-    /// A container that is used again, and refers to its place without holding it.
+    /// The members of a dictionary.
     @safe
-    struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    struct KeyedContainer<Key: CodingKey, Owner>: KeyedDecodingContainerProtocol {
         // SAFETY: see `DecodingPlace` and `ContainerCache`.
         let place: UnsafeMutablePointer<DecodingPlace>
+        /// What keeps the place, for a container that is not used again; else nobody.
+        let owner: Owner
 
         private var context: DecodingContext { unsafe place.pointee.context.takeUnretainedValue() }
         var codingPath: [any CodingKey] { context.path(of: unsafe place.pointee.index) }
@@ -70,6 +72,11 @@ extension ValueDecoder {
             return try unsafe place.pointee.decode(type, at: index)
         }
         func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
+            guard let index = findPresent(key) else { return nil }
+            return try unsafe place.pointee.decode(type, at: index)
+        }
+        // By its name: the compiler would take the standard library's function for it, and not the generic one.
+        func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
             guard let index = findPresent(key) else { return nil }
             return try unsafe place.pointee.decode(type, at: index)
         }
@@ -131,42 +138,6 @@ extension ValueDecoder {
                 DecodingError.Context(
                     codingPath: codingPath, debugDescription: "there is no member \(key.stringValue.debugDescription)"))
         }
-    }
-
-    /// A container that holds its place, and is not used again.
-    struct OwningContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-        let owner: DecodingPlaceOwner
-
-        // SAFETY: the owner holds the place and the context for as long as it is used here.
-        var container: KeyedContainer<Key> { unsafe KeyedContainer(place: owner.place) }
-        var codingPath: [any CodingKey] { container.codingPath }
-        var allKeys: [Key] { container.allKeys }
-
-        func contains(_ key: Key) -> Bool { container.contains(key) }
-        func decodeNil(forKey key: Key) throws -> Bool { try container.decodeNil(forKey: key) }
-        func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try container.decode(type, forKey: key) }
-        func decode(_ type: String.Type, forKey key: Key) throws -> String { try container.decode(type, forKey: key) }
-        func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try container.decode(type, forKey: key) }
-        func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try container.decode(type, forKey: key) }
-        func decode<Value: FixedWidthInteger & Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-            try container.decode(type, forKey: key)
-        }
-        func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-            try container.decode(type, forKey: key)
-        }
-        func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-            try container.decodeIfPresent(type, forKey: key)
-        }
-        func nestedContainer<NestedKey: CodingKey>(
-            keyedBy type: NestedKey.Type, forKey key: Key
-        ) throws -> KeyedDecodingContainer<NestedKey> {
-            try container.nestedContainer(keyedBy: type, forKey: key)
-        }
-        func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-            try container.nestedUnkeyedContainer(forKey: key)
-        }
-        func superDecoder() throws -> any Decoder { try container.superDecoder() }
-        func superDecoder(forKey key: Key) throws -> any Decoder { try container.superDecoder(forKey: key) }
     }
 
     /// The elements of an array; small enough to be passed without memory of its own.

@@ -24,12 +24,6 @@ extension ValueDecoder.KeyedContainer {
 }
 
 @available(macOS 15, *)
-extension ValueDecoder.OwningContainer {
-    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try container.decode(type, forKey: key) }
-    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try container.decode(type, forKey: key) }
-}
-
-@available(macOS 15, *)
 extension ValueDecoder.UnkeyedContainer {
     mutating func decode(_ type: Int128.Type) throws -> Int128 {
         try decodeNext(type) { try $0.integer(type, at: $1) }

@@ -31,15 +31,30 @@ public struct PropertyListValueDecoder {
 }
 
 extension DecodingTape {
+    /// Decodes a value of what a closure sends, which is UTF-8.
+    ///
+    /// - Parameters:
+    ///   - text: Bytes in which the text of strings may be, so that it need not be copied.
+    ///   - spaces: The number of spaces that the closure needs behind the text, which is copied then; none for one of more
+    ///     than `longestPaddedCount` bytes with them.
+    ///   - readNumbers: Reads the same input once more, for those types that hold more digits than a double.
+    /// - Throws: `DecodingError`, or what the type or the closure throws.
+    package static func decode<Value: Decodable>(
+        _ type: Value.Type, from text: RawSpan, spaces: Int, options: DecodingOptions,
+        readingNumbers readNumbers: NumberReader, _ send: (inout DecodingTape, RawSpan) throws -> Void
+    ) throws -> Value {
+        try DecodingContext.decode(
+            type, from: text, spaces: spaces, options: options, readingNumbers: readNumbers, send)
+    }
+
+    /// The longest text that is copied, with the spaces behind it.
+    package static var longestPaddedCount: Int { DecodingContext.paddedCount }
+
     /// Decodes the value that was sent.
     ///
-    /// - Parameter readNumbers: Reads the same input once more, for those types that hold more digits than a double.
     /// - Throws: `DecodingError`, or what the type throws.
-    package consuming func decode<Value: Decodable>(
-        _ type: Value.Type, options: DecodingOptions,
-        readingNumbers readNumbers: NumberReader? = nil
-    ) throws -> Value {
-        var context = DecodingContext(options: options, self, readingNumbers: readNumbers)
+    package consuming func decode<Value: Decodable>(_ type: Value.Type, options: DecodingOptions) throws -> Value {
+        var context = DecodingContext(options: options, self)
         defer { DecodingContext.finish(&context) }
         return try context.decode(type, at: DecodingContext.root)
     }

@@ -151,11 +151,13 @@ final class EncodedTree {
     func makeContainer<Key: CodingKey>(at place: EncodingPlace) -> KeyedEncodingContainer<Key> {
         if !isOver {
             let container = unsafe containers.pointee.makeContainer(for: Key.self, at: place) {
-                unsafe KeyedEncodingContainer(ValueEncoder.KeyedContainer<Key>(place: $0))
+                unsafe KeyedEncodingContainer(ValueEncoder.KeyedContainer<Key, Nobody>(place: $0, owner: Nobody()))
             }
             if let container { return container }
         }
-        return KeyedEncodingContainer(ValueEncoder.OwningContainer<Key>(owner: EncodingPlaceOwner(self, place)))
+        let owner = PlaceOwner(place, of: self)
+        return unsafe KeyedEncodingContainer(
+            ValueEncoder.KeyedContainer<Key, PlaceOwner<EncodingPlace>>(place: owner.place, owner: owner))
     }
 
     /// Forgets the containers.

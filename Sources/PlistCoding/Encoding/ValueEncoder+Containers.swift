@@ -18,27 +18,14 @@ struct EncodingPlace: BitwiseCopyable {
     }
 }
 
-/// The place of a container that is not used again, with what it refers to.
-@safe
-final class EncodingPlaceOwner {
-    private let tree: EncodedTree
-    // SAFETY: allocated and freed with the owner.
-    let place = UnsafeMutablePointer<EncodingPlace>.allocate(capacity: 1)
-
-    init(_ tree: EncodedTree, _ place: EncodingPlace) {
-        self.tree = tree
-        unsafe self.place.initialize(to: place)
-    }
-
-    deinit { unsafe place.deallocate() }
-}
-
 extension ValueEncoder {
-    /// A container that is used again, and refers to its place without holding it.
+    /// The members of a dictionary.
     @safe
-    struct KeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    struct KeyedContainer<Key: CodingKey, Owner>: KeyedEncodingContainerProtocol {
         // SAFETY: see `EncodingPlace` and `ContainerCache`.
         let place: UnsafeMutablePointer<EncodingPlace>
+        /// What keeps the place, for a container that is not used again; else nobody.
+        let owner: Owner
 
         var codingPath: [any CodingKey] {
             unsafe place.pointee.tree._withUnsafeGuaranteedRef { unsafe $0.path(of: place.pointee.node) }
@@ -108,35 +95,6 @@ extension ValueEncoder {
 
         func superEncoder() -> any Encoder { child(NameKey.super.stringValue) }
         func superEncoder(forKey key: Key) -> any Encoder { child(key.stringValue) }
-    }
-
-    /// A container that holds its place, and is not used again.
-    struct OwningContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
-        let owner: EncodingPlaceOwner
-
-        // SAFETY: the owner holds the place and the tree for as long as it is used here.
-        private var container: KeyedContainer<Key> { unsafe KeyedContainer(place: owner.place) }
-        var codingPath: [any CodingKey] { container.codingPath }
-
-        func encodeNil(forKey key: Key) { container.encodeNil(forKey: key) }
-        func encode(_ value: Bool, forKey key: Key) { container.encode(value, forKey: key) }
-        func encode(_ value: Double, forKey key: Key) throws { try container.encode(value, forKey: key) }
-        func encode(_ value: Float, forKey key: Key) throws { try container.encode(value, forKey: key) }
-        func encode(_ value: some FixedWidthInteger & Encodable, forKey key: Key) {
-            container.encode(value, forKey: key)
-        }
-        func encode(_ value: String, forKey key: Key) { container.encode(value, forKey: key) }
-        func encode(_ value: some Encodable, forKey key: Key) throws { try container.encode(value, forKey: key) }
-        func nestedContainer<NestedKey: CodingKey>(
-            keyedBy keyType: NestedKey.Type, forKey key: Key
-        ) -> KeyedEncodingContainer<NestedKey> {
-            container.nestedContainer(keyedBy: keyType, forKey: key)
-        }
-        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-            container.nestedUnkeyedContainer(forKey: key)
-        }
-        func superEncoder() -> any Encoder { container.superEncoder() }
-        func superEncoder(forKey key: Key) -> any Encoder { container.superEncoder(forKey: key) }
     }
 }
 
@@ -216,12 +174,6 @@ extension ValueEncoder {
 extension ValueEncoder.KeyedContainer {
     func encode(_ value: Int128, forKey key: Key) { child(key.stringValue).encode(wide: value) }
     func encode(_ value: UInt128, forKey key: Key) { child(key.stringValue).encode(wide: value) }
-}
-
-@available(macOS 15, *)
-extension ValueEncoder.OwningContainer {
-    func encode(_ value: Int128, forKey key: Key) { container.encode(value, forKey: key) }
-    func encode(_ value: UInt128, forKey key: Key) { container.encode(value, forKey: key) }
 }
 
 @available(macOS 15, *)

@@ -77,7 +77,7 @@ package struct DecodingTape: PlistSink, ~Copyable {
     /// Text that is not in the input.
     private(set) var bytes = unsafe GrowingMemory<UInt8>()
     // SAFETY: the creator promises that the memory stays until the decoding ends, when it is copied if anyone needs it.
-    let input: UnsafeRawBufferPointer
+    private(set) var input: UnsafeRawBufferPointer
     /// Whether all text comes from a reader that has found it to be UTF-8.
     let isChecked: Bool
     private(set) var keys = TapeKeys()
@@ -120,8 +120,28 @@ package struct DecodingTape: PlistSink, ~Copyable {
         self.isChecked = isChecked
         unsafe open.initialize(to: OpenContainer())
         unsafe top = open
+        reserveForInput()
+    }
+
+    private mutating func reserveForInput() {
         // Memory that is not used is not touched either.
-        reserve(max(64, min(input.count / 12, Self.largestCount)))
+        let wanted = unsafe max(64, min(input.count / 12, Self.largestCount))
+        if capacity < wanted { reserve(wanted) }
+    }
+
+    /// Forgets the values, and keeps their keys and the memory, for text in other bytes.
+    mutating func begin(input: UnsafeRawBufferPointer) {
+        unsafe self.input = unsafe input
+        (count, depth, key, repeating) = (0, 0, 0, [])
+        unsafe bytes.removeLast(bytes.count)
+        unsafe open.initialize(to: OpenContainer())
+        unsafe top = open
+        reserveForInput()
+    }
+
+    /// Whether the tape has little memory, and keys that nobody chose to be many.
+    var isSmall: Bool {
+        unsafe capacity <= 2_048 && bytes.capacity <= 1 << 14 && openCapacity <= 64 && repeating.isEmpty && keys.isSmall
     }
 
     deinit {

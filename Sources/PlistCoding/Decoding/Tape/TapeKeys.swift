@@ -55,6 +55,9 @@ struct TapeKeys: ~Copyable {
     /// Whether so many keys met in one place that all are kept in a set.
     var hasManyInOnePlace: Bool { self.set != nil }
 
+    /// Whether there are few keys and few ways through dictionaries.
+    var isSmall: Bool { unsafe count <= 256 && states.count <= 1_024 && text.count <= 1 << 14 && self.set == nil }
+
     /// The number of keys.
     var count: Int { unsafe entries.count }
 

@@ -1,0 +1,235 @@
+// Using machines again: a builder takes the one that the builder before it has done with. What a document costs is then what
+// is in it, and not what a machine is made of.
+
+import PlistStreaming
+
+extension ValueMachine {
+    /// The levels, and the levels within records, that a spare machine has at most, each of some kilobytes.
+    private static var largestLevelCount: Int { 8 }
+
+    /// A machine for one value of a type after another: a spare one, or a new one.
+    ///
+    /// A plan has one spare machine at most. Whoever takes it is alone with it; others at the same time, such as a value that
+    /// is converted within the value, or another thread, make new ones.
+    static func take<Value: StreamValue>(
+        for type: Value.Type, options: BuilderOptions
+    ) throws(StreamError) -> UnsafeMutablePointer<ValueMachine> {
+        if let (spare, owner) = unsafe PlanBinder.takeSpare(for: type, options.keyMapping) {
+            // SAFETY: only `giveBack` leaves addresses there, and those of machines.
+            let machine = unsafe spare.assumingMemoryBound(to: ValueMachine.self)
+            unsafe machine.pointee.begin(owner, options)
+            return unsafe machine
+        }
+        let (plan, owner) = try PlanBinder.bind(type, options.keyMapping)
+        let machine = UnsafeMutablePointer<ValueMachine>.allocate(capacity: 1)
+        unsafe machine.initialize(to: ValueMachine(plan, owner, options: options, streamingDepth: 0))
+        return unsafe machine
+    }
+
+    /// Leaves a machine to the next who takes one, or frees it.
+    static func giveBack(_ machine: UnsafeMutablePointer<ValueMachine>) {
+        guard unsafe machine.pointee.isSpare else { return unsafe free(machine) }
+        let spare = unsafe machine.pointee.plan.spare
+        let owner = unsafe machine.pointee.end()
+        if let other = unsafe spare.put(machine) { unsafe free(other) }
+        withExtendedLifetime(owner) {}
+    }
+
+    /// Ends a machine that nobody has.
+    static func free(_ machine: UnsafeMutableRawPointer) {
+        // SAFETY: the address is that of a machine, which `take` has made.
+        let machine = unsafe machine.assumingMemoryBound(to: ValueMachine.self)
+        unsafe machine.deinitialize(count: 1)
+        unsafe machine.deallocate()
+    }
+
+    /// Whether the machine is as a new one is, but for memory, and has little of that.
+    ///
+    /// One that has given up a value, or has anything that was made for one, is not used again.
+    private var isSpare: Bool {
+        guard isIntact, !isFilled, !isRecycling, unsafe top == levels, unsafe records.pointee.loan == nil,
+            unknownMembers.isEmpty, tree == nil, streamingDepth == 0, levelCount <= Self.largestLevelCount
+        else { return false }
+        return unsafe RecordState.isSmall(records, levels: Self.largestLevelCount)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum SpareMachineTests {
+    struct Item: StreamObject, Equatable {
+        var id = 7
+        var name: String?
+        var tags = ["a default"]
+        var children: [Item] = []
+        var more: PropertyList?
+    }
+
+    final class Object: StreamObject {
+        var id = 7
+        var name: String?
+        var next: Object?
+    }
+
+    /// Builds a value of the type that it is in while it is converted itself.
+    struct Inner: StreamConvertible, Equatable {
+        var text = ""
+        init() {}
+        init(streamForm: String) throws(StreamError) {
+            text = streamForm
+            guard streamForm.count < 4 else { return }
+            text = try SpareMachineTests.build("{ key \"inner\" string \"\(streamForm)x\" }", as: Outer.self).inner.text
+        }
+        var streamForm: String { text }
+    }
+
+    struct Outer: StreamObject, Equatable {
+        var id = 0
+        var inner = Inner()
+    }
+
+    static func build<Value: StreamValue>(
+        _ script: String, as type: Value.Type, _ options: BuilderOptions = BuilderOptions()
+    ) throws(StreamError) -> Value {
+        var builder = try ObjectBuilder<Value>(options: options)
+        try EventScript.send(script, to: &builder)
+        return try builder.takeResult()
+    }
+}
+
+extension SpareMachineTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testUsesAMachineAgain": testUsesAMachineAgain,
+            "testNeverShowsAnEarlierValue": testNeverShowsAnEarlierValue,
+            "testDropsMachinesThatGaveUp": testDropsMachinesThatGaveUp,
+            "testDropsLargeMachines": testDropsLargeMachines,
+            "testKeepsNoValueAlive": testKeepsNoValueAlive,
+            "testBuildsWithinABuild": testBuildsWithinABuild,
+            "testBuildsOnManyThreads": testBuildsOnManyThreads,
+        ]
+    }
+
+    private static func hasSpare<Value: StreamValue>(_ type: Value.Type, _ keys: KeyMapping) throws -> Bool {
+        try unsafe PlanBinder.bind(type, keys).plan.spare.look(0) != nil
+    }
+
+    // Each test has types or names of its own, since others may take the machine of a type at any time.
+    private static func names() -> KeyMapping { .names { $0 } }
+
+    private static func testUsesAMachineAgain() throws {
+        guard #available(macOS 15, *) else { try skip("there are no atomic values before macOS 15") }
+        let options = BuilderOptions(keyMapping: names())
+        for round in 0..<3 {
+            expectEqual(try build("{ key \"id\" integer 1 }", as: Item.self, options), Item(id: 1), "round \(round)")
+            expectTrue(try hasSpare(Item.self, options.keyMapping), "a spare machine after round \(round)")
+        }
+        let first = try ObjectBuilder<Item>(options: options)
+        let second = try ObjectBuilder<Item>(options: options)
+        expectTrue(unsafe first.machine != second.machine, "two builders at the same time")
+        expectFalse(try hasSpare(Item.self, options.keyMapping), "whether the one machine is taken")
+    }
+
+    private static let full = """
+        { key "id" integer 1 key "name" string "a name of more than fifteen bytes" key "tags" [ string "x" string "y" ] \
+        key "children" [ { key "id" integer 2 } { key "name" string "z" } ] key "more" { key "k" [ null ] } }
+        """
+
+    private static func testNeverShowsAnEarlierValue() throws {
+        let children = [Item(id: 2), Item(name: "z")]
+        let expected = Item(
+            id: 1, name: "a name of more than fifteen bytes", tags: ["x", "y"], children: children, more: ["k": [nil]])
+        for ending in [
+            "", "[", "{", "}", "integer 1", "key \"id\"", "key \"children\" [ {", "key \"children\" [ { } true",
+        ] {
+            let options = BuilderOptions(keyMapping: names(), unknownMembers: .collect)
+            expectEqual(try build(full, as: Item.self, options), expected, "all members")
+            expectEqual(try build("{ }", as: Item.self, options), Item(), "no member after all")
+            // A script that ends anywhere, or is wrong there.
+            for prefix in ["", "{", full.dropLast(2) + " key \"other\" integer 1"] {
+                _ = try? build("\(prefix) \(ending)", as: Item.self, options)
+                expectEqual(try build("{ }", as: Item.self, options), Item(), "no member after \(prefix) \(ending)")
+                var builder = try ObjectBuilder<Item>(options: options)
+                expectTrue(builder.unknownMembers.isEmpty, "no unknown members")
+                expectThrows(StreamError.self, "nothing was sent") { _ = try builder.takeResult() }
+            }
+        }
+    }
+
+    private static func testDropsMachinesThatGaveUp() throws {
+        let options = BuilderOptions(keyMapping: names(), unknownMembers: .collect)
+        for script in ["{ key \"id\" true", "{ key \"id\" integer 1", "{ key \"other\" integer 1 }", ""] {
+            do {
+                var builder = try ObjectBuilder<Item>(options: options)
+                do { try EventScript.send(script, to: &builder) } catch { builder.abandon(after: .stopRequest()) }
+                if script.hasSuffix("}") { _ = try builder.takeResult() }
+            }
+            expectEqual(try hasSpare(Item.self, options.keyMapping), script.isEmpty, "a machine after '\(script)'")
+            _ = try ObjectBuilder<Item>(options: options)
+        }
+    }
+
+    private static func testDropsLargeMachines() throws {
+        func nested(_ levels: Int) -> String {
+            String(repeating: "{ key \"next\" ", count: levels) + "null" + String(repeating: " }", count: levels)
+        }
+        for (levels, isKept) in [(6, true), (7, false), (100, false)] {
+            let options = BuilderOptions(keyMapping: names())
+            _ = try build(nested(levels), as: Object.self, options)
+            expectEqual(try hasSpare(Object.self, options.keyMapping), isKept, "\(levels) levels")
+        }
+    }
+
+    private static func testKeepsNoValueAlive() throws {
+        let options = BuilderOptions(keyMapping: names())
+        weak var object: Object?
+        do {
+            let built = try build("{ key \"name\" string \"x\" key \"next\" { } }", as: Object.self, options)
+            object = built.next
+            expectNotNil(object, "an object of a value that is kept")
+        }
+        expectNil(object, "an object of a value that is not")
+        // A value that nobody takes ends with its builder.
+        do {
+            var builder = try ObjectBuilder<Object>(options: options)
+            try EventScript.send("{ key \"next\" { } }", to: &builder)
+        }
+        expectNil(try build("{ }", as: Object.self, options).next, "the value after it")
+    }
+
+    private static func testBuildsWithinABuild() throws {
+        for _ in 0..<3 {
+            let outer = try build("{ key \"inner\" string \"a\" key \"id\" integer 3 }", as: Outer.self)
+            expectEqual(outer.id, 3, "the outermost value")
+            expectEqual(outer.inner.text, "axxx", "what values within it have made")
+        }
+    }
+
+    private static func testBuildsOnManyThreads() async throws {
+        let options = BuilderOptions(keyMapping: names())
+        let wrong = await withTaskGroup(of: Int.self) { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    var wrong = 0
+                    for number in 0..<200 {
+                        let id = worker * 1_000 + number
+                        let name = number % 3 == 0 ? "key \"name\" string \"the name of the worker \(worker)\"" : ""
+                        let item = try? build("{ \(name) key \"id\" integer \(id) }", as: Item.self, options)
+                        let expected = Item(id: id, name: number % 3 == 0 ? "the name of the worker \(worker)" : nil)
+                        if item != expected { wrong += 1 }
+                        if number % 5 == 0 {
+                            _ = try? build("{ key \"id\" integer 1 key \"name\" [", as: Item.self, options)
+                        }
+                    }
+                    return wrong
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        expectEqual(wrong, 0, "values that are not those of the script")
+    }
+}
+#endif

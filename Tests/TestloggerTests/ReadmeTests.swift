@@ -21,6 +21,16 @@ extension TestloggerTests {
             #expect(shown.count == 2, "every file is marked: \(shown)")
         }
 
+        @Test func walksThroughFilesThatAreThere() throws {
+            let sources = Fixtures.checkout.appending(path: "Sources")
+            let walk = sources.appending(path: "PlistStreaming/PlistStreaming.docc/ReadingTheCode.md")
+            let paths = try String(contentsOf: walk, encoding: .utf8).matches(of: /`([^`]+\.swift)`/).map(\.1)
+            #expect(paths.count > 20)
+            for path in paths {
+                #expect(FileManager.default.fileExists(atPath: sources.appending(path: String(path)).path), "\(path)")
+            }
+        }
+
         @Test func namesEveryOption() throws {
             let readme = try String(contentsOf: Fixtures.checkout.appending(path: "README.md"), encoding: .utf8)
             let help = try String(
@@ -52,6 +62,8 @@ extension TestloggerTests {
             let last = try #require(Self.blocks(of: Fixtures.checkout.appending(path: "README.md")).last)
             let imports = ["JSONStreaming", "PlistBuilding", "SQLiteStreaming"].map { "import \($0)\n" }.joined()
             examples["README"] = imports + last
+            let walk = sources.appending(path: "PlistStreaming/PlistStreaming.docc/ReadingTheCode.md")
+            examples["ReadingTheCode"] = try Self.blocks(of: walk).joined(separator: "\n")
 
             let folder = FileManager.default.temporaryDirectory.appending(path: "examples-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

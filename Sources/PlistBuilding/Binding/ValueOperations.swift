@@ -50,8 +50,7 @@ struct ValueOperations {
     @inlinable
     init<Value>(of type: Value.Type) {
         unsafe self.type = type
-        unsafe size = MemoryLayout<Value>.size
-        unsafe stride = MemoryLayout<Value>.stride
+        unsafe (size, stride) = (MemoryLayout<Value>.size, MemoryLayout<Value>.stride)
         unsafe alignment = MemoryLayout<Value>.alignment
         unsafe isTrivial = _isPOD(type)
         // SAFETY: each closure binds memory to the type that its plan is made for; a plan is found by that type only.

@@ -80,6 +80,10 @@ TARGET static size_t NAME(tokens)(
     uint64_t *masks) {
     NAME(pass) pass = NAME(begin)(low, high, state->previous);
     lanes words[8][cblockmasks_capacity / 8];
+    // The lanes behind the last block's are looked at, too.
+    if (blockCount % 8 != 0) {
+        for (int class = 0; class < 8; class++) words[class][blockCount / 8] = (lanes){};
+    }
     for (size_t block = 0; block < blockCount; block++) {
         uint64_t found[8] = {0};
         NAME(step)(&pass, bytes + block * 64, found);
@@ -91,7 +95,7 @@ TARGET static size_t NAME(tokens)(
     size_t trusted = 0;
     for (size_t block = 0; block < blockCount && trusted == block; block += 8) {
         const size_t count = blockCount - block < 8 ? blockCount - block : 8;
-        trusted += NAME(findTokens)((const lanes (*)[cblockmasks_capacity / 8])&words[0][block / 8], count, &now, masks + block);
+        trusted += NAME(findTokens)(words, block / 8, count, &now, masks + block);
     }
     *state = now;
     return trusted;

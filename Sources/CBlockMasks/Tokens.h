@@ -54,10 +54,12 @@ TARGET ALWAYS(lanes) NAME(behind)(lanes ends, lanes others, lanes gaps, uint64_t
     }
 }
 
-/// Finds the tokens of up to eight blocks by the words of each class, and returns the number of those before one with a
+/// Finds the tokens of a group of up to eight blocks by the words of each class, and returns the number of those before one with a
 /// control character in a string.
-TARGET ALWAYS(size_t) NAME(findTokens)(const lanes (*words)[cblockmasks_capacity / 8], size_t count, struct cblockmasks_tokens *state, uint64_t *masks) {
-#define WORDS(class) words[class][0]
+TARGET ALWAYS(size_t) NAME(findTokens)(
+    lanes (*words)[cblockmasks_capacity / 8], size_t group, size_t count, struct cblockmasks_tokens *state,
+    uint64_t *masks) {
+#define WORDS(class) words[class][group]
     const size_t last = count - 1;
     lanes escapes;
     const lanes quotes = NAME(unescaped)(WORDS(0), WORDS(1), &state->escape, last, &escapes);

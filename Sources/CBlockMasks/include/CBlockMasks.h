@@ -57,7 +57,8 @@ enum {
 /// Finds the tokens of JSON text in blocks of 64 bytes, from the classes of `low` and `high`: quotes, backslashes, openers,
 /// closers, commas, colons, tabs with line ends, and spaces.
 ///
-/// Each block gets a word of each mask; those of a mask lie side by side. Returns the number of blocks that can be trusted:
+/// There are at most `cblockmasks_capacity` blocks. Each gets a word of each mask; those of a mask lie side by side, and
+/// are written eight at a time, so that there must be room for as many behind the first one of the last eight. Returns the number of blocks that can be trusted:
 /// those before one with a control character in a string, and none where invalid UTF-8 or other control characters are.
 size_t cblockmasks_find_tokens(
     int width, const uint8_t *bytes, size_t blockCount, const uint8_t *low, const uint8_t *high,

@@ -1,4 +1,4 @@
-// Dates as text in the format of ISO 8601, as Foundation writes and reads it, but always of the calendar that the standard has.
+// Dates as text in the format of ISO 8601, as Foundation writes it and RFC 3339 has it.
 
 import PlistStreaming
 
@@ -11,35 +11,46 @@ import Foundation
 /// Dates such as `2001-01-31T12:00:00Z`.
 ///
 /// SPEC: ISO 8601 and RFC 3339 count by the Gregorian calendar at all times, and so do the dates of our other texts and those of
-/// SQLite. Foundation's style counts by the Julian one before October 15th, 1582.
+/// SQLite. Foundation's style counts by the Julian one before October 15th, 1582, and so it is not used.
 enum ISO8601Text {
-    /// Five cycles of 400 years, after each of which the Gregorian calendar repeats, in years and in seconds.
-    private static let shift = (years: 2_000, seconds: 63_113_904_000.0)
-
     /// The text of a date, without fractions of a second; nil outside the years 0 to 9999, which the format cannot hold.
     static func text(_ date: Date) -> String? {
-        let seconds = date.timeIntervalSinceReferenceDate
-        guard seconds >= -63_145_526_400, seconds < 252_423_993_600 else { return nil }
-        // From 1583 on both calendars are the same.
-        guard seconds < -13_191_206_400 else { return date.formatted(.iso8601) }
-        let text = Date(timeIntervalSinceReferenceDate: seconds + shift.seconds).formatted(.iso8601)
-        guard let year = Int(text.prefix(4)) else { return nil }
-        let digits = "\(year - shift.years)"
-        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + text.dropFirst(4)
+        // Fractions are rounded down first, as Foundation does it: by the millisecond they would be rounded up.
+        DateText.rfc3339(secondsSince2001: date.timeIntervalSinceReferenceDate.rounded(.down))
     }
 
     /// The date of a text; nil for one in another format, and for a day or time that there is not.
+    ///
+    /// Zones may also be written as `+0100`, `+01` and `z`, as Foundation reads them.
     static func date(_ text: String) -> Date? {
-        let digits = text.utf8.prefix(5)
-        guard digits.count == 5, digits.last == UInt8(ascii: "-"), digits.dropLast().allSatisfy({ $0 &- 0x30 <= 9 }),
-            let year = Int(text.prefix(4))
-        else { return try? Date(text, strategy: .iso8601) }
-        // Foundation takes the 30th of February for a day in March.
-        let start = Array(text.utf8.prefix(19))
-        guard unsafe start.withUnsafeBytes({ unsafe DateText.secondsSince2001($0) }) != nil else { return nil }
-        guard year < 1583 else { return try? Date(text, strategy: .iso8601) }
-        let later = try? Date("\(year + shift.years)\(text.dropFirst(4))", strategy: .iso8601)
-        return later.map { $0 - shift.seconds }
+        var bytes = Array(text.utf8)
+        guard bytes.count > 19, bytes[10] == UInt8(ascii: "T"), bytes[16] == UInt8(ascii: ":") else { return nil }
+        let isFraction = bytes[19] == UInt8(ascii: ".")
+        let zone = isFraction ? bytes[20...].firstIndex { $0 &- 0x30 > 9 } ?? bytes.count : 19
+        switch bytes.count - zone {
+        case 1: bytes[zone] &= ~0x20
+        case 3: bytes += Array(":00".utf8)
+        case 5: bytes.insert(UInt8(ascii: ":"), at: zone + 3)
+        case 6: break
+        default: return nil
+        }
+        guard bytes[17...18].elementsEqual("60".utf8) else { return seconds(bytes).map(date(secondsSince2001:)) }
+        // SPEC: RFC 3339 section 5.7: a leap second is the last one of a June or December in UTC. Dates do not count it, so that
+        // it is the first one of the next minute, as Foundation has it.
+        bytes.replaceSubrange(17...18, with: "59".utf8)
+        let whole = Array(bytes[..<19] + bytes[zone...])
+        guard let last = seconds(whole), let next = DateText.rfc3339(secondsSince2001: last + 1),
+            next.hasSuffix("-01-01T00:00:00Z") || next.hasSuffix("-07-01T00:00:00Z")
+        else { return nil }
+        return seconds(bytes).map { date(secondsSince2001: $0 + 1) }
+    }
+
+    private static func seconds(_ bytes: [UInt8]) -> Double? {
+        unsafe bytes.withUnsafeBytes { unsafe DateText.secondsSince2001($0) }
+    }
+
+    private static func date(secondsSince2001 seconds: Double) -> Date {
+        Date(timeIntervalSinceReferenceDate: seconds)
     }
 }
 
@@ -53,6 +64,9 @@ extension ISO8601Text: SelfTesting {
         [
             "testCountsByTheGregorianCalendarAtAllTimes": testCountsByTheGregorianCalendarAtAllTimes,
             "testRefusesWhatTheFormatCannotHold": testRefusesWhatTheFormatCannotHold,
+            "testKeepsFractionsBeforeAnyYear": testKeepsFractionsBeforeAnyYear,
+            "testReadsTheZonesOfFoundation": testReadsTheZonesOfFoundation,
+            "testReadsLeapSecondsWhereTheyCanBe": testReadsLeapSecondsWhereTheyCanBe,
         ]
     }
 
@@ -109,6 +123,68 @@ extension ISO8601Text: SelfTesting {
             "1500-01-01", "1500-01-01T24:01:00Z", "x500-01-01T00:00:00Z", "2001-02-29T00:00:00Z",
             "2001-01-01T24:00:00Z",
             "2001-01-01T00:60:00Z", "2001-01-01 00:00:00Z",
+            // Years of other than four digits.
+            "999-03-01T00:00:00Z", "00999-03-01T00:00:00Z", "02001-02-30T00:00:00Z", "12001-01-01T00:00:00Z",
+            "+2001-01-01T00:00:00Z", "-2001-01-01T00:00:00Z", "1-01-01T00:00:00Z",
+            // Something else than a zone, and behind one.
+            "2001-01-01T00:00:00", "2001-01-01T00:00:00Zgarbage", "2001-01-01T00:00:00Z ", "2001-01-01T00:00:00ZZ",
+            "2001-01-01T00:00:00+01:00Z", "2001-01-01T00:00:00+01:00:00", "2001-01-01T00:00:00+24:00",
+            "2001-01-01T00:00:00+01:60", "2001-01-01T00:00:00+1", "2001-01-01T00:00:00GMT", "2001-01-01T00:00:00.Z",
+            "2001-01-01T00:00:00.5", "2001-01-01T00:00:00:", "2001-01-01T00:00+01:00", "2001-01-01T00:00:00x",
+        ] {
+            expectNil(date(text), text)
+        }
+    }
+
+    private static func testKeepsFractionsBeforeAnyYear() {
+        // Of the last second of a day: no fraction makes it the next one.
+        for (year, month, day) in [(0, 1, 1), (1_000, 2, 28), (1_582, 10, 4), (1_582, 12, 27), (2_000, 12, 31)] {
+            let digits = "\(year)"
+            let days = (month < 10 ? "-0" : "-") + "\(month)" + (day < 10 ? "-0" : "-") + "\(day)"
+            let text = String(repeating: "0", count: 4 - digits.count) + digits + days + "T23:59:59"
+            let last = seconds(year, month, day) + 86_399
+            for fraction in [0, 0.5, 0.9996, 0.999_985] {
+                expectEqual(self.text(Date(timeIntervalSinceReferenceDate: last + fraction)), text + "Z", "\(fraction)")
+                let read = date("\(text)\("\(fraction)".dropFirst())Z")
+                expectEqual(read, Date(timeIntervalSinceReferenceDate: last + fraction), "\(text), \(fraction)")
+            }
+            // Before the next day by as little as there is.
+            let end = (last + 1).nextDown
+            expectEqual(self.text(Date(timeIntervalSinceReferenceDate: end)), text + "Z", "end of \(text)")
+        }
+        let text = "1582-10-04T23:59:59"
+        expectEqual(date(text + ".999999Z").flatMap { self.text($0) }, text + "Z", "written once more")
+        let written = self.text(Date(timeIntervalSinceReferenceDate: -13_191_206_400.000002))
+        expectEqual(written, "1582-12-27T23:59:59Z", "microseconds before a day")
+    }
+
+    private static func testReadsTheZonesOfFoundation() {
+        let rows: [(String, Double)] = [
+            ("Z", 0), ("z", 0), ("+01:00", -3_600), ("+0100", -3_600), ("+01", -3_600), ("-01:30", 5_400),
+            ("-0130", 5_400), ("+14:00", -50_400), ("-00:00", 0), (".5Z", 0.5), (".5+01:00", -3_599.5),
+            (".25-0130", 5_400.25), (".125+01", -3_599.875),
+        ]
+        for (zone, seconds) in rows {
+            let text = "2001-01-01T00:00:00" + zone
+            expectEqual(date(text)?.timeIntervalSinceReferenceDate, seconds, text)
+            expectEqual(date(text), try? Date(text, strategy: .iso8601), "\(text) by Foundation")
+        }
+    }
+
+    private static func testReadsLeapSecondsWhereTheyCanBe() {
+        for text in [
+            "2016-12-31T23:59:60Z", "1990-12-31T15:59:60-08:00", "2015-06-30T23:59:60Z", "2015-07-01T01:29:60+0130",
+            "2017-01-01T08:59:60+09", "2016-12-31T23:59:60.25Z", "2016-12-31T23:59:60.9999999Z",
+        ] {
+            let foundation = try? Date(text, strategy: .iso8601)
+            expectNotNil(foundation, "\(text) by Foundation")
+            expectEqual(date(text), foundation, text)
+        }
+        expectEqual(date("2016-12-31T23:59:60Z").flatMap { self.text($0) }, "2017-01-01T00:00:00Z", "the next minute")
+        for text in [
+            "2016-12-31T23:59:61Z", "2016-12-31T23:58:60Z", "2016-12-31T22:59:60Z", "2016-12-30T23:59:60Z",
+            "2016-11-30T23:59:60Z", "2016-12-31T23:59:60+01:00", "2016-12-31T15:59:60-07:00", "2016-12-31T23:59:60",
+            "9999-12-31T23:59:60Z", "2016-02-30T23:59:60Z",
         ] {
             expectNil(date(text), text)
         }

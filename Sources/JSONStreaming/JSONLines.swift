@@ -19,7 +19,8 @@ extension JSON {
     ///
     /// Chunks are `Data`, `[UInt8]` or other contiguous bytes, which may end anywhere. A type that is only `Decodable` comes by a tree
     /// of each value, in which numbers with a fraction are doubles: lines of `PropertyList.self`, each of which
-    /// `PropertyListValueDecoder().decode(Event.self, from: list)` makes a value.
+    /// `PropertyListValueDecoder().decode(Event.self, from: list)` makes a value. Unknown members are ignored where the options
+    /// collect them, since there is nowhere to read them.
     public static func lines<Value: StreamValue, Source: AsyncSequence>(
         of type: Value.Type = Value.self, in chunks: Source, options: BuilderOptions = BuilderOptions(),
         readerOptions: JSONReaderOptions = JSONReaderOptions()
@@ -165,8 +166,11 @@ private final class LineReader<Value: StreamValue> {
 
     init(_ options: BuilderOptions, _ readerOptions: JSONReaderOptions) {
         let values = values
+        var options = options.besideLines
+        // Nobody could read those that are collected, and their number would end a feed without end.
+        if options.unknownMembers == .collect { options.unknownMembers = .ignore }
         do throws(StreamError) {
-            var stream = try ObjectStream<Value>(depth: 1, options: options.besideLines) { value throws(StreamError) in
+            var stream = try ObjectStream<Value>(depth: 1, options: options) { value throws(StreamError) in
                 values.kept.append(copy value)
             }
             // The lines are the elements of an array of which the reader knows nothing.
@@ -300,6 +304,7 @@ extension JSONLinesTests: SelfTesting {
             "testGivesTreesForTypesThatAreOnlyDecodable": testGivesTreesForTypesThatAreOnlyDecodable,
             "testEndsAfterItsCancellation": testEndsAfterItsCancellation,
             "testLetsTheSourceGo": testLetsTheSourceGo,
+            "testCollectsNoUnknownMembers": testCollectsNoUnknownMembers,
         ]
     }
 
@@ -318,6 +323,18 @@ extension JSONLinesTests: SelfTesting {
             }
             let bytes = Source(elements: Array(text.utf8))
             expectEqual(await outcome(JSON.lines(in: bytes)), expected, "\(text) byte by byte")
+        }
+    }
+
+    private static func testCollectsNoUnknownMembers() async {
+        let text = (0..<5).map { "{\"id\":\($0),\"other\":[{}]}\n" }.joined()
+        for size in [1, 7, 1_000] {
+            let chunks = Source(elements: pieces(text, size))
+            let limited = BuilderOptions(unknownMembers: .collect, unknownMemberLimit: 3)
+            expectEqual(await outcome(JSON.lines(in: chunks, options: limited)), "0 1 2 3 4", "in pieces of \(size)")
+            let again = Source(elements: pieces(text, size))
+            let refused = await outcome(JSON.lines(in: again, options: BuilderOptions(unknownMembers: .reject)))
+            expectTrue(refused.hasPrefix("! $[0].other: "), "\(refused), where they are refused")
         }
     }
 

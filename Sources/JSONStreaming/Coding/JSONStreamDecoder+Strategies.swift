@@ -210,6 +210,17 @@ extension JSONStrategiesTests: SelfTesting {
         expectThrows(DecodingError.self, "keys that are not mapped") {
             _ = try decoder.decode(Names.self, from: #"{"first":1,"second":{}}"#)
         }
+        // Types that ask for all keys need both directions.
+        enum Choice: Codable, Equatable { case first(value: Int) }
+        var encoder = JSONStreamEncoder()
+        encoder.keyEncodingStrategy = oneWay
+        let written: String = try encoder.encode(Choice.first(value: 1))
+        expectEqual(written, #"{"FIRST":{"VALUE":1}}"#, "an enumeration")
+        expectThrows(DecodingError.self, "an enumeration by names") {
+            _ = try decoder.decode(Choice.self, from: written)
+        }
+        decoder.keyDecodingStrategy = bothWays
+        expectEqual(try decoder.decode(Choice.self, from: written), .first(value: 1), "an enumeration both ways")
     }
 }
 #endif

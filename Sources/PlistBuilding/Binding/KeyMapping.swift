@@ -36,8 +36,10 @@ public struct KeyMapping: Sendable {
     ///
     /// Types are bound once by each rule that is made, not by each use of it: make it once, and use copies.
     ///
-    /// Decoders look up keys by their names, too, so that they read what is written by this rule; only `allKeys` of a container and
-    /// the paths of errors have the names of the stream.
+    /// Decoders look up keys by their names, too, so that they read the properties that are written by this rule. They cannot turn
+    /// names back: `allKeys` of a container and the paths of errors have the names of the stream. So types that ask for `allKeys`
+    /// do not read what they wrote: enumerations with payloads whose coding is synthesized, and dictionaries whose keys are no
+    /// strings, such as `[Int: Int]`, unless the names stay what they were. For those there is a rule of both directions.
     /// - Parameter map: Returns the name of a property or coding key; called once for each property of each type.
     public static func names(_ map: @escaping @Sendable (String) -> String) -> KeyMapping {
         KeyMapping(rule: .custom(KeyFunctions(map, nil)))

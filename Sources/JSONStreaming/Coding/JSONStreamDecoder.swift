@@ -36,7 +36,8 @@ public struct JSONStreamDecoder: Sendable {
     }
 
     /// Decodes a value from the text in the bytes.
-    /// - Throws: `DecodingError`, or what the type throws.
+    /// - Throws: `DecodingError`, or what the type throws, as it is: so a `StreamError` is about another text, which the type reads in
+    ///   its `init(from:)`, and its position is one in that text.
     /// - Complexity: O(*n*) in the bytes; the text is scanned first, and its values are kept in 16 bytes each.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: RawSpan) throws -> Value {
         if type == PropertyList.self, let list = try list(from: bytes) as? Value { return list }

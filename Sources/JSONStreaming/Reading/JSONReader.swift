@@ -145,6 +145,8 @@ extension JSONReaderTests: SelfTesting {
             "testSendsRepeatedNames": testSendsRepeatedNames,
             "testReadsShortTextAsItReadsLongText": testReadsShortTextAsItReadsLongText,
             "testTellsItsErrorsFromThoseOfReceivers": testTellsItsErrorsFromThoseOfReceivers,
+            "testTellsItsTextFromThatOfConversionsAndSinks": testTellsItsTextFromThatOfConversionsAndSinks,
+            "testIsNotEndedByAStreamWithinAReceiver": testIsNotEndedByAStreamWithinAReceiver,
         ]
     }
 
@@ -198,6 +200,104 @@ extension JSONReaderTests: SelfTesting {
                 expectEqual(cause?.kind, .invalidSyntax, "kind of the cause")
                 expectEqual(cause?.position?.byteOffset, 3, "offset in the text of the receiver")
             }
+        }
+    }
+
+    /// Numbers in a text within the text.
+    private struct Numbers: StreamConvertible, Equatable {
+        var numbers: [Int] = []
+        init() {}
+        init(streamForm: String) throws(StreamError) { numbers = try JSON.decode([Int].self, from: streamForm) }
+        var streamForm: String { "\(numbers)" }
+    }
+
+    /// Reads another text for each integer.
+    private struct Other: PlistSink {
+        mutating func beginArray() throws(StreamError) {}
+        mutating func endArray() throws(StreamError) {}
+        mutating func beginDictionary() throws(StreamError) {}
+        mutating func endDictionary() throws(StreamError) {}
+        mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {}
+        mutating func writeNull() throws(StreamError) {}
+        mutating func writeBool(_ value: Bool) throws(StreamError) {}
+        mutating func writeInteger(_ value: Int64) throws(StreamError) {
+            _ = try JSON.decode([Int].self, from: value == 7 ? "[1,]" : "[1]")
+        }
+        mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {}
+        mutating func writeReal(_ value: Double) throws(StreamError) {}
+        mutating func writeNumber(text: RawSpan) throws(StreamError) {}
+        mutating func writeString(_ utf8: RawSpan) throws(StreamError) {}
+        mutating func writeData(_ bytes: RawSpan) throws(StreamError) {}
+        mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
+    }
+
+    private static func testTellsItsTextFromThatOfConversionsAndSinks() throws {
+        struct Item: StreamObject {
+            var id = 0
+            var numbers = Numbers()
+            var more: [Numbers?]?
+        }
+        func check(_ error: StreamError?, _ line: Int, _ path: String?, _ offset: Int, _ name: String) {
+            expectEqual(error?.kind, .receiverFailed, "kind of \(name)")
+            expectEqual(error?.position?.line, line, "line of \(name)")
+            expectEqual(error?.path?.description, path, "path of \(name)")
+            let cause = error?.cause as? StreamError
+            expectEqual(cause?.kind, .invalidSyntax, "kind of the cause of \(name)")
+            expectEqual(cause?.position?.byteOffset, offset, "offset in the other text of \(name)")
+        }
+        for padding in [0, 200] {
+            let spaces = String(repeating: " ", count: padding)
+            for (member, path) in [("\"numbers\":#", "numbers"), ("\"more\":[null,#]", "more[1]")] {
+                let value = member.replacing("#", with: "\"[1,\\n2,]\"")
+                let text = "[{\"id\":1},\n\n{\"id\":2,\(value)}]\(spaces)"
+                let error = expectThrows(StreamError.self, text) { _ = try JSON.decode([Item].self, from: text) }
+                check(error, 3, "$[1].\(path)", 6, text)
+                let lines = expectThrows(StreamError.self, text) {
+                    _ = try JSON.decodeLines(Item.self, from: "{}\n{\(value)}\n\(spaces)")
+                }
+                check(lines, 2, "$[1].\(path)", 6, "lines of \(text)")
+            }
+            for text in ["[\n\n\n   7]", "[3,\n\n{\"a\":\n7,\"b\":2}]"] {
+                let error = expectThrows(StreamError.self, text) {
+                    var other = Other()
+                    try other.readJSON(text + spaces)
+                }
+                check(error, 4, nil, 3, text)
+            }
+            let root = expectThrows(StreamError.self, "a number at the end") {
+                var other = Other()
+                try other.readJSON("\n7" + spaces)
+            }
+            check(root, 2, nil, 3, "a number at the end")
+        }
+    }
+
+    private static func testIsNotEndedByAStreamWithinAReceiver() throws {
+        struct Item: StreamObject { var id = 0 }
+        for padding in [0, 200] {
+            let text = "[{\"id\":1},\n{\"id\":2},{\"id\":3}]" + String(repeating: " ", count: padding)
+            var stream = try ObjectStream<Item> { item throws(StreamError) in
+                guard item.id == 2 else { return }
+                var inner = try ObjectStream<Int> { number throws(StreamError) in
+                    if number == 5 { throw .stopRequest() }
+                }
+                try inner.readJSON("[4,5,6]")
+            }
+            let error = expectThrows(StreamError.self, "an inner stream that ended") { try stream.readJSON(text) }
+            expectEqual(error?.kind, .receiverFailed, "kind")
+            expectEqual(error?.path?.description, "$[1]", "path")
+            expectEqual(error?.position?.line, 2, "line")
+            expectTrue((error?.cause as? StreamError)?.isStopRequest ?? false, "the cause is the inner request")
+            var own = try ObjectStream<Item> { item throws(StreamError) in if item.id == 2 { throw .stopRequest() } }
+            let stop = expectThrows(StreamError.self, "a request of its own") { try own.readJSON(text) }
+            expectTrue(stop?.isStopRequest ?? false, "is a stop request")
+            var written = try ObjectStream<Item> { item in
+                if item.id == 2 { _ = try JSON.text(of: ["q": Double.nan]) }
+            }
+            let refused = expectThrows(StreamError.self, "a text that cannot be written") { try written.readJSON(text) }
+            expectEqual(refused?.kind, .receiverFailed, "kind of a text that cannot be written")
+            expectEqual(refused?.path?.description, "$[1]", "path of a text that cannot be written")
+            expectEqual((refused?.cause as? StreamError)?.path?.description, "$.q", "path in that text")
         }
     }
 

@@ -251,9 +251,11 @@ public struct JSONScanner: Sendable {
     /// Records an error of the sink, at the token it refused.
     @usableFromInline @inline(never)
     mutating func fail(_ error: StreamError, in bytes: RawSpan) -> StreamError {
+        // An error of this scanner, which has its position.
+        if let failure { return failure }
         state = .failed
         let end = max(0, tokenOffset - chunkOffset)
-        let error = error.located(at: position(of: tokenOffset, in: bytes, countingTo: end))
+        let error = error.ofThisText.located(at: position(of: tokenOffset, in: bytes, countingTo: end))
         failure = error
         return error
     }

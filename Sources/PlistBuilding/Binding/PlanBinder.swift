@@ -78,8 +78,12 @@ final class PlanBinder {
         let formPlan = try plan(for: form)
         // SAFETY: the machine passes a value of the form's plan and memory for a value of this plan.
         let convertMemory: StreamPlan.Convert = { (from, to) throws(StreamError) in
-            unsafe to.initializeMemory(
-                as: Value.self, to: try convert(from.assumingMemoryBound(to: Form.self).move()))
+            do throws(StreamError) {
+                unsafe to.initializeMemory(
+                    as: Value.self, to: try convert(from.assumingMemoryBound(to: Form.self).move()))
+            } catch {
+                throw error.ofThisText
+            }
         }
         let revertMemory: StreamPlan.Revert = { from, to in
             unsafe to.initializeMemory(as: Form.self, to: revert(from.assumingMemoryBound(to: Value.self).pointee))

@@ -268,7 +268,8 @@ public protocol StreamConvertible: StreamValue {
     associatedtype StreamForm: StreamValue
     /// Makes a value of what the stream holds.
     ///
-    /// - Throws: An error of one's own, to which builders add the path.
+    /// - Throws: An error of one's own, to which builders add the path. One with a position, of a text that the form holds, becomes
+    ///   the cause of one of the kind `receiverFailed`.
     init(streamForm: StreamForm) throws(StreamError)
     /// The value in the form that the stream holds.
     var streamForm: StreamForm { get }

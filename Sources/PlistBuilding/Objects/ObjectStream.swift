@@ -427,11 +427,14 @@ extension ObjectStreamTests: SelfTesting {
         let rows: [(any Error, StreamError.Kind, String)] = [
             (CancellationError(), .receiverFailed, "$[1]: the receiver failed: CancellationError()"),
             (StreamError(.typeMismatch, "m"), .typeMismatch, "$[1]: m"),
-            (StreamError(.typeMismatch, "m", path: member), .typeMismatch, "$.name: m"),
-            // Of another text than the one that the values come from.
+            // Of another value or text than the one that the values come from.
+            (StreamError(.typeMismatch, "m", path: member), .receiverFailed, "$[1]: the receiver failed: $.name: m"),
             (foreign, .receiverFailed, "$[1]: the receiver failed: m at line 1, column 4 (byte 3)"),
             (StreamError.stopRequest(), .stopRequested, "the sink stopped the stream"),
-            (StreamError.stopRequest().located(at: place), .stopRequested, "the sink stopped the stream"),
+            (
+                StreamError.stopRequest().located(at: place), .receiverFailed,
+                "$[1]: the receiver failed: the sink stopped the stream at line 1, column 4 (byte 3)"
+            ),
         ]
         for (thrown, kind, description) in rows {
             var stream = try ObjectStream<Int> { value in if value == 2 { throw thrown } }

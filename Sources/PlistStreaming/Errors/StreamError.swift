@@ -29,7 +29,7 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         case cannotRead
         /// The operating system refused to create or write the output.
         case cannotWrite
-        /// A closure that gets values or bytes threw an error of its own, which is the cause.
+        /// A closure, conversion or sink that gets values or bytes threw an error of its own or of another text, which is the cause.
         case receiverFailed
         /// The sink wants no more messages; this is no fault of the input.
         case stopRequested
@@ -90,17 +90,22 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// Makes the error that stands for one which a receiver of values threw.
     ///
-    /// A `StreamError` without a position is about the value, and is passed on; so is a request to stop, as one of this stream. All
-    /// others are the cause of one of the kind `receiverFailed`, those with a position among them: they are about another text,
-    /// which the receiver reads, and would say the wrong place in this one.
+    /// A `StreamError` that knows no place is about the value, and is passed on; so is a request to stop. All others are the cause of
+    /// one of the kind `receiverFailed`, those with a position or a path among them: they are about another text or another value,
+    /// which the receiver reads or writes, and would say the wrong place in this one. So a request that has ended another stream
+    /// does not end this one as if all was well.
     @inline(never)
     public init(ofReceiver error: any Error) {
-        if let error = error as? StreamError, error.position == nil || error.isStopRequest {
-            self = error.position == nil ? error : .stopRequest()
+        if let error = error as? StreamError, error.position == nil, error.path == nil {
+            self = error
         } else {
             self = StreamError(.receiverFailed, "the receiver failed: \(error)", cause: error)
         }
     }
+
+    /// This error as one of the text at hand, which no reader has given a position yet: unless there is one already, which is of
+    /// another text that a sink or a conversion reads. Then this error is the cause of one of the kind `receiverFailed`.
+    package var ofThisText: StreamError { position == nil ? self : StreamError(ofReceiver: self) }
 
     /// Makes the error by which a sink ends a stream early.
     public static func stopRequest() -> StreamError { StreamError(.stopRequested, "the sink stopped the stream") }
@@ -230,8 +235,15 @@ extension StreamError: SelfTesting {
     }
 
     private static func testStandsForErrorsOfClosures() {
-        let own = StreamError(.typeMismatch, "m", path: path)
+        let own = StreamError(.typeMismatch, "m")
         expectEqual(StreamError(ofReceiver: own), own, "an error of a stream")
+        expectEqual(own.ofThisText, own, "an error of a sink")
+        let placed = StreamError(.typeMismatch, "m", path: path)
+        expectEqual(placed.ofThisText, placed, "an error of a sink that keeps a path")
+        let other = StreamError(ofReceiver: placed)
+        expectEqual(other, StreamError(.receiverFailed, "the receiver failed: \(placed)"), "about another value")
+        expectEqual(other.cause as? StreamError, placed, "its cause")
+        expectEqual(StreamError(ofReceiver: other), other, "an error that stands for one already")
         let error = StreamError(ofReceiver: CancellationError())
         expectEqual(error.kind, .receiverFailed, "kind")
         expectTrue(error.cause is CancellationError, "the cause \(error.cause as Any)")
@@ -241,8 +253,13 @@ extension StreamError: SelfTesting {
         expectEqual(outer.message, "the receiver failed: \(foreign)", "message")
         expectEqual(outer.cause as? StreamError, foreign, "cause")
         expectTrue(outer.position == nil && outer.path == nil, "no place of another text")
-        let stop = StreamError(ofReceiver: StreamError.stopRequest().located(at: place))
-        expectEqual(stop, .stopRequest(), "a request to stop")
+        expectEqual(foreign.ofThisText, outer, "an error of a sink about another text")
+        expectEqual(foreign.ofThisText.cause as? StreamError, foreign, "cause of an error of a sink")
+        expectEqual(StreamError(ofReceiver: StreamError.stopRequest()), .stopRequest(), "a request to stop")
+        let ended = StreamError.stopRequest().located(at: place)
+        let stop = StreamError(ofReceiver: ended)
+        expectEqual(stop.kind, .receiverFailed, "kind of a request to stop another stream")
+        expectEqual(stop.cause as? StreamError, ended, "cause of a request to stop another stream")
     }
 
     private static func testDescribesItselfLikeACompiler() {

@@ -22,6 +22,7 @@ extension ImportRelationshipTests: SelfTesting {
             "testNestsDeeply": testNestsDeeply,
             "testCreatesTables": testCreatesTables,
             "testRefusesOtherSchemas": testRefusesOtherSchemas,
+            "testTakesNamesOfCollationsInAnyCase": testTakesNamesOfCollationsInAnyCase,
             "testTellsNamesApartAsSQLiteDoes": testTellsNamesApartAsSQLiteDoes,
             "testRefusesContradictions": testRefusesContradictions,
         ]
@@ -379,6 +380,21 @@ extension ImportRelationshipTests: SelfTesting {
         }
     }
     private static let index = "the table t has no unique index of exactly (k) that compares text by its bytes"
+
+    private static func testTakesNamesOfCollationsInAnyCase() throws {
+        for schema in [
+            "CREATE TABLE t (k TEXT COLLATE binary PRIMARY KEY, v INTEGER)",
+            "CREATE TABLE t (k TEXT COLLATE NOCASE, v INTEGER, PRIMARY KEY (k COLLATE Binary)) WITHOUT ROWID",
+        ] {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute(schema)
+            let table = ImportTable("t", uniqueKey: ["k"], columns: [.text("k"), .integer("v")])
+            for value in 1...2 {
+                _ = try ImportFixture.run([["k": "x", "v": .integer(Int64(value))]], table, connection)
+                expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "x|\(value)", schema)
+            }
+        }
+    }
 
     private static func testTellsNamesApartAsSQLiteDoes() throws {
         let table = ImportTable("t", uniqueKey: ["Kä"], columns: [.text("Kä"), .integer("vÄ")])

@@ -166,9 +166,10 @@ enum ImportSchema {
             let name = try index.text(at: 1) ?? ""
             let columns = try connection.rows(ofPragma: "index_xinfo", name, inSchema: schema) {
                 (row) throws(SQLiteError) -> (name: SQLiteName.Folded, isBinary: Bool)? in
-                row.integer(at: 5) == 0
-                    ? nil
-                    : (name: SQLiteName.folded(try row.text(at: 2) ?? ""), isBinary: try row.text(at: 4) == "BINARY")
+                guard row.integer(at: 5) != 0 else { return nil }
+                return (
+                    name: SQLiteName.folded(try row.text(at: 2) ?? ""), isBinary: isBinary(try row.text(at: 4) ?? "")
+                )
             }
             return Index(
                 isUnique: index.integer(at: 2) != 0, isPartial: index.integer(at: 4) != 0, columns: columns)

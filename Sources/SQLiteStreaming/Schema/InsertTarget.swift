@@ -68,7 +68,8 @@ final class InsertTarget {
         let integerKey = try primary != nil ? nil : connection.columns(ofTable: name, inSchema: schema).integerKey
         let isRowID = integerKey.map { [SQLiteName.folded($0.name)] == folded } ?? false
         if !isRowID, let chosen = primary ?? indexes.first {
-            guard chosen.isPrimary || indexes.allSatisfy({ $0.collations == chosen.collations }) else {
+            let collations = chosen.collations.map(SQLiteName.folded)
+            guard chosen.isPrimary || indexes.allSatisfy({ $0.collations.map(SQLiteName.folded) == collations }) else {
                 throw SQLiteError(
                     .misuse,
                     "the table \(name) has several unique indexes of (\(columns.joined(separator: ", "))), which compare by "
@@ -259,6 +260,10 @@ extension InsertTarget: SelfTesting {
                 ["\"b\" COLLATE \"NOCASE\"", "\"a\" COLLATE \"BINARY\""]
             ),
             ("a, b, UNIQUE (a, b COLLATE NOCASE), UNIQUE (b, a)", nil),
+            (
+                "a, b, UNIQUE (b COLLATE NOCASE, a), UNIQUE (a COLLATE binary, b COLLATE nocase)",
+                ["\"b\" COLLATE \"nocase\"", "\"a\" COLLATE \"binary\""]
+            ),
         ]
         for (columns, expected) in rows {
             let connection = try SQLiteConnection.inMemory()

@@ -12,6 +12,7 @@ extension ImportRelationshipTests: SelfTesting {
         [
             "testFollowsPolicies": testFollowsPolicies,
             "testMovesChildren": testMovesChildren,
+            "testTellsParentsApartByTheirBytes": testTellsParentsApartByTheirBytes,
             "testLetsTheLastRepeatedParentDecide": testLetsTheLastRepeatedParentDecide,
             "testRefersToGeneratedKeys": testRefersToGeneratedKeys,
             "testTakesBareKeys": testTakesBareKeys,
@@ -21,6 +22,7 @@ extension ImportRelationshipTests: SelfTesting {
             "testNestsDeeply": testNestsDeeply,
             "testCreatesTables": testCreatesTables,
             "testRefusesOtherSchemas": testRefusesOtherSchemas,
+            "testTakesNamesOfCollationsInAnyCase": testTakesNamesOfCollationsInAnyCase,
             "testTellsNamesApartAsSQLiteDoes": testTellsNamesApartAsSQLiteDoes,
             "testRefusesContradictions": testRefusesContradictions,
         ]
@@ -75,6 +77,46 @@ extension ImportRelationshipTests: SelfTesting {
             _ = try ImportFixture.run(
                 [["id": 2, "phones": ["1"]], ["id": 1, "phones": ["2"]]], table, connection, options)
             expectEqual(try ImportFixture.rows(phones, connection), "1|2 2|1", "batches of \(size)")
+        }
+    }
+
+    /// Keys of parents that are equal by the collation of the foreign key.
+    private static func testTellsParentsApartByTheirBytes() throws {
+        let policies: [(ImportRelationship.Policy, ImportRelationship.OrphanPolicy, String)] = [
+            (.assign, .delete, "1|x|a 3|y|b"), (.assign, .unlink, "1|x|a 2|-|- 3|y|b"),
+            (.replace, .unlink, "1|x|a 3|y|b"),
+        ]
+        for (policy, orphans, expected) in policies + [(.assign, .refuse, "1|x|a 2|x|a 3|y|b")] {
+            for (collation, y, index) in [
+                ("NOCASE", "X", ""), ("nocase", "X", "CREATE INDEX i ON c (pk, pl)"), ("RTRIM", "x  ", ""),
+                ("BINARY", "X", "CREATE INDEX i ON c (pl, pk)"),
+            ] {
+                let connection = try SQLiteConnection.inMemory()
+                try connection.execute(
+                    """
+                    PRAGMA foreign_keys = ON; CREATE TABLE p (k TEXT NOT NULL, l TEXT NOT NULL, PRIMARY KEY (k, l));
+                    CREATE TABLE c (id INTEGER PRIMARY KEY, pk TEXT COLLATE \(collation), pl TEXT COLLATE \(collation),
+                        FOREIGN KEY (pk, pl) REFERENCES p (k, l)); \(index)
+                    """)
+                let table = ImportTable(
+                    "p", uniqueKey: ["k", "l"], columns: [.text("k"), .text("l")],
+                    relationships: [
+                        .toMany(
+                            "cs", ImportTable("c", uniqueKey: ["id"], columns: [.integer("id")]),
+                            foreignKey: ["pk", "pl"], policy: policy, orphans: orphans)
+                    ])
+                let name = "\(policy) \(orphans) \(collation)"
+                let both: ImportSample = [
+                    ["k": "x", "l": "a", "cs": [1, 2]], ["k": .text(y), "l": "b", "cs": [3]],
+                    ["k": .text(y), "l": "a", "cs": []],
+                ]
+                _ = try ImportFixture.run(both, table, connection)
+                if orphans != .refuse {
+                    _ = try ImportFixture.run([["k": "x", "l": "a", "cs": [1]]], table, connection)
+                }
+                let rows = try ImportFixture.rows("SELECT id, pk, pl FROM c ORDER BY 1", connection)
+                expectEqual(rows, expected.replacing("y", with: y), name)
+            }
         }
     }
 
@@ -338,6 +380,21 @@ extension ImportRelationshipTests: SelfTesting {
         }
     }
     private static let index = "the table t has no unique index of exactly (k) that compares text by its bytes"
+
+    private static func testTakesNamesOfCollationsInAnyCase() throws {
+        for schema in [
+            "CREATE TABLE t (k TEXT COLLATE binary PRIMARY KEY, v INTEGER)",
+            "CREATE TABLE t (k TEXT COLLATE NOCASE, v INTEGER, PRIMARY KEY (k COLLATE Binary)) WITHOUT ROWID",
+        ] {
+            let connection = try SQLiteConnection.inMemory()
+            try connection.execute(schema)
+            let table = ImportTable("t", uniqueKey: ["k"], columns: [.text("k"), .integer("v")])
+            for value in 1...2 {
+                _ = try ImportFixture.run([["k": "x", "v": .integer(Int64(value))]], table, connection)
+                expectEqual(try ImportFixture.rows("SELECT * FROM t", connection), "x|\(value)", schema)
+            }
+        }
+    }
 
     private static func testTellsNamesApartAsSQLiteDoes() throws {
         let table = ImportTable("t", uniqueKey: ["Kä"], columns: [.text("Kä"), .integer("vÄ")])

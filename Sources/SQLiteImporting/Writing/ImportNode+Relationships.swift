@@ -207,8 +207,13 @@ extension ImportNode {
         guard let module else { throw Self.refusal("the import has ended") }
         let (relationship, child) = (relationships[index], relationships[index].node)
         let names = child.keySlots.map { "t." + SQLiteName.inQuotes(child.slotNames[$0]) }
-        let match = zip(relationship.foreignKey, relationship.references).map {
-            "t.\(SQLiteName.inQuotes(child.slotNames[$0])) = s.c\($1)"
+        let match = zip(relationship.foreignKey, relationship.references).map { slot, reference in
+            let column = "t.\(SQLiteName.inQuotes(child.slotNames[slot]))"
+            guard child.traits.collatedColumns.contains(SQLiteName.folded(child.slotNames[slot])) else {
+                return "\(column) = s.c\(reference)"
+            }
+            // By its own collation it may be equal to the keys of several parents, and yet an index may be by that only.
+            return "\(column) = s.c\(reference) AND \(column) COLLATE BINARY = s.c\(reference)"
         }
         let statement = try connection.prepare(
             "SELECT s.r, \(names.joined(separator: ", ")) FROM \(module.name) AS s "

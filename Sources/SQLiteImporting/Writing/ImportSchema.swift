@@ -1,5 +1,6 @@
 // The tables of an import in the database: whether they are as declared, and the SQL that creates them.
 
+import CSystemSQLite
 import PlistStreaming
 import SQLiteStreaming
 
@@ -27,6 +28,8 @@ enum ImportSchema {
         var mandatoryColumns: Set<SQLiteName.Folded> = []
         /// All columns by folded name.
         var columns: Set<SQLiteName.Folded> = []
+        /// The columns, by folded name, that do not compare text by its bytes.
+        var collatedColumns: Set<SQLiteName.Folded> = []
         /// Whether it has CHECK constraints, which an upsert evaluates with defaults for columns that are not given.
         var hasChecks = false
         /// The columns, by folded name, that indexes and foreign keys are of: to set them, even to what they are, costs more
@@ -57,6 +60,9 @@ enum ImportSchema {
         traits.columns = Set(found.map { SQLiteName.folded($0.name) })
         traits.mandatoryColumns = Set(
             found.filter { $0.isNotNull && $0.defaultExpression == nil }.map { SQLiteName.folded($0.name) })
+        for column in found where try !comparesByBytes(column.name, of: table.name, inSchema: schema, connection) {
+            traits.collatedColumns.insert(SQLiteName.folded(column.name))
+        }
         for (slot, name) in node.slotNames.enumerated() {
             guard let column = found.first(where: { SQLiteName.folded($0.name) == SQLiteName.folded(name) }) else {
                 throw SQLiteError(.schema, "the table \(table.name) has no column \(name)")
@@ -108,6 +114,23 @@ enum ImportSchema {
         }
     }
 
+    private static func isBinary(_ collation: String) -> Bool {
+        SQLiteName.folded(collation) == SQLiteName.folded("BINARY")
+    }
+
+    /// Whether a column compares text by its bytes unless it is told otherwise.
+    private static func comparesByBytes(
+        _ column: String, of table: String, inSchema schema: String, _ connection: SQLiteConnection
+    ) throws(SQLiteError) -> Bool {
+        var collation: UnsafePointer<CChar>?
+        // SAFETY: SQLite writes one pointer during the call; the text lives as long as the schema does, and is copied at once.
+        let code = try unsafe sqlite3_table_column_metadata(
+            connection.requireHandle(), schema, table, column, nil, &collation, nil, nil, nil)
+        // A view has no such columns.
+        guard code == SQLITE_OK, let name = unsafe collation else { return true }
+        return unsafe isBinary(String(cString: name))
+    }
+
     /// What creates a table and its triggers, in capitals; temporary ones may be of any schema's table.
     private static func sql(
         of table: String, inSchema schema: String, _ connection: SQLiteConnection
@@ -143,9 +166,10 @@ enum ImportSchema {
             let name = try index.text(at: 1) ?? ""
             let columns = try connection.rows(ofPragma: "index_xinfo", name, inSchema: schema) {
                 (row) throws(SQLiteError) -> (name: SQLiteName.Folded, isBinary: Bool)? in
-                row.integer(at: 5) == 0
-                    ? nil
-                    : (name: SQLiteName.folded(try row.text(at: 2) ?? ""), isBinary: try row.text(at: 4) == "BINARY")
+                guard row.integer(at: 5) != 0 else { return nil }
+                return (
+                    name: SQLiteName.folded(try row.text(at: 2) ?? ""), isBinary: isBinary(try row.text(at: 4) ?? "")
+                )
             }
             return Index(
                 isUnique: index.integer(at: 2) != 0, isPartial: index.integer(at: 4) != 0, columns: columns)

@@ -14,7 +14,9 @@ final class RowInserter {
     private let cells: [Int]
     /// What each statement begins with.
     private let words: String
-    private let tail: String
+    private var tail = ""
+    /// The columns by which an upsert finds the row that is there, as their index compares them; nil for none.
+    private var comparedKeys: [String]?
     private let conflict: SQLiteConflict
     /// The column whose values are read back, one by one.
     private let idColumn: String?
@@ -59,17 +61,21 @@ final class RowInserter {
         // An upsert's row would not be told from a table of that name.
         let alias = SQLiteName.folded(target.name) == SQLiteName.folded("excluded") ? " AS \"target\"" : ""
         words = "\(verb) INTO \(target.qualifiedName)\(alias)"
-        if case .update(let keys) = conflict {
-            tail = try Self.updateClause(keys, columns, target)
-        } else {
-            tail = ""
-        }
+        try compareKeys()
+    }
+
+    /// Finds out how an upsert finds the row that is there, and forgets the statements when that is another way than before.
+    private func compareKeys() throws(SQLiteError) {
+        guard case .update(let keys) = conflict else { return }
+        let names = try target.comparedNames(keys)
+        guard names != comparedKeys else { return }
+        tail = try updateClause(keys, names)
+        comparedKeys = names
+        (single, multiple, selects, finding) = (nil, nil, [:], nil)
     }
 
     /// What an upsert does with the row that is there: sets what differs, by one byte or in its type, and no keys.
-    private static func updateClause(
-        _ keys: [String], _ columns: [String], _ target: InsertTarget
-    ) throws(SQLiteError) -> String {
+    private func updateClause(_ keys: [String], _ comparedKeys: [String]) throws(SQLiteError) -> String {
         let kept = target.primaryKey.union(keys.map(SQLiteName.folded))
         var sets: [String] = []
         var differences: [String] = []
@@ -82,7 +88,7 @@ final class RowInserter {
                 differences.append("typeof(\(name)) <> typeof(excluded.\(name))")
             }
         }
-        let list = try target.comparedNames(keys).joined(separator: ", ")
+        let list = comparedKeys.joined(separator: ", ")
         guard !sets.isEmpty else { return " ON CONFLICT (\(list)) DO NOTHING" }
         return " ON CONFLICT (\(list)) DO UPDATE SET \(sets.joined(separator: ", "))"
             + " WHERE \(differences.joined(separator: " OR "))"
@@ -130,6 +136,7 @@ final class RowInserter {
         unsafe reader.begin(source)
         defer { reader.end() }
         do throws(SQLiteError) {
+            try compareKeys()
             let end = unsafe reader.source.pointee.rowCount
             switch try choosePath(path, unsafe end - source.row, reader) {
             case .virtualTable: try selectRows(reader, module)
@@ -236,9 +243,9 @@ final class RowInserter {
         let indices = keys.compactMap { key in
             columns.firstIndex { SQLiteName.folded($0) == SQLiteName.folded(key) }
         }
-        guard let idColumn, indices.count == keys.count else { return nil }
+        guard let idColumn, let comparedKeys, indices.count == keys.count else { return nil }
         if finding == nil {
-            let condition = try target.comparedNames(keys).map { "\($0) = ?" }
+            let condition = comparedKeys.map { "\($0) = ?" }
             finding = try connection.cachedStatement(
                 "SELECT \(SQLiteName.quoted(idColumn)) FROM \(target.qualifiedName) "
                     + "WHERE \(condition.joined(separator: " AND "))")

@@ -109,8 +109,8 @@ extension RowCursorLoanTests: SelfTesting {
         let cursor = try RowCursor(try connection.statementToSend(sql, .none), options)
         defer { cursor.end() }
         unsafe cursor.state.pointee.mayBorrow = false
-        var isRow = try cursor.next()
         do throws(StreamError) {
+            var isRow = try cursor.next()
             try sink.beginArray()
             while isRow {
                 try cursor.sendRow(to: &sink)

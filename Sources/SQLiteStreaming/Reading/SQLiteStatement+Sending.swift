@@ -18,8 +18,8 @@ extension SQLiteStatement {
     ) throws(StreamError) {
         let cursor = try RowCursor(self, options)
         defer { cursor.end() }
-        var isRow = try cursor.next()
         do throws(StreamError) {
+            var isRow = try cursor.next()
             try sink.beginArray()
             while isRow {
                 try cursor.sendRow(to: &sink)
@@ -145,6 +145,7 @@ extension SendingTests: SelfTesting {
             "testSendsQuotedNamesWithoutQuotes": testSendsQuotedNamesWithoutQuotes,
             "testFillsEverySink": testFillsEverySink,
             "testLeavesBuildersEmptyAfterAnError": testLeavesBuildersEmptyAfterAnError,
+            "testAbandonsWhateverRowFails": testAbandonsWhateverRowFails,
             "testStopsEarly": testStopsEarly,
             "testRunsNestedQueries": testRunsNestedQueries,
             "testSendsNothingWhenNothingCanBeRead": testSendsNothingWhenNothingCanBeRead,
@@ -277,6 +278,26 @@ extension SendingTests: SelfTesting {
             expectThrows(StreamError.self, bad) { try connection.query(bad, into: &columns) }
             try connection.query("SELECT id FROM artists", into: &columns)
             expectEqual(try columns.takeResult().rowCount, 2, "rows of columns after \(bad)")
+        }
+    }
+
+    private static func testAbandonsWhateverRowFails() throws {
+        let connection = try artists()
+        // By steps and by a scan of the table; the row that fails.
+        for (end, row) in [("", 1), ("", 2), (" ORDER BY id", 1), (" ORDER BY id", 2)] {
+            let sql = "SELECT id + 10 AS id, CASE id WHEN \(row) THEN json('{') END AS name FROM artists\(end)"
+            for isQuery in [false, true] {
+                var writer = try SQLiteTableWriter(connection, table: "artists")
+                try writer.beginArray()
+                try writer.write(any: ["id": 5, "name": "x"])
+                let error = expectThrows(StreamError.self, sql) {
+                    if isQuery { return try connection.query(sql, into: &writer) }
+                    try connection.prepare(sql).send(to: &writer)
+                }
+                expectEqual(error?.sqliteError?.message, "malformed JSON", "message")
+                expectEqual(expectThrows(StreamError.self, "the end") { try writer.endArray() }, error, "its error")
+                expectEqual(try connection.value("SELECT count(*) FROM artists"), 2, "rows after \(sql)")
+            }
         }
     }
 

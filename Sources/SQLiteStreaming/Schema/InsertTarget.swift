@@ -21,7 +21,7 @@ final class InsertTarget {
     let isOrdinary: Bool
     private let versionQuery: String
     private var known: (facts: InsertFacts, versions: [Int64])?
-    private var comparisons: [[String]: [String]] = [:]
+    private var comparisons: (names: [[String]: [String]], versions: [Int64]) = ([:], [])
 
     /// Finds the table that a name without a schema means; nil when there is none.
     init?(_ connection: SQLiteConnection, _ name: String) throws(SQLiteError) {
@@ -40,10 +40,12 @@ final class InsertTarget {
     /// The names of columns in quotes, each with the collation by which the unique index of exactly these columns tells rows
     /// apart; that of the primary key, where there are several.
     ///
-    /// By its own collation, a column may be equal in rows that the index tells apart, or the other way round.
+    /// By its own collation, a column may be equal in rows that the index tells apart, or the other way round. What others have
+    /// changed since is not asked for in a transaction that has only begun.
     /// - Throws: `misuse` when several indexes tell rows apart in different ways, and none of them is of the primary key.
     func comparedNames(_ columns: [String]) throws(SQLiteError) -> [String] {
-        if let made = comparisons[columns] { return made }
+        if try !isComparedAsBefore() { comparisons = ([:], try versions()) }
+        if let made = comparisons.names[columns] { return made }
         let names = try columns.map { (name) throws(SQLiteError) in try SQLiteName.quoted(name) }
         let folded = columns.map(SQLiteName.folded)
         let indexes = try connection.rows(ofPragma: "index_list", name, inSchema: schema) {
@@ -63,9 +65,11 @@ final class InsertTarget {
         var made = names
         let primary = indexes.first { $0.isPrimary }
         // The row id comes first, also where it has an index besides.
-        let isRowID = primary == nil && self.columns.integerKey.map { [SQLiteName.folded($0.name)] == folded } ?? false
+        let integerKey = try primary != nil ? nil : connection.columns(ofTable: name, inSchema: schema).integerKey
+        let isRowID = integerKey.map { [SQLiteName.folded($0.name)] == folded } ?? false
         if !isRowID, let chosen = primary ?? indexes.first {
-            guard chosen.isPrimary || indexes.allSatisfy({ $0.collations == chosen.collations }) else {
+            let collations = chosen.collations.map(SQLiteName.folded)
+            guard chosen.isPrimary || indexes.allSatisfy({ $0.collations.map(SQLiteName.folded) == collations }) else {
                 throw SQLiteError(
                     .misuse,
                     "the table \(name) has several unique indexes of (\(columns.joined(separator: ", "))), which compare by "
@@ -73,8 +77,22 @@ final class InsertTarget {
             }
             made = zip(names, chosen.collations).map { "\($0) COLLATE \(SQLiteName.inQuotes($1))" }
         }
-        comparisons[columns] = made
+        comparisons.names[columns] = made
         return made
+    }
+
+    /// Whether the schema says what it said when names were compared last.
+    private func isComparedAsBefore() throws(SQLiteError) -> Bool {
+        guard let count = comparisons.versions.first else { return false }
+        // To ask for the version is to read, and a transaction that reads first is refused when others write meanwhile.
+        if hasOnlyBegun { return try connection.schemaExpirationCount() == count }
+        return try versions() == comparisons.versions
+    }
+
+    /// Whether a transaction is open that has neither read nor written the schema yet.
+    private var hasOnlyBegun: Bool {
+        guard connection.isInTransaction, let handle = unsafe connection.handle else { return false }
+        return unsafe sqlite3_txn_state(handle, schema) == SQLITE_TXN_NONE
     }
 
     /// Whether the open transaction writes to the schema already.
@@ -188,6 +206,7 @@ extension InsertTarget: SelfTesting {
             "testSeesChangesOfTheSchema": testSeesChangesOfTheSchema,
             "testSeesChangesAfterOthersWereUndone": testSeesChangesAfterOthersWereUndone,
             "testKnowsHowIndexesCompare": testKnowsHowIndexesCompare,
+            "testReadsNothingInATransactionThatHasOnlyBegun": testReadsNothingInATransactionThatHasOnlyBegun,
         ]
     }
 
@@ -241,6 +260,10 @@ extension InsertTarget: SelfTesting {
                 ["\"b\" COLLATE \"NOCASE\"", "\"a\" COLLATE \"BINARY\""]
             ),
             ("a, b, UNIQUE (a, b COLLATE NOCASE), UNIQUE (b, a)", nil),
+            (
+                "a, b, UNIQUE (b COLLATE NOCASE, a), UNIQUE (a COLLATE binary, b COLLATE nocase)",
+                ["\"b\" COLLATE \"nocase\"", "\"a\" COLLATE \"binary\""]
+            ),
         ]
         for (columns, expected) in rows {
             let connection = try SQLiteConnection.inMemory()
@@ -265,6 +288,24 @@ extension InsertTarget: SelfTesting {
         expectTrue(try plan.step(), "a plan")
         let words = try plan.text(at: 3) ?? ""
         expectTrue(words.hasPrefix("SEARCH"), "the plan \(words)")
+    }
+
+    // What has read cannot write where others have written meanwhile.
+    private static func testReadsNothingInATransactionThatHasOnlyBegun() throws {
+        let file = try TemporaryDatabase()
+        let connection = try file.open()
+        try connection.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (a PRIMARY KEY)")
+        let target = try requireNotNil(try InsertTarget(connection, "t"), "a table")
+        let names = try target.comparedNames(["a"])
+        let other = try file.open(.readWrite)
+        for change in ["INSERT INTO t VALUES (1)", "CREATE TABLE u (a)"] {
+            try connection.begin(.deferred)
+            expectEqual(try target.comparedNames(["a"]), names, "names after the beginning")
+            try other.execute(change)
+            try connection.run("INSERT INTO t VALUES (2)")
+            try connection.rollBack()
+            expectEqual(try target.comparedNames(["a"]), names, "names after \(change)")
+        }
     }
 
     private static func testKnowsWhatManyRowsWouldChange() throws {

@@ -207,6 +207,7 @@ extension SQLiteTableKeyTests: SelfTesting {
             "testUndoesWhatCannotBeSaved": testUndoesWhatCannotBeSaved,
             "testSavesIntoATableOfAnyName": testSavesIntoATableOfAnyName,
             "testComparesKeysAsTheirIndexDoes": testComparesKeysAsTheirIndexDoes,
+            "testComparesKeysAsAnotherIndexDoes": testComparesKeysAsAnotherIndexDoes,
         ]
     }
 
@@ -401,6 +402,60 @@ extension SQLiteTableKeyTests: SelfTesting {
         try both.save(small)
         let error = expectThrows(SQLiteError.self, "another row") { try both.save(large) }
         expectEqual(error?.code, .constraint, "code")
+    }
+
+    private static func migration(_ collation: String) -> String {
+        """
+        CREATE TABLE t2 (key TEXT NOT NULL, title TEXT NOT NULL, PRIMARY KEY (key COLLATE \(collation)));
+        INSERT OR IGNORE INTO t2 SELECT * FROM t; DROP TABLE t; ALTER TABLE t2 RENAME TO t
+        """
+    }
+
+    /// What rows with the keys `x` and `X` become in a table whose key has a collation.
+    private static func expectKeys(
+        _ isCaseless: Bool, in table: SQLiteTable<Named>, _ writer: inout SQLiteTableWriter, _ name: String
+    ) throws {
+        for way in ["save", "write", "write many"] {
+            let (small, large) = (Named(key: "x", title: "small \(way)"), Named(key: "X", title: "large \(way)"))
+            switch way {
+            case "save": try table.save([small, large])
+            case "write": for row in [small, large] { try writer.write(row) }
+            default: try writer.write([small, large] + (0..<300).map { Named(key: "\($0)") })
+            }
+            let rows = try table.select(where: \.key == "x" || \.key == "X", orderedBy: .descending(\.key))
+            let expected = isCaseless ? [Named(key: "x", title: large.title)] : [small, large]
+            expectEqual(rows, expected, "rows, \(way), \(name)")
+            expectEqual(try table.fetch(key: "X")?.title, large.title, "the row, \(way), \(name)")
+        }
+        expectTrue(try table.update(Named(key: "X", title: "new")), "an update, \(name)")
+        expectEqual(try table.count(where: \.title == "new"), 1, "updated rows, \(name)")
+        expectTrue(try table.delete(Named(key: "X")), "a deletion, \(name)")
+        expectEqual(try table.count(where: \.key == "x"), isCaseless ? 0 : 1, "rows that are left, \(name)")
+        try table.connection.run("DELETE FROM t")
+    }
+
+    private static func testComparesKeysAsAnotherIndexDoes() throws {
+        for isInOtherConnection in [false, true] {
+            let file = try TemporaryDatabase()
+            let connection = try file.open()
+            let other = isInOtherConnection ? try file.open(.readWrite) : connection
+            try connection.execute("PRAGMA synchronous = OFF; CREATE TABLE t (key, title)")
+            try connection.execute(migration("NOCASE"))
+            let table = try SQLiteTable<Named>(connection, "t", options: SQLiteTableOptions(primaryKey: ["key"]))
+            var options = SQLiteTableOptions(primaryKey: ["key"], conflict: .update(matching: ["key"]))
+            options.batchRowCount = 100
+            var writer = try SQLiteTable<Named>(connection, "t", options: options).makeWriter()
+            for number in 0..<2 {
+                try expectKeys(true, in: table, &writer, "caseless \(number), \(isInOtherConnection)")
+                try other.execute(migration("BINARY"))
+                try expectKeys(false, in: table, &writer, "by bytes \(number), \(isInOtherConnection)")
+                try connection.execute("BEGIN; \(migration("NOCASE"))")
+                try expectKeys(true, in: table, &writer, "before it is undone \(number)")
+                try connection.execute("ROLLBACK")
+                try expectKeys(false, in: table, &writer, "after it is undone \(number)")
+                try other.execute(migration("NOCASE"))
+            }
+        }
     }
 
     /// An upsert calls the new row `excluded`.

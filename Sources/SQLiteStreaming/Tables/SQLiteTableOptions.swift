@@ -113,7 +113,7 @@ public struct SQLiteInsertReport: Sendable, Hashable {
     /// The number of rows that were inserted or updated, without those that were ignored or equal, and without those that triggers
     /// and foreign keys changed.
     public internal(set) var changedRowCount: Int = 0
-    /// The number of rows that came.
+    /// The number of rows that came, without those that were undone.
     public internal(set) var rowCount: Int = 0
     /// The way by which the last of them were put into the table.
     @_spi(InsertPaths) public internal(set) var path: SQLiteInsertPath = .automatic

@@ -40,6 +40,7 @@ extension SQLiteTableWriterTests: SelfTesting {
             "testUndoesAllArraysAtAnError": testUndoesAllArraysAtAnError,
             "testUndoesWhatIsGivenUp": testUndoesWhatIsGivenUp,
             "testUndoesAtOnceWhatTheSenderAbandons": testUndoesAtOnceWhatTheSenderAbandons,
+            "testReportsWhatStays": testReportsWhatStays,
             "testStaysInAnOpenTransaction": testStaysInAnOpenTransaction,
             "testRefusesWhatIsNoRow": testRefusesWhatIsNoRow,
             "testIgnoresUnknownMembersWhenTold": testIgnoresUnknownMembersWhenTold,
@@ -165,6 +166,36 @@ extension SQLiteTableWriterTests: SelfTesting {
                 try writer.finish()
                 let all = kept.isEmpty ? "1:9:0" : kept + " 2:9:0"
                 expectEqual(try rows(connection), all, "rows of a new stream after \(script)")
+            }
+        }
+    }
+
+    private static func testReportsWhatStays() throws {
+        let row = "{ key \"a\" null } "
+        for (script, rowCount) in [
+            ("[ \(row)\(row)", 0), ("[ \(row)[ \(row)] \(row)", 0), ("[ \(row)\(row)] [ \(row)\(row)", 2),
+            ("\(row)[ \(row)", 1), ("[ \(row)] \(row)", 2), ("[ \(row){ key \"a\" null key \"b\" null } ] {", 2),
+            ("[ [ \(row)] [ ] ] [ ] [ [ \(row)]", 1),
+        ] {
+            for batch in [1, 2, 1_000] {
+                for isAbandoned in [false, true] {
+                    let connection = try connection()
+                    try connection.execute("INSERT INTO t (id) VALUES (9)")
+                    let options = SQLiteTableOptions(batchRowCount: batch)
+                    var writer = try SQLiteTableWriter(connection, table: "t", options: options)
+                    try EventScript.send(script, to: &writer)
+                    if isAbandoned { writer.abandon(after: StreamError(.cannotRead, "an error")) }
+                    let name = "\(script) by \(batch), \(isAbandoned)"
+                    for number in 0...2 {
+                        // The second time there is nothing to be undone.
+                        if number < 2 { writer.rollBack() } else { try writer.write(any: [["a": 1]]) }
+                        let expected = rowCount + number / 2
+                        expectEqual(writer.report.rowCount, expected, "rows that came, \(name)")
+                        expectEqual(writer.report.changedRowCount, expected, "changed rows, \(name)")
+                        let count = try connection.value("SELECT count(*) - 1 FROM t")
+                        expectEqual(count, .integer(Int64(expected)), "rows, \(name)")
+                    }
+                }
             }
         }
     }

@@ -66,8 +66,10 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// Elements at the root, for paths.
     private var rootIndex = 0
     var failure: StreamError?
-    /// How many rows came and were changed, and the way that was taken.
+    /// How many rows came and were changed, without those that were undone, and the way that was taken.
     public private(set) var report: SQLiteInsertReport = SQLiteInsertReport()
+    /// The report before the outermost open array, which is undone as a whole.
+    private var reportBefore = SQLiteInsertReport()
     /// The values that are read back, row by row.
     var ids: [Int64?] { inserter.ids }
 
@@ -133,6 +135,10 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
     /// Gives up the open arrays and undoes what they inserted; the next message begins a new stream.
     public mutating func rollBack() {
         arrays.undo()
+        if !arrays.isEmpty {
+            report.rowCount = reportBefore.rowCount
+            report.changedRowCount = reportBefore.changedRowCount
+        }
         arrays.removeAll()
         buffer.removeAll()
         isInRow = false
@@ -187,6 +193,7 @@ public struct SQLiteTableWriter: PlistSink, ~Copyable {
         if isInRow { return try beginInRow("an array") }
         if let failure { throw failure }
         try flush()
+        if arrays.isEmpty { reportBefore = report }
         arrays.open()
     }
 

@@ -157,7 +157,7 @@ package struct PlanWriter {
     @inlinable
     func checkDepth(_ depth: Int) throws(StreamError) {
         // PERF: JSONRecords/writing; flat values never ask for the stack.
-        if depth >= options.depthLimit || depth > 7 && isStackUsedUp { throw tooDeep() }
+        if depth >= options.depthLimit || depth > 2 && isStackUsedUp { throw tooDeep() }
     }
 
     @usableFromInline @inline(never)

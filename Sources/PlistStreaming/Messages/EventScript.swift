@@ -1,7 +1,6 @@
 // Messages from text, for in-class tests: the inverse of `EventTrace`. Builders are tested by it without any format.
 
 #if DEBUG || IN_CLASS_TESTS
-import PlistStreaming
 
 /// Sends the messages that the text of an `EventTrace` shows.
 package struct EventScript {

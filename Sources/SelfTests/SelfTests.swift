@@ -1,1 +1,1 @@
-// Nothing needs to be here: building this target runs the in-class tests of the tester's own modules.
+// Nothing needs to be here: building this target runs the in-class tests of all modules.

@@ -13,7 +13,7 @@ extension JSONScanner {
     // the sink, and so are its steps. `JSONReader/records` in Examples/Benchmarks measures it.
     /// Scans tokens while they are plain, and returns the offset of the first byte that is not scanned.
     ///
-    /// It starts where `State.startsRuns` says, and not at a member's value.
+    /// It starts where `State.canStartRuns` says, and not at a member's value.
     @inlinable
     mutating func scanRuns<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, from start: Int, into sink: inout Sink

@@ -1,0 +1,78 @@
+// Code that is known to fail.
+
+#if DEBUG || IN_CLASS_TESTS
+
+/// Runs code that is known to fail: its issues and its error are counted as known and do not fail the test.
+///
+/// The test fails when the code no longer does, so that a mended issue does not stay marked.
+/// - Parameter reason: Why it fails and where that is tracked; the summary shows it.
+public func withKnownIssue(
+    _ reason: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+    _ body: () throws -> Void
+) {
+    Recorder.openKnownIssue(reason)
+    do { try body() } catch { recordKnownError(error, file, line, column) }
+    closeKnownIssue(reason, file, line, column)
+}
+
+/// Runs asynchronous code that is known to fail: its issues and its error are counted as known and do not fail the test.
+///
+/// - Parameter reason: Why it fails and where that is tracked; the summary shows it.
+@_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
+public func withKnownIssue(
+    _ reason: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Void
+) async {
+    Recorder.openKnownIssue(reason)
+    do { try await body() } catch { recordKnownError(error, file, line, column) }
+    closeKnownIssue(reason, file, line, column)
+}
+
+private func recordKnownError(_ error: any Error, _ file: StaticString, _ line: UInt, _ column: UInt) {
+    guard !(error is RequirementNotMet) else { return }
+    Recorder.record(
+        RecordedIssue(
+            kind: .thrownError, place: CallPlace(file, line, column), got: "error \(errorText(error))",
+            expected: "no error"))
+}
+
+private func closeKnownIssue(_ reason: String, _ file: StaticString, _ line: UInt, _ column: UInt) {
+    guard Recorder.closeScope().count == 0 else { return }
+    recordIssue(got: "no issue", expected: "known issue \(quoted(reason))", { "" }, file, line, column)
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+enum KnownIssueTests {}
+
+extension KnownIssueTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testKnownIssueIsNoFailure": testKnownIssueIsNoFailure,
+            "testKnownIssueMustHappen": testKnownIssueMustHappen,
+        ]
+    }
+
+    private struct Other: Error {}
+
+    private static func testKnownIssueIsNoFailure() {
+        let issues = Recorder.issues {
+            withKnownIssue("tracked") {
+                expectEqual(1, 2)
+                throw Other()
+            }
+        }
+        expectEqual(issues.map(\.knownReason), ["tracked", "tracked"])
+        expectEqual(issues.map(\.kind), [.expectation, .thrownError])
+    }
+
+    private static func testKnownIssueMustHappen() {
+        let issues = Recorder.issues { withKnownIssue("tracked") {} }
+        expectEqual(issues.map(\.expected), ["known issue \"tracked\""])
+        expectEqual(issues.map(\.knownReason), [nil])
+    }
+}
+#endif
+
+#endif

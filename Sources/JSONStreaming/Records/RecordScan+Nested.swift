@@ -77,7 +77,7 @@ extension RecordScan {
             return -1
         }
         let last = unsafe inner.pointee.last
-        let memory = unsafe inner.pointee.elementMemory()
+        let memory = unsafe RecordState.elementMemory(inner)
         let room = unsafe element.pointee.room
         guard room > 0 else { return -1 }
         let stride = unsafe element.pointee.stride
@@ -220,7 +220,7 @@ extension RecordScan {
         else { return -1 }
         let (last, limit) = unsafe (inner.pointee.last, state.pointee.limit)
         guard unsafe element.pointee.room > 0 else { return -1 }
-        let memory = unsafe inner.pointee.elementMemory()
+        let memory = unsafe RecordState.elementMemory(inner)
         unsafe element.pointee.makeDictionary(address)
         var offset = PlainSkip.endOfGap(bytes, from: start &+ 1)
         if offset <= last, bytes.uncheckedByte(offset) == UInt8(ascii: "}") { return offset &+ 1 }

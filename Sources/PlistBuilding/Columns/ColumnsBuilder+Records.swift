@@ -58,9 +58,7 @@ extension ColumnsBuilder {
     /// Takes the rows that a reader has stored; the last one may be open.
     @usableFromInline
     mutating func endLoan() throws(StreamError) {
-        // Swift 6.3 cannot compile the call under TSan with the property itself.
-        let records = unsafe records
-        guard unsafe records.pointee.end() != nil else { throw located(.misuse, LoanKind.notInTurn) }
+        guard unsafe RecordState.end(records) != nil else { throw located(.misuse, LoanKind.notInTurn) }
         let doneCount = unsafe records.pointee.doneCount
         row += doneCount
         for index in unsafe columns.indices { unsafe columns[index].count += doneCount }

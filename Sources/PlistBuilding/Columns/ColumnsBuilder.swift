@@ -129,9 +129,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         (row, depth, current, inner) = (0, 0, -1, -1)
         (level, levelDepth) = (0, rowDepth)
         outer = []
-        // See endLoan.
-        let records = unsafe records
-        unsafe records.pointee.forget()
+        unsafe RecordState.forget(records)
         abandonedRowCount = nil
     }
 

@@ -44,10 +44,10 @@ extension RecordState {
     }
 
     /// Memory for the elements of an array, of `elementByteCount` bytes.
-    package mutating func elementMemory() -> UnsafeMutableRawPointer {
-        if let elements = unsafe elements { return unsafe elements }
-        let memory = unsafe UnsafeMutableRawPointer.allocate(byteCount: Self.elementByteCount, alignment: 16)
-        unsafe elements = unsafe memory
+    package static func elementMemory(_ state: UnsafeMutablePointer<RecordState>) -> UnsafeMutableRawPointer {
+        if let elements = unsafe state.pointee.elements { return unsafe elements }
+        let memory = unsafe UnsafeMutableRawPointer.allocate(byteCount: elementByteCount, alignment: 16)
+        unsafe state.pointee.elements = unsafe memory
         return unsafe memory
     }
 

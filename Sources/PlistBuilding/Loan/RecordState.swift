@@ -263,13 +263,16 @@ extension RecordState {
         return unsafe RecordPort(UnsafeMutableRawPointer(state))
     }
 
+    // Whatever changes a state that somebody has the address of is a static function of the address: Swift 6.3 cannot compile
+    // a mutating call by a property that is a pointer under TSan, where the property is in a type that is not copyable.
     /// Ends the loan and returns what it was for; nil without one, and when a reader says it has stored more than was lent.
-    mutating func end() -> LoanKind? {
-        let (ended, others) = unsafe (loan, seen & ~Self.bits(memberCount))
-        let isOpenInRoom =
-            unsafe ended == .records && doneCount < room && others == 0 && (0...memberCount).contains(next)
-        guard unsafe (0...room).contains(doneCount), unsafe !isOpen || isOpenInRoom else { return nil }
-        unsafe loan = nil
+    static func end(_ state: UnsafeMutablePointer<RecordState>) -> LoanKind? {
+        let (ended, room, doneCount) = unsafe (state.pointee.loan, state.pointee.room, state.pointee.doneCount)
+        let (memberCount, next) = unsafe (state.pointee.memberCount, state.pointee.next)
+        let others = unsafe state.pointee.seen & ~bits(memberCount)
+        let isOpenInRoom = ended == .records && doneCount < room && others == 0 && (0...memberCount).contains(next)
+        guard (0...room).contains(doneCount), unsafe !state.pointee.isOpen || isOpenInRoom else { return nil }
+        unsafe state.pointee.loan = nil
         return ended
     }
 
@@ -286,7 +289,7 @@ extension RecordState {
     package func mayComplete(_ seen: UInt64) -> Bool { unsafe layout != nil || complete & ~seen == 0 }
 
     /// Forgets a loan that no reader gives back.
-    mutating func forget() { unsafe loan = nil }
+    static func forget(_ state: UnsafeMutablePointer<RecordState>) { unsafe state.pointee.loan = nil }
 
     /// So many of the lowest bits.
     static func bits(_ count: Int) -> UInt64 { count >= 64 ? .max : 1 << UInt64(count) - 1 }

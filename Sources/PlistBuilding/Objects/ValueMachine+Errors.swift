@@ -58,7 +58,7 @@ extension ValueMachine {
         unsafe top.pointee.index = 0
         isFilled = false
         isRecycling = false
-        unsafe records.pointee.forget()
+        unsafe RecordState.forget(records)
         isInObject = false
         tree = nil
         unknownMembers = []

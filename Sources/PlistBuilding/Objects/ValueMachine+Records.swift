@@ -14,7 +14,7 @@ extension ValueMachine {
     /// Takes memory back that was lent, of which a reader says how much it has filled.
     @usableFromInline
     mutating func endLoan() throws(StreamError) {
-        switch unsafe records.pointee.end() {
+        switch unsafe RecordState.end(records) {
         case .records: try takeRecords()
         case .arrays: takeArrays()
         case nil: throw notInTurn()
@@ -97,7 +97,7 @@ extension ValueMachine {
         let room = unsafe shape.pointee.room
         guard unsafe shape.pointee.kind == .array, room > 0 else { return false }
         unsafe records.pointee.arrays = unsafe shape
-        unsafe records.pointee.reference = records.pointee.elementMemory()
+        unsafe records.pointee.reference = RecordState.elementMemory(records)
         unsafe records.pointee.stride = shape.pointee.stride
         unsafe records.pointee.room = room
         unsafe records.pointee.depth = options.depthLimit - depth

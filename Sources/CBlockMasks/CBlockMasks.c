@@ -44,11 +44,10 @@ static const uint8_t secondHighErrors[16] = {
 /// A word of each of eight blocks.
 typedef uint64_t lanes __attribute__((vector_size(64)));
 
-/// The words of the blocks before, with one before the first one.
-#define BEFORE(words, first) __builtin_shufflevector(words, (lanes){first}, 8, 0, 1, 2, 3, 4, 5, 6)
-/// The words of two and of four blocks before, or 0.
-#define BEFORE2(words) __builtin_shufflevector(words, (lanes){0}, 8, 8, 0, 1, 2, 3, 4, 5)
-#define BEFORE4(words) __builtin_shufflevector(words, (lanes){0}, 8, 8, 8, 8, 0, 1, 2, 3)
+typedef int64_t signedLanes __attribute__((vector_size(64)));
+/// A bit of each of them.
+typedef _Bool eight __attribute__((ext_vector_type(8)));
+
 #define DIFFER(words, others) (__builtin_reduce_or((words) ^ (others)) != 0)
 
 #endif
@@ -96,7 +95,43 @@ typedef uint64_t lanes __attribute__((vector_size(64)));
 #define IS_ZERO(bytes) (_mm256_testz_si256(bytes, bytes) != 0)
 #include "Classify.h"
 
-#define TARGET __attribute__((target("avx512f,avx512bw")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni")))
+
+/// The words of a block's classes: squares of eight bytes of eight bits have rows and columns exchanged, and of each square
+/// every class gets a byte.
+TARGET ALWAYS(__m512i) turn64(__m512i classes) {
+    // The multiplication has the rows of a square from the last one on.
+    const __m512i reversed = _mm512_shuffle_epi8(
+        classes, _mm512_set4_epi64(0x08090A0B0C0D0E0F, 0x0001020304050607, 0x08090A0B0C0D0E0F, 0x0001020304050607));
+    const __m512i turned = _mm512_gf2p8affine_epi64_epi8(_mm512_set1_epi64((long long)0x8040201008040201), reversed, 0);
+    return _mm512_permutexvar_epi8(
+        _mm512_set_epi64(
+            0x3F372F271F170F07, 0x3E362E261E160E06, 0x3D352D251D150D05, 0x3C342C241C140C04, 0x3B332B231B130B03,
+            0x3A322A221A120A02, 0x3931292119110901, 0x3830282018100800),
+        turned);
+}
+
+/// The words of each class in eight blocks, from those of each block.
+TARGET ALWAYS(void) turned64(const lanes *rows, lanes (*words)[cblockmasks_capacity / 8], size_t group) {
+    lanes pairs[8], fours[8];
+    for (int row = 0; row < 8; row += 2) {
+        pairs[row] = __builtin_shufflevector(rows[row], rows[row + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        pairs[row + 1] = __builtin_shufflevector(rows[row], rows[row + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    for (int row = 0; row < 8; row += 4) {
+        for (int odd = 0; odd < 2; odd++) {
+            const lanes first = pairs[row + odd], second = pairs[row + 2 + odd];
+            fours[row + odd] = __builtin_shufflevector(first, second, 0, 1, 8, 9, 4, 5, 12, 13);
+            fours[row + 2 + odd] = __builtin_shufflevector(first, second, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    }
+    for (int class = 0; class < 4; class++) {
+        const lanes first = fours[class], second = fours[4 + class];
+        words[class][group] = __builtin_shufflevector(first, second, 0, 1, 2, 3, 8, 9, 10, 11);
+        words[4 + class][group] = __builtin_shufflevector(first, second, 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+
 #define NAME(name) name##64
 #define VECTOR __m512i
 #define LOAD(bytes) _mm512_loadu_si512(bytes)
@@ -113,12 +148,16 @@ typedef uint64_t lanes __attribute__((vector_size(64)));
         input, _mm512_permutex2var_epi64(last, _mm512_set_epi64(13, 12, 11, 10, 9, 8, 7, 6), input), 16 - count)
 #define CONTROLS(input, classes) \
     _mm512_maskz_mov_epi8(_mm512_testn_epi8_mask(classes, classes) & _mm512_cmplt_epu8_mask(input, SET(0x20)), SET(1))
+#define TURN(classes, words) _mm512_storeu_si512(words, turn64(classes))
 #define BITS(classes, class) _mm512_test_epi8_mask(classes, SET(1 << class))
 #define IS_ZERO(bytes) (_mm512_test_epi8_mask(bytes, bytes) == 0)
 #include "Classify.h"
 
 int cblockmasks_width(void) {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) return 64;
+    // Processors without the last two are those that slow down where vectors are this wide.
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
+        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni"))
+        return 64;
     if (__builtin_cpu_supports("avx2")) return 32;
     return __builtin_cpu_supports("ssse3") ? 16 : 0;
 }

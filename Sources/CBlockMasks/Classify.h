@@ -28,12 +28,15 @@ TARGET static inline NAME(pass) NAME(begin)(const uint8_t *low, const uint8_t *h
     return (NAME(pass)){TABLE(low), TABLE(high), LOAD(history), SET(0), SET(0), hasPrevious};
 }
 
-/// Classifies a block into eight words.
-TARGET ALWAYS(void) NAME(step)(NAME(pass) *pass, const uint8_t *bytes, uint64_t *words) {
+/// Classifies a block into eight words, so many words apart from each other.
+TARGET ALWAYS(void) NAME(step)(NAME(pass) *pass, const uint8_t *bytes, uint64_t *words, size_t stride) {
     enum { width = sizeof(VECTOR), parts = 64 / width };
     const VECTOR nibble = SET(0x0F);
     VECTOR inputs[parts];
     VECTOR any = SET(0);
+#ifndef TURN
+    uint64_t found[8] = {0};
+#endif
     for (int part = 0; part < parts; part++) {
         const VECTOR input = LOAD(bytes + part * width);
         const VECTOR classes =
@@ -41,10 +44,19 @@ TARGET ALWAYS(void) NAME(step)(NAME(pass) *pass, const uint8_t *bytes, uint64_t 
         inputs[part] = input;
         any = OR(any, input);
         pass->controls = OR(pass->controls, CONTROLS(input, classes));
-#define WORD(class) words[class] |= BITS(classes, class) << (part * width % 64)
+#ifdef TURN
+        TURN(classes, words);
+#else
+#define WORD(class) found[class] |= BITS(classes, class) << (part * width % 64)
         WORD(0); WORD(1); WORD(2); WORD(3); WORD(4); WORD(5); WORD(6); WORD(7);
 #undef WORD
+#endif
     }
+#ifndef TURN
+    for (int class = 0; class < 8; class++) words[class * stride] = found[class];
+#else
+    (void)stride;
+#endif
     if (pass->hasPrevious || BITS(any, 7) != 0) {
         for (int part = 0; part < parts; part++) {
             pass->errors = OR(pass->errors, NAME(errors)(inputs[part], pass->last));
@@ -65,9 +77,7 @@ TARGET static int NAME(classify)(
     uint64_t *masks) {
     NAME(pass) pass = NAME(begin)(low, high, *previous);
     for (size_t block = 0; block < blockCount; block++, bytes += 64, masks += 8) {
-        uint64_t words[8] = {0};
-        NAME(step)(&pass, bytes, words);
-        memcpy(masks, words, sizeof words);
+        NAME(step)(&pass, bytes, masks, 1);
     }
     if (blockCount > 0) memcpy(previous, bytes - 4, 4);
     return NAME(findings)(&pass);
@@ -80,15 +90,26 @@ TARGET static size_t NAME(tokens)(
     uint64_t *masks) {
     NAME(pass) pass = NAME(begin)(low, high, state->previous);
     lanes words[8][cblockmasks_capacity / 8];
+#ifndef TURN
     // The lanes behind the last block's are looked at, too.
     if (blockCount % 8 != 0) {
         for (int class = 0; class < 8; class++) words[class][blockCount / 8] = (lanes){};
     }
-    for (size_t block = 0; block < blockCount; block++) {
-        uint64_t found[8] = {0};
-        NAME(step)(&pass, bytes + block * 64, found);
-        for (int class = 0; class < 8; class++) words[class][block / 8][block % 8] = found[class];
+#endif
+#ifdef TURN
+    for (size_t group = 0; group * 8 < blockCount; group++) {
+        const size_t count = blockCount - group * 8 < 8 ? blockCount - group * 8 : 8;
+        lanes rows[8] = {};
+        for (size_t block = 0; block < count; block++) {
+            NAME(step)(&pass, bytes + (group * 8 + block) * 64, (uint64_t *)&rows[block], 1);
+        }
+        NAME(turned)(rows, words, group);
     }
+#else
+    for (size_t block = 0; block < blockCount; block++) {
+        NAME(step)(&pass, bytes + block * 64, (uint64_t *)&words[0][block / 8] + block % 8, cblockmasks_capacity);
+    }
+#endif
     if (blockCount == 0 || NAME(findings)(&pass) != 0) return 0;
     memcpy(&state->previous, bytes + blockCount * 64 - 4, 4);
     struct cblockmasks_tokens now = *state;
@@ -102,6 +123,7 @@ TARGET static size_t NAME(tokens)(
 }
 
 #undef TARGET
+#undef TURN
 #undef NAME
 #undef VECTOR
 #undef LOAD

@@ -25,8 +25,8 @@ int cblockmasks_classify(
 /// What the tokens of JSON text before a block mean for it.
 struct cblockmasks_tokens {
     /// One bit each, the lowest one: whether the first byte is within a string, whether it is escaped, and whether the
-    /// byte before it belongs to a number or a literal.
-    uint64_t inside, escape, scalar;
+    /// byte before it belongs to a number or a literal, or is the end of a string.
+    uint64_t inside, escape, scalar, closing;
     /// The kind of the token before, in two bits: a string, another value, what opens a container, or a comma or colon.
     uint64_t kindLow, kindHigh;
     /// Whether there is a colon before it, with at most a string between them.
@@ -42,9 +42,11 @@ enum { cblockmasks_capacity = 64, cblockmasks_stride = 72 };
 enum {
     /// Quotes at the beginnings and the ends of strings.
     cblockmasks_quotes,
-    /// Brackets and braces, outside strings as all that follows; and these with the commas.
+    /// Brackets and braces, outside strings as all that follows.
     cblockmasks_brackets,
-    cblockmasks_stops,
+    /// These, and the first quotes of strings that are not behind a colon, so that they are names where they may be; escapes in
+    /// such strings, and colons that do not follow a string at once.
+    cblockmasks_marks,
     /// Tokens that must not be where they are within an object, and those that must not be so within an array.
     cblockmasks_stray_in_object,
     cblockmasks_stray_in_array,

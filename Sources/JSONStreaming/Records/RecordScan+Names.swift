@@ -32,67 +32,62 @@ extension RecordScan {
         _ bytes: RawSpan, from offset: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
         _ members: UnsafeMutablePointer<RecordMember>, _ seen: UInt64
     ) -> (index: Int, offset: Int) {
-        let limit = unsafe state.pointee.limit
-        let quote = PlainSkip.closingQuote(ofName: bytes, from: offset, limit: limit)
-        guard quote >= 0, quote <= last, let table = unsafe state.pointee.table else {
+        guard bytes.uncheckedByte(offset) == UInt8(ascii: "\""), let table = unsafe state.pointee.table else {
             // Behind a comma there is no end; without a member there was none.
             return (seen == 0 && bytes.uncheckedByte(offset) == UInt8(ascii: "}") ? ended : -1, offset)
         }
-        let index = unsafe index(ofName: bytes, offset..<quote &+ 2, members, table)
+        let index = unsafe index(ofName: bytes, at: offset, last, members, table)
         if index >= 0 { return found(index, offset, seen) }
-        guard unsafe state.pointee.skipsUnknown, let masks = unsafe TokenMasks.made(for: state),
-            unsafe masks.pointee.beginMembers(at: offset, of: bytes)
-        else { return (-1, offset) }
-        return unsafe findBehind(bytes, from: quote &+ 2, last, state, members, table, seen, &masks.pointee)
+        guard unsafe state.pointee.skipsUnknown, let masks = unsafe TokenMasks.made(for: state) else {
+            return (-1, offset)
+        }
+        return unsafe findBehind(bytes, from: offset, last, state, members, table, seen, &masks.pointee)
     }
 
     /// Finds a member behind others, which are skipped, or the end.
     ///
-    /// - Parameter start: The offset behind the colon of the first one.
+    /// - Parameter start: The offset of the name of the first one.
     private static func findBehind(
         _ bytes: RawSpan, from start: Int, _ last: Int, _ state: UnsafeMutablePointer<RecordState>,
         _ members: UnsafeMutablePointer<RecordMember>, _ table: UnsafeMutablePointer<UInt8>, _ seen: UInt64,
         _ masks: inout TokenMasks
     ) -> (index: Int, offset: Int) {
         let (limit, depth) = unsafe (state.pointee.limit, state.pointee.depth)
-        var offset = start
+        guard var walk = unsafe masks.beginMembers(at: start, of: bytes) else { return (-1, start) }
         while true {
-            offset = unsafe masks.endOfMember(bytes, from: offset, depth: depth, limit: limit, last: last)
+            let offset = unsafe masks.nextMark(&walk, bytes, limit: limit)
             guard offset >= 0, offset <= last else { return (-1, start) }
             let byte = bytes.uncheckedByte(offset)
-            guard byte == UInt8(ascii: ",") else {
-                let isEnd = unsafe byte == UInt8(ascii: "}") && masks.areMembersValid(upTo: offset &+ 1, bytes)
-                return (isEnd ? ended : -1, offset)
-            }
-            offset = unsafe masks.offset(of: .quotes, from: offset &+ 1, bytes, limit: limit)
-            guard offset >= 0, offset <= last else { return (-1, start) }
-            let quote = unsafe masks.closingQuote(ofName: bytes, from: offset, limit: limit)
-            guard quote >= 0, quote <= last else { return (-1, start) }
-            let index = unsafe index(ofName: bytes, offset..<quote &+ 2, members, table)
-            if index >= 0 {
-                let isValid = unsafe masks.areMembersValid(upTo: offset &+ 1, bytes)
+            if byte == UInt8(ascii: "\"") {
+                let index = unsafe index(ofName: bytes, at: offset, last, members, table)
+                guard index >= 0 else { continue }
+                let isValid = unsafe masks.areValid(walk, upTo: offset, bytes)
                 return isValid ? found(index, offset, seen) : (-1, offset)
             }
-            offset = quote &+ 2
+            guard byte | 0x20 == UInt8(ascii: "{") else {
+                let isEnd = unsafe byte == UInt8(ascii: "}") && masks.areValid(walk, upTo: offset, bytes)
+                return (isEnd ? ended : -1, offset)
+            }
+            guard unsafe masks.skipContainer(&walk, bytes, at: offset, depth: depth, limit: limit, last: last) else {
+                return (-1, start)
+            }
         }
     }
 
-    /// The index of the member that has a quoted name with its colon, or one below 0.
+    /// The index of the member of which the quoted name with its colon is at an offset, or one below 0.
     @inline(__always)  // PERF: JSONTyped/posts; once a member that no one wants.
     private static func index(
-        ofName bytes: RawSpan, _ range: Range<Int>, _ members: UnsafeMutablePointer<RecordMember>,
+        ofName bytes: RawSpan, at offset: Int, _ last: Int, _ members: UnsafeMutablePointer<RecordMember>,
         _ table: UnsafeMutablePointer<UInt8>
     ) -> Int {
-        // Bounds: the name begins within the margin, and all of it is within the span.
-        let (offset, length) = (range.lowerBound, range.count)
-        let (first, second) = (bytes.uncheckedWord(offset), bytes.uncheckedWord(offset &+ 8))
-        var index = unsafe Int(table[RecordMember.place(of: first, length: length)]) &- 1
+        // Bounds: the name begins within the margin; what is compared of a longer one is within the span.
+        var index = unsafe Int(table[RecordMember.place(of: bytes.uncheckedWord(offset &+ 1))]) &- 1
         while index >= 0 {
             let member = unsafe members + index
-            let difference = unsafe (first ^ member.pointee.words.0) & member.pointee.masks.0
-            let difference2 = unsafe (second ^ member.pointee.words.1) & member.pointee.masks.1
-            if difference | difference2 == 0, unsafe member.pointee.length == length,
-                unsafe length <= 16 || isName(bytes, offset, member)
+            let first = unsafe (bytes.uncheckedWord(offset) ^ member.pointee.words.0) & member.pointee.masks.0
+            let second = unsafe (bytes.uncheckedWord(offset &+ 8) ^ member.pointee.words.1) & member.pointee.masks.1
+            if first | second == 0, unsafe offset &+ member.pointee.length &- 2 <= last,
+                unsafe member.pointee.isLong == 0 || isName(bytes, offset, member)
             {
                 return index
             }

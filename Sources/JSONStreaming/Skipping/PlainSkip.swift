@@ -1,26 +1,8 @@
-// The ends of names, gaps, strings and numbers, found by words of eight bytes, as strictly as if they were read.
+// The ends of gaps, strings and numbers, found by words of eight bytes, as strictly as if they were read.
 // Like the fast loop it reports no errors: whatever is not plainly valid is left to those who say what is wrong with it.
 
 /// The ends of plainly valid tokens; `StringRuns.notFound` for all else.
 enum PlainSkip {
-    /// The offset of the quote that closes a name, with a colon behind it.
-    ///
-    /// The name has no escapes, so that it is the one that it looks like; its opening quote is at the offset.
-    @inline(__always)  // PERF: JSONTyped/posts; once a name.
-    static func closingQuote(ofName bytes: RawSpan, from start: Int, limit: Int) -> Int {
-        let first = StringRuns.specialBytes(in: bytes.uncheckedWord(start &+ 1))
-        let second = StringRuns.specialBytes(in: bytes.uncheckedWord(start &+ 9))
-        let count = first == 0 ? 8 &+ second.trailingZeroBitCount &>> 3 : first.trailingZeroBitCount &>> 3
-        var offset = start &+ 1 &+ count
-        if bytes.uncheckedHalf(offset) & 0xFFFF != 0x3A22 {
-            offset = StringRuns.closingQuote(in: bytes, from: offset)
-            guard offset >= 0, offset &- start <= limit, offset &+ 1 < bytes.byteCount,
-                bytes.uncheckedByte(offset &+ 1) == UInt8(ascii: ":")
-            else { return StringRuns.notFound }
-        }
-        return bytes.uncheckedByte(start) == UInt8(ascii: "\"") ? offset : StringRuns.notFound
-    }
-
     /// The offset behind whitespace, mostly one space, none, or a line end with spaces, from an offset near the margin on.
     @inline(__always)  // PERF: JSONTyped/posts; twice a member.
     static func endOfGap(_ bytes: RawSpan, from start: Int) -> Int {
@@ -131,7 +113,6 @@ extension PlainSkip: SelfTesting {
         [
             "testFindsTheEndsOfStrings": testFindsTheEndsOfStrings,
             "testFindsTheEndsOfNumbers": testFindsTheEndsOfNumbers,
-            "testFindsTheEndsOfNames": testFindsTheEndsOfNames,
             "testFindsTheEndsOfGaps": testFindsTheEndsOfGaps,
         ]
     }
@@ -177,24 +158,6 @@ extension PlainSkip: SelfTesting {
         }
         for text in ["-", "01", "-01", "00", "1.", "1.e5", ".5", "+1", "1e", "1e+", "x"] {
             expectEqual(end(of: text) { endOfNumber($0, from: $1) }, StringRuns.notFound, text)
-        }
-    }
-
-    private static func testFindsTheEndsOfNames() {
-        for count in [0, 1, 7, 8, 9, 15, 16, 17, 40] {
-            let name = String(repeating: "n", count: count)
-            func found(_ text: String, limit: Int = 100) -> Int {
-                end(of: text) { closingQuote(ofName: $0, from: $1, limit: limit) }
-            }
-            expectEqual(found("\"\(name)\":1"), count + 1, "\(count) bytes")
-            for text in ["\"\(name)\" :", "\"\(name)\"", "\(name)\":", "\"\(name)\\n\":", "\"\(name)\n\":"] {
-                expectEqual(found(text), StringRuns.notFound, text)
-            }
-        }
-        let name = "\"" + String(repeating: "n", count: 64) + "\":"
-        for (limit, expected) in [(64, StringRuns.notFound), (65, 65)] {
-            let found = end(of: name) { closingQuote(ofName: $0, from: $1, limit: limit) }
-            expectEqual(found, expected, "64 bytes and a quote of \(limit)")
         }
     }
 

@@ -10,9 +10,11 @@ struct TokenFinder: Sendable {
     enum Mask: Int, CaseIterable, Sendable {
         /// Quotes at the beginnings and the ends of strings.
         case quotes
-        /// Brackets and braces, outside strings as all that follows; and these with the commas.
+        /// Brackets and braces, outside strings as all that follows.
         case brackets
-        case stops
+        /// These, and the first quotes of strings that are not behind a colon, so that they are names where they may be;
+        /// escapes in such strings, and colons that do not follow a string at once.
+        case marks
         /// Tokens that must not be where they are within an object, and those that must not be so within an array.
         case strayInObject
         case strayInArray
@@ -102,16 +104,16 @@ struct TokenFinder: Sendable {
         let (opening, closing) = (quotes & inside, quotes & outside)
         let followers = commas | colons | closers
         let scalars = outside & ~(openers | followers | gaps | closing)
-        let behindScalars = scalars &<< 1 | state.scalar
-        state.scalar = scalars &>> 63
+        let (behindScalars, behindStrings) = (scalars &<< 1 | state.scalar, closing &<< 1 | state.closing)
+        (state.scalar, state.closing) = (scalars &>> 63, closing &>> 63)
         let firsts = scalars & ~behindScalars
         let tokens = openers | followers | opening | firsts
 
         // The token before: strings have the low bit, other values the high one, and what opens a container has both.
-        let low = Self.behind(closing | openers, 0, gaps, &state.kindLow)
-        let high = Self.behind(closers | openers, behindScalars & ~scalars, gaps, &state.kindHigh)
+        let low = Self.behind(closing | openers, 0, gaps, &state.kindLow).tokens
+        let high = Self.behind(closers | openers, behindScalars & ~scalars, gaps, &state.kindHigh).tokens
         // Behind a colon, or behind a string behind it; any other string may be a name.
-        let behindColons = Self.behind(colons, 0, gaps | inside | closing, &state.colon)
+        let (behindColons, noNames) = Self.behind(colons, 0, gaps | inside | closing, &state.colon)
         let behindValues = low ^ high
         let behindNames = low & ~high & ~behindColons
 
@@ -121,19 +123,19 @@ struct TokenFinder: Sendable {
             | colons & ~behindNames
         // In an object, a colon must come behind a name, and all but names behind a colon.
         let strayInObject = tokens & behindNames & ~colons | (openers | firsts) & ~behindColons & ~behindValues
-        return [
-            quotes, openers | closers, openers | closers | commas, stray | strayInObject, stray | colons, firsts,
-            escapes,
-            0,
-        ]
+        let brackets = openers | closers
+        let marks = brackets | (opening | escapes) & ~noNames | colons & ~behindStrings
+        return [quotes, brackets, marks, stray | strayInObject, stray | colons, firsts, escapes, 0]
     }
 
-    /// The bytes behind those that end tokens, or behind whitespace that follows these: a carry runs through ones.
-    private static func behind(_ ends: UInt64, _ others: UInt64, _ gaps: UInt64, _ carry: inout UInt64) -> UInt64 {
+    /// The bytes behind those that end tokens, or behind gaps that follow these, and these gaps: a carry runs through ones.
+    private static func behind(
+        _ ends: UInt64, _ others: UInt64, _ gaps: UInt64, _ carry: inout UInt64
+    ) -> (tokens: UInt64, gaps: UInt64) {
         let next = ends &<< 1 | others | carry
         let (sum, overflow) = (next & gaps).addingReportingOverflow(gaps)
         carry = ends &>> 63 | (overflow ? 1 : 0)
-        return (sum | next) & ~gaps
+        return ((sum | next) & ~gaps, gaps & ~sum)
     }
 
     /// The backslashes that begin an escape, and the bytes behind them: of a run of backslashes, every other one.
@@ -209,7 +211,7 @@ extension TokenFinder: SelfTesting {
         let rows: [(Mask, String)] = [
             (.quotes, #" ^   ^  ^    ^                ^  ^      "#),
             (.brackets, #"^      ^                    ^          ^"#),
-            (.stops, #"^      ^      ^       ^     ^^         ^"#),
+            (.marks, #"^^ ^   ^^ ^                 ^ ^^       ^"#),
             (.scalars, #"                ^      ^           ^    "#),
             (.escapes, #"   ^      ^                    ^        "#),
         ]

@@ -4,80 +4,80 @@
 import PlistStreaming
 
 extension TokenMasks {
-    /// Begins to skip members of an object, at a name.
-    @inline(__always)  // PERF: JSONTyped/posts; once a run of members that no one wants.
-    mutating func beginMembers(at name: Int, of bytes: RawSpan) -> Bool {
-        unsafe checked = name
-        return unsafe cover(name, of: bytes, atName: true)
+    /// A walk through the members of an object, from mark to mark.
+    struct MemberWalk {
+        /// The block at hand, and those of its marks that were not looked at.
+        fileprivate(set) var index: Int
+        fileprivate(set) var marks: UInt64
+        /// The bytes of the block that are in the object, in no container within it, and not known to be valid.
+        fileprivate(set) var rest: UInt64
+        /// The offset behind the name or container from which on nothing is counted as skipped.
+        fileprivate(set) var start: Int
     }
 
-    /// The offset of what ends a member, a comma or a brace; `StringRuns.notFound` as above.
+    /// Begins to skip members of an object, at the quote of a name, which is no mark of its own.
+    mutating func beginMembers(at name: Int, of bytes: RawSpan) -> MemberWalk? {
+        guard unsafe cover(name, of: bytes, atName: true) else { return nil }
+        let place = unsafe name &- start
+        let rest: UInt64 = .max &<< UInt64(truncatingIfNeeded: place & 63)
+        return unsafe MemberWalk(
+            index: place &>> 6, marks: self[.marks, place &>> 6] & rest &<< 1, rest: rest,
+            start: name)
+    }
+
+    /// The offset of the next mark: the first quote of a name, a bracket or brace, or what is not plain in a name.
     ///
-    /// What is skipped is only known to be valid when `areMembersValid` has said so.
-    ///
-    /// - Parameter start: The offset behind the name and its colon.
+    /// What is before it is valid in the blocks before its own, apart from the containers that it finds and that are not
+    /// skipped; in this one when `areValid` says so. `StringRuns.notFound` is as above.
     @inline(__always)  // PERF: JSONTyped/posts; once a member that no one wants.
-    mutating func endOfMember(_ bytes: RawSpan, from start: Int, depth: Int, limit: Int, last: Int) -> Int {
-        let stop = unsafe offset(of: .stops, from: start, bytes, limit: limit)
-        guard stop >= 0, stop <= last else { return StringRuns.notFound }
-        guard bytes.uncheckedByte(stop) | 0x20 == UInt8(ascii: "{") else { return stop }
-        guard unsafe areMembersValid(upTo: stop &+ 1, bytes) else { return StringRuns.notFound }
-        let end = unsafe endOfContainer(bytes, from: stop, depth: depth, limit: limit, last: last)
-        guard end >= 0 else { return StringRuns.notFound }
-        unsafe checked = end
-        return unsafe offset(of: .stops, from: end, bytes, limit: limit)
-    }
-
-    /// The offset of the quote that closes a name behind another member, with a colon behind it, as `PlainSkip` finds it.
-    @inline(__always)  // PERF: JSONTyped/posts; once a member that no one wants.
-    mutating func closingQuote(ofName bytes: RawSpan, from start: Int, limit: Int) -> Int {
-        let (quote, hasEscapes) = unsafe closingQuote(from: start &+ 1)
-        guard quote >= 0, !hasEscapes, quote &+ 1 < bytes.byteCount,
-            bytes.uncheckedByte(quote &+ 1) == UInt8(ascii: ":")
-        else { return PlainSkip.closingQuote(ofName: bytes, from: start, limit: limit) }
-        return quote
-    }
-
-    /// The offset of the next bit of a mask from an offset on, or `StringRuns.notFound`.
-    @inline(__always)  // PERF: JSONTyped/posts; thrice a member that no one wants.
-    mutating func offset(of mask: TokenFinder.Mask, from offset: Int, _ bytes: RawSpan, limit: Int) -> Int {
-        let place = unsafe offset &- start
-        if unsafe place < end {
-            let found = unsafe next(mask, from: place)
-            if unsafe found < end { return unsafe start &+ found }
+    mutating func nextMark(_ walk: inout MemberWalk, _ bytes: RawSpan, limit: Int) -> Int {
+        while walk.marks == 0 {
+            guard unsafe endBlock(&walk, bytes, limit: limit) else { return StringRuns.notFound }
         }
-        return unsafe offsetFurther(of: mask, from: offset, bytes, limit: limit)
+        let place = walk.index &* 64 &+ walk.marks.trailingZeroBitCount
+        walk.marks &= walk.marks &- 1
+        return unsafe start &+ place
     }
 
-    @inline(never)
-    private mutating func offsetFurther(
-        of mask: TokenFinder.Mask, from offset: Int, _ bytes: RawSpan, limit: Int
-    ) -> Int {
-        while true {
-            guard unsafe areMembersValid(upTo: start &+ end, bytes), unsafe advance(bytes, limit: limit) else {
-                return StringRuns.notFound
-            }
-            let place = unsafe max(0, offset &- start)
-            guard unsafe place < end else { continue }
-            let found = unsafe next(mask, from: place)
-            if unsafe found < end { return unsafe start &+ found }
+    /// Goes to the next block, if this one is valid.
+    @inline(__always)  // PERF: JSONTyped/posts; once a block.
+    private mutating func endBlock(_ walk: inout MemberWalk, _ bytes: RawSpan, limit: Int) -> Bool {
+        guard unsafe self[.strayInObject, walk.index] & walk.rest == 0, unsafe areValid(walk.index, walk.rest, bytes)
+        else { return false }
+        walk.index &+= 1
+        if unsafe walk.index == count {
+            guard unsafe advance(bytes, limit: limit) else { return false }
+            walk.index = 0
         }
+        walk.rest = .max
+        walk.marks = unsafe self[.marks, walk.index]
+        return true
     }
 
-    /// Whether what was skipped of an object is valid up to an offset, apart from containers, which are known to be.
-    mutating func areMembersValid(upTo offset: Int, _ bytes: RawSpan) -> Bool {
-        guard unsafe offset > checked else { return true }
-        let (place, last) = unsafe (checked &- start, offset &- start &- 1)
-        unsafe skippedCount &+= offset &- checked
-        unsafe checked = offset
-        var range: UInt64 = .max &<< UInt64(truncatingIfNeeded: place & 63)
-        for index in place &>> 6...last &>> 6 {
-            if index == last &>> 6 { range &= .max &>> UInt64(truncatingIfNeeded: 63 &- last & 63) }
-            guard unsafe self[.strayInObject, index] & range == 0, unsafe areValid(index, range, bytes) else {
-                return false
-            }
-            range = .max
+    /// Whether the members are valid up to a mark at an offset and with it, apart from containers, which are known to be.
+    mutating func areValid(_ walk: MemberWalk, upTo mark: Int, _ bytes: RawSpan) -> Bool {
+        let place = unsafe mark &- start
+        let range = walk.rest & (.max &>> UInt64(truncatingIfNeeded: 63 &- place & 63))
+        unsafe skippedCount &+= mark &- walk.start
+        return unsafe self[.strayInObject, walk.index] & range == 0 && areValid(walk.index, range, bytes)
+    }
+
+    /// Goes behind a container at a mark; false where that, or what is before it, is not plainly valid.
+    mutating func skipContainer(
+        _ walk: inout MemberWalk, _ bytes: RawSpan, at mark: Int, depth: Int, limit: Int, last: Int
+    ) -> Bool {
+        guard unsafe areValid(walk, upTo: mark, bytes) else { return false }
+        let end = unsafe endOfContainer(bytes, from: mark, depth: depth, limit: limit, last: last)
+        guard end >= 0 else { return false }
+        let place = unsafe end &- start
+        walk.start = end
+        walk.index = place &>> 6
+        if unsafe walk.index == count {
+            guard unsafe advance(bytes, limit: limit) else { return false }
+            walk.index = 0
         }
+        walk.rest = .max &<< UInt64(truncatingIfNeeded: place & 63)
+        walk.marks = unsafe self[.marks, walk.index] & walk.rest
         return true
     }
 }
@@ -88,15 +88,25 @@ extension TokenMasks {
 import InClassTesting
 
 extension TokenMasks {
-    /// The offset behind the value of a member with an empty name before it, and a comma or a brace behind it.
+    /// The offset of the comma behind the value of a member with an empty name before it, where another name follows the comma
+    /// at once, or of the brace.
     mutating func endOfValue(
         _ bytes: RawSpan, from start: Int, depth: Int = 64, limit: Int, last: Int = .max
     ) -> Int {
-        guard unsafe beginMembers(at: start - 3, of: bytes) else { return StringRuns.notFound }
-        let end = unsafe endOfMember(bytes, from: start, depth: depth, limit: limit, last: last)
-        guard end >= 0, unsafe areMembersValid(upTo: end + 1, bytes) else { return StringRuns.notFound }
-        let byte = bytes.uncheckedByte(end)
-        return byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") ? end : StringRuns.notFound
+        guard var walk = unsafe beginMembers(at: start - 3, of: bytes) else { return StringRuns.notFound }
+        while true {
+            let mark = unsafe nextMark(&walk, bytes, limit: limit)
+            guard mark >= 0, mark <= last else { return StringRuns.notFound }
+            switch bytes.uncheckedByte(mark) {
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                guard
+                    unsafe skipContainer(&walk, bytes, at: mark, depth: depth, limit: limit, last: last)
+                else { return StringRuns.notFound }
+            case UInt8(ascii: "\""): return unsafe areValid(walk, upTo: mark, bytes) ? mark - 1 : StringRuns.notFound
+            case UInt8(ascii: "}"): return unsafe areValid(walk, upTo: mark, bytes) ? mark : StringRuns.notFound
+            default: return StringRuns.notFound
+            }
+        }
     }
 }
 
@@ -138,7 +148,7 @@ extension TokenMemberTests: SelfTesting {
     ) -> Int {
         let blanks = String(repeating: " ", count: JSONScanner.margin + 12)
         var end = StringRuns.notFound
-        unsafe TokenMasks.withMasks(Array("\"\":\(text)\(follower)\(blanks)".utf8)) { masks, bytes in
+        unsafe TokenMasks.withMasks(Array("\"\":\(text)\(follower)\"\":\(blanks)".utf8)) { masks, bytes in
             unsafe masks.reset(limit: limit)
             end = unsafe masks.endOfValue(bytes, from: 3, depth: depth, limit: limit, last: bytes.byteCount)
         }
@@ -204,7 +214,7 @@ extension TokenMemberTests: SelfTesting {
     private static func testFindsNothingThatIsCutOff() {
         for value in values {
             for text in nested(value) {
-                let padded = Array("\"\":\(text),".utf8) + [UInt8](repeating: 0x20, count: JSONScanner.margin)
+                let padded = Array("\"\":\(text),\"\":".utf8) + [UInt8](repeating: 0x20, count: JSONScanner.margin)
                 for length in 4 + JSONScanner.margin..<padded.count {
                     unsafe TokenMasks.withMasks(Array(padded[..<length])) { masks, part in
                         let end = unsafe masks.endOfValue(part, from: 3, limit: 1_000, last: length)
@@ -224,19 +234,28 @@ extension TokenMemberTests: SelfTesting {
             ]
             let text = Array("\(members.joined(separator: " ,\n "))}".utf8) + [UInt8](repeating: 0x20, count: 99)
             unsafe TokenMasks.withMasks(text) { masks, bytes in
-                expectTrue(unsafe masks.beginMembers(at: 0, of: bytes), "behind \(count)")
-                var (offset, names) = (0, [String]())
-                while offset >= 0, bytes.uncheckedByte(offset) == UInt8(ascii: "\"") {
-                    let quote = unsafe masks.closingQuote(ofName: bytes, from: offset, limit: 1_000)
-                    // A name with a gap behind it is left to others.
-                    let end = quote < 0 ? offset + 2 : quote
-                    names.append(String(decoding: text[offset...end], as: UTF8.self))
-                    offset = unsafe masks.endOfMember(bytes, from: end + 1, depth: 9, limit: 1_000, last: text.count)
-                    guard offset >= 0, bytes.uncheckedByte(offset) == UInt8(ascii: ",") else { break }
-                    offset = unsafe masks.offset(of: .quotes, from: offset + 1, bytes, limit: 1_000)
+                guard var walk = unsafe masks.beginMembers(at: 0, of: bytes) else { return fail("behind \(count)") }
+                func name(at offset: Int) -> String {
+                    let end = text[(offset + 1)...].firstIndex(of: UInt8(ascii: "\"")) ?? offset
+                    return String(decoding: text[offset...end], as: UTF8.self)
                 }
-                expectEqual(names, ["\"\(filler)\"", "\"a\"", "\"\"", "\"b\"", "\"c\""], "behind \(count)")
-                expectTrue(unsafe masks.areMembersValid(upTo: offset + 1, bytes), "behind \(count)")
+                var (offset, names) = (0, [name(at: 0)])
+                marks: while offset >= 0 {
+                    offset = unsafe masks.nextMark(&walk, bytes, limit: 1_000)
+                    guard offset >= 0 else { break }
+                    switch bytes.uncheckedByte(offset) {
+                    case UInt8(ascii: "\""): names.append(name(at: offset))
+                    // A name with a gap behind it is left to others.
+                    case UInt8(ascii: ":"): names.append(":")
+                    case UInt8(ascii: "}"): break marks
+                    default:
+                        expectTrue(
+                            unsafe masks.skipContainer(
+                                &walk, bytes, at: offset, depth: 9, limit: 1_000, last: text.count), "behind \(count)")
+                    }
+                }
+                expectEqual(names, ["\"\(filler)\"", "\"a\"", "\"\"", "\"b\"", ":", "\"c\""], "behind \(count)")
+                expectTrue(unsafe masks.areValid(walk, upTo: offset, bytes), "behind \(count)")
                 expectEqual(text.count - offset, 100, "the end behind \(count)")
             }
         }

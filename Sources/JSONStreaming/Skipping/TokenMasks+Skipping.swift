@@ -25,34 +25,31 @@ extension TokenMasks {
         var objects = UInt64(opener &>> 5 & 1)
         var level = 1
         var rest: UInt64 = ~1 &<< UInt64(truncatingIfNeeded: place & 63)
+        // PERF: JSONTyped/posts; which bracket it is cannot be foreseen, so that there is no branch for it.
+        var wrong: UInt64 = 0
         while true {
             let (base, first) = unsafe (self.start &+ index &* 64, rest)
+            let (inArray, inObject) = unsafe (self[.strayInArray, index], self[.strayInObject, index])
             var brackets = unsafe self[.brackets, index] & rest
             while brackets != 0 {
                 let bit = brackets & (0 &- brackets)
                 let upTo = bit | (bit &- 1)
-                let stray = unsafe self[objects & 1 != 0 ? .strayInObject : .strayInArray, index]
-                guard stray & rest & upTo == 0 else { return StringRuns.notFound }
+                wrong |= (objects & 1 != 0 ? inObject : inArray) & rest & upTo
                 rest &= ~upTo
                 brackets ^= bit
                 let offset = base &+ bit.trailingZeroBitCount
-                let byte = bytes.uncheckedByte(offset)
-                let isObject = UInt64(byte &>> 5 & 1)
-                if byte & 4 == 0 {
-                    guard level < deepest else { return StringRuns.notFound }
-                    level &+= 1
-                    objects = objects &<< 1 | isObject
-                    continue
-                }
-                guard objects & 1 == isObject else { return StringRuns.notFound }
-                objects &>>= 1
-                level &-= 1
-                guard level == 0 else { continue }
+                let byte = UInt64(bytes.uncheckedByte(offset))
+                let (isObject, isEnd) = (byte &>> 5 & 1, byte &>> 2 & 1)
+                wrong |= (objects ^ isObject) & isEnd
+                objects = isEnd != 0 ? objects &>> 1 : objects &<< 1 | isObject
+                level = isEnd != 0 ? level &- 1 : level &+ 1
+                guard UInt(bitPattern: level &- 1) >= UInt(bitPattern: deepest) else { continue }
+                guard level == 0, wrong == 0 else { return StringRuns.notFound }
                 unsafe skippedCount &+= offset &- start
                 return unsafe areValid(index, first & upTo, bytes) ? offset &+ 1 : StringRuns.notFound
             }
-            let stray = unsafe self[objects & 1 != 0 ? .strayInObject : .strayInArray, index]
-            guard stray & rest == 0, unsafe areValid(index, first, bytes) else { return StringRuns.notFound }
+            wrong |= (objects & 1 != 0 ? inObject : inArray) & rest
+            guard wrong == 0, unsafe areValid(index, first, bytes) else { return StringRuns.notFound }
             rest = .max
             index &+= 1
             guard base &+ 64 <= last else { return StringRuns.notFound }
@@ -107,9 +104,13 @@ extension TokenMasks {
         guard start <= bytes.byteCount &- JSONScanner.margin else { return false }
         let end: Int
         let half = bytes.uncheckedHalf(start)
-        if UInt8(truncatingIfNeeded: half) >= UInt8(ascii: "a") {
-            let isFalse = half == 0x736C_6166 && bytes.uncheckedByte(start &+ 4) == UInt8(ascii: "e")
-            guard isFalse || half == 0x6575_7274 || half == 0x6C6C_756E else { return false }
+        let first = UInt8(truncatingIfNeeded: half)
+        if first >= UInt8(ascii: "a") {
+            // PERF: JSONTyped/posts; which one it is cannot be foreseen.
+            let isFalse = first == UInt8(ascii: "f")
+            let literal: UInt32 = isFalse ? 0x736C_6166 : first == UInt8(ascii: "t") ? 0x6575_7274 : 0x6C6C_756E
+            let fifth = bytes.uncheckedByte(start &+ 4)
+            guard half ^ literal | (isFalse ? UInt32(fifth ^ UInt8(ascii: "e")) : 0) == 0 else { return false }
             end = start &+ (isFalse ? 5 : 4)
         } else {
             end = PlainSkip.endOfNumber(bytes, from: start)
@@ -311,7 +312,7 @@ extension TokenSkippingTests: SelfTesting {
             ] {
                 let string = "\"" + String(repeating: "x", count: max(0, length - text.utf8.count)) + text + "\""
                 let count = string.utf8.count - 2
-                let bytes = Array("\"\":\(string),".utf8) + [UInt8](repeating: 0x20, count: JSONScanner.margin)
+                let bytes = Array("\"\":\(string),\"\":".utf8) + [UInt8](repeating: 0x20, count: JSONScanner.margin)
                 unsafe TokenMasks.withMasks(bytes) { masks, bytes in
                     unsafe masks.reset(limit: 10_000)
                     let end = unsafe masks.endOfValue(bytes, from: 3, limit: 10_000)

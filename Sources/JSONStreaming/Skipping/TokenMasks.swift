@@ -34,8 +34,6 @@ struct TokenMasks {
     var skippedCount = 0
     /// The offset of the escape that is the second of a pair of surrogates.
     var secondOfPair = -1
-    /// The offset up to which the tokens of an object are known to be where they may be.
-    var checked = 0
 
     private init(words: UnsafeMutablePointer<UInt64>) { unsafe self.words = unsafe words }
 

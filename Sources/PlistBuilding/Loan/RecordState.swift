@@ -68,12 +68,16 @@ package struct RecordMember {
     /// One more than the index of another member with the same place in the table, or 0.
     package internal(set) var sibling: Int = 0
 
-    /// The place in a table of names where a quoted name belongs, given by its first word and its length with the colon.
+    /// The place in a table of names where a name belongs, given by the eight bytes behind its first quote, of which those
+    /// behind its last one do not count.
     @inlinable @inline(__always)  // PERF: JSONTyped/posts; once a name that is not the expected one.
-    package static func place(of word: UInt64, length: Int) -> Int {
-        let count = UInt64(truncatingIfNeeded: length)
-        let letters = length >= 8 ? word : word & ((1 &<< (count &<< 3)) &- 1)
-        return Int(truncatingIfNeeded: ((letters ^ count) &* 0x9E37_79B9_7F4A_7C15) &>> 57)
+    package static func place(of word: UInt64) -> Int {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let others = word ^ (ones &* 0x22)
+        let quotes = (others &- ones) & ~others & (ones &* 0x80)
+        // Up to the lowest bit, or all; above it may be wrong ones.
+        let letters = word & (quotes ^ (quotes &- 1))
+        return Int(truncatingIfNeeded: (letters &* 0x9E37_79B9_7F4A_7C15) &>> 57)
     }
 
     /// The number of places in a table of names.
@@ -109,7 +113,8 @@ struct RecordMembers {
         for unsafe(index, member) in unsafe plain.enumerated() {
             var made = unsafe RecordMember(
                 name: member.name, kind: member.kind, offset: member.offset, shape: member.shape)
-            let place = unsafe RecordMember.place(of: made.words.0, length: made.length)
+            let word = unsafe made.text.loadUnaligned(fromByteOffset: 1, as: UInt64.self).littleEndian
+            let place = unsafe RecordMember.place(of: word)
             unsafe made.sibling = Int(table[place])
             unsafe table[place] = UInt8(index + 1)
             unsafe (start + index).initialize(to: made)

@@ -4,7 +4,7 @@
 import PlistStreaming
 
 /// A member of a record, as text has it and as memory has it.
-@unsafe
+@unsafe @usableFromInline
 package struct RecordMember {
     /// The first 16 bytes of the quoted name and its colon, and which of them count.
     package let words: (UInt64, UInt64)

@@ -72,7 +72,8 @@ TARGET ALWAYS(NAME(flood)) NAME(flow)(lanes ends, lanes others, lanes gaps, uint
     // Into a block comes what goes out of the one before: what begins there, or what goes through it where all is gaps.
     const lanes next = ends << 1 | others;
     const lanes first = next & gaps, sum = first + gaps;
-    const uint32_t begun = NAME(highest)(ends | first | (gaps & ~sum)), through = NAME(highest)((lanes)(gaps == (lanes){} - 1)) & ~begun;
+    const uint32_t begun = NAME(highest)(ends | first | (gaps & ~sum));
+    const uint32_t through = NAME(highest)((lanes)(gaps == (lanes){} - 1)) & ~begun;
     const uint32_t before = ((begun | through) + begun + (uint32_t)*carry) ^ through;
     *carry = before >> count & 1;
     const lanes all = next | NAME(lowest)(before), ran = (all & gaps) + gaps;

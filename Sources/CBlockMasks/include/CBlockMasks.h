@@ -44,8 +44,8 @@ enum {
     cblockmasks_quotes,
     /// Brackets and braces, outside strings as all that follows.
     cblockmasks_brackets,
-    /// These, and the first quotes of strings that are not behind a colon, so that they are names where they may be; escapes in
-    /// such strings, and colons that do not follow a string at once.
+    /// These, and the first quotes of strings that are not behind a colon, so that they are names where they may be;
+    /// escapes in such strings, and colons that do not follow a string at once.
     cblockmasks_marks,
     /// Tokens that must not be where they are within an object, and those that must not be so within an array.
     cblockmasks_stray_in_object,

@@ -206,7 +206,7 @@ extension TapeWaysTests: SelfTesting {
         for count in [10, 1_000] {
             let tree = EncodedTree(options: EncodingOptions())
             try ValueEncoder(tree: tree, node: EncodedTree.root, depth: 0).encode(Lossy(count: count))
-            if tree.stepCount > 4 * count { fail("\(count) elements: \(tree.nodes.stepCount) steps") }
+            if tree.nodes.stepCount > 4 * count { fail("\(count) elements: \(tree.nodes.stepCount) steps") }
             var trace = EventTrace()
             try tree.messages().send(to: &trace)
             let expected = (0..<count).map { "string \"\($0)\"" }.joined(separator: " ")

@@ -244,9 +244,7 @@ extension SQLiteTable {
             guard buffer.rowCount > 0 else { return }
             // Outside the transaction that a property has ended, rows would be kept one by one.
             guard connection.openScopes.last == scope, connection.isInTransaction else {
-                let error = SQLiteError(
-                    .abort, "the transaction around these changes was ended by others, and undone or not")
-                throw RowInserter.Failure(error: error, row: first, column: nil)
+                throw RowInserter.Failure(error: SQLiteConnection.Scope.endedByOthers, row: first, column: nil)
             }
             do throws(RowInserter.Failure) {
                 try inserter.insert(buffer, by: options.insertPath)

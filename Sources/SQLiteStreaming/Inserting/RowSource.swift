@@ -55,8 +55,8 @@ struct RowSource {
         unsafe kind = .buffer
         unsafe rowCount = buffer.rowCount
         unsafe columnCount = buffer.columnCount
-        unsafe cells = UnsafePointer(buffer.cells)
-        unsafe bytes = UnsafeRawPointer(buffer.bytes)
+        unsafe cells = buffer.cells
+        unsafe bytes = buffer.bytes
     }
 
     /// The values of an array, which must not change meanwhile.

@@ -61,7 +61,7 @@ extension PropertyList: Codable {
 
     private func encodeNumber(to encoder: any Encoder) throws {
         let text = numberText ?? ""
-        if let encoder = encoder as? ValueEncoder { return encoder.tree.set(encoder.node, .number, text) }
+        if let encoder = encoder as? ValueEncoder { return encoder.tree.nodes.set(encoder.node, .number, text) }
         guard let decimal = Decimal(string: text), decimal.isFinite else {
             throw EncodingError.invalidValue(
                 self,

@@ -78,9 +78,11 @@ public struct KeySet: Sendable {
     }
 
     /// Makes a set without keys that is filled for a single use.
-    /// - Parameter seeksSeed: Whether a seed is sought under which no two keys meet, for look-ups without a second place.
-    package init(seeksSeed: Bool) {
-        self.init(comparing: .exact)
+    /// - Parameters:
+    ///   - seeksSeed: Whether a seed is sought under which no two keys meet, for look-ups without a second place.
+    ///   - minimumCapacity: The number of keys to make room for.
+    package init(seeksSeed: Bool, minimumCapacity: Int = 0) {
+        self.init(comparing: .exact, minimumCapacity: minimumCapacity)
         self.seeksSeed = seeksSeed
     }
 

@@ -249,21 +249,15 @@ final class DecodingContext {
     func path(of index: Int) -> [any CodingKey] {
         if index < 0 { return path(of: -1 - index) + [NameKey.super] }
         if index == recentPath.index { return recentPath.path }
-        var path: [any CodingKey]
-        if let last = unsafe ways.lastStep(to: index, in: nodes) {
-            if last.container != recentContainer.index {
-                recentContainer = (last.container, keys(of: unsafe ways.path(to: last.container, in: nodes)))
-            }
-            path = recentContainer.path
-            path.append(key(of: last))
-        } else {
-            path = keys(of: unsafe ways.path(to: index, in: nodes))
+        guard let last = unsafe ways.lastStep(to: index, in: nodes) else { return [] }
+        if last.container != recentContainer.index {
+            let steps = unsafe ways.path(to: last.container, in: nodes)
+            recentContainer = (last.container, steps.map { key(of: $0) })
         }
+        let path = recentContainer.path + [key(of: last)]
         if !isMapped { recentPath = (index, path) } else { recentContainer = (-1, []) }
         return path
     }
-
-    private func keys(of steps: [TapeWays.Step]) -> [any CodingKey] { steps.map { key(of: $0) } }
 
     private func key(of step: TapeWays.Step) -> any CodingKey {
         if node(step.container).has(.array) { return IndexKey(step.position) }

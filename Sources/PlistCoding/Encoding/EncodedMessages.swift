@@ -1,5 +1,6 @@
 // Sending what an `Encodable` encoded: a walk over the linked nodes, without recursion.
 
+public import PlistBuilding
 public import PlistStreaming
 
 /// The nodes of a value and their text, while nothing changes them.
@@ -32,29 +33,26 @@ struct EncodedMessages {
         return unsafe nodes[Int(index)]
     }
 
-    /// Sends the value; one that encoded nothing is an empty dictionary, as in other encoders.
+    /// Sends the value.
     @inlinable
     func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         var node = node(0)
         var isRoot = true
         while true {
             if node.key != 0 { try unsafe sink.writeKey(name(node.key).bytes) }
-            let isArray = node.value.tag == .array
-            if isArray || node.value.tag == .dictionary {
-                if isArray { try sink.beginArray() } else { try sink.beginDictionary() }
+            try unsafe sink.send(node.value.tag, node.value.payload) { body in unsafe withText(of: node.value, body) }
+            if node.isContainer {
                 let first = UInt32(truncatingIfNeeded: node.value.payload >> 32)
                 if first != 0 {
                     (node, isRoot) = (self.node(first), false)
                     continue
                 }
-                if isArray { try sink.endArray() } else { try sink.endDictionary() }
-            } else {
-                try sendScalar(node.value, to: &sink)
+                try end(node, of: &sink)
             }
             while !isRoot, node.next == 0 {
                 isRoot = node.parent == 0
                 node = self.node(node.parent)
-                if node.value.tag == .array { try sink.endArray() } else { try sink.endDictionary() }
+                try end(node, of: &sink)
             }
             if isRoot { return }
             node = self.node(node.next)
@@ -70,40 +68,20 @@ struct EncodedMessages {
     }
 
     @inlinable
-    func sendScalar<Sink: PlistSink & ~Copyable>(_ value: EncodedScalar, to sink: inout Sink) throws(StreamError) {
-        switch value.tag {
-        case .null: try sink.writeNull()
-        case .no: try sink.writeBool(false)
-        case .yes: try sink.writeBool(true)
-        case .integer: try sink.writeInteger(Int64(bitPattern: value.payload))
-        case .unsigned: try sink.writeUnsigned(value.payload)
-        case .real: try sink.writeReal(Double(bitPattern: value.payload))
-        case .date: try sink.writeDate(secondsSince2001: Double(bitPattern: value.payload))
-        case .string: try withText(of: value) { (text) throws(StreamError) in try sink.writeString(text) }
-        case .number: try withText(of: value) { (text) throws(StreamError) in try sink.writeNumber(text: text) }
-        case .data: try withText(of: value) { (text) throws(StreamError) in try sink.writeData(text) }
-        case .nothing, .array, .dictionary:
-            try sink.beginDictionary()
-            try sink.endDictionary()
-        }
+    func end<Sink: PlistSink & ~Copyable>(_ container: EncodedNode, of sink: inout Sink) throws(StreamError) {
+        if container.value.tag == .array { try sink.endArray() } else { try sink.endDictionary() }
     }
 
-    @inlinable
-    func withText(of value: EncodedScalar, _ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
+    @unsafe @inlinable
+    func withText(of value: EncodedScalar, _ body: (UnsafeRawBufferPointer) -> Void) {
         if value.length > 8 {
             let start = Int(value.payload) + 8
             let length = unsafe Int(text.loadUnaligned(fromByteOffset: start - 8, as: UInt64.self))
-            return try body(unsafe UnsafeRawBufferPointer(rebasing: text[start..<start + length]).bytes)
+            return unsafe body(UnsafeRawBufferPointer(rebasing: text[start..<start + length]))
         }
-        var thrown: StreamError?
         // SAFETY: the bytes are those of a local value; slicing checks the length.
-        unsafe withUnsafeBytes(of: value.payload) { bytes in
-            do throws(StreamError) {
-                try body(unsafe UnsafeRawBufferPointer(rebasing: bytes[..<Int(value.length)]).bytes)
-            } catch {
-                thrown = error
-            }
+        unsafe withUnsafeBytes(of: value.payload) {
+            unsafe body(UnsafeRawBufferPointer(rebasing: $0[..<Int(value.length)]))
         }
-        if let thrown { throw thrown }
     }
 }

@@ -9,11 +9,11 @@ import PlistStreaming
 struct EncodedScalar: BitwiseCopyable {
     /// The value; for text of up to eight bytes the text, else its offset; for containers the first and last child.
     @usableFromInline var payload: UInt64
-    @usableFromInline let tag: EncodedNode.Tag
+    @usableFromInline let tag: PropertyListNode.Tag
     /// The length of text of up to eight bytes, else 9.
     @usableFromInline let length: UInt8
 
-    init(_ tag: EncodedNode.Tag, _ payload: UInt64, length: UInt8 = 0) {
+    init(_ tag: PropertyListNode.Tag, _ payload: UInt64, length: UInt8 = 0) {
         self.payload = payload
         self.tag = tag
         self.length = length
@@ -35,18 +35,14 @@ struct EncodedScalar: BitwiseCopyable {
         }
     }
 
-    static var nothing: EncodedScalar { EncodedScalar(.nothing, 0) }
+    /// What a value is that encodes nothing: an empty dictionary, as in other encoders.
+    static var nothing: EncodedScalar { EncodedScalar(.dictionary, 0) }
     static var null: EncodedScalar { EncodedScalar(.null, 0) }
 }
 
 /// One value, its key, and the way to the next one.
 @usableFromInline
 struct EncodedNode: BitwiseCopyable {
-    @usableFromInline
-    enum Tag: UInt8, BitwiseCopyable {
-        case nothing, null, no, yes, integer, unsigned, real, number, string, data, date, array, dictionary
-    }
-
     @usableFromInline var value: EncodedScalar
     /// The number of the key in a dictionary, else 0.
     @usableFromInline let key: UInt32
@@ -60,10 +56,11 @@ struct EncodedNode: BitwiseCopyable {
         self.parent = parent
     }
 
-    var tag: Tag { value.tag }
+    var tag: PropertyListNode.Tag { value.tag }
     var firstChild: UInt32 { UInt32(truncatingIfNeeded: value.payload >> 32) }
     var lastChild: UInt32 { UInt32(truncatingIfNeeded: value.payload) }
-    var isContainer: Bool { tag == .array || tag == .dictionary }
+    @inlinable
+    var isContainer: Bool { value.tag == .array || value.tag == .dictionary }
 }
 
 /// A value that is being encoded, whose root is the node 0.
@@ -90,7 +87,7 @@ struct EncodedNodes: ~Copyable {
     // MARK: Filling
 
     /// Makes a node a container, unless it is one of that kind.
-    mutating func open(_ index: UInt32, _ tag: EncodedNode.Tag) {
+    mutating func open(_ index: UInt32, _ tag: PropertyListNode.Tag) {
         if unsafe nodes[Int(index)].tag != tag { set(index, EncodedScalar(tag, 0)) }
     }
 
@@ -104,13 +101,14 @@ struct EncodedNodes: ~Copyable {
     /// Adds a child to a container and returns its number.
     @inline(__always)  // PERF: see above.
     @discardableResult
-    mutating func append(to parent: UInt32, key: UInt32, _ value: EncodedScalar) -> UInt32 {
+    mutating func append(to parent: UInt32, key: UInt32 = 0, _ value: EncodedScalar) -> UInt32 {
         let count = unsafe nodes.count
         precondition(count < Int(UInt32.max), "more than 4,294,967,294 values")
         let index = UInt32(truncatingIfNeeded: count)
         unsafe nodes.append(EncodedNode(value, key: key, parent: parent))
         let container = unsafe nodes[Int(parent)]
-        guard container.isContainer else { return index }  // One that was replaced by a scalar; never sent.
+        // One that was replaced by another value is never sent.
+        guard container.tag == (key == 0 ? .array : .dictionary) else { return index }
         let last = container.lastChild
         if last != 0 { unsafe nodes[Int(last)].next = index }
         let first = last == 0 ? index : container.firstChild
@@ -118,7 +116,17 @@ struct EncodedNodes: ~Copyable {
         return index
     }
 
+    mutating func append(to parent: UInt32, _ tag: PropertyListNode.Tag, _ text: String) {
+        append(to: parent, scalar(tag, text))
+    }
+
+    mutating func append(to parent: UInt32, key: String, isExact: Bool, _ tag: PropertyListNode.Tag, _ text: String) {
+        append(to: parent, key: key, isExact: isExact, scalar(tag, text))
+    }
+
     mutating func set(_ index: UInt32, _ value: EncodedScalar) { unsafe nodes[Int(index)].value = value }
+    mutating func set(_ index: UInt32, _ tag: PropertyListNode.Tag, _ text: String) { set(index, scalar(tag, text)) }
+    mutating func set(_ index: UInt32, data: UnsafeRawBufferPointer) { unsafe set(index, scalar(.data, data)) }
 
     /// The value of a node.
     func value(of index: UInt32) -> EncodedScalar { unsafe nodes[Int(index)].value }
@@ -150,13 +158,13 @@ struct EncodedNodes: ~Copyable {
     }
 
     /// Stores a text and returns the scalar that stands for it.
-    mutating func scalar(_ tag: EncodedNode.Tag, _ text: String) -> EncodedScalar {
+    mutating func scalar(_ tag: PropertyListNode.Tag, _ text: String) -> EncodedScalar {
         var text = text
         // SAFETY: the bytes are copied within the closure.
         return text.withUTF8 { unsafe scalar(tag, UnsafeRawBufferPointer($0)) }
     }
 
-    mutating func scalar(_ tag: EncodedNode.Tag, _ text: UnsafeRawBufferPointer) -> EncodedScalar {
+    mutating func scalar(_ tag: PropertyListNode.Tag, _ text: UnsafeRawBufferPointer) -> EncodedScalar {
         let length = text.count
         var payload: UInt64 = 0
         if length <= 8 {

@@ -28,14 +28,14 @@ extension ValueEncoder {
         let owner: Owner
 
         var codingPath: [any CodingKey] {
-            unsafe place.pointee.tree._withUnsafeGuaranteedRef { unsafe $0.path(of: place.pointee.node) }
+            unsafe place.pointee.tree._withUnsafeGuaranteedRef { unsafe $0.nodes.path(of: place.pointee.node) }
         }
 
         @inline(__always)  // PERF: JSONRecords/writing; without counting the references to the tree.
         private func add(_ key: Key, _ value: EncodedScalar) {
             let place = unsafe place.pointee
             unsafe place.tree._withUnsafeGuaranteedRef {
-                _ = $0.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, value)
+                _ = $0.nodes.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, value)
             }
         }
 
@@ -44,14 +44,14 @@ extension ValueEncoder {
             let place = unsafe place.pointee
             try unsafe place.tree._withUnsafeGuaranteedRef {
                 let scalar = try $0.scalar(nonFinite: value, at: place.node, key: key)
-                $0.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, scalar)
+                $0.nodes.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, scalar)
             }
         }
 
         private func child(_ key: String) -> ValueEncoder {
             let place = unsafe place.pointee
             let tree = unsafe place.tree.takeUnretainedValue()
-            let node = tree.append(to: place.node, key: key, isExact: place.hasExactKeys, .nothing)
+            let node = tree.nodes.append(to: place.node, key: key, isExact: place.hasExactKeys, .nothing)
             return ValueEncoder(tree: tree, node: node, depth: place.depth)
         }
 
@@ -74,12 +74,12 @@ extension ValueEncoder {
         func encode(_ value: String, forKey key: Key) {
             let place = unsafe place.pointee
             unsafe place.tree._withUnsafeGuaranteedRef {
-                $0.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, .string, value)
+                $0.nodes.append(to: place.node, key: key.stringValue, isExact: place.hasExactKeys, .string, value)
             }
         }
         func encode(_ value: some Encodable, forKey key: Key) throws {
             let place = unsafe place.pointee
-            let last = unsafe place.tree._withUnsafeGuaranteedRef { $0.lastChild(of: place.node) }
+            let last = unsafe place.tree._withUnsafeGuaranteedRef { $0.nodes.lastChild(of: place.node) }
             try child(key.stringValue).encode(value, after: last)
         }
 
@@ -102,10 +102,10 @@ extension ValueEncoder {
     struct UnkeyedContainer: UnkeyedEncodingContainer {
         let encoder: ValueEncoder
         var codingPath: [any CodingKey] { encoder.codingPath }
-        var count: Int { encoder.tree.childCount(of: encoder.node) }
+        var count: Int { encoder.tree.nodes.childCount(of: encoder.node) }
 
-        private func add(_ value: EncodedScalar) { encoder.tree.append(to: encoder.node, value) }
-        private func child() -> ValueEncoder { encoder.child(encoder.tree.append(to: encoder.node, .nothing)) }
+        private func add(_ value: EncodedScalar) { encoder.tree.nodes.append(to: encoder.node, value) }
+        private func child() -> ValueEncoder { encoder.child(encoder.tree.nodes.append(to: encoder.node, .nothing)) }
 
         func encodeNil() { add(.null) }
         func encode(_ value: Bool) { add(EncodedScalar(value)) }
@@ -113,9 +113,9 @@ extension ValueEncoder {
         func encode(_ value: Float) throws { add(try encoder.scalar(Double(digitsOf: value), IndexKey(count))) }
         @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
         func encode(_ value: some FixedWidthInteger & Encodable) { add(EncodedScalar(integer: value)) }
-        func encode(_ value: String) { encoder.tree.append(to: encoder.node, .string, value) }
+        func encode(_ value: String) { encoder.tree.nodes.append(to: encoder.node, .string, value) }
         func encode(_ value: some Encodable) throws {
-            let last = encoder.tree.lastChild(of: encoder.node)
+            let last = encoder.tree.nodes.lastChild(of: encoder.node)
             try child().encode(value, after: last)
         }
 
@@ -133,7 +133,7 @@ extension ValueEncoder {
         let encoder: ValueEncoder
         var codingPath: [any CodingKey] { encoder.codingPath }
 
-        private func set(_ value: EncodedScalar) { encoder.tree.set(encoder.node, value) }
+        private func set(_ value: EncodedScalar) { encoder.tree.nodes.set(encoder.node, value) }
 
         func encodeNil() { set(.null) }
         func encode(_ value: Bool) { set(EncodedScalar(value)) }
@@ -141,13 +141,13 @@ extension ValueEncoder {
         func encode(_ value: Float) throws { try encoder.encode(Double(digitsOf: value)) }
         @inline(__always)  // PERF: JSONRecords/writing; specialises each type of integer.
         func encode(_ value: some FixedWidthInteger & Encodable) { set(EncodedScalar(integer: value)) }
-        func encode(_ value: String) { encoder.tree.set(encoder.node, .string, value) }
+        func encode(_ value: String) { encoder.tree.nodes.set(encoder.node, .string, value) }
         func encode(_ value: some Encodable) throws {
-            let before = encoder.tree.value(of: encoder.node)
+            let before = encoder.tree.nodes.value(of: encoder.node)
             do {
                 try encoder.encode(value)
             } catch {
-                encoder.tree.set(encoder.node, before)
+                encoder.tree.nodes.set(encoder.node, before)
                 throw error
             }
         }
@@ -162,7 +162,7 @@ extension ValueEncoder {
         do {
             try encode(value)
         } catch {
-            tree.remove(node, after: last)
+            tree.nodes.remove(node, after: last)
             throw error
         }
     }

@@ -18,11 +18,11 @@ struct ValueEncoder: Encoder {
     /// Whether keys are names of the stream already, as those of dictionaries are.
     var hasExactKeys = false
 
-    var codingPath: [any CodingKey] { tree.path(of: node) }
+    var codingPath: [any CodingKey] { tree.nodes.path(of: node) }
     var userInfo: [CodingUserInfoKey: Any] { tree.options.userInfo }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        tree.open(node, .dictionary)
+        tree.nodes.open(node, .dictionary)
         if let (vendor, place) = unsafe tree.freeContainer(for: type) {
             unsafe place.initialize(to: EncodingPlace(self))
             return unsafe ContainerVendor<KeyedEncodingContainer<Key>>.vend(vendor)
@@ -31,7 +31,7 @@ struct ValueEncoder: Encoder {
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        tree.open(node, .array)
+        tree.nodes.open(node, .array)
         return UnkeyedContainer(encoder: self)
     }
 
@@ -60,25 +60,25 @@ struct ValueEncoder: Encoder {
         func value<Value>(_ type: Value.Type) -> Value { unsafe address.assumingMemoryBound(to: type).pointee }
         switch kind {
         case .other, .dictionary, .array: break
-        case .bool: tree.set(node, EncodedScalar(value(Bool.self)))
-        case .string: tree.set(node, .string, value(String.self))
+        case .bool: tree.nodes.set(node, EncodedScalar(value(Bool.self)))
+        case .string: tree.nodes.set(node, .string, value(String.self))
         case .double: try encode(value(Double.self))
-        case .int: tree.set(node, EncodedScalar(Int64(value(Int.self))))
+        case .int: tree.nodes.set(node, EncodedScalar(Int64(value(Int.self))))
         case .date: try encode(value(Date.self))
         case .data: try encode(value(Data.self))
-        case .url: tree.set(node, .string, value(URL.self).absoluteString)
+        case .url: tree.nodes.set(node, .string, value(URL.self).absoluteString)
         case .decimal: try encode(value(Decimal.self))
         case .ints:
-            tree.open(node, .array)
-            for value in value([Int].self) { tree.append(to: node, EncodedScalar(Int64(value))) }
+            tree.nodes.open(node, .array)
+            for value in value([Int].self) { tree.nodes.append(to: node, EncodedScalar(Int64(value))) }
         case .doubles:
-            tree.open(node, .array)
+            tree.nodes.open(node, .array)
             for (index, value) in value([Double].self).enumerated() {
-                tree.append(to: node, try scalar(value, IndexKey(index)))
+                tree.nodes.append(to: node, try scalar(value, IndexKey(index)))
             }
         case .strings:
-            tree.open(node, .array)
-            for value in value([String].self) { tree.append(to: node, .string, value) }
+            tree.nodes.open(node, .array)
+            for value in value([String].self) { tree.nodes.append(to: node, .string, value) }
         }
     }
 
@@ -86,11 +86,11 @@ struct ValueEncoder: Encoder {
     @inline(never)
     func encode(wide value: some FixedWidthInteger) {
         if let value = Int64(exactly: value) {
-            tree.set(node, EncodedScalar(value))
+            tree.nodes.set(node, EncodedScalar(value))
         } else if let value = UInt64(exactly: value) {
-            tree.set(node, EncodedScalar(value))
+            tree.nodes.set(node, EncodedScalar(value))
         } else {
-            tree.set(node, .number, "\(value)")
+            tree.nodes.set(node, .number, "\(value)")
         }
     }
 
@@ -101,16 +101,16 @@ struct ValueEncoder: Encoder {
     }
 
     /// Encodes a number.
-    func encode(_ value: Double) throws { tree.set(node, try scalar(value)) }
+    func encode(_ value: Double) throws { tree.nodes.set(node, try scalar(value)) }
 
     private func encode(_ decimal: Decimal) throws {
         if decimal.isNaN { return try encode(Double.nan) }
-        tree.set(node, .number, decimal.description)
+        tree.nodes.set(node, .number, decimal.description)
     }
 
     private func encode(_ date: Date) throws {
         switch tree.options.dates {
-        case .native: tree.set(node, EncodedScalar(date: date.timeIntervalSinceReferenceDate))
+        case .native: tree.nodes.set(node, EncodedScalar(date: date.timeIntervalSinceReferenceDate))
         case .secondsSince2001: try encode(date.timeIntervalSinceReferenceDate)
         case .secondsSince1970: try encode(date.timeIntervalSince1970)
         case .millisecondsSince1970: try encode(date.timeIntervalSince1970 * 1_000)
@@ -119,10 +119,10 @@ struct ValueEncoder: Encoder {
                 throw EncodingError.invalidValue(
                     date,
                     EncodingError.Context(
-                        codingPath: tree.path(of: node),
+                        codingPath: tree.nodes.path(of: node),
                         debugDescription: "expected a date of the years 0 to 9999, which text of ISO 8601 holds"))
             }
-            tree.set(node, .string, text)
+            tree.nodes.set(node, .string, text)
         case .custom(let encode): try encode(date, ValueEncoder(tree: tree, node: node, depth: depth &+ 1))
         }
     }
@@ -130,8 +130,8 @@ struct ValueEncoder: Encoder {
     private func encode(_ data: Data) throws {
         switch tree.options.bytes {
         // SAFETY: the bytes are copied within the closure.
-        case .native: unsafe data.withUnsafeBytes { unsafe tree.set(node, data: $0) }
-        case .base64: tree.set(node, .string, data.base64EncodedString())
+        case .native: unsafe data.withUnsafeBytes { unsafe tree.nodes.set(node, data: $0) }
+        case .base64: tree.nodes.set(node, .string, data.base64EncodedString())
         case .deferredToData: try data.encode(to: ValueEncoder(tree: tree, node: node, depth: depth &+ 1))
         case .custom(let encode): try encode(data, ValueEncoder(tree: tree, node: node, depth: depth &+ 1))
         }

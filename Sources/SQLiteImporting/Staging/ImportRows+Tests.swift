@@ -96,12 +96,11 @@ extension ImportRows: SelfTesting {
                 let isExpected =
                     whole < 0
                     ? values(rows, row) == values(others, other) : [[0], [1], [12, 24]][whole].contains(other)
-                let isFound = rows.isEqual(row: row, slots: slots, to: others, row: other, slots: otherSlots)
-                expectEqual(isFound, isExpected, "\(values(rows, row)) and \(values(others, other))")
-                guard isExpected else { continue }
-                expectEqual(
-                    rows.hash(row: row, slots: slots), others.hash(row: other, slots: otherSlots),
-                    "hashes of \(values(rows, row)) and \(values(others, other))")
+                let keys = [
+                    rows.withKey(row: row, slots: slots) { Array(copying: $0) },
+                    others.withKey(row: other, slots: otherSlots) { Array(copying: $0) },
+                ]
+                expectEqual(keys[0] == keys[1], isExpected, "\(values(rows, row)) and \(values(others, other))")
             }
         }
     }
@@ -135,10 +134,8 @@ extension ImportKeyTable: SelfTesting {
             let row = rows.append(parent: -1, record: 0)
             for (slot, number) in key.enumerated() { rows.set(.integer(number), row: row, slot: slot) }
         }
-        var table = ImportKeyTable()
-        // The second time it has been used before, for as many and for fewer rows.
         for (slots, count) in [([0], 100), ([1, 0], 100), ([1], 3), ([0, 1], 100)] {
-            table.reset(for: count)
+            var table = ImportKeyTable(minimumCapacity: count)
             var last: [[Int64]: Int] = [:]
             for row in 0..<count {
                 let key = slots.map { keys[row][$0] }
@@ -146,7 +143,7 @@ extension ImportKeyTable: SelfTesting {
                 last[key] = row
             }
             for row in 0..<100 {
-                let found = table.row(equalTo: row, of: rows, slots: slots, in: rows, slots: slots)
+                let found = table.row(equalTo: row, of: rows, slots: slots)
                 expectEqual(found, last[slots.map { keys[row][$0] }], "found \(row) of slots \(slots)")
             }
         }

@@ -1,16 +1,8 @@
 // The records of a batch before they are written: rows of cells in flat memory, text in one arena, reused by each batch.
 
-import CSystemSQLite
-import PlistStreaming
+import PlistBuilding
 import SQLiteStreaming
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import StringTables
 
 /// One value of a staged row.
 struct ImportCell {
@@ -39,58 +31,61 @@ struct ImportCell {
     var integer: Int64 { Int64(bitPattern: bits) }
     var real: Double { Double(bitPattern: bits) }
     var offset: Int { Int(bits) }
+    private var byteCount: Int32 { Int32(truncatingIfNeeded: length) }
+
+    /// Gives the cell to what takes it; text and blobs lie at their offset from an address, and stay there.
+    @inline(__always)  // PERF: SQLiteImport; once a cell.
+    func give(to taker: some CellTaker, _ base: UnsafeMutableRawPointer) -> Int32 {
+        // SAFETY: the cell was made by the arena with the address; no text is longer than SQLite's limit.
+        switch tag {
+        case .integer: taker.take(integer: integer)
+        case .real: taker.take(real: real)
+        case .text: unsafe taker.take(text: base + offset, byteCount: byteCount, isPassing: false)
+        case .blob: unsafe taker.take(blob: base + offset, byteCount: byteCount, isPassing: false)
+        case .absent, .null, .link: taker.takeNull()
+        }
+    }
 }
 
 /// The bytes of all text and blobs of a batch.
 @safe
 final class ImportArena {
-    // SAFETY: allocated with `capacity` bytes, of which the first `count` are written; freed by the deinitializer.
-    private(set) var base: UnsafeMutableRawPointer
-    private(set) var count = 0
-    private var capacity = 1 << 16
+    // PERF: SQLiteImport; behind a pointer, here and in the rows, since access to a property of an object is checked.
+    // SAFETY: made and freed with this object; there is always some memory.
+    private let memory = UnsafeMutablePointer<GrowingMemory<UInt8>>.allocate(capacity: 1)
+    private static let smallestCapacity = 1 << 16
 
-    init() { unsafe base = .allocate(byteCount: capacity, alignment: 16) }
+    init() {
+        unsafe memory.initialize(to: GrowingMemory())
+        unsafe memory.pointee.reserve(Self.smallestCapacity)
+    }
 
-    deinit { unsafe base.deallocate() }
+    deinit {
+        unsafe memory.pointee.deallocate()
+        unsafe memory.deallocate()
+    }
+
+    var base: UnsafeMutableRawPointer { unsafe UnsafeMutableRawPointer(memory.pointee.start.unsafelyUnwrapped) }
+    var count: Int { unsafe memory.pointee.count }
 
     /// Copies bytes to the end, and returns their offset.
     func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         let offset = count
-        if bytes.count > capacity - count { grow(by: bytes.count) }
-        // SAFETY: there is room, as was just made sure.
-        if let start = bytes.baseAddress {
-            unsafe (base + offset).copyMemory(from: start, byteCount: bytes.count)
-        }
-        count += bytes.count
+        unsafe memory.pointee.append(contentsOf: bytes.bindMemory(to: UInt8.self))
         return offset
-    }
-
-    @inline(never)
-    private func grow(by byteCount: Int) {
-        let newCapacity = max(capacity * 2, count + byteCount)
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
-        // SAFETY: the new memory is larger, and the old one is not used after this.
-        unsafe memory.copyMemory(from: base, byteCount: count)
-        unsafe base.deallocate()
-        unsafe base = memory
-        capacity = newCapacity
     }
 
     /// Forgets what was appended behind an offset; gives back what an unusually large batch took.
     func truncate(to newCount: Int, keeping byteCount: Int = .max) {
-        count = newCount
-        guard newCount == 0, capacity > byteCount else { return }
-        unsafe base.deallocate()
-        capacity = 1 << 16
-        unsafe base = .allocate(byteCount: capacity, alignment: 16)
+        unsafe memory.pointee.removeLast(count - newCount)
+        guard newCount == 0, unsafe memory.pointee.capacity > byteCount else { return }
+        unsafe memory.pointee.deallocate()
+        unsafe memory.pointee = GrowingMemory()
+        unsafe memory.pointee.reserve(Self.smallestCapacity)
     }
 
     /// Exchanges what two arenas hold.
-    func exchange(with other: ImportArena) {
-        unsafe swap(&base, &other.base)
-        swap(&count, &other.count)
-        swap(&capacity, &other.capacity)
-    }
+    func exchange(with other: ImportArena) { unsafe swap(&memory.pointee, &other.memory.pointee) }
 
     /// The bytes of a text or blob.
     func bytes(of cell: ImportCell) -> UnsafeRawBufferPointer {
@@ -119,7 +114,7 @@ final class ImportRows {
     }
 
     /// What a look-up found of a row.
-    enum State: UInt8 {
+    enum State: UInt8, BitwiseCopyable {
         case missing, changed, unchanged
     }
 
@@ -128,11 +123,9 @@ final class ImportRows {
     /// The number of those that statements see.
     let columnCount: Int
     let arena: ImportArena
-    // SAFETY: both have room for `capacity` rows, of which the first `count` are initialized; freed by the deinitializer.
-    private(set) var cells: UnsafeMutablePointer<ImportCell>
-    private(set) var headers: UnsafeMutablePointer<Header>
-    private(set) var count = 0
-    private var capacity = 64
+    // SAFETY: made and freed with this object; each row has so many cells and a header.
+    private let memory = UnsafeMutablePointer<Memory>.allocate(capacity: 1)
+    var count: Int { unsafe memory.pointee.headers.count }
     /// The rows that statements see now.
     var window = Window()
     /// What the upsert that runs found.
@@ -152,52 +145,61 @@ final class ImportRows {
 
     /// The rows that the virtual table gives: those in the range that are in the state, have exactly the slots of the mask,
     /// and all the flags; nil is any.
-    struct Window {
-        var range = 0..<0
+    struct Window: BitwiseCopyable {
+        let start: Int
+        let end: Int
         var mask: UInt64?
         var state: State?
-        var flags: UInt32 = 0
+        var flags: UInt32
+
+        init(range: Range<Int> = 0..<0, mask: UInt64? = nil, flags: UInt32 = 0) {
+            (start, end) = (range.lowerBound, range.upperBound)
+            (self.mask, self.flags) = (mask, flags)
+        }
+
+        @inline(__always)  // PERF: SQLiteImport; once a row.
+        func shows(_ header: Header) -> Bool {
+            (mask == nil || header.mask == mask) && (state == nil || header.state == state)
+                && header.flags & flags == flags
+        }
+    }
+
+    @unsafe
+    private struct Memory {
+        var cells = unsafe GrowingMemory<ImportCell>()
+        var headers = unsafe GrowingMemory<Header>()
     }
 
     init(slotCount: Int, columnCount: Int, arena: ImportArena) {
         self.slotCount = slotCount
         self.columnCount = columnCount
         self.arena = arena
-        unsafe cells = .allocate(capacity: slotCount * capacity)
-        unsafe headers = .allocate(capacity: capacity)
+        unsafe memory.initialize(to: Memory())
     }
 
     deinit {
-        unsafe cells.deallocate()
-        unsafe headers.deallocate()
+        unsafe memory.pointee.cells.deallocate()
+        unsafe memory.pointee.headers.deallocate()
+        unsafe memory.deallocate()
     }
+
+    /// The cells of all rows, and their headers; valid until the next change.
+    var cells: UnsafeBufferPointer<ImportCell> { unsafe memory.pointee.cells.values }
+    var headers: UnsafeBufferPointer<Header> { unsafe memory.pointee.headers.values }
 
     /// Adds a row without values, and returns its number.
     func append(parent: Int, record: Int) -> Int {
-        if count == capacity { grow() }
         let row = count
-        // SAFETY: there is room, as was just made sure.
-        unsafe headers.advanced(by: row).initialize(to: Header(parent: Int32(parent), record: Int32(record)))
-        unsafe cells.advanced(by: row * slotCount).initialize(repeating: .absent, count: slotCount)
-        count = row + 1
+        unsafe memory.pointee.headers.append(Header(parent: Int32(parent), record: Int32(record)))
+        for _ in 0..<slotCount { unsafe memory.pointee.cells.append(.absent) }
         return row
     }
 
-    @inline(never)
-    private func grow() {
-        // SAFETY: the new memory has room for twice the rows, and the old one is not used after this.
-        let newCells = UnsafeMutablePointer<ImportCell>.allocate(capacity: slotCount * capacity * 2)
-        let newHeaders = UnsafeMutablePointer<Header>.allocate(capacity: capacity * 2)
-        unsafe newCells.moveInitialize(from: cells, count: slotCount * count)
-        unsafe newHeaders.moveInitialize(from: headers, count: count)
-        unsafe cells.deallocate()
-        unsafe headers.deallocate()
-        unsafe (cells, headers) = (newCells, newHeaders)
-        capacity *= 2
-    }
-
     /// Forgets the rows from a number on.
-    func truncate(to newCount: Int) { count = newCount }
+    func truncate(to newCount: Int) {
+        unsafe memory.pointee.headers.removeLast(count - newCount)
+        unsafe memory.pointee.cells.removeLast(cells.count - newCount * slotCount)
+    }
 
     /// Moves a row to an earlier place.
     func move(_ row: Int, to place: Int) {
@@ -211,32 +213,24 @@ final class ImportRows {
 
     subscript(row: Int, slot: Int) -> ImportCell {
         get {
-            assert(row < count && slot < slotCount)
-            // SAFETY: rows are numbered by `append`, slots by the plan of the table.
-            return unsafe cells[row * slotCount + slot]
+            assert(slot < slotCount)
+            return unsafe memory.pointee.cells[row * slotCount + slot]
         }
         set {
-            assert(row < count && slot < slotCount)
-            unsafe cells[row * slotCount + slot] = newValue
+            assert(slot < slotCount)
+            unsafe memory.pointee.cells[row * slotCount + slot] = newValue
         }
     }
 
     /// Sets the value of a column.
     func set(_ cell: ImportCell, row: Int, slot: Int) {
         self[row, slot] = cell
-        // SAFETY: see the subscript.
-        unsafe headers[row].mask |= 1 << UInt64(slot)
+        self[header: row].mask |= 1 << UInt64(slot)
     }
 
     subscript(header row: Int) -> Header {
-        get {
-            assert(row < count)
-            return unsafe headers[row]
-        }
-        set {
-            assert(row < count)
-            unsafe headers[row] = newValue
-        }
+        get { unsafe memory.pointee.headers[row] }
+        set { unsafe memory.pointee.headers[row] = newValue }
     }
 
     /// The value of a cell, for checks and messages.
@@ -250,110 +244,66 @@ final class ImportRows {
         }
     }
 
+    /// Takes note of a row that is in the table; returns whether the upsert is to set it.
+    func note(differs: Bool, isKept: Bool, isMoved: Bool) -> Bool {
+        found.all += 1
+        if isMoved, holdsMoved {
+            found.held += 1
+            return false
+        }
+        if differs || isKept { found.changed += 1 }
+        if isKept { found.kept += 1 }
+        return differs && !isKept
+    }
+
     // MARK: Keys
 
-    /// The hash of some cells of a row; equal values have equal hashes whether they are integers or reals.
-    func hash(row: Int, slots: [Int]) -> Int {
-        if slots.count == 1 {
-            let cell = self[row, slots[0]]
-            if cell.tag == .integer { return Self.hash(cell.integer) }
-            if cell.tag == .real, let integer = Int64(exactly: cell.real) { return Self.hash(integer) }
-        }
-        var hasher = Hasher()
-        for slot in slots {
-            let cell = self[row, slot]
-            switch cell.tag {
-            case .integer: hasher.combine(cell.integer)
-            case .real:
-                if let integer = Int64(exactly: cell.real) {
-                    hasher.combine(integer)
-                } else {
-                    hasher.combine(cell.real)
-                }
-            case .text, .blob: unsafe hasher.combine(bytes: arena.bytes(of: cell))
-            case .absent, .null, .link: break
+    /// Calls a closure with bytes that are equal for cells that are equal as SQLite compares them, and for no others.
+    func withKey<Result>(row: Int, slots: [Int], _ body: (RawSpan) -> Result) -> Result {
+        let byteCount = slots.reduce(0) { $0 + 9 + Int(self[row, $1].length) }
+        // SAFETY: a cell takes a byte, a word, and the bytes of its text; the span does not leave the closure.
+        return unsafe withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 1) { key in
+            var count = 0
+            for slot in slots {
+                let cell = self[row, slot]
+                // Integers that are written as reals are equal to others; links and what is missing are told by their kind only.
+                let integer = cell.tag == .real ? Int64(exactly: cell.real).map { ImportCell.integer($0) } : nil
+                let (tag, length) = ((integer ?? cell).tag, Int(cell.length))
+                let word = length > 0 || tag == .text || tag == .blob ? UInt64(length) : (integer ?? cell).bits
+                unsafe key.storeBytes(of: tag.rawValue, toByteOffset: count, as: UInt8.self)
+                unsafe key.storeBytes(of: tag == .link ? 0 : word, toByteOffset: count + 1, as: UInt64.self)
+                let text = unsafe UnsafeMutableRawBufferPointer(rebasing: key[(count + 9)..<(count + 9 + length)])
+                unsafe text.copyMemory(from: arena.bytes(of: length > 0 ? cell : .null))
+                count += 9 + length
             }
-        }
-        return hasher.finalize()
-    }
-
-    private static let seed = UInt64.random(in: .min ... .max) | 1
-
-    private static func hash(_ value: Int64) -> Int {
-        let product = (UInt64(bitPattern: value) ^ seed).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
-        return Int(truncatingIfNeeded: product.high ^ product.low)
-    }
-
-    /// Whether two rows, the second perhaps of another table, have equal values in some cells.
-    func isEqual(row: Int, slots: [Int], to other: ImportRows, row otherRow: Int, slots otherSlots: [Int]) -> Bool {
-        for index in slots.indices {
-            let (cell, otherCell) = (self[row, slots[index]], other[otherRow, otherSlots[index]])
-            if !isEqual(cell, otherCell, in: other.arena) { return false }
-        }
-        return true
-    }
-
-    /// Whether two cells are equal as SQLite compares them.
-    private func isEqual(_ left: ImportCell, _ right: ImportCell, in otherArena: ImportArena) -> Bool {
-        switch (left.tag, right.tag) {
-        case (.integer, .integer): return left.integer == right.integer
-        case (.real, .real): return left.real == right.real
-        case (.integer, .real): return Int64(exactly: right.real) == left.integer
-        case (.real, .integer): return Int64(exactly: left.real) == right.integer
-        case (.text, .text), (.blob, .blob):
-            guard left.length == right.length else { return false }
-            let (leftBytes, rightBytes) = unsafe (arena.bytes(of: left), otherArena.bytes(of: right))
-            // SAFETY: both have the same length, which was just compared; empty ones may have no address.
-            guard let start = leftBytes.baseAddress, let other = rightBytes.baseAddress else { return true }
-            return unsafe memcmp(start, other, leftBytes.count) == 0
-        default: return left.tag == right.tag
+            return unsafe body(UnsafeRawBufferPointer(key).bytes)
         }
     }
 }
 
-/// Finds rows by their unique keys: the numbers of rows in open addressing, emptied for each use.
-struct ImportKeyTable {
-    private var places: [Int32] = []
-    private var mask = 0
+/// Finds rows by their unique keys.
+struct ImportKeyTable: ~Copyable {
+    private var keys: KeySet
+    /// By the number of a key: its row.
+    private var rows: [Int] = []
 
-    /// Empties the table and makes room for a number of rows.
-    mutating func reset(for count: Int) {
-        var size = 16
-        while size < count * 2 { size *= 2 }
-        if size == places.count {
-            for index in places.indices { places[index] = -1 }
-        } else {
-            places = Array(repeating: -1, count: size)
-        }
-        mask = size - 1
-    }
+    init(minimumCapacity: Int) { keys = KeySet(seeksSeed: false, minimumCapacity: minimumCapacity) }
 
     /// Puts in a row, in place of one with an equal key if there is one.
     ///
     /// - Returns: The row that was there.
     mutating func insert(_ row: Int, of rows: ImportRows, slots: [Int]) -> Int? {
-        var place = rows.hash(row: row, slots: slots) & mask
-        while places[place] >= 0 {
-            let other = Int(places[place])
-            if rows.isEqual(row: row, slots: slots, to: rows, row: other, slots: slots) {
-                places[place] = Int32(row)
-                return other
-            }
-            place = (place + 1) & mask
+        let (isNew, number) = rows.withKey(row: row, slots: slots) { keys.insert($0) }
+        guard !isNew else {
+            self.rows.append(row)
+            return nil
         }
-        places[place] = Int32(row)
-        return nil
+        defer { self.rows[number] = row }
+        return self.rows[number]
     }
 
     /// Returns the row whose key equals that of a row of another table.
-    func row(equalTo row: Int, of other: ImportRows, slots otherSlots: [Int], in rows: ImportRows, slots: [Int]) -> Int?
-    {
-        var place = other.hash(row: row, slots: otherSlots) & mask
-        while places[place] >= 0 {
-            let found = Int(places[place])
-            if rows.isEqual(row: found, slots: slots, to: other, row: row, slots: otherSlots) { return found }
-            place = (place + 1) & mask
-        }
-        return nil
+    func row(equalTo row: Int, of other: ImportRows, slots: [Int]) -> Int? {
+        other.withKey(row: row, slots: slots) { keys.index(of: $0) }.map { rows[$0] }
     }
 }

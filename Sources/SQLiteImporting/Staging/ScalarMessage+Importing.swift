@@ -42,7 +42,7 @@ extension ScalarMessage {
             unsafe Self.stage(text, .text, arena: arena, limit: limit)
         case (.real(let value), .real), (.real(let value), .any):
             value.isNaN
-                ? .refusal(.unrepresentable, "expected a number, found NaN, which SQLite has not") : .cell(.real(value))
+                ? .refusal(.unrepresentable, SQLiteValue.foundNaN) : .cell(.real(value))
         case (.bool(let value), .boolean), (.bool(let value), .any): .cell(.integer(value ? 1 : 0))
         default: unsafe convertedByRule(to: type, arena: arena, limit: limit)
         }

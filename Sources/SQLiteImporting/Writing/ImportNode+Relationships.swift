@@ -65,9 +65,8 @@ extension ImportNode {
         guard records.count > 1, hasRepeatedKeys || child.hasRepeatedKeys(in: child.range(of: records)) else {
             return [records]
         }
-        var (parents, children) = (ImportKeyTable(), ImportKeyTable())
-        parents.reset(for: range(of: records).count)
-        children.reset(for: child.range(of: records).count)
+        var parents = ImportKeyTable(minimumCapacity: range(of: records).count)
+        var children = ImportKeyTable(minimumCapacity: child.range(of: records).count)
         var parts: [Range<Int>] = []
         var start = records.lowerBound
         for record in records {
@@ -96,8 +95,7 @@ extension ImportNode {
 
     /// Whether two rows have one key.
     private func hasRepeatedKeys(in range: Range<Int>) -> Bool {
-        var table = ImportKeyTable()
-        table.reset(for: range.count)
+        var table = ImportKeyTable(minimumCapacity: range.count)
         return range.contains { table.insert($0, of: rows, slots: keySlots) != nil }
     }
 
@@ -146,8 +144,7 @@ extension ImportNode {
             return (ImportRows(slotCount: slots.count, columnCount: slots.count, arena: ImportArena()), [])
         }
         let orphans = (0..<found.count).filter { row in
-            let given = child.keyTable.row(
-                equalTo: row, of: found, slots: slots, in: child.rows, slots: child.keySlots)
+            let given = child.keyTable.row(equalTo: row, of: found, slots: slots)
             return given.map { child.rows[header: $0].parent != found[header: row].parent } ?? true
         }
         return (found, orphans)
@@ -176,8 +173,7 @@ extension ImportNode {
         guard range.contains(where: { rows[header: $0].flags & flag != 0 }) else { return nil }
         // Of several records with one key, the last that has the relationship says what the children are.
         if hasRepeatedKeys {
-            var table = ImportKeyTable()
-            table.reset(for: range.count)
+            var table = ImportKeyTable(minimumCapacity: range.count)
             for row in range where rows[header: row].flags & flag != 0 {
                 rows[header: row].flags |= ImportRows.Header.isLast
                 if let other = table.insert(row, of: rows, slots: keySlots) {

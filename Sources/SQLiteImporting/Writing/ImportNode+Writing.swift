@@ -127,19 +127,20 @@ extension ImportNode {
             rows.holdsMoved = false
             if isAgain { counts.unchanged = unchanged }
         }
-        keyTable.reset(for: range.count)
+        var table = ImportKeyTable(minimumCapacity: range.count)
         hasRepeatedKeys = false
         var start = range.lowerBound
         for row in range {
             rows[header: row].state = .missing
             for slot in readBackSlots { rows[row, slot] = .absent }
-            guard let other = keyTable.insert(row, of: rows, slots: keySlots) else { continue }
+            guard let other = table.insert(row, of: rows, slots: keySlots) else { continue }
             hasRepeatedKeys = true
             guard other >= start else { continue }
             try writeDistinct(start..<row)
             start = row
         }
         if start < range.upperBound { try writeDistinct(start..<range.upperBound) }
+        keyTable = table
     }
 
     /// Writes rows with different keys.
@@ -228,32 +229,13 @@ extension ImportNode {
         _ statement: SQLiteStatement, binding rows: ImportRows, row: Int, slots: [Int], _ moreSlots: [Int] = []
     ) throws(SQLiteError) {
         var index: Int32 = 0
-        for slot in slots {
+        for slot in slots + moreSlots {
             index += 1
-            try statement.check(unsafe bind(rows[row, slot], of: rows, to: statement.handle, at: index))
-        }
-        for slot in moreSlots {
-            index += 1
-            try statement.check(unsafe bind(rows[row, slot], of: rows, to: statement.handle, at: index))
+            // SAFETY: bytes stay where they are until the batch is written, and bindings are cleared before that ends.
+            let taker = unsafe ParameterTaker(statement: statement.handle, index: index)
+            try statement.check(unsafe rows[row, slot].give(to: taker, rows.arena.base))
         }
         while try statement.step() {}
-    }
-
-    private func bind(_ cell: ImportCell, of rows: ImportRows, to handle: OpaquePointer, at index: Int32) -> Int32 {
-        // SAFETY: bytes stay where they are until the batch is written, and bindings are cleared before that ends.
-        switch cell.tag {
-        case .integer: return unsafe sqlite3_bind_int64(handle, index, cell.integer)
-        case .real: return unsafe sqlite3_bind_double(handle, index, cell.real)
-        case .text:
-            let bytes = unsafe rows.arena.bytes(of: cell)
-            let address = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self) ?? emptyText
-            return unsafe sqlite3_bind_text64(handle, index, address, UInt64(bytes.count), nil, UInt8(SQLITE_UTF8))
-        case .blob:
-            let bytes = unsafe rows.arena.bytes(of: cell)
-            let address = unsafe bytes.baseAddress ?? UnsafeRawPointer(emptyText)
-            return unsafe sqlite3_bind_blob64(handle, index, address, UInt64(bytes.count), nil)
-        case .absent, .null, .link: return unsafe sqlite3_bind_null(handle, index)
-        }
     }
 }
 

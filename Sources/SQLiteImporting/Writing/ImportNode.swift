@@ -65,7 +65,7 @@ final class ImportNode {
     /// The rows written last that were held, since they have another parent in the table.
     var heldCount = 0
     /// The last row of each key in the range that was written last.
-    var keyTable = ImportKeyTable()
+    var keyTable = ImportKeyTable(minimumCapacity: 0)
     /// Whether that range had several rows with one key.
     var hasRepeatedKeys = false
 

@@ -48,21 +48,10 @@ final class ImportRowsModule {
                     let differs = unsafe sqlite3_value_int(values[0]) != 0
                     let isKept = unsafe count > 1 && sqlite3_value_int(values[1]) != 0
                     let isMoved = unsafe count > 2 && sqlite3_value_int(values[2]) != 0
-                    let isHeld =
-                        unsafe isMoved
-                        && Unmanaged<ImportRows>.fromOpaque(rows)._withUnsafeGuaranteedRef {
-                            $0.holdsMoved
-                        }
-                    unsafe Unmanaged<ImportRows>.fromOpaque(rows)._withUnsafeGuaranteedRef { rows in
-                        rows.found.all += 1
-                        if isHeld {
-                            rows.found.held += 1
-                            return
-                        }
-                        if differs || isKept { rows.found.changed += 1 }
-                        if isKept { rows.found.kept += 1 }
+                    let isSet = unsafe Unmanaged<ImportRows>.fromOpaque(rows)._withUnsafeGuaranteedRef {
+                        $0.note(differs: differs, isKept: isKept, isMoved: isMoved)
                     }
-                    unsafe sqlite3_result_int(context, differs && !isKept && !isHeld ? 1 : 0)
+                    unsafe sqlite3_result_int(context, isSet ? 1 : 0)
                 }, nil, nil,
                 { pointer in
                     if let pointer = unsafe pointer { unsafe Unmanaged<ImportRows>.fromOpaque(pointer).release() }
@@ -81,37 +70,28 @@ final class ImportRowsModule {
     /// SQLite's part comes first, so that a pointer to it is a pointer to the whole.
     @safe
     private struct Table {
-        var base: sqlite3_vtab
+        var base = unsafe sqlite3_vtab()
         let rows: Unmanaged<ImportRows>
     }
 
     // PERF: what a row needs is copied into the cursor, since the closures below run once a row or once a cell.
     @safe
     private struct Cursor {
-        var base: sqlite3_vtab_cursor
+        var base = unsafe sqlite3_vtab_cursor()
         let rows: Unmanaged<ImportRows>
-        var cells: UnsafeMutablePointer<ImportCell>
-        var headers: UnsafeMutablePointer<ImportRows.Header>
+        // SAFETY: there are so many cells and headers, and text for the cells, from `xFilter` on.
+        var cells = unsafe UnsafeBufferPointer<ImportCell>(start: nil, count: 0)
+        var headers = unsafe UnsafeBufferPointer<ImportRows.Header>(start: nil, count: 0)
         var text: UnsafeMutableRawPointer
-        var slotCount: Int
-        var columnCount: Int
-        var row: Int
-        var end: Int
-        var mask: UInt64?
-        var state: ImportRows.State?
-        var flags: UInt32
+        var slotCount = 0
+        var columnCount = 0
+        var row = 0
+        var end = 0
+        var window = ImportRows.Window()
 
         /// Moves on to a row that the window shows.
         mutating func skip() {
-            while row < end {
-                let header = unsafe headers[row]
-                if (mask == nil || header.mask == mask) && (state == nil || header.state == state)
-                    && header.flags & flags == flags
-                {
-                    return
-                }
-                row += 1
-            }
+            while row < end, unsafe !window.shows(headers[row]) { row += 1 }
         }
     }
 
@@ -132,7 +112,7 @@ final class ImportRowsModule {
             let reference = unsafe Unmanaged<ImportRows>.fromOpaque(rows)
             let count = unsafe reference.takeUnretainedValue().columnCount
             return unsafe VirtualTable.connect(
-                Table(base: sqlite3_vtab(), rows: reference), columns: (0..<count).map { "c\($0)" } + ["r"], connection,
+                Table(rows: reference), columns: (0..<count).map { "c\($0)" } + ["r"], connection,
                 result)
         }
         unsafe module.xOpen = { table, result in
@@ -140,12 +120,8 @@ final class ImportRowsModule {
                 return SQLITE_MISUSE
             }
             let rows = unsafe table.pointee.rows
-            let (cells, headers) = unsafe rows._withUnsafeGuaranteedRef { unsafe ($0.cells, $0.headers) }
             let text = unsafe rows._withUnsafeGuaranteedRef { unsafe $0.arena.base }
-            return unsafe VirtualTable.open(
-                Cursor(
-                    base: sqlite3_vtab_cursor(), rows: rows, cells: cells, headers: headers, text: text, slotCount: 0,
-                    columnCount: 0, row: 0, end: 0, mask: nil, state: nil, flags: 0), result)
+            return unsafe VirtualTable.open(Cursor(rows: rows, text: text), result)
         }
     }
 
@@ -159,11 +135,9 @@ final class ImportRowsModule {
                 unsafe cursor.pointee.text = rows.arena.base
                 unsafe cursor.pointee.slotCount = rows.slotCount
                 unsafe cursor.pointee.columnCount = rows.columnCount
-                unsafe cursor.pointee.row = rows.window.range.lowerBound
-                unsafe cursor.pointee.end = min(rows.window.range.upperBound, rows.count)
-                unsafe cursor.pointee.mask = rows.window.mask
-                unsafe cursor.pointee.state = rows.window.state
-                unsafe cursor.pointee.flags = rows.window.flags
+                unsafe cursor.pointee.window = rows.window
+                unsafe cursor.pointee.end = min(rows.window.end, rows.count)
+                unsafe cursor.pointee.row = rows.window.start
             }
             unsafe cursor.pointee.skip()
             return SQLITE_OK
@@ -195,18 +169,8 @@ final class ImportRowsModule {
             }
             let cell = unsafe cursor.pointee.cells[row * cursor.pointee.slotCount + Int(column)]
             // SAFETY: bytes stay where they are until the statement is reset, so SQLite need not copy them.
-            switch cell.tag {
-            case .integer: unsafe sqlite3_result_int64(context, cell.integer)
-            case .real: unsafe sqlite3_result_double(context, cell.real)
-            case .text:
-                unsafe sqlite3_result_text64(
-                    context, (cursor.pointee.text + cell.offset).assumingMemoryBound(to: CChar.self),
-                    UInt64(cell.length), nil, UInt8(SQLITE_UTF8))
-            case .blob:
-                unsafe sqlite3_result_blob64(context, cursor.pointee.text + cell.offset, UInt64(cell.length), nil)
-            case .absent, .null, .link: unsafe sqlite3_result_null(context)
-            }
-            return SQLITE_OK
+            guard let context = unsafe context else { return SQLITE_MISUSE }
+            return unsafe cell.give(to: ResultTaker(context: context), cursor.pointee.text)
         }
     }
 

@@ -82,8 +82,12 @@ enum ImportSchema {
         let sql = try self.sql(of: table.name, inSchema: schema, connection)
         traits.hasChecks = sql.contains("CHECK")
         traits.refusesUpserts = sql.contains("TRIGGER") || sql.contains("AUTOINCREMENT")
-        let indexes = try indexes(of: table.name, inSchema: schema, connection)
-        traits.isUniqueByKeyOnly = !indexes.contains { $0.isUnique && !$0.isUnique(on: key) }
+        let indexes = try connection.indexes(ofTable: table.name, inSchema: schema)
+        func isOfKey(_ index: SQLiteIndex) -> Bool {
+            index.isUnique && !index.isPartial && index.columns.count == key.count
+                && Set(index.columns.filter { isBinary($0.collation) }.map(\.name)) == key
+        }
+        traits.isUniqueByKeyOnly = !indexes.contains { $0.isUnique && !isOfKey($0) }
         traits.indexedColumns = Set(indexes.flatMap { $0.columns.map(\.name) })
         traits.indexedColumns.formUnion(
             try connection.rows(ofPragma: "foreign_key_list", table.name, inSchema: schema) {
@@ -95,7 +99,7 @@ enum ImportSchema {
         if !Set(others).isDisjoint(with: node.slotNames.map(SQLiteName.folded)) { traits.isUniqueByKeyOnly = false }
         traits.isKeyedByRowID = found.integerKey.map { key == [SQLiteName.folded($0.name)] } ?? false
         if traits.isKeyedByRowID { return traits }
-        if indexes.contains(where: { $0.isUnique(on: key) }) { return traits }
+        if indexes.contains(where: isOfKey) { return traits }
         throw SQLiteError(
             .schema,
             "the table \(table.name) has no unique index of exactly (\(table.uniqueKey.joined(separator: ", "))) "
@@ -145,35 +149,6 @@ enum ImportSchema {
         var sql = ""
         while try statement.step() { sql += try statement.text(at: 0)?.uppercased() ?? "" }
         return sql
-    }
-
-    private struct Index {
-        var isUnique: Bool
-        var isPartial: Bool
-        /// The columns with folded names, and whether each compares text by its bytes; those that are expressions have none.
-        var columns: [(name: SQLiteName.Folded, isBinary: Bool)]
-
-        func isUnique(on key: Set<SQLiteName.Folded>) -> Bool {
-            isUnique && !isPartial && columns.count == key.count
-                && Set(columns.filter(\.isBinary).map(\.name)) == key
-        }
-    }
-
-    private static func indexes(
-        of table: String, inSchema schema: String, _ connection: SQLiteConnection
-    ) throws(SQLiteError) -> [Index] {
-        try connection.rows(ofPragma: "index_list", table, inSchema: schema) { (index) throws(SQLiteError) in
-            let name = try index.text(at: 1) ?? ""
-            let columns = try connection.rows(ofPragma: "index_xinfo", name, inSchema: schema) {
-                (row) throws(SQLiteError) -> (name: SQLiteName.Folded, isBinary: Bool)? in
-                guard row.integer(at: 5) != 0 else { return nil }
-                return (
-                    name: SQLiteName.folded(try row.text(at: 2) ?? ""), isBinary: isBinary(try row.text(at: 4) ?? "")
-                )
-            }
-            return Index(
-                isUnique: index.integer(at: 2) != 0, isPartial: index.integer(at: 4) != 0, columns: columns)
-        }
     }
 
     // MARK: Creating

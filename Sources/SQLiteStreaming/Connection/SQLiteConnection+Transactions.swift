@@ -126,12 +126,15 @@ extension SQLiteConnection {
         let savepoint: String?
         let isOutermost: Bool
 
+        static let endedByOthers = SQLiteError(
+            .abort, "the transaction around these changes was ended by others, and undone or not")
+
         /// Throws when it was ended by somebody else: rolled back with the one around it, or by SQLite.
         func checkIsOpen() throws(SQLiteError) {
             // The innermost one is asked mostly.
             let isListed = connection.openScopes.last == number || connection.openScopes.contains(number)
             guard isListed, connection.isInTransaction else {
-                throw SQLiteError(.abort, "the transaction around these changes was ended by others, and undone or not")
+                throw Self.endedByOthers
             }
         }
 

@@ -28,37 +28,36 @@ struct RowBuffer: PlistSink, ~Copyable {
     /// The column of the value to come.
     var column = 0
 
-    // SAFETY: `cells` has room for `rowCapacity` rows, of which the complete ones and the begun one are initialized;
-    // `bytes` has `byteCapacity` bytes, of which `byteCount` are initialized.
-    private(set) var cells: UnsafeMutablePointer<BufferedCell>
-    private var rowCapacity = 64
-    private(set) var bytes: UnsafeMutableRawPointer
-    private(set) var byteCount = 0
-    private var byteCapacity = 4096
-    /// The cells of the row under construction.
-    private var current: UnsafeMutablePointer<BufferedCell>
+    // SAFETY: freed by the deinitializer; the complete rows and the begun one have their cells.
+    private var cellMemory = unsafe GrowingMemory<BufferedCell>()
+    private var byteMemory = unsafe GrowingMemory<UInt8>()
+    /// The number of cells before the row under construction.
+    private var start = 0
 
     init(columnCount: Int, dateFormat: SQLiteDateFormat, byteLimit: Int) {
         self.columnCount = columnCount
         self.dateFormat = dateFormat
         self.byteLimit = min(byteLimit, Int(Int32.max))
-        let cells = UnsafeMutablePointer<BufferedCell>.allocate(capacity: max(1, columnCount) * rowCapacity)
-        unsafe self.cells = unsafe cells
-        unsafe current = unsafe cells
-        unsafe bytes = .allocate(byteCount: byteCapacity, alignment: 8)
+        unsafe cellMemory.reserve(64 * max(1, columnCount))
+        unsafe byteMemory.reserve(4_096)
     }
 
     deinit {
-        unsafe cells.deallocate()
-        unsafe bytes.deallocate()
+        unsafe cellMemory.deallocate()
+        unsafe byteMemory.deallocate()
     }
 
-    /// Begins a row of nulls.
+    /// The cells of all rows, and the bytes of their text and blobs; valid until the next change.
+    var cells: UnsafePointer<BufferedCell> { unsafe UnsafePointer(cellMemory.start.unsafelyUnwrapped) }
+    var bytes: UnsafeRawPointer { unsafe UnsafeRawPointer(byteMemory.start.unsafelyUnwrapped) }
+    var byteCount: Int { unsafe byteMemory.count }
+
+    /// Begins a row of nulls, in place of one that is not complete.
     mutating func beginRow() {
-        if rowCount == rowCapacity { growCells() }
-        unsafe current = unsafe cells + rowCount &* columnCount
-        for index in 0..<columnCount {
-            unsafe (current + index).initialize(to: BufferedCell(payload: 0, byteCount: 0, kind: .null))
+        start = rowCount &* columnCount
+        unsafe cellMemory.removeLast(cellMemory.count &- start)
+        for _ in 0..<columnCount {
+            unsafe cellMemory.append(BufferedCell(payload: 0, byteCount: 0, kind: .null))
         }
         column = 0
     }
@@ -68,47 +67,26 @@ struct RowBuffer: PlistSink, ~Copyable {
 
     /// Forgets all rows and keeps the memory.
     mutating func removeAll() {
-        rowCount = 0
-        byteCount = 0
-        unsafe current = unsafe cells
-    }
-
-    private mutating func growCells() {
-        let larger = UnsafeMutablePointer<BufferedCell>.allocate(capacity: max(1, columnCount) * rowCapacity * 2)
-        unsafe larger.moveInitialize(from: cells, count: rowCount * columnCount)
-        unsafe cells.deallocate()
-        unsafe cells = unsafe larger
-        rowCapacity *= 2
-    }
-
-    @inline(never)
-    private mutating func growBytes(by count: Int) {
-        byteCapacity = max(byteCapacity * 2, byteCount + count)
-        let larger = UnsafeMutableRawPointer.allocate(byteCount: byteCapacity, alignment: 8)
-        unsafe larger.copyMemory(from: bytes, byteCount: byteCount)
-        unsafe bytes.deallocate()
-        unsafe bytes = unsafe larger
+        (rowCount, start) = (0, 0)
+        unsafe cellMemory.removeLast(cellMemory.count)
+        unsafe byteMemory.removeLast(byteCount)
     }
 
     /// Copies a cell of a template row, whose bytes are in another buffer, into the row under construction.
     mutating func copyCell(_ index: Int, from template: borrowing RowBuffer) {
         var cell = unsafe template.cells[index]
         if unsafe cell.kind == .text || cell.kind == .blob {
-            let count = unsafe Int(cell.byteCount)
-            if byteCapacity - byteCount < count { growBytes(by: count) }
-            // SAFETY: the check above has made room; the template has the bytes.
-            unsafe (bytes + byteCount).copyMemory(from: template.bytes + cell.payload, byteCount: count)
-            unsafe cell.payload = byteCount
-            byteCount += count
+            // SAFETY: the template has the bytes.
+            let text = unsafe UnsafeRawBufferPointer(start: template.bytes + cell.payload, count: Int(cell.byteCount))
+            unsafe cell.payload = append(text)
         }
-        unsafe current[index] = unsafe cell
+        unsafe cellMemory[start + index] = unsafe cell
     }
 
     @inline(__always)  // PERF: SQLite/messages; once a value.
     private mutating func store(_ kind: BufferedCell.Kind, _ payload: Int, _ count: Int32 = 0) {
         precondition(column >= 0 && column < columnCount, "column out of range")
-        // SAFETY: checked on the line above; the row under construction has `columnCount` cells.
-        unsafe current[column] = BufferedCell(payload: payload, byteCount: count, kind: kind)
+        unsafe cellMemory[start &+ column] = BufferedCell(payload: payload, byteCount: count, kind: kind)
     }
 
     private mutating func store(_ kind: BufferedCell.Kind, _ source: RawSpan) throws(StreamError) {
@@ -118,15 +96,16 @@ struct RowBuffer: PlistSink, ~Copyable {
                 .tooBig, "found \(count) bytes, more than the limit of \(byteLimit) of this connection")
             throw error.streamError(.limitExceeded)
         }
-        if byteCapacity &- byteCount < count { growBytes(by: count) }
-        // SAFETY: the check above has made room.
-        unsafe source.withUnsafeBytes { buffer in
-            if let address = buffer.baseAddress {
-                unsafe (bytes + byteCount).copyMemory(from: address, byteCount: count)
-            }
-        }
-        store(kind, byteCount, Int32(truncatingIfNeeded: count))
-        byteCount &+= count
+        // SAFETY: the bytes are copied within the closure.
+        store(kind, unsafe source.withUnsafeBytes { unsafe append($0) }, Int32(truncatingIfNeeded: count))
+    }
+
+    /// Copies bytes to the end, and returns their offset.
+    @inline(__always)  // PERF: SQLite/messages; once a text.
+    private mutating func append(_ source: UnsafeRawBufferPointer) -> Int {
+        let offset = byteCount
+        unsafe byteMemory.append(contentsOf: source.bindMemory(to: UInt8.self))
+        return offset
     }
 
     // MARK: Values
@@ -146,7 +125,7 @@ struct RowBuffer: PlistSink, ~Copyable {
 
     mutating func writeReal(_ value: Double) throws(StreamError) {
         guard !value.isNaN else {
-            throw StreamError(.unrepresentable, "expected a number, found NaN, which SQLite has not")
+            throw StreamError(.unrepresentable, SQLiteValue.foundNaN)
         }
         store(.real, Int(bitPattern: UInt(truncatingIfNeeded: value.bitPattern)))
     }

@@ -59,7 +59,7 @@ extension RowInserterTests: SelfTesting {
         for (name, id) in orders {
             let rows = (0..<count).map { Row(id: id($0), title: "Titel \($0)") }
             var expected: [Row]?
-            for (path, before) in [.bindAndStep, .multiRowValues, .virtualTable].flatMap({ [($0, 0), ($0, 2)] })
+            for (path, before) in [.bindAndStep, .virtualTable].flatMap({ [($0, 0), ($0, 2)] })
                 as [(SQLiteInsertPath, Int)]
             {
                 let table = try SQLiteTable<Row>(

@@ -1,4 +1,4 @@
-// Puts rows into a table by the fastest of three ways. All ways give the same rows, the same errors and the same ids as a
+// Puts rows into a table by the faster of two ways. Both give the same rows, the same errors and the same ids as a
 // statement of plain SQL for each row: where one statement for many rows would not, there is one for each.
 
 import CSystemSQLite
@@ -22,8 +22,6 @@ final class RowInserter {
     private let idColumn: String?
     /// The statement for one row.
     private var single: SQLiteStatement?
-    /// The statement for many rows, and their number.
-    private var multiple: (statement: SQLiteStatement, rowCount: Int)?
     /// The statements that read the virtual table, by what is to be said of ids.
     private var selects: [RowIDPart.Kind: SQLiteStatement] = [:]
     /// The statement that finds the row which another one would have become.
@@ -71,7 +69,7 @@ final class RowInserter {
         guard names != comparedKeys else { return }
         tail = try updateClause(keys, names)
         comparedKeys = names
-        (single, multiple, selects, finding) = (nil, nil, [:], nil)
+        (single, selects, finding) = (nil, [:], nil)
     }
 
     /// What an upsert does with the row that is there: sets what differs, by one byte or in its type, and no keys.
@@ -140,7 +138,6 @@ final class RowInserter {
             let end = unsafe reader.source.pointee.rowCount
             switch try choosePath(path, unsafe end - source.row, reader) {
             case .virtualTable: try selectRows(reader, module)
-            case .multiRowValues: try insertMany(reader)
             case .bindAndStep, .automatic: try bindRows(reader, to: end)
             }
         } catch {
@@ -156,8 +153,7 @@ final class RowInserter {
     ) throws(SQLiteError) -> SQLiteInsertPath {
         var chosen = path
         if path == .automatic {
-            chosen =
-                count < Self.smallestBatch ? .bindAndStep : Self.hasVirtualTables ? .virtualTable : .multiRowValues
+            chosen = count < Self.smallestBatch || !Self.hasVirtualTables ? .bindAndStep : .virtualTable
         }
         if idColumn != nil { chosen = .bindAndStep }
         // A row that is refused must end everything, so that rows get the ids that SQLite would choose.
@@ -198,7 +194,9 @@ final class RowInserter {
         defer { single.clearBindings() }
         let source = unsafe reader.source
         while unsafe source.pointee.row < end {
-            try bindRow(reader, to: single, after: 0)
+            for column in cells.indices {
+                try bindCell(cells[column], reader, to: single, Int32(truncatingIfNeeded: column &+ 1))
+            }
             if idColumn != nil {
                 try stepToID(single, reader)
             } else {
@@ -212,8 +210,9 @@ final class RowInserter {
     /// The statement for a row; one of defaults only has a form of its own.
     private var singleText: String {
         get throws(SQLiteError) {
-            let values = columns.isEmpty ? " DEFAULT VALUES" : " VALUES (\(Self.marks(columns.count)))\(tail)"
-            return try "\(words)\(list(columns))\(values)"
+            guard !columns.isEmpty else { return "\(words) DEFAULT VALUES" }
+            let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+            return try "\(words)\(list(columns)) VALUES (\(marks))\(tail)"
         }
     }
 
@@ -262,18 +261,6 @@ final class RowInserter {
         return finding.integer(at: 0)
     }
 
-    private static func marks(_ count: Int) -> String {
-        Array(repeating: "?", count: count).joined(separator: ", ")
-    }
-
-    /// Binds the cells of the row that is being read to the parameters after one of them.
-    @inline(__always)  // PERF: SQLite/insert; once a row.
-    private func bindRow(_ reader: RowReader, to statement: SQLiteStatement, after first: Int) throws(SQLiteError) {
-        for column in cells.indices {
-            try bindCell(cells[column], reader, to: statement, Int32(truncatingIfNeeded: first &+ column &+ 1))
-        }
-    }
-
     @inline(__always)  // PERF: SQLite/insert; once a cell.
     private func bindCell(
         _ cell: Int, _ reader: RowReader, to statement: SQLiteStatement, _ index: Int32
@@ -284,54 +271,6 @@ final class RowInserter {
             cell, of: reader.source, to: ParameterTaker(statement: statement.handle, index: index),
             Unmanaged.passUnretained(reader))
         if code != SQLITE_OK { try statement.check(code) }
-    }
-
-    // MARK: Many rows a statement
-
-    /// Inserts the rows, as many with each statement as it has parameters for, 100 at most.
-    private func insertMany(_ reader: RowReader) throws(SQLiteError) {
-        let source = unsafe reader.source
-        let end = unsafe source.pointee.rowCount
-        let perStatement = min(100, connection.limit(.parameterCount) / max(1, columns.count))
-        guard perStatement > 1, unsafe end - source.pointee.row >= perStatement else {
-            return try bindRows(reader, to: end)
-        }
-        if multiple?.rowCount != perStatement {
-            let row = "(\(Self.marks(columns.count)))"
-            let rows = Array(repeating: row, count: perStatement).joined(separator: ", ")
-            multiple = (
-                try connection.cachedStatement("\(words)\(list(columns)) VALUES \(rows)\(tail)"), perStatement
-            )
-        }
-        guard let statement = multiple?.statement else { return }
-        defer { statement.clearBindings() }
-        while unsafe source.pointee.row + perStatement <= end {
-            let (first, rowIDs) = unsafe (source.pointee.row, source.pointee.rowIDs)
-            do throws(SQLiteError) {
-                for number in 0..<perStatement {
-                    unsafe source.pointee.row = first + number
-                    try bindRow(reader, to: statement, after: number * columns.count)
-                }
-                while try statement.step() {}
-                changedRowCount &+= connection.changeCount
-            } catch {
-                // Some errors end the transaction: what is inserted after them would stay.
-                guard connection.isInTransaction else { throw error }
-                // SQLite does not say which of the rows it was, and has undone all of them: one by one, it does. When it
-                // was a value, a row before it may be refused as well.
-                let (failure, row) = unsafe (reader.failure, source.pointee.row)
-                unsafe source.pointee.row = first
-                unsafe source.pointee.rowIDs = rowIDs
-                reader.failure = nil
-                try bindRows(reader, to: first + perStatement)
-                reader.failure = failure
-                unsafe source.pointee.row = row
-                throw error
-            }
-            unsafe source.pointee.row = first + perStatement
-        }
-        try bindRows(reader, to: end)
-        path = .multiRowValues
     }
 
     // MARK: All rows with one statement

@@ -51,7 +51,7 @@ final class RowReader {
 
     @inline(never)
     func refuseNaN(_ column: Int) -> Int32 {
-        fail(StreamError(.unrepresentable, "expected a number, found NaN, which SQLite has not"), column)
+        fail(StreamError(.unrepresentable, SQLiteValue.foundNaN), column)
     }
 
     @inline(never)

@@ -55,8 +55,8 @@ struct RowSource {
         unsafe kind = .buffer
         unsafe rowCount = buffer.rowCount
         unsafe columnCount = buffer.columnCount
-        unsafe cells = UnsafePointer(buffer.cells)
-        unsafe bytes = UnsafeRawPointer(buffer.bytes)
+        unsafe cells = buffer.cells
+        unsafe bytes = buffer.bytes
     }
 
     /// The values of an array, which must not change meanwhile.
@@ -112,7 +112,7 @@ extension RowSource {
 }
 
 /// What takes a cell: the result of a virtual table's column, or a parameter of a statement. All return a result code.
-protocol CellTaker {
+package protocol CellTaker {
     func takeNull() -> Int32
     func take(integer: Int64) -> Int32
     func take(real: Double) -> Int32
@@ -264,52 +264,59 @@ extension CellTaker {
 
 /// A parameter of a statement that takes a cell.
 @unsafe
-struct ParameterTaker: CellTaker {
+package struct ParameterTaker: CellTaker {
     let statement: OpaquePointer
     /// From 1.
     let index: Int32
 
-    func takeNull() -> Int32 { unsafe sqlite3_bind_null(statement, index) }
-    func take(integer: Int64) -> Int32 { unsafe sqlite3_bind_int64(statement, index, integer) }
-    func take(real: Double) -> Int32 { unsafe sqlite3_bind_double(statement, index, real) }
+    package init(statement: OpaquePointer, index: Int32) {
+        unsafe self.statement = unsafe statement
+        unsafe self.index = index
+    }
+
+    package func takeNull() -> Int32 { unsafe sqlite3_bind_null(statement, index) }
+    package func take(integer: Int64) -> Int32 { unsafe sqlite3_bind_int64(statement, index, integer) }
+    package func take(real: Double) -> Int32 { unsafe sqlite3_bind_double(statement, index, real) }
 
     // SAFETY: the statement is stepped or bound anew before what does not pass is gone.
-    func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+    package func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
         unsafe sqlite3_bind_text(
             statement, index, text.assumingMemoryBound(to: CChar.self), byteCount, isPassing ? csqlite_transient() : nil
         )
     }
 
-    func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+    package func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
         unsafe sqlite3_bind_blob(statement, index, blob, byteCount, isPassing ? csqlite_transient() : nil)
     }
 }
 
 /// The result of a column of the virtual table, which is null until it takes something else.
 @unsafe
-struct ResultTaker: CellTaker {
+package struct ResultTaker: CellTaker {
     let context: OpaquePointer
 
-    func takeNull() -> Int32 { SQLITE_OK }
+    package init(context: OpaquePointer) { unsafe self.context = unsafe context }
 
-    func take(integer: Int64) -> Int32 {
+    package func takeNull() -> Int32 { SQLITE_OK }
+
+    package func take(integer: Int64) -> Int32 {
         unsafe sqlite3_result_int64(context, integer)
         return SQLITE_OK
     }
 
-    func take(real: Double) -> Int32 {
+    package func take(real: Double) -> Int32 {
         unsafe sqlite3_result_double(context, real)
         return SQLITE_OK
     }
 
     // SAFETY: SQLite has stored the row before it asks for the next one, so that what does not pass is not copied.
-    func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+    package func take(text: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
         unsafe sqlite3_result_text(
             context, text.assumingMemoryBound(to: CChar.self), byteCount, isPassing ? csqlite_transient() : nil)
         return SQLITE_OK
     }
 
-    func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
+    package func take(blob: UnsafeRawPointer, byteCount: Int32, isPassing: Bool) -> Int32 {
         unsafe sqlite3_result_blob(context, blob, byteCount, isPassing ? csqlite_transient() : nil)
         return SQLITE_OK
     }

@@ -48,19 +48,11 @@ final class InsertTarget {
         if let made = comparisons.names[columns] { return made }
         let names = try columns.map { (name) throws(SQLiteError) in try SQLiteName.quoted(name) }
         let folded = columns.map(SQLiteName.folded)
-        let indexes = try connection.rows(ofPragma: "index_list", name, inSchema: schema) {
-            (index) throws(SQLiteError) -> (isPrimary: Bool, collations: [String])? in
-            guard index.integer(at: 2) != 0, index.integer(at: 4) == 0 else { return nil }
-            let parts = try connection.rows(ofPragma: "index_xinfo", try index.text(at: 1) ?? "", inSchema: schema) {
-                (part) throws(SQLiteError) -> (name: SQLiteName.Folded, collation: String)? in
-                // An expression has no name, and is no column.
-                part.integer(at: 5) == 0
-                    ? nil : (name: SQLiteName.folded(try part.text(at: 2) ?? ""), collation: try part.text(at: 4) ?? "")
-            }
-            guard parts.count == folded.count else { return nil }
-            let collations = folded.compactMap { name in parts.first { $0.name == name }?.collation }
-            guard collations.count == folded.count else { return nil }
-            return (isPrimary: try index.text(at: 3) == "pk", collations: collations)
+        let indexes = try connection.indexes(ofTable: name, inSchema: schema).compactMap {
+            index -> (isPrimary: Bool, collations: [String])? in
+            guard index.isUnique, !index.isPartial, index.columns.count == folded.count else { return nil }
+            let collations = folded.compactMap { name in index.columns.first { $0.name == name }?.collation }
+            return collations.count == folded.count ? (isPrimary: index.isPrimaryKey, collations: collations) : nil
         }
         var made = names
         let primary = indexes.first { $0.isPrimary }
@@ -168,10 +160,8 @@ struct InsertFacts: Equatable {
     private static func rowIDColumn(_ target: InsertTarget) throws(SQLiteError) -> String? {
         let columns = try target.connection.columns(ofTable: target.name, inSchema: target.schema)
         guard let key = columns.integerKey else { return nil }
-        let origins = try target.connection.rows(ofPragma: "index_list", target.name, inSchema: target.schema) {
-            (row) throws(SQLiteError) in try row.text(at: 3)
-        }
-        return origins.contains("pk") ? nil : key.name
+        let indexes = try target.connection.indexes(ofTable: target.name, inSchema: target.schema)
+        return indexes.contains { $0.isPrimaryKey } ? nil : key.name
     }
 
     /// The tables that a table of the target's schema refers to, folded.

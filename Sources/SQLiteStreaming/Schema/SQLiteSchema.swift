@@ -56,6 +56,16 @@ extension [SQLiteColumn] {
     }
 }
 
+/// An index of a table, as the schema has it.
+package struct SQLiteIndex {
+    package let isUnique: Bool
+    /// Whether it is the one that the primary key needs.
+    package let isPrimaryKey: Bool
+    package let isPartial: Bool
+    /// The columns that are compared, each with its collation; an expression has an empty name.
+    package let columns: [(name: SQLiteName.Folded, collation: String)]
+}
+
 extension SQLiteConnection {
     /// Returns the names of the tables in the order in which they were created, those of SQLite itself excepted.
     ///
@@ -96,6 +106,20 @@ extension SQLiteConnection {
                     name: try row.text(at: 1) ?? "", declaredType: try row.text(at: 2) ?? "",
                     isNotNull: row.integer(at: 3) != 0, defaultExpression: try row.text(at: 4),
                     primaryKeyIndex: Int(row.integer(at: 5)), isGenerated: row.integer(at: 6) != 0, isStrict: isStrict)
+        }
+    }
+
+    /// Returns the indexes of a table in a schema.
+    package func indexes(ofTable table: String, inSchema schema: String) throws(SQLiteError) -> [SQLiteIndex] {
+        try rows(ofPragma: "index_list", table, inSchema: schema) { (index) throws(SQLiteError) in
+            let columns = try rows(ofPragma: "index_xinfo", try index.text(at: 1) ?? "", inSchema: schema) {
+                (part) throws(SQLiteError) -> (name: SQLiteName.Folded, collation: String)? in
+                part.integer(at: 5) == 0
+                    ? nil : (name: SQLiteName.folded(try part.text(at: 2) ?? ""), collation: try part.text(at: 4) ?? "")
+            }
+            return SQLiteIndex(
+                isUnique: index.integer(at: 2) != 0, isPrimaryKey: try index.text(at: 3) == "pk",
+                isPartial: index.integer(at: 4) != 0, columns: columns)
         }
     }
 

@@ -105,7 +105,7 @@ extension SQLiteStatement {
     /// - Throws: `range`; `misuse` while the statement is on a row; `mismatch` for NaN, which SQLite does not have.
     public func bind(_ value: Double, at index: Int) throws(SQLiteError) {
         guard !value.isNaN else {
-            throw SQLiteError(.mismatch, "expected a number, found NaN, which SQLite has not", sql: sql)
+            throw SQLiteError(.mismatch, SQLiteValue.foundNaN, sql: sql)
         }
         try unsafe check(sqlite3_bind_double(handle, Int32(clamping: index), value))
     }

@@ -40,11 +40,14 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
     init<Value: StreamValue>(
         _ property: KeyPath<Row, Value>, _ symbol: String, _ value: some StreamValue
     ) {
-        do throws(StreamError) {
-            self.init(.compare(SQLiteMember(property), symbol, try ScalarSink.scalar(of: value)))
-        } catch {
-            self.init(.invalid(error))
+        self.init { () throws(StreamError) in
+            .compare(SQLiteMember(property), symbol, try ScalarSink.scalar(of: value))
         }
+    }
+
+    /// Makes a condition of values that may be none that can be bound.
+    private init(_ node: () throws(StreamError) -> Node) {
+        do throws(StreamError) { self.init(try node()) } catch { self.init(.invalid(error)) }
     }
 
     /// A condition in SQL, with values for its `?`; the escape for everything that has no operator.
@@ -70,12 +73,10 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
     public static func isIn<Value: StreamValue>(
         _ property: KeyPath<Row, Value>, _ values: some Sequence<Value>
     ) -> SQLiteCondition {
-        do throws(StreamError) {
+        SQLiteCondition { () throws(StreamError) in
             var scalars: [ScalarValue] = []
             for value in values { scalars.append(try ScalarSink.scalar(of: value)) }
-            return SQLiteCondition(.isIn(SQLiteMember(property), scalars))
-        } catch {
-            return SQLiteCondition(.invalid(error))
+            return .isIn(SQLiteMember(property), scalars)
         }
     }
 
@@ -83,13 +84,10 @@ public struct SQLiteCondition<Row: StreamObject>: Sendable {
     public static func between<Value: StreamValue & Comparable>(
         _ property: KeyPath<Row, Value>, _ range: ClosedRange<Value>
     ) -> SQLiteCondition {
-        do throws(StreamError) {
-            return SQLiteCondition(
-                .between(
-                    SQLiteMember(property), try ScalarSink.scalar(of: range.lowerBound),
-                    try ScalarSink.scalar(of: range.upperBound)))
-        } catch {
-            return SQLiteCondition(.invalid(error))
+        SQLiteCondition { () throws(StreamError) in
+            .between(
+                SQLiteMember(property), try ScalarSink.scalar(of: range.lowerBound),
+                try ScalarSink.scalar(of: range.upperBound))
         }
     }
 
@@ -182,13 +180,9 @@ public struct SQLiteAssignment<Row: StreamObject>: Sendable {
 
     /// Sets the column of a property to a value.
     public static func set<Value: StreamValue>(_ property: KeyPath<Row, Value>, _ value: Value) -> SQLiteAssignment {
-        let result: Result<ScalarValue, StreamError>
-        do throws(StreamError) {
-            result = .success(try ScalarSink.scalar(of: value))
-        } catch {
-            result = .failure(error)
-        }
-        return SQLiteAssignment(member: SQLiteMember(property), value: result)
+        SQLiteAssignment(
+            member: SQLiteMember(property),
+            value: Result { () throws(StreamError) in try ScalarSink.scalar(of: value) })
     }
 }
 

@@ -49,23 +49,17 @@ extension SQLiteTable {
     /// Appends the row of a value to a buffer.
     private func fill(_ buffer: inout RowBuffer, with row: Row) throws(StreamError) {
         buffer.beginRow()
-        var thrown: StreamError?
         // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
-        unsafe withUnsafePointer(to: row) { address in
-            do throws(StreamError) {
-                for index in members.columns.indices {
-                    buffer.column = index
-                    do throws(StreamError) {
-                        try unsafe fill(&buffer, index, ofValueAt: UnsafeRawPointer(address))
-                    } catch {
-                        throw error.located(at: StreamPath([.key(members.columns[index].name)]))
-                    }
+        try unsafe withUnsafePointer(to: row) { (address) throws(StreamError) in
+            for index in members.columns.indices {
+                buffer.column = index
+                do throws(StreamError) {
+                    try unsafe fill(&buffer, index, ofValueAt: UnsafeRawPointer(address))
+                } catch {
+                    throw error.located(at: StreamPath([.key(members.columns[index].name)]))
                 }
-            } catch {
-                thrown = error
             }
         }
-        if let thrown { throw thrown }
         buffer.endRow()
     }
 
@@ -159,7 +153,7 @@ extension SQLiteTable {
         var chosen: [(number: Int, id: Int64)] = []
         let report = try insert(rows, idColumn: rowID) { (ids) throws(SQLiteError) in
             for (number, id) in ids.enumerated() {
-                guard let id, try isNull(index, of: rows[number]) else { continue }
+                guard let id, try scalar(index, of: rows[number]) == .null else { continue }
                 do throws(StreamError) { try unsafe members.check(.integer(id), index) } catch {
                     throw SQLiteError(error.located(at: StreamPath([.index(number), .key(rowID)])))
                 }
@@ -170,33 +164,29 @@ extension SQLiteTable {
         return report
     }
 
-    /// Whether the column of a row is null.
-    private func isNull(_ index: Int, of row: Row) throws(SQLiteError) -> Bool {
-        var result: Result<Bool, StreamError> = .success(false)
-        // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
-        unsafe withUnsafePointer(to: row) { address in
-            do throws(StreamError) {
-                var sink = ScalarSink()
+    /// The scalar that a column of a row is sent as.
+    func scalar(_ index: Int, of row: Row) throws(SQLiteError) -> ScalarValue {
+        var sink = ScalarSink()
+        do throws(StreamError) {
+            // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
+            try unsafe withUnsafePointer(to: row) { (address) throws(StreamError) in
                 try unsafe members.send(index, ofValueAt: UnsafeRawPointer(address), to: &sink)
-                result = .success(sink.value == .null)
-            } catch {
-                result = .failure(error)
             }
+        } catch {
+            throw SQLiteError(error)
         }
-        do throws(StreamError) { return try result.get() } catch { throw SQLiteError(error) }
+        return sink.value ?? .null
     }
 
     private func setInteger(_ value: Int64, _ index: Int, of row: inout Row) throws(SQLiteError) {
-        var thrown: StreamError?
-        // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
-        unsafe withUnsafeMutablePointer(to: &row) { address in
-            do throws(StreamError) {
+        do throws(StreamError) {
+            // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
+            try unsafe withUnsafeMutablePointer(to: &row) { (address) throws(StreamError) in
                 try unsafe members.setInteger(value, index, ofValueAt: UnsafeMutableRawPointer(address))
-            } catch {
-                thrown = error
             }
+        } catch {
+            throw SQLiteError(error)
         }
-        if let thrown { throw SQLiteError(thrown) }
     }
 
     /// Inserts dictionaries, all or none, with the columns that each has.
@@ -254,9 +244,7 @@ extension SQLiteTable {
             guard buffer.rowCount > 0 else { return }
             // Outside the transaction that a property has ended, rows would be kept one by one.
             guard connection.openScopes.last == scope, connection.isInTransaction else {
-                let error = SQLiteError(
-                    .abort, "the transaction around these changes was ended by others, and undone or not")
-                throw RowInserter.Failure(error: error, row: first, column: nil)
+                throw RowInserter.Failure(error: SQLiteConnection.Scope.endedByOthers, row: first, column: nil)
             }
             do throws(RowInserter.Failure) {
                 try inserter.insert(buffer, by: options.insertPath)

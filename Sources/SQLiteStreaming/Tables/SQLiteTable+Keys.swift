@@ -145,26 +145,9 @@ extension SQLiteTable {
 
     /// The values of all columns of a row.
     private func values(of row: Row) throws(SQLiteError) -> [SQLiteValue] {
-        var result: Result<[SQLiteValue], SQLiteError> = .success([])
-        // SAFETY: the address is that of a value of the type of the members, and stays in the closure.
-        unsafe withUnsafePointer(to: row) { address in
-            do throws(SQLiteError) {
-                var values: [SQLiteValue] = []
-                for index in members.columns.indices {
-                    var sink = ScalarSink()
-                    do throws(StreamError) {
-                        try unsafe members.send(index, ofValueAt: UnsafeRawPointer(address), to: &sink)
-                    } catch {
-                        throw SQLiteError(error)
-                    }
-                    values.append(try SQLiteClause.value(sink.value ?? .null, options.dateFormat))
-                }
-                result = .success(values)
-            } catch {
-                result = .failure(error)
-            }
+        try members.columns.indices.map { (index) throws(SQLiteError) in
+            try SQLiteClause.value(try scalar(index, of: row), options.dateFormat)
         }
-        return try result.get()
     }
 }
 

@@ -194,8 +194,8 @@ extension SQLiteTableTests: SelfTesting {
         expectEqual(try table.insert(Array(rows[7..<15])).path, .virtualTable, "more rows")
         expectEqual(try table.insert(rows[15]).path, .bindAndStep, "one row")
         let other = try SQLiteTable<Task>(
-            table.connection, "tasks", options: SQLiteTableOptions(insertPath: .multiRowValues))
-        expectEqual(try other.insert(Array(rows[16...])).path, .multiRowValues, "as told")
+            table.connection, "tasks", options: SQLiteTableOptions(insertPath: .bindAndStep))
+        expectEqual(try other.insert(Array(rows[16...])).path, .bindAndStep, "as told")
         expectEqual(try table.select(orderedBy: .ascending(\.id)), rows, "rows")
     }
 

@@ -1,21 +1,19 @@
 // The choices of a table: names, keys, dates, what to do with conflicts. How rows are put into it is no choice of a user,
-// since all ways do the same; what compares them, our tests, fuzzers and benchmarks, imports `@_spi(InsertPaths)`.
+// since both ways do the same; what compares them, our tests, fuzzers and benchmarks, imports `@_spi(InsertPaths)`.
 
 import PlistBuilding
 import PlistStreaming
 
 /// How rows are put into a table.
 ///
-/// The ways with one statement for many rows are taken only where they do what a statement for each row would do: not for
+/// The way with one statement for many rows is taken only where it does what a statement for each row would do: not for
 /// views, tables with triggers or `ON CONFLICT` clauses, nor for foreign keys of which one row may mend what another one broke.
 @_spi(InsertPaths) public enum SQLiteInsertPath: String, Sendable, CaseIterable {
-    /// The fastest one: `bindAndStep` for fewer than 8 rows at a time, else `virtualTable`, or `multiRowValues` where SQLite
-    /// was built without virtual tables.
+    /// The faster one: `bindAndStep` for fewer than 8 rows at a time, and where SQLite was built without virtual tables, else
+    /// `virtualTable`.
     case automatic
     /// A statement for each row, to whose parameters the cells are bound.
     case bindAndStep
-    /// A statement for many rows, `INSERT … VALUES (…), (…), …`, to whose parameters their cells are bound.
-    case multiRowValues
     /// One `INSERT … SELECT` from a virtual table, which reads the cells where they are.
     case virtualTable
 }

@@ -55,7 +55,7 @@ extension SQLiteDateTests: SelfTesting {
             events.append(event)
         }
         for format in formats {
-            for path in [SQLiteInsertPath.automatic, .bindAndStep, .multiRowValues] {
+            for path in SQLiteInsertPath.allCases {
                 let options = SQLiteTableOptions(dateFormat: format, insertPath: path)
                 let table = try SQLiteTable<Event>(try SQLiteConnection.inMemory(), "events", options: options)
                 try table.insert(events)

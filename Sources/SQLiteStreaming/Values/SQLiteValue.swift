@@ -15,6 +15,9 @@ public enum SQLiteValue: Sendable, Hashable {
     /// Bytes.
     case blob([UInt8])
 
+    /// What is wrong with NaN.
+    package static let foundNaN = "expected a number, found NaN, which SQLite has not"
+
     /// Whether the value is null.
     public var isNull: Bool { self == .null }
     /// The integer; nil for other values.
@@ -89,7 +92,7 @@ extension BinaryFloatingPoint where Self: SQLiteBindable {
     /// The real; NaN is an error, since SQLite would make it null.
     public var sqliteValue: SQLiteValue {
         get throws(SQLiteError) {
-            guard !isNaN else { throw SQLiteError(.mismatch, "expected a number, found NaN, which SQLite has not") }
+            guard !isNaN else { throw SQLiteError(.mismatch, SQLiteValue.foundNaN) }
             return .real(Double(self))
         }
     }

@@ -79,56 +79,66 @@ extension SQLiteTableWriter {
                 "expected a value that the column \(columns[column].name) of the type \(type) keeps, found \(found)"))
     }
 
-    /// Sets the column to null.
-    public mutating func writeNull() throws(StreamError) {
-        guard try open("null") else { return }
-        if try unsafe check(.null) { return }
-        try buffer.writeNull()
-        column = -1
-    }
-
-    /// Sets the column to 1 or 0.
-    public mutating func writeBool(_ value: Bool) throws(StreamError) {
-        guard try open("\(value)") else { return }
-        if columns[column].kind != .bool || columns[column].isChecked, try unsafe check(.bool(value)) { return }
-        try buffer.writeBool(value)
-        column = -1
-    }
-
-    /// Sets the column to an integer.
-    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        guard try open("integer \(value)") else { return }
-        if columns[column].kind != .integer || columns[column].isChecked, try unsafe check(.integer(value)) { return }
-        try buffer.writeInteger(value)
-        column = -1
-    }
-
-    /// Sets the column to an integer, which must be below 2^63.
-    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        guard try open("integer \(value)") else { return }
-        if try unsafe check(.unsigned(value)) { return }
-        if columns[column].kind == .real {
-            try buffer.writeReal(Double(value))
-        } else {
-            do throws(StreamError) { try buffer.writeUnsigned(value) } catch { throw fail(error) }
-        }
-        column = -1
-    }
-
-    /// Sets the column to a real; to an integer where the member is one and the real has no fraction.
-    public mutating func writeReal(_ value: Double) throws(StreamError) {
-        guard try open("real \(value)") else { return }
-        if columns[column].kind != .real || columns[column].isChecked, try unsafe check(.real(value)) { return }
+    /// Sets the column to what a message brings, unless the value is ignored.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of members that hold all such values.
+    ///   - store: Stores the value in the row.
+    @inline(__always)  // PERF: SQLite/messages; once a value.
+    private mutating func set(
+        _ message: ScalarMessage, _ kind: MemberColumn.Kind?, _ found: @autoclosure () -> String,
+        _ store: (inout SQLiteTableWriter) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        guard try open(found()) else { return }
         do throws(StreamError) {
-            if columns[column].kind == .integer, let integer = Int64(exactly: value) {
-                try buffer.writeInteger(integer)
-            } else {
-                try buffer.writeReal(value)
-            }
+            let isHeld = kind != nil && columns[column].kind == kind && !columns[column].isChecked
+            if !isHeld, try unsafe check(message) { return }
+            try store(&self)
         } catch {
             throw fail(error)
         }
         column = -1
+    }
+
+    /// Sets the column to null.
+    public mutating func writeNull() throws(StreamError) {
+        try unsafe set(.null, nil, "null") { (writer) throws(StreamError) in try writer.buffer.writeNull() }
+    }
+
+    /// Sets the column to 1 or 0.
+    public mutating func writeBool(_ value: Bool) throws(StreamError) {
+        try unsafe set(.bool(value), .bool, "\(value)") { (writer) throws(StreamError) in
+            try writer.buffer.writeBool(value)
+        }
+    }
+
+    /// Sets the column to an integer.
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        try unsafe set(.integer(value), .integer, "integer \(value)") { (writer) throws(StreamError) in
+            try writer.buffer.writeInteger(value)
+        }
+    }
+
+    /// Sets the column to an integer, which must be below 2^63.
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        try unsafe set(.unsigned(value), nil, "integer \(value)") { (writer) throws(StreamError) in
+            if writer.columns[writer.column].kind == .real {
+                try writer.buffer.writeReal(Double(value))
+            } else {
+                try writer.buffer.writeUnsigned(value)
+            }
+        }
+    }
+
+    /// Sets the column to a real; to an integer where the member is one and the real has no fraction.
+    public mutating func writeReal(_ value: Double) throws(StreamError) {
+        try unsafe set(.real(value), .real, "real \(value)") { (writer) throws(StreamError) in
+            if writer.columns[writer.column].kind == .integer, let integer = Int64(exactly: value) {
+                try writer.buffer.writeInteger(integer)
+            } else {
+                try writer.buffer.writeReal(value)
+            }
+        }
     }
 
     /// Sets the column to a number: to the nearest real where the member is one, else to the number itself, or to the nearest

@@ -42,9 +42,6 @@ var rowDoors: [Door] {
         Door("SQLite, rows in, one by one", LinearityRow.many) {
             try insert($0, SQLiteTableOptions(insertPath: .bindAndStep))
         },
-        Door("SQLite, rows in, many values", LinearityRow.many) {
-            try insert($0, SQLiteTableOptions(insertPath: .multiRowValues))
-        },
         Door("SQLite, rows in, upserts", LinearityRow.many) {
             try insert($0, SQLiteTableOptions(conflict: .update(matching: ["id"])))
         },

@@ -158,7 +158,7 @@ private func insertGroup(_ name: String, _ data: SQLiteRows, isRelaxed: Bool, wi
         }
     }
     var cases = [
-        ours(.automatic, goal: 2), ours(.multiRowValues), ours(.bindAndStep),
+        ours(.automatic, goal: 2), ours(.bindAndStep),
         peer("C, bind and step") { csqlitepeers_insert($0, $1, $2) },
         peer("C, multi-row VALUES") { csqlitepeers_insert_many($0, $1, $2) },
         peer("C, with mutexes") { csqlitepeers_insert_locked($0, $1, $2) },

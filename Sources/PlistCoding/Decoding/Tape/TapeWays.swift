@@ -1,5 +1,5 @@
-// Ways through a tape that are looked up once it pays: from a node to the containers around it, and from a dictionary to its
-// members. Both cost a pass over what they are about, at most once.
+// Ways through a tape that are looked up when they are first asked for: from a node to the containers around it, and from a
+// large dictionary to its members. Both cost a pass over what they are about, at most once.
 
 /// What is looked up of a tape that does not change any more.
 final class TapeWays {
@@ -19,40 +19,22 @@ final class TapeWays {
     }
 
     /// The nodes from below the root to one.
-    ///
-    /// - Complexity: O(depth), once as many nodes were looked at as there are.
     func path(to index: Int, in nodes: UnsafeBufferPointer<TapeNode>) -> [Step] {
-        if parents.isEmpty, stepCount <= nodes.count {
-            var path: [Step] = []
-            var container = DecodingContext.root
-            while container != index {
-                var (child, position) = (container + 1, 0)
-                while true {
-                    stepCount += 1
-                    let node = unsafe nodes[child]
-                    let after = node.isContainer ? node.end : child + 1
-                    guard after <= index else { break }
-                    (child, position) = (after, position + 1)
-                }
-                path.append(Step(container: container, index: child, position: position))
-                container = child
-            }
-            return path
-        }
-        if parents.isEmpty { unsafe findParents(in: nodes) }
         var path: [Step] = []
         var index = index
-        while index != DecodingContext.root {
-            let parent = parents[index]
-            path.append(Step(container: Int(parent.container), index: index, position: Int(parent.position)))
-            index = Int(parent.container)
+        while let step = unsafe lastStep(to: index, in: nodes) {
+            path.append(step)
+            index = step.container
         }
         return path.reversed()
     }
 
-    /// The last step to a node below the root, once the ways are looked up; else nil.
+    /// The last step to a node below the root; else nil.
+    ///
+    /// - Complexity: O(1), after a pass over all nodes for the first one.
     func lastStep(to index: Int, in nodes: UnsafeBufferPointer<TapeNode>) -> Step? {
-        guard !parents.isEmpty, index != DecodingContext.root else { return nil }
+        guard index != DecodingContext.root else { return nil }
+        if parents.isEmpty { unsafe findParents(in: nodes) }
         let parent = parents[index]
         return Step(container: Int(parent.container), index: index, position: Int(parent.position))
     }

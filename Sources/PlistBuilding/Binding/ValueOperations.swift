@@ -120,19 +120,22 @@ struct ValueOperations {
     }
 }
 
-extension ValueOperations {
+extension UnsafePointer<ValueOperations> {
     /// Moves the value at the first address to the second, where there is one already or none.
     @inline(__always)  // PERF: JSONTyped/documents; a choice of two closures would be counted as a reference.
     func put(_ from: UnsafeMutableRawPointer, _ to: UnsafeMutableRawPointer, isInitialized: Bool) {
-        if isInitialized { unsafe replace(from, to) } else { unsafe move(from, to) }
+        if unsafe pointee.isTrivial { return unsafe to.copyMemory(from: from, byteCount: pointee.size) }
+        if isInitialized { unsafe pointee.replace(from, to) } else { unsafe pointee.move(from, to) }
     }
 
     /// Calls a closure with a copy of a value, which the closure moves away.
     func withCopy(_ value: UnsafeRawPointer, _ body: (UnsafeMutableRawPointer) -> Void) {
         // SAFETY: the memory is that of a value of the type.
-        unsafe withUnsafeTemporaryAllocation(byteCount: max(size, 1), alignment: alignment) { buffer in
+        unsafe withUnsafeTemporaryAllocation(
+            byteCount: max(pointee.size, 1), alignment: pointee.alignment
+        ) { buffer in
             guard let memory = buffer.baseAddress else { return }
-            unsafe copy(value, memory)
+            unsafe pointee.copy(value, memory)
             unsafe body(memory)
         }
     }

@@ -32,6 +32,9 @@ extension RecordScan {
                 return start &+ 4
             }
             guard let wrapped = unsafe shape.pointee.element else { return -1 }
+            if unsafe wrapped.pointee.fillsOptional {
+                return unsafe storeValue(bytes, from: start, wrapped, to: address, state)
+            }
             let memory = unsafe state.pointee.wrappedMemory(for: wrapped)
             let end = unsafe storeValue(bytes, from: start, wrapped, to: memory, state)
             if end >= 0 { unsafe shape.pointee.wrap(memory, to: address) }

@@ -57,7 +57,8 @@ public final class SQLiteRows<Row: StreamValue> {
         isReading = true
         defer { isReading = false }
         do throws(StreamError) {
-            if let row = try row(of: cursor) { return row }
+            // PERF: SQLite/reading; not a row that may be none, of which the type would be looked up each time.
+            if let builder = try builder(of: cursor) { return try builder.row(of: cursor, as: Row.self) }
         } catch {
             throw fail(SQLiteError(error))
         }
@@ -65,8 +66,8 @@ public final class SQLiteRows<Row: StreamValue> {
         return nil
     }
 
-    /// Reads the next row.
-    private func row(of cursor: RowCursor) throws(StreamError) -> Row? {
+    /// Goes to the next row, and returns what makes a value of it; nil behind the last one.
+    private func builder(of cursor: RowCursor) throws(StreamError) -> RowBuilder? {
         let isFirst = unsafe cursor.state.pointee.row < 0
         if isFirst {
             // The transaction in which the rows were asked for may be gone.
@@ -78,7 +79,7 @@ public final class SQLiteRows<Row: StreamValue> {
         }
         guard try cursor.next() else { return nil }
         if isFirst { builder = try RowBuilder(building: Row.self, builderOptions) }
-        return try builder?.row(of: cursor, as: Row.self)
+        return builder
     }
 
     @inline(never)

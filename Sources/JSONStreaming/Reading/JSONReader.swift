@@ -142,6 +142,7 @@ extension JSONReaderTests: SelfTesting {
             "testLeavesBuildersEmptyAfterAnError": testLeavesBuildersEmptyAfterAnError,
             "testTellsSinksOfTheEnd": testTellsSinksOfTheEnd,
             "testReadsRowsOneByOneBehindAnError": testReadsRowsOneByOneBehindAnError,
+            "testReadsDocumentsOneByOneIntoOneBuilder": testReadsDocumentsOneByOneIntoOneBuilder,
             "testSendsRepeatedNames": testSendsRepeatedNames,
             "testReadsShortTextAsItReadsLongText": testReadsShortTextAsItReadsLongText,
             "testTellsItsErrorsFromThoseOfReceivers": testTellsItsErrorsFromThoseOfReceivers,
@@ -419,6 +420,59 @@ extension JSONReaderTests: SelfTesting {
             expectEqual(columns.rowCount, 2, "rows in pieces of \(size)")
             let rows = try columns.takeResult()
             expectEqual((0..<rows.rowCount).map { rows["id"]?.integer($0) }, [7, 8], "in pieces of \(size)")
+        }
+    }
+
+    private struct Document: StreamObject {
+        var id = 7
+        var name: String? = "a default of more than fifteen bytes"
+        var tags: [String] = []
+    }
+
+    private final class SharedDocument: StreamObject {
+        var id = 7
+        var name: String? = "a default of more than fifteen bytes"
+        var inner: Document?
+    }
+
+    /// Documents that are whole, have members of their own, or are wrong, one behind another.
+    private static let documents = [
+        #"{"id":1,"name":"the name of the first one","tags":["a","b"]}"#, "{}", #"{"other":[1],"id":2}"#,
+        #"{"id":3,"inner":{"id":4,"x":null}}"#, #"{"id":5}"#, #"{"id":6,"name":"a name without an end}"#, #"{"id":7}"#,
+        #"{"name":8}"#, #"{"id":9}{"#, #"{"id":10}"#, "[]", #"{"id":11,"more":1}"#, #" { "tags" : [ "x" ] } "#, "{}",
+    ]
+
+    private static func testReadsDocumentsOneByOneIntoOneBuilder() throws {
+        func expectSame<Value: StreamValue>(_ type: Value.Type, _ options: BuilderOptions) throws {
+            func outcome(_ builder: inout ObjectBuilder<Value>, _ text: String, isPlain: Bool) -> String {
+                var readerOptions = JSONReaderOptions()
+                readerOptions.usesPlainScan = isPlain
+                do {
+                    try builder.readJSON(text, options: readerOptions)
+                    var description = ""
+                    dump(try builder.takeResult(), to: &description)
+                    return description + " \(builder.unknownMembers.map(\.path))"
+                } catch {
+                    return "\(error) \(builder.unknownMembers.map(\.path))"
+                }
+            }
+            for padding in [0, 200] {
+                var kept = try ObjectBuilder<Value>(options: options)
+                for text in documents {
+                    let text = text + String(repeating: " ", count: padding)
+                    var plain = try ObjectBuilder<Value>(options: options)
+                    let expected = outcome(&plain, text, isPlain: true)
+                    expectEqual(outcome(&kept, text, isPlain: false), expected, "\(type) of \(text)")
+                }
+            }
+        }
+        for unknown in [BuilderOptions.UnknownMembers.ignore, .collect, .reject] {
+            for missing in [BuilderOptions.MissingMembers.useDefaults, .reject] {
+                let options = BuilderOptions(unknownMembers: unknown, missingMembers: missing)
+                try expectSame(Document.self, options)
+                try expectSame(SharedDocument.self, options)
+                try expectSame(Document?.self, options)
+            }
         }
     }
 

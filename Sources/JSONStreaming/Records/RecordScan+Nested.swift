@@ -32,6 +32,9 @@ extension RecordScan {
                 return start &+ 4
             }
             guard let wrapped = unsafe shape.pointee.element else { return -1 }
+            if unsafe wrapped.pointee.fillsOptional {
+                return unsafe storeValue(bytes, from: start, wrapped, to: address, state)
+            }
             let memory = unsafe state.pointee.wrappedMemory(for: wrapped)
             let end = unsafe storeValue(bytes, from: start, wrapped, to: memory, state)
             if end >= 0 { unsafe shape.pointee.wrap(memory, to: address) }
@@ -102,6 +105,8 @@ extension RecordScan {
                 } else {
                     offset = unsafe storeScalar(bytes, from: offset, element, to: place, inner)
                 }
+            case .string:
+                offset = unsafe storeString(bytes, from: offset, element, to: place, inner)
             case .none where unsafe element.pointee.kind == .object:
                 (storedCount, offset) = unsafe storeObjects(
                     bytes, from: offset, element, to: place, room &- count, inner)
@@ -248,6 +253,20 @@ extension RecordScan {
     }
 
     // MARK: Scalars
+
+    /// Stores a string, a short one of ASCII without a call.
+    @inline(__always)  // PERF: JSONTyped/documents; once an element.
+    private static func storeString(
+        _ bytes: RawSpan, from start: Int, _ shape: UnsafePointer<RecordShape>, to address: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Int {
+        guard bytes.uncheckedByte(start) == UInt8(ascii: "\"") else { return -1 }
+        var (words, count) = shortText(bytes, from: start)
+        guard count >= 0 else { return unsafe storeScalar(bytes, from: start, shape, to: address, state) }
+        words.1 |= SmallText.mark(count)
+        unsafe SmallText.store(words, to: address, isInitialized: false)
+        return start &+ count &+ 2
+    }
 
     /// Stores an integer of up to 15 digits without asking what else it may be.
     @inline(__always)  // PERF: JSONTyped/catalogue; once an element.

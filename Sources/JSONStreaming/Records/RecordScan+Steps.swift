@@ -222,20 +222,8 @@ extension RecordScan {
         _ bytes: RawSpan, from offset: Int, _ member: UnsafeMutablePointer<RecordMember>,
         _ address: UnsafeMutableRawPointer, _ isInitialized: Bool
     ) -> Int {
-        let low = bytes.uncheckedWord(offset &+ 1)
-        var special = StringRuns.specialBytes(in: low)
-        var count = special.trailingZeroBitCount &>> 3
-        var words: (UInt64, UInt64)
-        if count < 8 {
-            words = (low & mask(count), 0)
-        } else {
-            let high = bytes.uncheckedWord(offset &+ 9)
-            special = StringRuns.specialBytes(in: high)
-            count = special.trailingZeroBitCount &>> 3
-            words = (low, high & mask(count & 7))
-            count &+= 8
-        }
-        guard special != 0, bytes.uncheckedByte(offset &+ 1 &+ count) == UInt8(ascii: "\"") else { return -1 }
+        var (words, count) = shortText(bytes, from: offset)
+        guard count >= 0 else { return -1 }
         if let column = unsafe member.pointee.column {
             unsafe ColumnBuffer.append(words, count, to: column, endAt: address)
         } else {
@@ -243,6 +231,26 @@ extension RecordScan {
             unsafe SmallText.store(words, to: address, isInitialized: isInitialized)
         }
         return offset &+ count &+ 2
+    }
+
+    /// The text of up to 15 plain bytes behind a quote, with zeros up to 16, and its length, or -1 for all else.
+    @inline(__always)  // PERF: see above.
+    static func shortText(_ bytes: RawSpan, from quote: Int) -> (words: (UInt64, UInt64), count: Int) {
+        let low = bytes.uncheckedWord(quote &+ 1)
+        var special = StringRuns.specialBytes(in: low)
+        var count = special.trailingZeroBitCount &>> 3
+        var words: (UInt64, UInt64)
+        if count < 8 {
+            words = (low & mask(count), 0)
+        } else {
+            let high = bytes.uncheckedWord(quote &+ 9)
+            special = StringRuns.specialBytes(in: high)
+            count = special.trailingZeroBitCount &>> 3
+            words = (low, high & mask(count & 7))
+            count &+= 8
+        }
+        let isPlain = special != 0 && bytes.uncheckedByte(quote &+ 1 &+ count) == UInt8(ascii: "\"")
+        return (words, isPlain ? count : -1)
     }
 
     /// The mask of so many of the lowest bytes, seven at the most.

@@ -39,7 +39,7 @@ struct RecordScan {
         unsafe state.pointee.depth = min(state.pointee.depth, depth)
         unsafe TokenMasks.prepare(state, isFirst: isFirst)
         let end = unsafe scan(bytes, from: start, into: state, isInArray: isInArray)
-        if !end.isOpen {
+        if unsafe !end.isOpen && !state.pointee.isRoot {
             let byteCount = unsafe (end.offset &- start) / max(1, state.pointee.doneCount)
             unsafe state.pointee.expectedCount = (bytes.byteCount &- end.offset) / max(1, byteCount)
         }

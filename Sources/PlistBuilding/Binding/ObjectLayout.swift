@@ -154,11 +154,11 @@ final class ObjectLayout {
                 let (offset, operations) = unsafe (members[index].offset, members[index].plan.operations)
                 let isInitialized = initialized & (1 &<< UInt64(index)) != 0
                 if isClass {
-                    unsafe operations.pointee.withCopy(source + offset) { copy in
-                        unsafe operations.pointee.put(copy, base + offset, isInitialized: isInitialized)
+                    unsafe operations.withCopy(source + offset) { copy in
+                        unsafe operations.put(copy, base + offset, isInitialized: isInitialized)
                     }
                 } else {
-                    unsafe operations.pointee.put(source + offset, base + offset, isInitialized: isInitialized)
+                    unsafe operations.put(source + offset, base + offset, isInitialized: isInitialized)
                 }
             }
             rest = isClass ? 0 : owningMembers & ~missing

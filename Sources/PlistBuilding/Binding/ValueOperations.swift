@@ -12,6 +12,8 @@ struct ValueOperations {
     @usableFromInline let alignment: Int
     /// Whether values are bytes only, which need not be deinitialized.
     @usableFromInline let isTrivial: Bool
+    /// Whether a value lies in an optional as it is, and is all that lies there.
+    @usableFromInline let fillsOptional: Bool
     /// Ends the life of the value at an address.
     @usableFromInline let deinitialize: (UnsafeMutableRawPointer) -> Void
     /// Moves the value at the first address to the uninitialized memory at the second.
@@ -53,6 +55,8 @@ struct ValueOperations {
         unsafe (size, stride) = (MemoryLayout<Value>.size, MemoryLayout<Value>.stride)
         unsafe alignment = MemoryLayout<Value>.alignment
         unsafe isTrivial = _isPOD(type)
+        // SAFETY: enumerations with one payload have it as it is (Swift ABI, "Single-Payload Enums").
+        unsafe fillsOptional = MemoryLayout<Value?>.size == MemoryLayout<Value>.size
         // SAFETY: each closure binds memory to the type that its plan is made for; a plan is found by that type only.
         unsafe deinitialize = { unsafe $0.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }
         unsafe move = { from, to in
@@ -66,9 +70,8 @@ struct ValueOperations {
             unsafe to.initializeMemory(as: Value.self, to: from.assumingMemoryBound(to: Value.self).pointee)
         }
         // PERF: JSONTyped/documents; where the value is all that is in an optional, nobody has to look up the optional's type.
-        // SAFETY: enumerations with one payload have it as it is (Swift ABI, "Single-Payload Enums").
         unsafe wrap =
-            MemoryLayout<Value?>.size == MemoryLayout<Value>.size
+            unsafe fillsOptional
             ? move
             : { from, to in
                 unsafe to.initializeMemory(as: Value?.self, to: from.assumingMemoryBound(to: Value.self).move())
@@ -120,19 +123,22 @@ struct ValueOperations {
     }
 }
 
-extension ValueOperations {
+extension UnsafePointer<ValueOperations> {
     /// Moves the value at the first address to the second, where there is one already or none.
     @inline(__always)  // PERF: JSONTyped/documents; a choice of two closures would be counted as a reference.
     func put(_ from: UnsafeMutableRawPointer, _ to: UnsafeMutableRawPointer, isInitialized: Bool) {
-        if isInitialized { unsafe replace(from, to) } else { unsafe move(from, to) }
+        if unsafe pointee.isTrivial { return unsafe to.copyMemory(from: from, byteCount: pointee.size) }
+        if isInitialized { unsafe pointee.replace(from, to) } else { unsafe pointee.move(from, to) }
     }
 
     /// Calls a closure with a copy of a value, which the closure moves away.
     func withCopy(_ value: UnsafeRawPointer, _ body: (UnsafeMutableRawPointer) -> Void) {
         // SAFETY: the memory is that of a value of the type.
-        unsafe withUnsafeTemporaryAllocation(byteCount: max(size, 1), alignment: alignment) { buffer in
+        unsafe withUnsafeTemporaryAllocation(
+            byteCount: max(pointee.size, 1), alignment: pointee.alignment
+        ) { buffer in
             guard let memory = buffer.baseAddress else { return }
-            unsafe copy(value, memory)
+            unsafe pointee.copy(value, memory)
             unsafe body(memory)
         }
     }

@@ -9,11 +9,19 @@ enum ArrayGrowth {
     /// more memory than in proportion to its elements.
     @usableFromInline static let largestFactor = 16
 
+    // PERF: SQLite/read; what is copied into a larger array comes to new pages of the usual size, each of which costs 2 µs, and
+    // what is appended behind it to large ones. Capacity behind the elements costs addresses, and no memory.
+    /// The bytes of arrays of which nothing is expected that grow to four times their size.
+    @usableFromInline static let quadrupledByteCounts = 1 << 20..<256 << 20
+
     /// The capacity for `needed` values, of which `count` are there, when so many more are expected behind them.
+    ///
+    /// - Parameter stride: The bytes of a value, where larger memory is other memory, into which values are copied; else 0.
     @usableFromInline
-    static func capacity(count: Int, needed: Int, expecting expected: Int) -> Int {
+    static func capacity(count: Int, needed: Int, expecting expected: Int, stride: Int = 0) -> Int {
+        let factor = expected == 0 && quadrupledByteCounts.contains(count * stride) ? 4 : 2
         let estimate = needed + expected + expected / 64
-        return max(needed, 2 * count, min(estimate, largestFactor * max(count, 256)))
+        return max(needed, factor * count, min(estimate, largestFactor * max(count, 256)))
     }
 
     /// Makes room for `count` more elements, and for those expected behind them.
@@ -21,7 +29,8 @@ enum ArrayGrowth {
     static func reserve<Element>(_ array: inout [Element], _ count: Int, expecting expected: Int) {
         let needed = array.count + count
         guard needed > array.capacity else { return }
-        let capacity = capacity(count: array.count, needed: needed, expecting: expected)
+        let capacity = capacity(
+            count: array.count, needed: needed, expecting: expected, stride: MemoryLayout<Element>.stride)
         array.reserveCapacity(capacity)
         let byteCount = capacity * MemoryLayout<Element>.stride
         guard byteCount >= largePage else { return }
@@ -51,6 +60,7 @@ extension ArrayGrowth: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testGrowsInProportionToWhatIsThere": testGrowsInProportionToWhatIsThere,
+            "testQuadruplesLargeArraysOfUnknownCount": testQuadruplesLargeArraysOfUnknownCount,
             "testReservesOnceForWhatIsExpected": testReservesOnceForWhatIsExpected,
         ]
     }
@@ -64,6 +74,24 @@ extension ArrayGrowth: SelfTesting {
             expectEqual(
                 capacity(count: row.count, needed: row.needed, expecting: row.expected), row.capacity, "\(row)")
         }
+    }
+
+    private static func testQuadruplesLargeArraysOfUnknownCount() {
+        let (least, most) = (1 << 20, 256 << 20)
+        let rows: [(count: Int, stride: Int, expected: Int, factor: Int)] = [
+            (least / 32 - 1, 32, 0, 2), (least / 32, 32, 0, 4), (most / 32 - 1, 32, 0, 4), (most / 32, 32, 0, 2),
+            (least, 1, 0, 4), (least / 32, 32, 1, 2), (least, 0, 0, 2),
+        ]
+        for row in rows {
+            expectEqual(
+                capacity(count: row.count, needed: row.count + 1, expecting: row.expected, stride: row.stride),
+                row.factor * row.count, "\(row)")
+        }
+        var array = [Int](repeating: 7, count: least / 8)
+        array.reserveCapacity(array.count)
+        reserve(&array, array.capacity - array.count + 1, expecting: 0)
+        expectGreaterOrEqual(array.capacity, least / 2, "capacity of an array of a megabyte")
+        expectEqual(array, [Int](repeating: 7, count: least / 8), "elements")
     }
 
     private static func testReservesOnceForWhatIsExpected() {

@@ -27,6 +27,8 @@ package struct RecordShape {
     package let room: Int
     /// Whether values are bytes only, which need no end.
     package let isTrivial: Bool
+    /// Whether a value lies in an optional as it is, so that it can be stored there at once.
+    package let fillsOptional: Bool
     /// What is inside an optional, an array or a dictionary.
     package private(set) var element: UnsafePointer<RecordShape>?
     /// What is made of an object whose members come; nil for other types.
@@ -40,6 +42,7 @@ package struct RecordShape {
         unsafe self.fast = isUnknown ? .none : fast
         unsafe self.stride = operations.pointee.stride
         unsafe isTrivial = operations.pointee.isTrivial
+        unsafe fillsOptional = operations.pointee.fillsOptional
         let isLarge = unsafe operations.pointee.alignment > 16 || stride > RecordState.elementByteCount
         unsafe room = isLarge ? 0 : RecordState.elementByteCount / max(1, stride)
         unsafe self.operations = unsafe operations

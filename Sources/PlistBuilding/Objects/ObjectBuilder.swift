@@ -53,7 +53,8 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
             reset()
             throw error
         }
-        unsafe (machine.pointee.isFilled, machine.pointee.isTaken) = (false, true)
+        unsafe machine.pointee.isTaken = !machine.pointee.unknownMembers.isEmpty
+        unsafe machine.pointee.isFilled = false
         // SAFETY: the memory at the root holds a value of the type that the machine was made for.
         return unsafe machine.pointee.root.assumingMemoryBound(to: Other.self).move()
     }

@@ -61,7 +61,7 @@ struct ValueFrame {
     /// The elements in `elementObject` that are not yet in the array.
     var pending = 0
     var slot: ValueSlot
-    /// What `beginDictionary` needs for an element that is an object, in an array of such.
+    /// What `beginDictionary` needs for an element that is an object, in an array of such, and for the object at the root.
     var elementObject: ElementObject?
     /// The key of a dictionary, or of an unknown or passed member.
     var key = ""
@@ -81,7 +81,8 @@ struct ValueFrame {
     }
 }
 
-/// What begins and ends one element after another in an array of objects, found once for the array.
+/// What begins and ends one element after another in an array of objects, found once for the array; also one object after
+/// another at the root.
 @unsafe
 struct ElementObject {
     let layout: Unmanaged<ObjectLayout>
@@ -92,6 +93,7 @@ struct ElementObject {
     let address: UnsafeMutableRawPointer
     let capacity: Int
     let stride: Int
+    /// The members with which a structure is complete that is filled in member by member.
     let complete: UInt64
     let isFilledMemberwise: Bool
     let isClass: Bool

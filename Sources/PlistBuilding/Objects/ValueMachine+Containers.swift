@@ -8,7 +8,7 @@ extension ValueMachine {
 
     @usableFromInline
     mutating func beginDictionary() throws(StreamError) {
-        // PERF: JSONRecords/structures; an element of an array of objects.
+        // PERF: JSONRecords/structures; an element of an array of objects, or the object at the root.
         if let element = unsafe top.pointee.elementObject, canBeginElement {
             let fresh = unsafe makeElement(element)
             isRecycling = false
@@ -21,7 +21,8 @@ extension ValueMachine {
     @inline(__always)  // PERF: JSONRecords/structures; once an object.
     var canBeginElement: Bool {
         guard depth < options.depthLimit else { return false }
-        return unsafe top.pointee.kind == .array || top.pointee.kind == .passing && !isFilled
+        if unsafe top.pointee.kind == .array { return true }
+        return unsafe (top.pointee.kind == .passing || top.pointee.kind == .root) && !isFilled && !isTaken
     }
 
     /// Goes into an element of which no member has come.
@@ -143,7 +144,7 @@ extension ValueMachine {
         return unsafe frame
     }
 
-    mutating func beginObject(
+    private mutating func beginObject(
         _ layout: ObjectLayout, _ built: StreamPlan, _ slot: ValueSlot
     ) throws(StreamError) {
         let frame = try unsafe push(.object, built, slot)
@@ -173,15 +174,14 @@ extension ValueMachine {
     }
 
     /// What begins one object after another at an address; nil for plans of other types.
-    private func elementObject(
+    func elementObject(
         _ plan: StreamPlan, at address: UnsafeMutableRawPointer, capacity: Int
     ) -> ElementObject? {
         guard case .object(let layout) = plan.shape else { return nil }
         return unsafe ElementObject(
             layout: Unmanaged.passUnretained(layout), members: layout.members, records: layout.records,
             operations: plan.operations, address: address, capacity: capacity, stride: plan.operations.pointee.stride,
-            complete: layout.isFilledMemberwise ? layout.allMembers : layout.required(options),
-            isFilledMemberwise: layout.isFilledMemberwise, isClass: layout.isClass)
+            complete: layout.allMembers, isFilledMemberwise: layout.isFilledMemberwise, isClass: layout.isClass)
     }
 
     /// Counts an element that is complete in the memory of elements, and moves all to the array when that is full.
@@ -212,7 +212,7 @@ extension ValueMachine {
             if unsafe array.pointee.kind == .array, let element = unsafe array.pointee.elementObject {
                 unsafe top = array
                 return unsafe elementsAreFilled(1, of: element.capacity)
-            } else if unsafe array.pointee.kind == .passing {
+            } else if unsafe array.pointee.kind == .passing || array.pointee.kind == .root {
                 unsafe top = array
                 unsafe top.pointee.index &+= 1
                 isFilled = true

@@ -27,17 +27,19 @@ extension ValueMachine {
     // MARK: Lending
 
     /// Lends memory for objects: where they follow each other, in an array of objects or at the streaming depth, for
-    /// several; at any other place for one, which is then gone into.
+    /// several, and for one at the root; at any other place for one, which is then gone into.
     private mutating func lendRecords() throws(StreamError) -> Bool {
         guard let element = unsafe top.pointee.elementObject else { return try lendObject() }
         guard canBeginElement else { return false }
         // Structures without a value and new objects lie side by side, so a reader goes from one to the next; a value
         // that was there before is used again for each.
         let isRow = unsafe top.pointee.kind == .array && (element.isFilledMemberwise || element.isClass)
-        let room = unsafe isRow ? element.capacity &- top.pointee.pending : isRecycling ? .max : 1
+        let delivers = unsafe top.pointee.kind == .passing
+        let room = unsafe isRow ? element.capacity &- top.pointee.pending : isRecycling && delivers ? .max : 1
         unsafe lend(element.layout, makeElement(element), stride: isRow ? element.stride : 0, room: room)
         unsafe records.pointee.depth = options.depthLimit - depth - 1
-        unsafe records.pointee.delivers = top.pointee.kind == .passing
+        unsafe records.pointee.delivers = delivers
+        unsafe records.pointee.isRoot = top.pointee.kind == .root
         return true
     }
 
@@ -59,13 +61,7 @@ extension ValueMachine {
         let isObject = unsafe shape.pointee.kind == .object
         guard unsafe isObject || shape.pointee.kind == .optional && shape.pointee.element?.pointee.kind == .object
         else { return false }
-        // PERF: JSONTyped/documents; a whole document needs no look at what it is in.
-        if unsafe top.pointee.kind == .root, let layout = unsafe shape.pointee.layout {
-            let slot = unsafe ValueSlot(plan: plan, address: root, isInitialized: false)
-            try unsafe beginObject(layout.takeUnretainedValue(), plan, slot)
-        } else {
-            try begin(isArray: false)
-        }
+        try begin(isArray: false)
         guard unsafe top.pointee.kind == .object, let layout = unsafe top.pointee.layout else { return false }
         let fresh = unsafe FreshObject(
             value: top.pointee.value, base: top.pointee.base, complete: top.pointee.complete,
@@ -132,6 +128,8 @@ extension ValueMachine {
             if unsafe top.pointee.pending == element.capacity {
                 unsafe movePending(expecting: records.pointee.expectedCount)
             }
+        } else if unsafe top.pointee.kind == .root {
+            isFilled = doneCount > 0
         } else if !isOpen {
             // All were handed over as they came; the last one is still there.
             release()

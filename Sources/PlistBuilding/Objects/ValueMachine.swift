@@ -33,7 +33,7 @@ struct ValueMachine: ~Copyable {
     var unknownMembers: [UnknownMember] = []
     /// Gets them instead, one by one, if anyone does.
     @usableFromInline var receiveUnknown: ((UnknownMember) throws(StreamError) -> Void)?
-    /// Whether a value was taken, so that the next one begins without unknown members.
+    /// Whether a value with unknown members was taken, so that the next one begins without them.
     var isTaken = false
     /// Whether the value at the root is complete.
     @usableFromInline var isFilled = false
@@ -74,6 +74,7 @@ struct ValueMachine: ~Copyable {
         unsafe top = levels
         unsafe records = .allocate(capacity: 1)
         unsafe records.initialize(to: RecordState())
+        if streamingDepth == 0 { unsafe top.pointee.elementObject = elementObject(plan, at: root, capacity: 1) }
     }
 
     deinit {

@@ -32,11 +32,11 @@ package enum CheckedText {
             return unsafe String(decoding: utf8, as: UTF8.self)
         }
         guard utf8.count > 0 else { return "" }
-        // SAFETY: whoever calls knows that the bytes are UTF-8, and the span does not leave this function.
-        var text = unsafe UTF8Span(unchecked: utf8.assumingMemoryBound(to: UInt8.self).span)
         // Strings that are known to be ASCII are compared and hashed faster.
-        _ = text.checkForASCII()
-        return String(copying: text)
+        // SAFETY: whoever calls knows that the bytes are UTF-8, and the span does not leave this function.
+        return unsafe String(
+            copying: UTF8Span(
+                unchecked: utf8.assumingMemoryBound(to: UInt8.self).span, isKnownASCII: UTF8Check.isASCII(utf8)))
     }
 }
 

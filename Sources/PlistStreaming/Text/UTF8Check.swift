@@ -2,10 +2,37 @@
 // of strings meanwhile and have checks of their own.
 
 /// Checks bytes that come from elsewhere before they are called text.
+@usableFromInline
 package enum UTF8Check {
     private typealias Lanes = SIMD16<UInt8>
     private typealias SignedLanes = SIMD16<Int8>
     private typealias Mask = SIMDMask<SIMD16<Int8>>
+
+    /// Whether bytes are ASCII.
+    ///
+    /// - Complexity: O(bytes) up to the first that is not.
+    @inlinable @inline(__always)  // PERF: SQLite/reading, JSONTyped/documents; once a text, mostly short.
+    package static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let count = bytes.count
+        var offset = 0
+        // SAFETY: each load is of eight bytes, or one, below the count that was just compared; the last eight may be loaded
+        // twice in part.
+        while offset &+ 8 <= count {
+            if unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 {
+                return false
+            }
+            offset &+= 8
+        }
+        if count >= 8 {
+            let end = unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+            return end & 0x8080_8080_8080_8080 == 0
+        }
+        while offset < count {
+            if unsafe bytes.load(fromByteOffset: offset, as: UInt8.self) & 0x80 != 0 { return false }
+            offset &+= 1
+        }
+        return true
+    }
 
     // PERF: SQLite/read-non-ASCII, JSONWriter; 40 instructions for sixteen bytes, whatever they are.
     /// Whether bytes are UTF-8.
@@ -129,8 +156,10 @@ package enum UTF8Check {
 import InClassTesting
 
 extension UTF8Check: SelfTesting {
+    @usableFromInline
     package static var testSelectors: TestSelectors {
         [
+            "testFindsEveryByteThatIsNotASCII": testFindsEveryByteThatIsNotASCII,
             "testAgreesWithTheStandardLibraryOnShortText": testAgreesWithTheStandardLibraryOnShortText,
             "testAgreesWithTheStandardLibraryInEveryPlace": testAgreesWithTheStandardLibraryInEveryPlace,
         ]
@@ -141,6 +170,18 @@ extension UTF8Check: SelfTesting {
         let found = unsafe bytes.withUnsafeBytes { unsafe isValid($0) }
         let expected = String(validating: bytes, as: UTF8.self) != nil
         if found != expected { expectEqual(found, expected, "\(bytes)") }
+    }
+
+    private static func testFindsEveryByteThatIsNotASCII() {
+        for count in 0...40 {
+            var bytes = [UInt8](repeating: 0x7F, count: count)
+            expectTrue(unsafe bytes.withUnsafeBytes { unsafe isASCII($0) }, "\(count) bytes of ASCII")
+            for place in bytes.indices {
+                bytes[place] = 0x80
+                expectFalse(unsafe bytes.withUnsafeBytes { unsafe isASCII($0) }, "another byte at \(place) of \(count)")
+                bytes[place] = 0
+            }
+        }
     }
 
     /// The bytes at the boundaries of the table.

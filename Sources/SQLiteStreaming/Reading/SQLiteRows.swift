@@ -26,7 +26,7 @@ public final class SQLiteRows<Row: StreamValue> {
     private var cursor: RowCursor?
     private let builderOptions: BuilderOptions
     /// What makes values of the rows, known with the first one.
-    private var builder: RowBuilder<Row>?
+    private var builder: RowBuilder?
     /// Whether a row is being read: the user's own code may be asked for a part of it.
     private var isReading = false
     private var failure: SQLiteError?
@@ -57,7 +57,8 @@ public final class SQLiteRows<Row: StreamValue> {
         isReading = true
         defer { isReading = false }
         do throws(StreamError) {
-            if let row = try row(of: cursor) { return row }
+            // PERF: SQLite/reading; not a row that may be none, of which the type would be looked up each time.
+            if let builder = try builder(of: cursor) { return try builder.row(of: cursor, as: Row.self) }
         } catch {
             throw fail(SQLiteError(error))
         }
@@ -65,8 +66,8 @@ public final class SQLiteRows<Row: StreamValue> {
         return nil
     }
 
-    /// Reads the next row.
-    private func row(of cursor: RowCursor) throws(StreamError) -> Row? {
+    /// Goes to the next row, and returns what makes a value of it; nil behind the last one.
+    private func builder(of cursor: RowCursor) throws(StreamError) -> RowBuilder? {
         let isFirst = unsafe cursor.state.pointee.row < 0
         if isFirst {
             // The transaction in which the rows were asked for may be gone.
@@ -77,8 +78,8 @@ public final class SQLiteRows<Row: StreamValue> {
             }
         }
         guard try cursor.next() else { return nil }
-        if isFirst { builder = try RowBuilder(builderOptions) }
-        return try builder?.row(of: cursor)
+        if isFirst { builder = try RowBuilder(building: Row.self, builderOptions) }
+        return builder
     }
 
     @inline(never)
@@ -97,52 +98,23 @@ public final class SQLiteRows<Row: StreamValue> {
 }
 
 /// Makes values of rows.
-private final class RowBuilder<Row: StreamValue> {
-    /// Lends memory for structures that are filled member by member, each of which is taken out before the next one.
-    private var lender: ObjectBuilder<[Row]>
-    /// Takes all other rows as messages.
-    private var builder: ObjectBuilder<Row>
+private final class RowBuilder {
+    // PERF: SQLite/reading; of a type that is known, so that what sends a row is specialised.
+    private var builder: ObjectBuilder<Int>
 
-    init(_ options: BuilderOptions) throws(StreamError) {
-        lender = try ObjectBuilder(options: options)
-        builder = try ObjectBuilder(options: options)
+    init<Row: StreamValue>(building type: Row.Type, _ options: BuilderOptions) throws(StreamError) {
+        builder = try ObjectBuilder(building: type, options: options)
     }
 
-    func row(of cursor: RowCursor) throws(StreamError) -> Row {
-        if let row = try storedRow(of: cursor) { return row }
+    func row<Row: StreamValue>(of cursor: RowCursor, as type: Row.Type) throws(StreamError) -> Row {
         do throws(StreamError) {
             try cursor.sendRow(to: &builder)
-            return try builder.takeResult()
+            return try builder.takeResult(of: type)
         } catch {
             // The builder knows of one row only.
             if case .index? = error.path?.steps.first { throw error }
             throw error.under([.index(unsafe cursor.state.pointee.row)])
         }
-    }
-
-    // PERF: SQLite/reading; one loan for all rows, since a builder that is not specialised takes long to begin and end one.
-    /// The row as it was stored in lent memory; nil when it has to go as messages, as do all behind it.
-    private func storedRow(of cursor: RowCursor) throws(StreamError) -> Row? {
-        let state = unsafe cursor.state
-        guard unsafe state.pointee.mayBorrow else { return nil }
-        if unsafe !state.pointee.isLent {
-            try lender.beginArray()
-            if let port = try unsafe lender.beginLoan(of: .records) { unsafe cursor.borrow(port) }
-        }
-        if unsafe state.pointee.isLent, let records = unsafe state.pointee.loan.records {
-            let isPlain = unsafe !records.pointee.isInitialized && state.pointee.rest == RowCursor.untried
-            if isPlain, unsafe cursor.fillRow() || state.pointee.rest == RowCursor.done {
-                unsafe (records.pointee.doneCount, state.pointee.rest) = (0, RowCursor.untried)
-                // SAFETY: a structure of the type was stored there, and is not counted, so that the next one is stored there.
-                return unsafe records.pointee.reference.assumingMemoryBound(to: Row.self).move()
-            }
-            // What is stored or made of it is destroyed with the lender's value.
-            unsafe records.pointee.isOpen = true
-        }
-        unsafe state.pointee.mayBorrow = false
-        try cursor.endLoan(of: &lender)
-        lender.reset()
-        return nil
     }
 }
 

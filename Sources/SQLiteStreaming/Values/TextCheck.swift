@@ -33,27 +33,7 @@ package enum TextCheck {
     /// Whether bytes are UTF-8.
     @inline(__always)  // PERF: SQLite/reading; once a text, mostly short and ASCII.
     static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let count = bytes.count
-        var offset = 0
-        // SAFETY: each load is of eight bytes, or one, below the count that was just compared; the last eight may be loaded
-        // twice in part.
-        while offset &+ 8 <= count {
-            if unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 {
-                return unsafe UTF8Check.isValid(bytes)
-            }
-            offset &+= 8
-        }
-        if count >= 8 {
-            let end = unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
-            return unsafe end & 0x8080_8080_8080_8080 == 0 ? true : UTF8Check.isValid(bytes)
-        }
-        while offset < count {
-            if unsafe bytes.load(fromByteOffset: offset, as: UInt8.self) & 0x80 != 0 {
-                return unsafe UTF8Check.isValid(bytes)
-            }
-            offset &+= 1
-        }
-        return true
+        unsafe UTF8Check.isASCII(bytes) || UTF8Check.isValid(bytes)
     }
 }
 

@@ -277,9 +277,9 @@ extension JSONWriter {
 
     @inline(__always)
     private func storeReal(_ value: Double, at place: UnsafeMutableRawPointer) -> Int {
-        // The first one is written by a message, which finds the powers.
-        guard let powers else { return 0 }
-        return unsafe RealText.store(value, powers: powers, at: place)
+        // The first one is written by a message, which finds the units.
+        guard let units else { return 0 }
+        return unsafe RealText.store(value, units: units, at: place)
     }
 
     @inline(__always)

@@ -56,11 +56,11 @@ extension JSONWriter {
     /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for NaN and the infinities, unless the options
     ///   have another use for them.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        if isInPlainContainer, let powers {
+        if isInPlainContainer, let units {
             try output.reserve(RealText.room &+ 1)
             let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
             // SAFETY: room was reserved for the comma and the number.
-            let count = unsafe RealText.store(value, powers: powers, at: output.end + commaCount)
+            let count = unsafe RealText.store(value, units: units, at: output.end + commaCount)
             if count > 0 {
                 output.advance(by: commaCount &+ count)
                 isAfterKey = false
@@ -74,7 +74,7 @@ extension JSONWriter {
 
     @inline(never)
     private mutating func writeAnyReal(_ value: Double) throws(StreamError) {
-        powers = PowersOfFive.table
+        units = ScaledUnits.table
         guard value.isFinite else { return try writeNonFinite(value) }
         try beginValue(reserving: RealText.room)
         try RealText.write(value, to: &output)

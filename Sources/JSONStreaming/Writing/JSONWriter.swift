@@ -27,8 +27,8 @@ public struct JSONWriter: PlistSink, ~Copyable {
     /// Whether nothing but commas and colons goes between values.
     let isPlainCompact: Bool
     // PERF: JSONWriter/reals, 3 of 17 ns; to ask for a static property is a call each time.
-    /// The powers of five, once a real was written.
-    var powers: PowersOfFive?
+    /// The units of doubles, once a real was written.
+    var units: ScaledUnits?
     /// Whether whole numbers that are doubles are written without a point, as `JSONEncoder` writes them.
     var omitsPoints: Bool = false
     /// The dictionaries whose members are to be sorted.

@@ -31,30 +31,20 @@ public func temporaryDirectory(file: StaticString = #filePath, line: UInt = #lin
 enum TestDirectory {
     struct MissingError: Error { var description: String }
 
-    private nonisolated(unsafe) static let mutex: UnsafeMutablePointer<pthread_mutex_t> = {
-        let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-        pthread_mutex_init(mutex, nil)
-        return mutex
-    }()
-    // SAFETY: read and written under the mutex only.
+    private static let lock = Lock()
+    // SAFETY: read and written under the lock only.
     // PERF: in two parts, which are put together only for a test that asks.
     private nonisolated(unsafe) static var typeName = ""
     private nonisolated(unsafe) static var testName = ""
     private nonisolated(unsafe) static var made: String?
 
-    private static func locked<Value>(_ body: () throws(MissingError) -> Value) throws(MissingError) -> Value {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return try body()
-    }
-
     /// A test begins, which has no directory yet.
     static func testBegins(type: String, test: String) {
-        pthread_mutex_lock(mutex)
-        typeName = type
-        testName = test
-        made = nil
-        pthread_mutex_unlock(mutex)
+        lock.withLock {
+            typeName = type
+            testName = test
+            made = nil
+        }
     }
 
     /// The test is over.
@@ -63,11 +53,7 @@ enum TestDirectory {
     @discardableResult
     static func testEnds(hasFailed: Bool) -> String? {
         // PERF: tests without a directory take a lock and nothing else.
-        pthread_mutex_lock(mutex)
-        let path = made
-        made = nil
-        pthread_mutex_unlock(mutex)
-        guard let path else { return nil }
+        guard let path = lock.withLock({ made.take() }) else { return nil }
         if hasFailed, rmdir(path) != 0 { return path }
         remove(path)
         // Several workers share a supervisor's; one that is this process's own goes with the last of its contents.
@@ -83,7 +69,7 @@ enum TestDirectory {
 
     /// The directory, which is made now if it is not there.
     static func path() throws(MissingError) -> String {
-        try locked { () throws(MissingError) -> String in
+        try lock.withLock { () throws(MissingError) -> String in
             if let made { return made }
             let path = try make(named: "\(typeName).\(testName)", in: try runDirectory())
             made = path

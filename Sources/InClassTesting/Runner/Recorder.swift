@@ -71,12 +71,8 @@ package enum Recorder {
     /// The most issues that one test sends on; further ones are counted.
     static let issueCountMax = 100
 
-    private nonisolated(unsafe) static let mutex: UnsafeMutablePointer<pthread_mutex_t> = {
-        let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-        pthread_mutex_init(mutex, nil)
-        return mutex
-    }()
-    // SAFETY: read and written under the mutex only.
+    private static let lock = Lock()
+    // SAFETY: read and written under the lock only.
     private nonisolated(unsafe) static var writer = EventWriter(descriptor: -1)
     private nonisolated(unsafe) static var issueCount = 0
     private nonisolated(unsafe) static var failureCount = 0
@@ -100,18 +96,12 @@ package enum Recorder {
     /// The test that the present task belongs to, as far as tasks inherit.
     @TaskLocal static var ownIndex: Int?
 
-    private static func locked<Value>(_ body: () -> Value) -> Value {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return body()
-    }
-
     /// Sends everything to this writer from now on.
-    static func connect(_ newWriter: EventWriter) { locked { writer = newWriter } }
+    static func connect(_ newWriter: EventWriter) { lock.withLock { writer = newWriter } }
 
     /// Adds lines that concern no issue, and sends them.
     static func send(_ add: (inout EventWriter) -> Void) {
-        locked {
+        lock.withLock {
             add(&writer)
             writer.send()
         }
@@ -119,7 +109,7 @@ package enum Recorder {
 
     /// A test begins: the supervisor is told before anything of it runs.
     static func begin(_ index: Int, outputStart: Int) {
-        locked {
+        lock.withLock {
             issueCount = 0
             failureCount = 0
             scopes = []
@@ -134,7 +124,7 @@ package enum Recorder {
     ///
     /// - Returns: whether the test has failed, and whether any test has had an issue so far.
     static func end(_ index: Int, nanoseconds: Int, outputEnd: Int) -> (hasFailed: Bool, hadIssues: Bool) {
-        locked {
+        lock.withLock {
             runningIndex = nil
             hasIssues = hasIssues || issueCount > 0
             if issueCount > issueCountMax {
@@ -149,11 +139,11 @@ package enum Recorder {
     }
 
     /// Whether the running test has failed so far.
-    static var hasFailed: Bool { locked { failureCount > 0 } }
+    static var hasFailed: Bool { lock.withLock { failureCount > 0 } }
 
     package static func record(_ issue: RecordedIssue) {
         let owner = ownIndex
-        locked {
+        lock.withLock {
             if let earlier = owner ?? runningIndex ?? lastIndex, earlier != runningIndex {
                 writer.add(issue, after: earlier)
                 writer.send()
@@ -180,18 +170,18 @@ package enum Recorder {
     }
 
     static func openKnownIssue(_ reason: String) {
-        locked { scopes.append(Scope(knownReason: reason, isCollecting: false)) }
+        lock.withLock { scopes.append(Scope(knownReason: reason, isCollecting: false)) }
     }
 
     /// Opens a scope whose issues are collected instead of recorded, so that expectations can be tested themselves.
     package static func openCollection() {
-        locked { scopes.append(Scope(knownReason: nil, isCollecting: true)) }
+        lock.withLock { scopes.append(Scope(knownReason: nil, isCollecting: true)) }
     }
 
     /// Closes the innermost scope and returns how many issues it saw, and those it collected.
     @discardableResult
     package static func closeScope() -> (count: Int, collected: [RecordedIssue]) {
-        locked {
+        lock.withLock {
             let scope = scopes.popLast()
             return (scope?.count ?? 0, scope?.issues ?? [])
         }

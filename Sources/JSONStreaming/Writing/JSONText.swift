@@ -80,6 +80,7 @@ enum JSONText {
     }
 
     // PERF: JSONWriter/strings; one pass that looks at sixteen bytes and stores them, whether all of them count or not.
+    // By the eight bytes of `StringRuns` it takes 8 % longer, and by blocks of 64 most strings would be a rest.
     /// Stores a part of a string, escaped, and returns the number of bytes, and whether all of them are ASCII.
     @inline(__always)
     private static func storeEscaped(

@@ -172,16 +172,13 @@ extension JSONWriter {
     private mutating func writeKey(of member: UnsafePointer<MemoryFormMember>) throws(StreamError) {
         try unsafe output.reserve(member.pointee.length &+ 24)
         output.advance(by: unsafe storeKey(of: member, at: output.end))
-        hasElements = true
-        isAfterKey = true
+        next = .plainValue
     }
 
     /// Stores a comma, if need be, and the key of a member where there is room for both and 16 bytes more.
     @inline(__always)
     private func storeKey(of member: UnsafePointer<MemoryFormMember>, at address: UnsafeMutableRawPointer) -> Int {
-        // The comma is always stored, and overwritten when it is not needed, instead of a branch.
-        unsafe address.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
-        let commaCount = hasElements ? 1 : 0
+        let commaCount = unsafe storeComma(at: address)
         let place = unsafe address + commaCount
         let (text, length) = unsafe (member.pointee.text, member.pointee.length)
         // The text has 16 bytes at least.
@@ -204,7 +201,7 @@ extension JSONWriter {
         let count = unsafe storeScalar(address, member.pointee.fast, at: start)
         if count > 0 {
             unsafe output.advance(by: start - key &+ count)
-            hasElements = true
+            next = .plainMember
         } else {
             try unsafe writeRareScalar(address, of: member, source)
         }
@@ -229,14 +226,13 @@ extension JSONWriter {
         default:
             try output.reserve(Self.scalarRoom)
             // A comma and a value in one go, unless the value is a rare one, or the writer is to check its place.
-            guard isInArray, !isAfterKey else { return try unsafe writeRareScalar(address, fast) }
+            guard next.isPlainValue else { return try unsafe writeRareScalar(address, fast) }
             let start = unsafe output.end
-            unsafe start.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
-            let commaCount = hasElements ? 1 : 0
+            let commaCount = unsafe storeComma(at: start)
             let count = unsafe storeScalar(address, fast, at: start + commaCount)
             guard count > 0 else { return try unsafe writeRareScalar(address, fast) }
             output.advance(by: commaCount &+ count)
-            hasElements = true
+            endValue()
         }
     }
 
@@ -277,9 +273,9 @@ extension JSONWriter {
 
     @inline(__always)
     private func storeReal(_ value: Double, at place: UnsafeMutableRawPointer) -> Int {
-        // The first one is written by a message, which finds the powers.
-        guard let powers else { return 0 }
-        return unsafe RealText.store(value, powers: powers, at: place)
+        // The first one is written by a message, which finds the units.
+        guard let units else { return 0 }
+        return unsafe RealText.store(value, units: units, at: place)
     }
 
     @inline(__always)

@@ -23,13 +23,12 @@ extension JSONWriter {
 
     /// Writes an integer.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        if isInPlainContainer {
+        if next.isPlainValue {
             try output.reserve(IntegerText.room &+ 1)
-            let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
+            let commaCount = unsafe storeComma(at: output.end)
             // SAFETY: room was reserved for the comma and the number.
             output.advance(by: unsafe commaCount &+ IntegerText.store(value, at: output.end + commaCount))
-            isAfterKey = false
-            hasElements = true
+            endValue()
             return
         }
         try writeAnyInteger(value)
@@ -56,15 +55,14 @@ extension JSONWriter {
     /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for NaN and the infinities, unless the options
     ///   have another use for them.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        if isInPlainContainer, let powers {
+        if next.isPlainValue, let units {
             try output.reserve(RealText.room &+ 1)
-            let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
+            let commaCount = unsafe storeComma(at: output.end)
             // SAFETY: room was reserved for the comma and the number.
-            let count = unsafe RealText.store(value, powers: powers, at: output.end + commaCount)
+            let count = unsafe RealText.store(value, units: units, at: output.end + commaCount)
             if count > 0 {
                 output.advance(by: commaCount &+ count)
-                isAfterKey = false
-                hasElements = true
+                endValue()
                 if omitsPoints { omitPoint(of: value) }
                 return
             }
@@ -74,7 +72,7 @@ extension JSONWriter {
 
     @inline(never)
     private mutating func writeAnyReal(_ value: Double) throws(StreamError) {
-        powers = PowersOfFive.table
+        units = ScaledUnits.table
         guard value.isFinite else { return try writeNonFinite(value) }
         try beginValue(reserving: RealText.room)
         try RealText.write(value, to: &output)
@@ -117,15 +115,14 @@ extension JSONWriter {
     /// Writes a string, escaped, which may be known to be UTF-8.
     @inline(__always)  // PERF: JSONWriter/records; once a string.
     mutating func writeText(_ utf8: RawSpan, isChecked: Bool) throws(StreamError) {
-        if isInPlainContainer, utf8.byteCount <= JSONText.shortByteCount {
+        if next.isPlainValue, utf8.byteCount <= JSONText.shortByteCount {
             try output.reserve(JSONText.room(for: utf8.byteCount))
-            let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
+            let commaCount = unsafe storeComma(at: output.end)
             // SAFETY: room was reserved for the comma and the string.
             let count = unsafe JSONText.store(utf8, isChecked: isChecked, at: output.end + commaCount)
             if count > 0 {
                 output.advance(by: commaCount &+ count)
-                isAfterKey = false
-                hasElements = true
+                endValue()
                 return
             }
         }

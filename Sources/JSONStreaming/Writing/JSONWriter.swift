@@ -20,15 +20,15 @@ public struct JSONWriter: PlistSink, ~Copyable {
     private let options: JSONWriterOptions
     var output: ByteOutput
     private(set) var nesting: NestingStack = NestingStack()
-    var hasElements: Bool = false
-    var isAfterKey: Bool = false
+    /// What is next.
+    var next: Next = .root
     private var rootCount: Int = 0
     private let indent: Int
     /// Whether nothing but commas and colons goes between values.
     let isPlainCompact: Bool
     // PERF: JSONWriter/reals, 3 of 17 ns; to ask for a static property is a call each time.
-    /// The powers of five, once a real was written.
-    var powers: PowersOfFive?
+    /// The units of doubles, once a real was written.
+    var units: ScaledUnits?
     /// Whether whole numbers that are doubles are written without a point, as `JSONEncoder` writes them.
     var omitsPoints: Bool = false
     /// The dictionaries whose members are to be sorted.
@@ -68,8 +68,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
         output.removeAll()
         output.isHolding = false
         nesting = NestingStack()
-        hasElements = false
-        isAfterKey = false
+        next = .root
         rootCount = 0
         sorting = []
     }
@@ -121,7 +120,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
         guard nesting.isInDictionary else {
             throw StreamError(.misuse, "got endDictionary without an open dictionary")
         }
-        guard !isAfterKey else { throw StreamError(.misuse, "expected the value of a key, got endDictionary") }
+        guard next.isKey else { throw StreamError(.misuse, "expected the value of a key, got endDictionary") }
         if options.sortsKeys, let order = sorting.popLast() {
             try order.apply(to: &output)
             output.isHolding = !sorting.isEmpty
@@ -133,17 +132,16 @@ public struct JSONWriter: PlistSink, ~Copyable {
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for a name that is not valid UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        if nesting.isInDictionary, !isAfterKey, isPlainCompact, utf8.byteCount <= JSONText.shortByteCount {
+        if next.isPlainKey, utf8.byteCount <= JSONText.shortByteCount {
             try output.reserve(JSONText.room(for: utf8.byteCount))
             let start = unsafe output.end
-            let commaCount = unsafe storeComma(isNeeded: hasElements, at: start)
+            let commaCount = unsafe storeComma(at: start)
             // SAFETY: room was reserved for the comma, the string, and a colon.
             let count = unsafe JSONText.store(utf8, isChecked: false, at: start + commaCount)
             if count > 0 {
                 unsafe (start + commaCount).storeBytes(of: UInt8(ascii: ":"), toByteOffset: count, as: UInt8.self)
                 output.advance(by: commaCount &+ count &+ 1)
-                isAfterKey = true
-                hasElements = true
+                next = .plainValue
                 return
             }
         }
@@ -153,38 +151,36 @@ public struct JSONWriter: PlistSink, ~Copyable {
     @inline(never)
     private mutating func writeAnyKey(_ utf8: RawSpan) throws(StreamError) {
         guard nesting.isInDictionary else { throw StreamError(.misuse, "got writeKey outside a dictionary") }
-        guard !isAfterKey else { throw StreamError(.misuse, "expected the value of a key, got writeKey") }
+        guard next.isKey else { throw StreamError(.misuse, "expected the value of a key, got writeKey") }
         try JSONText.check(utf8)
         if options.sortsKeys {
             sorting[sorting.count - 1].add(utf8, at: output.count)
-        } else if hasElements {
+        } else if next.commaCount > 0 {
             try output.append(UInt8(ascii: ","))
         }
         if indent >= 0 { try beginLine() }
         try JSONText.writeQuoted(utf8, to: &output)
         try output.append(UInt8(ascii: ":"))
         if indent >= 0 { try output.append(0x20) }
-        isAfterKey = true
-        hasElements = true
+        next = Next(isPlain: isPlainCompact)
     }
 
     @inline(__always)  // PERF: JSONWriter/records.
     private mutating func begin(isDictionary: Bool) throws(StreamError) {
         guard nesting.depth < options.depthLimit else { throw tooDeep() }
         let bracket = isDictionary ? UInt8(ascii: "{") : UInt8(ascii: "[")
-        if isInPlainContainer {
+        if next.isPlainValue {
             try output.reserve(2)
-            let commaCount = unsafe storeComma(isNeeded: !isAfterKey && hasElements, at: output.end)
+            let commaCount = unsafe storeComma(at: output.end)
             // SAFETY: room was reserved for the comma and the bracket.
             unsafe output.end.storeBytes(of: bracket, toByteOffset: commaCount, as: UInt8.self)
             output.advance(by: commaCount &+ 1)
-            isAfterKey = false
         } else {
             try beginValue(reserving: 1)
             output.appendReserved(bracket)
         }
         nesting.push(isDictionary: isDictionary)
-        hasElements = false
+        next = Next(isPlain: isPlainCompact, isKey: isDictionary)
     }
 
     @inline(never)
@@ -195,39 +191,45 @@ public struct JSONWriter: PlistSink, ~Copyable {
     @inline(__always)  // PERF: JSONWriter/records.
     private mutating func end(_ bracket: UInt8) throws(StreamError) {
         nesting.pop()
-        if hasElements && indent >= 0 { try beginLine() }
-        hasElements = true
+        if next.commaCount > 0 && indent >= 0 { try beginLine() }
+        next = nextBehindValue
         try output.reserve(1)
         output.appendReserved(bracket)
         if nesting.depth == 0 { try endRoot() }
     }
 
-    // PERF: inlined into each message; in compact text a value costs two tests and one check of room.
+    // PERF: inlined into each message; in compact text a value costs one test and one check of room.
     /// Writes what comes before a value, refuses one that the grammar does not allow here, and makes room for it.
     @inline(__always)
     mutating func beginValue(reserving byteCount: Int) throws(StreamError) {
         try output.reserve(byteCount &+ 1)
-        if isAfterKey {
-            isAfterKey = false
-            return
+        if next.isPlainValue {
+            if next.commaCount > 0 { output.appendReserved(UInt8(ascii: ",")) }
+        } else {
+            try beginAnyValue()
+            try output.reserve(byteCount)
         }
-        if isPlainCompact && isInArray {
-            if hasElements { output.appendReserved(UInt8(ascii: ",")) }
-            hasElements = true
-            return
-        }
-        try beginAnyValue()
-        try output.reserve(byteCount)
+        endValue()
+    }
+
+    /// Moves on behind a value that has begun.
+    @inline(__always)
+    mutating func endValue() {
+        // PERF: JSONWriter/reals; what is plain is in a container, which is not asked for again.
+        next = next.isPlainValue ? next.afterValue(isInDictionary: nesting.isInDictionary) : nextBehindValue
+    }
+
+    private var nextBehindValue: Next {
+        nesting.depth > 0 ? next.afterValue(isInDictionary: nesting.isInDictionary) : .root
     }
 
     @inline(never)
     private mutating func beginAnyValue() throws(StreamError) {
         if nesting.isInDictionary {
-            throw StreamError(.misuse, "expected writeKey or endDictionary, got a value")
+            guard !next.isKey else { throw StreamError(.misuse, "expected writeKey or endDictionary, got a value") }
         } else if nesting.depth > 0 {
-            if hasElements { try output.append(UInt8(ascii: ",")) }
+            if next.commaCount > 0 { try output.append(UInt8(ascii: ",")) }
             if indent >= 0 { try beginLine() }
-            hasElements = true
         } else {
             guard rootCount == 0 || options.isSequence else { throw StreamError(.misuse, "got a second root value") }
             rootCount += 1
@@ -249,16 +251,42 @@ public struct JSONWriter: PlistSink, ~Copyable {
 
     /// Stores a comma where one is needed, and returns the number of bytes; room is reserved, nothing is counted.
     @unsafe @inline(__always)
-    func storeComma(isNeeded: Bool, at address: UnsafeMutableRawPointer) -> Int {
+    func storeComma(at address: UnsafeMutableRawPointer) -> Int {
         // PERF: always stored, and overwritten when it is not needed, instead of a branch.
         unsafe address.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
-        return isNeeded ? 1 : 0
+        return next.commaCount
     }
 
-    /// Whether a value is next in a container, and nothing goes before it but a comma.
-    var isInPlainContainer: Bool { isPlainCompact && (isAfterKey || isInArray) }
-    /// Whether the innermost container is an array.
-    var isInArray: Bool { nesting.depth > 0 && !nesting.isInDictionary }
+    // PERF: JSONWriter/reals, JSONWriter/records; one byte tells what four tests of the containers would.
+    /// What may come next, and whether a comma goes before it.
+    struct Next {
+        // 1 for a comma, 2 for a key, 4 where more goes before it, or is to be checked.
+        private let bits: UInt8
+
+        private init(bits: UInt8) { self.bits = bits }
+
+        /// The first key of a dictionary, or a value without a comma before it.
+        init(isPlain: Bool, isKey: Bool = false) { bits = (isPlain ? 0 : 4) | (isKey ? 2 : 0) }
+
+        /// A value at the root.
+        static var root: Next { Next(bits: 4) }
+        /// A value behind its key, with nothing before it.
+        static var plainValue: Next { Next(bits: 0) }
+        /// What follows a member in a dictionary, with nothing but a comma before it.
+        static var plainMember: Next { Next(bits: 3) }
+
+        /// Whether a value is next in a container, and nothing goes before it but a comma.
+        var isPlainValue: Bool { bits < 2 }
+        /// Whether a key is next, and nothing goes before it but a comma.
+        var isPlainKey: Bool { bits | 1 == 3 }
+        /// Whether a key is next.
+        var isKey: Bool { bits & 2 != 0 }
+        /// The number of commas before what is next.
+        var commaCount: Int { Int(truncatingIfNeeded: bits & 1) }
+
+        /// What is next behind a value in a container.
+        func afterValue(isInDictionary: Bool) -> Next { Next(bits: bits & 4 | (isInDictionary ? 3 : 1)) }
+    }
     var nonFinitePolicy: JSONWriterOptions.NonFinite { options.nonFinite }
     var datePolicy: JSONWriterOptions.Dates { options.dates }
 }

@@ -11,7 +11,7 @@ enum RealText {
     static func write(_ value: Double, to output: inout ByteOutput) throws(StreamError) {
         try output.reserve(room)
         // SAFETY: there is room for what the function stores.
-        output.advance(by: unsafe store(value, powers: .table, at: output.end))
+        output.advance(by: unsafe store(value, units: .table, at: output.end))
     }
 
     /// The number of bytes for which `store` needs room.
@@ -22,10 +22,10 @@ enum RealText {
     /// Stores a double at an address with `room` bytes, and returns the number of bytes that count; 0 for one that is
     /// not finite.
     @unsafe @inline(__always)
-    static func store(_ value: Double, powers: PowersOfFive, at address: UnsafeMutableRawPointer) -> Int {
+    static func store(_ value: Double, units: ScaledUnits, at address: UnsafeMutableRawPointer) -> Int {
         // SAFETY: the pieces below take less than 40 bytes from the first digit on.
         unsafe address.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)
-        guard let decimal = ShortestDecimal(quickly: value.bitPattern & ~(1 << 63), powers: powers) else {
+        guard let decimal = ShortestDecimal(quickly: value.bitPattern, units: units) else {
             return unsafe storeSearched(value, at: address)
         }
         let signCount = Int(truncatingIfNeeded: value.bitPattern &>> 63)
@@ -51,24 +51,26 @@ enum RealText {
     private static func store(
         _ decimal: ShortestDecimal, _ value: Double, at start: UnsafeMutableRawPointer
     ) -> Int {
-        let upper = decimal.digits / 100_000_000
-        let first = (upper &* 1_441_151_881) &>> 57  // upper / 10^8
-        let rest = IntegerText.sixteenDigits(
-            upper &- first &* 100_000_000, decimal.digits &- upper &* 100_000_000)
-        guard UInt(bitPattern: decimal.exponent) < 8 else {
-            return unsafe storePlaced(decimal, rest, value, at: start)
+        let high = decimal.leading / 100_000_000
+        let digits = IntegerText.sixteenDigits(high, decimal.leading &- high &* 100_000_000)
+        let (missingCount, exponent) = (decimal.missingCount, decimal.exponent)
+        guard UInt(bitPattern: exponent) < 7 else {
+            return unsafe storePlaced(decimal, digits, value, at: start)
         }
-        // The digits behind the point are in their places; those before it, and it itself, are among the first eight.
-        let text = rest | zeros
-        let shift = UInt64(truncatingIfNeeded: decimal.exponent &* 8)
-        let whole = text[0] & (1 &<< shift &- 1)
-        let head = whole | (text[0] &- whole) &<< 8 | UInt64(UInt8(ascii: ".")) &<< shift
-        unsafe store(text, at: start + 2)
-        unsafe start.storeBytes(of: head.littleEndian, toByteOffset: 1, as: UInt64.self)
-        unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: first | 0x30), as: UInt8.self)
+        // The digits behind the point are in their places, whether there is a zero before the first one or not; those before
+        // the point, and it itself, are among the first eight.
+        let text = digits | zeros
+        let first = text[0] &>> UInt64(truncatingIfNeeded: missingCount &* 8)
+        let shift = UInt64(truncatingIfNeeded: exponent &* 8 &+ 8)
+        let whole = first & (1 &<< shift &- 1)
+        let head = whole | (first &- whole) &<< 8 | UInt64(UInt8(ascii: ".")) &<< shift
+        unsafe store(text, at: start + (1 &- missingCount))
+        unsafe start.storeBytes(of: head.littleEndian, as: UInt64.self)
+        let end = 17 &- missingCount
+        unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: decimal.last | 0x30), toByteOffset: end, as: UInt8.self)
         // PERF: JSONWriter/reals; by a branch, so that what comes next need not wait for the digits, where most are alike.
-        let count = decimal.count != 0 ? decimal.count : significantCount(rest)
-        return max(count &+ 1, decimal.exponent &+ 3)
+        if decimal.last != 0 { return end &+ 1 }
+        return max(significantCount(digits) &- missingCount &+ 1, exponent &+ 3)
     }
 
     /// Sixteen zeros in ASCII.
@@ -81,7 +83,8 @@ enum RealText {
         _ value: Double, _ decimal: ShortestDecimal, at start: UnsafeMutableRawPointer
     ) -> Int {
         guard value > 0x1p53, value < 0x1p64,
-            !DecimalRounding.isExact(value, mantissa: decimal.digits, exponent: decimal.exponent &- 16)
+            !DecimalRounding.isExact(
+                value, mantissa: decimal.leading &* 10 &+ decimal.last, exponent: decimal.scale &- 1)
         else { return 0 }
         // SAFETY: there are 22 bytes at most.
         let count = unsafe IntegerText.store(UInt64(value), at: start)
@@ -90,14 +93,11 @@ enum RealText {
     }
 
     // PERF: JSONWriter/reals; without branches, which numbers of different lengths would mislead.
-    /// The number of digits up to the last one that is not zero, the one before these sixteen included.
+    /// The number of digits up to the last one that is not zero, of sixteen, which are not all zero.
     @inline(__always)
     private static func significantCount(_ digits: SIMD2<UInt64>) -> Int {
-        let (word, before): (UInt64, Int) = digits[1] == 0 ? (digits[0], 1) : (digits[1], 9)
-        // A digit is in the lower half of its byte. Moved to the upper half, it rounds up to the next byte, while the eight,
-        // which is the highest bit where there is none, does not.
-        let bits = 64 &- (word &<< 4 | 8).leadingZeroBitCount
-        return before &+ (bits &+ 3) &>> 3
+        let (word, before): (UInt64, Int) = digits[1] == 0 ? (digits[0], 8) : (digits[1], 16)
+        return before &- word.leadingZeroBitCount &>> 3
     }
 
     @inline(__always)
@@ -106,42 +106,53 @@ enum RealText {
         unsafe address.storeBytes(of: words, as: SIMD2<UInt64>.self)
     }
 
-    /// Stores digits of which the point is not behind one of the first eight, and returns the number of bytes.
+    /// Stores digits of which the point is not behind one of the first seven, and returns the number of bytes.
     ///
-    /// - Parameter digits: All of them but the first one, as numbers.
+    /// - Parameter digits: The leading ones, as numbers.
     @unsafe @inline(never)
     private static func storePlaced(
         _ decimal: ShortestDecimal, _ digits: SIMD2<UInt64>, _ value: Double, at start: UnsafeMutableRawPointer
     ) -> Int {
-        let exponent = decimal.exponent
-        let first = decimal.digits / 10_000_000_000_000_000 | 0x30
-        let rest = digits | zeros
-        let count = significantCount(digits)
-        // SAFETY: at most 24 bytes are stored, and 10 more for an exponent.
+        let (missingCount, exponent) = (decimal.missingCount, decimal.exponent)
+        let count = (decimal.last != 0 ? 17 : significantCount(digits)) &- missingCount
+        // The digits from the first one on, seventeen of them.
+        let shift = missingCount * 8
+        let text =
+            SIMD2(digits[0] >> shift | digits[1] << (64 - shift), digits[1] >> shift | decimal.last << (64 - shift))
+            | zeros
+        let last = UInt8(truncatingIfNeeded: missingCount == 0 ? decimal.last | 0x30 : 0x30)
+        // SAFETY: at most 25 bytes are stored, and 10 more for an exponent.
         if exponent < 0 && exponent >= -5 {
             unsafe start.storeBytes(of: UInt64(0x30_3030_3030_2E30).littleEndian, as: UInt64.self)
-            let place = unsafe start + (1 &- exponent)
-            unsafe place.storeBytes(of: UInt8(truncatingIfNeeded: first), as: UInt8.self)
-            unsafe store(rest, at: place + 1)
+            unsafe store(text, at: start + (1 &- exponent))
+            unsafe start.storeBytes(of: last, toByteOffset: 17 &- exponent, as: UInt8.self)
             return 1 &- exponent &+ count
         }
         if exponent >= 15 {
             let length = unsafe storeWhole(value.magnitude, decimal, at: start)
             if length > 0 { return length }
         }
-        if exponent >= 8 && exponent < 17 {
-            unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: first), as: UInt8.self)
-            unsafe store(rest, at: start + 1)
-            let point = unsafe start + 1 + exponent
+        if exponent >= 7 && exponent < 16 {
+            unsafe store(text, at: start)
+            let point = unsafe start + (exponent + 1)
             unsafe point.storeBytes(of: UInt8(ascii: "."), as: UInt8.self)
             // Zeros follow the last digit.
-            let shift = 8 * (exponent - 8)
-            let fraction = rest[1] >> shift | 0x3030_3030_3030_3030 << (64 - shift)
+            let shift = 8 * (exponent - 7)
+            let fraction = text[1] >> shift | 0x3030_3030_3030_3030 << (64 - shift)
             unsafe point.storeBytes(of: fraction.littleEndian, toByteOffset: 1, as: UInt64.self)
+            unsafe start.storeBytes(of: last, toByteOffset: 17, as: UInt8.self)
             return max(count &+ 1, exponent &+ 3)
         }
-        unsafe start.storeBytes(of: UInt16(truncatingIfNeeded: 0x2E00 | first).littleEndian, as: UInt16.self)
-        unsafe store(rest, at: start + 2)
+        if exponent == 16 {
+            unsafe store(text, at: start)
+            unsafe start.storeBytes(of: last, toByteOffset: 16, as: UInt8.self)
+            unsafe start.storeBytes(of: UInt16(0x302E).littleEndian, toByteOffset: 17, as: UInt16.self)
+            return 19
+        }
+        unsafe store(text, at: start + 1)
+        unsafe start.storeBytes(of: last, toByteOffset: 17, as: UInt8.self)
+        unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: text[0]), as: UInt8.self)
+        unsafe start.storeBytes(of: UInt8(ascii: "."), toByteOffset: 1, as: UInt8.self)
         let length = count == 1 ? 1 : count &+ 1
         return unsafe length &+ storeExponent(exponent, at: start + length)
     }
@@ -169,6 +180,7 @@ extension RealText: SelfTesting {
             "testReadsBackAsTheSameReal": testReadsBackAsTheSameReal,
             "testChoosesPlainTextOrExponents": testChoosesPlainTextOrExponents,
             "testPlacesThePointEverywhere": testPlacesThePointEverywhere,
+            "testWritesTheDigitsOfTheStandardLibrary": testWritesTheDigitsOfTheStandardLibrary,
             "testCountsSignificantDigits": testCountsSignificantDigits,
             "testStoresNothingThatIsNotFinite": testStoresNothingThatIsNotFinite,
         ]
@@ -196,29 +208,50 @@ extension RealText: SelfTesting {
         for count in 1...15 {
             for exponent in -8...19 {
                 let digits = String("123456789123456".prefix(count))
-                let plain = plainText(digits, exponent)
                 let value = try requireNotNil(Double("\(digits)e\(exponent - count + 1)"), "a double")
-                let isWhole = value > 0x1p53 && value < 0x1p64
-                let whole = isWhole ? plain.withUTF8Span { NumberText.integer($0, as: UInt64.self) } : nil
-                let expected = isWhole && whole != UInt64(value) ? "\(UInt64(value)).0" : plain
-                for (value, expected) in [(value, expected), (-value, "-" + expected)] {
-                    var output = ByteOutput()
-                    try write(value, to: &output)
-                    expectEqual(output.withBytes { String(validating: $0) }, expected, "\(count) digits")
-                }
+                try expectText(of: value, digits, exponent)
+                try expectText(of: -value, digits, exponent)
             }
         }
     }
 
+    /// Doubles that need fifteen to seventeen digits, by the digits that the standard library finds.
+    private static func testWritesTheDigitsOfTheStandardLibrary() throws {
+        var generator = SeededRandom(seed: 20_261_123)
+        for round in 0..<6000 {
+            let exponent = round % 28 - 8
+            let power = try requireNotNil(Double("1e\(exponent)"), "a double")
+            let value = Double.random(in: -10...10, using: &generator) * power
+            guard value != 0 else { continue }
+            let parts = "\(value.magnitude)".split(separator: "e")
+            let (whole, fraction) = (parts[0].prefix { $0 != "." }, parts[0].drop { $0 != "." }.dropFirst())
+            let zeros = (whole + fraction).prefix { $0 == "0" }.count
+            let digits = String((whole + fraction).dropFirst(zeros).reversed().drop { $0 == "0" }.reversed())
+            let written = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
+            try expectText(of: value, digits, whole.count - 1 - zeros + written)
+        }
+    }
+
+    /// Expects a double to be written by digits, of which the first has an exponent.
+    private static func expectText(of value: Double, _ digits: String, _ exponent: Int) throws {
+        let plain = plainText(digits, exponent)
+        let isWhole = value.magnitude > 0x1p53 && value.magnitude < 0x1p64
+        let whole = isWhole ? plain.withUTF8Span { NumberText.integer($0, as: UInt64.self) } : nil
+        let expected = isWhole && whole != UInt64(value.magnitude) ? "\(UInt64(value.magnitude)).0" : plain
+        var output = ByteOutput()
+        try write(value, to: &output)
+        let text = output.withBytes { String(validating: $0) }
+        if text != (value < 0 ? "-" : "") + expected { expectEqual(text, expected, "\(value)") }
+    }
+
     private static func testCountsSignificantDigits() {
-        expectEqual(significantCount(IntegerText.sixteenDigits(0, 0)), 1, "no digit but the first")
         var power: UInt64 = 1
         for place in stride(from: 16, through: 1, by: -1) {
             for digit in [1, 7, 8, 9] as [UInt64] {
                 for more in place > 1 ? [0, power * 90] : [0] {
                     let (high, low) = (digit * power + more).quotientAndRemainder(dividingBy: 100_000_000)
                     let count = significantCount(IntegerText.sixteenDigits(high, low))
-                    if count != place + 1 { expectEqual(count, place + 1, "\(digit) at \(place), \(more) before") }
+                    if count != place { expectEqual(count, place, "\(digit) at \(place), \(more) before") }
                 }
             }
             power *= 10

@@ -112,7 +112,8 @@ public struct ByteOutput: ~Copyable {
     /// Counts bytes stored at `end`.
     @inlinable @inline(__always)
     package mutating func advance(by byteCount: Int) {
-        precondition(byteCount >= 0 && byteCount <= capacity &- used, "advance without reserve")
+        // A negative count is more than any room.
+        precondition(UInt(bitPattern: byteCount) <= UInt(bitPattern: capacity &- used), "advance without reserve")
         used &+= byteCount
     }
 

@@ -1,0 +1,149 @@
+// The layout of a structure or class: of the members that it declares, or of those that reflection sees.
+
+import PlistStreaming
+import StringTables
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension PlanBinder {
+    /// Makes the plan of a structure or class with members.
+    @usableFromInline
+    func objectPlan(
+        for type: any StreamObject.Type, _ operations: ValueOperations, members: StreamMembers,
+        make: @escaping (UnsafeMutableRawPointer) -> Void
+    ) throws(StreamError) -> StreamPlan {
+        let plan = unsafe StreamPlan(operations, expectation: "a dictionary", shape: .propertyList)
+        register(plan, for: type)
+        do throws(StreamError) {
+            let isClass = type is AnyObject.Type
+            let stored = reflection(type, isClass)
+            let layout =
+                if let declared = members.declared {
+                    try unsafe declaredLayout(type, operations, isClass, make, declared, stored)
+                } else {
+                    try unsafe reflectedLayout(type, operations, isClass, make, stored)
+                }
+            plan.shape = .object(layout)
+            return plan
+        } catch {
+            unregister(type)
+            throw error
+        }
+    }
+
+    private func reflectedLayout(
+        _ type: any StreamObject.Type, _ operations: ValueOperations, _ isClass: Bool,
+        _ make: @escaping (UnsafeMutableRawPointer) -> Void, _ stored: [StoredProperty]?
+    ) throws(StreamError) -> ObjectLayout {
+        guard let stored else {
+            let reason = "has no reflection metadata for all that it stores"
+            throw StreamError(.misuse, "\(type) \(reason); declare streamMembers")
+        }
+        var names = KeySet()
+        var plans: [StreamPlan] = []
+        for property in stored {
+            func reject(_ reason: String) -> StreamError {
+                StreamError(.misuse, "\(type).\(property.name) \(reason); declare streamMembers")
+            }
+            guard property.isVariable else { throw reject("is a constant") }
+            guard property.isStrong else { throw reject("is weak or unowned") }
+            guard !property.name.hasPrefix("$__lazy_storage_$_") else { throw reject("is lazy") }
+            guard let valueType = property.type as? any StreamValue.Type else {
+                throw reject("has the type \(property.type), which is no StreamValue")
+            }
+            guard !property.name.hasPrefix("_") || !mayBeWrapper(valueType) else {
+                throw reject("may be the storage of a property \(property.name.dropFirst()) with a wrapper")
+            }
+            guard names.insert(keyMapping.name(for: property.name)).inserted else {
+                throw reject("is mapped to the name of another property")
+            }
+            plans.append(try openedPlan(valueType))
+        }
+        return unsafe ObjectLayout(
+            type: type, operations: operations, isClass: isClass, make: make, names: names, plans: plans,
+            offsets: stored.map(\.offset), required: 0, declared: nil, isCovered: true)
+    }
+
+    /// Whether a type may be a property wrapper, which the runtime does not tell: one that was made streamable by its owner.
+    private func mayBeWrapper(_ type: any StreamValue.Type) -> Bool {
+        guard type is any StreamConvertible.Type || type is any StreamObject.Type || type is any RawRepresentable.Type
+        else { return false }
+        return type != URL.self && type != UUID.self
+    }
+
+    private func declaredLayout(
+        _ type: any StreamObject.Type, _ operations: ValueOperations, _ isClass: Bool,
+        _ make: @escaping (UnsafeMutableRawPointer) -> Void, _ declared: [StreamMember], _ stored: [StoredProperty]?
+    ) throws(StreamError) -> ObjectLayout {
+        var names = KeySet()
+        var plans: [StreamPlan] = []
+        var offsets: [Int] = []
+        var required: UInt64 = 0
+        let sample: AnyObject? = isClass ? type.init() as AnyObject : nil
+        for (index, member) in declared.enumerated() {
+            guard member.root == type || isClass && isSuperclass(member.root, of: sample) else {
+                throw StreamError(.misuse, "the member \(member.name) of \(type) is a property of \(member.root)")
+            }
+            guard names.insert(member.name).inserted else {
+                throw StreamError(.misuse, "\(type) declares two members with the name of \(member.name)")
+            }
+            if member.isRequired {
+                guard index < 64 else {
+                    throw StreamError(.misuse, "\(type) has required members beyond the 64th, \(member.name)")
+                }
+                required |= 1 << UInt64(index)
+            }
+            plans.append(try member.bind(self))
+            offsets.append(offset(of: member, in: sample, stored) ?? -1)
+        }
+        return unsafe ObjectLayout(
+            type: type, operations: operations, isClass: isClass, make: make, names: names, plans: plans,
+            offsets: offsets, required: required, declared: declared,
+            isCovered: isOneToOne(declared, offsets, stored ?? []))
+    }
+
+    /// The offset of a declared member that is stored without observers: a property, or in structures also a part of one.
+    private func offset(of member: StreamMember, in sample: AnyObject?, _ stored: [StoredProperty]?) -> Int? {
+        guard let sample else { return member.structureOffset }
+        func isStored(_ property: StoredProperty) -> Bool { property.isStrong && property.type == member.valueType }
+        // The address of a property that has none of its own lies elsewhere, which the stored properties tell.
+        guard let stored, stored.contains(where: isStored), let offset = member.objectOffset(sample) else { return nil }
+        return stored.contains { isStored($0) && $0.offset == offset } ? offset : nil
+    }
+
+    /// Whether each member is a whole stored property of its own, and each stored property is a member.
+    ///
+    /// Where it is not so, two members may be one property, or one of them a part of the other: then a value is made
+    /// with its defaults, and members are assigned in the order in which they come, so that the last one wins.
+    private func isOneToOne(_ members: [StreamMember], _ offsets: [Int], _ stored: [StoredProperty]) -> Bool {
+        var isFound = [Bool](repeating: false, count: stored.count)
+        for (member, offset) in zip(members, offsets) {
+            let index = stored.indices.first { index in
+                !isFound[index] && stored[index].offset == offset && stored[index].type == member.valueType
+                    && stored[index].isStrong
+            }
+            guard let index else { return false }
+            isFound[index] = true
+        }
+        return !stored.isEmpty && isFound.allSatisfy { $0 }
+    }
+
+    private func isSuperclass(_ root: Any.Type, of sample: AnyObject?) -> Bool {
+        guard let sample, let root = root as? AnyClass else { return false }
+        var superclass: Mirror? = Mirror(reflecting: sample)
+        while let one = superclass {
+            if one.subjectType == root { return true }
+            superclass = one.superclassMirror
+        }
+        return false
+    }
+
+    private func openedPlan(_ type: any StreamValue.Type) throws(StreamError) -> StreamPlan {
+        func open<Value: StreamValue>(_ type: Value.Type) throws(StreamError) -> StreamPlan { try plan(for: type) }
+        return try open(type)
+    }
+}

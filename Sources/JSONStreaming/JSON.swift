@@ -221,6 +221,8 @@ extension JSON: SelfTesting {
             "testReadsLines": testReadsLines,
             "testSaysInWhichLineTheErrorIs": testSaysInWhichLineTheErrorIs,
             "testWritesWhatItReads": testWritesWhatItReads,
+            "testReadsOneTypeOnManyThreads": testReadsOneTypeOnManyThreads,
+            "testHasNoNegativeLimits": testHasNoNegativeLimits,
         ]
     }
 
@@ -232,6 +234,38 @@ extension JSON: SelfTesting {
 
     private static let text = #"[{"id":1,"title":"ö","weight":0.5},{"id":2,"title":"","weight":null}]"#
     private static let tasks = [Task(id: 1, title: "ö", weight: 0.5), Task(id: 2)]
+
+    private static func testReadsOneTypeOnManyThreads() async {
+        // Arrays, single documents, and what is given up, so that machines are lent to, left and dropped.
+        let texts = [text, #"[{"id":1},{"id":2,"#, #"[{"id":1},{"id":"a"}]"#, "[]"]
+        let counts = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    (0..<100).reduce(0) { $0 + ((try? decode([Task].self, from: texts[$1 % 4]))?.count ?? 0) }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        expectEqual(counts, [50, 50, 50, 50], "values of each")
+    }
+
+    private static func testHasNoNegativeLimits() {
+        let text = #"["abcdefghijklmnopqrstuvwxyz"]"#
+        for number in [-1, .min, .min + 5] {
+            for limits in [StreamLimits(stringByteCount: number), StreamLimits(totalByteCount: number)] {
+                let options = JSONReaderOptions(limits: limits)
+                let whole = expectThrows(StreamError.self, "a whole text") {
+                    _ = try decode([String].self, from: text, readerOptions: options)
+                }
+                expectEqual(whole?.kind, .limitExceeded, "a whole text, \(number)")
+                let pieces = expectThrows(StreamError.self, "pieces") {
+                    var reader = JSONReader(sink: try ObjectBuilder<[String]>(), options: options)
+                    for byte in text.utf8 { try reader.feed([byte]) }
+                }
+                expectEqual(pieces?.kind, .limitExceeded, "pieces, \(number)")
+            }
+        }
+    }
 
     private static func testReadsThroughEveryDoor() throws {
         expectEqual(try decode([Task].self, from: Array(text.utf8)), tasks, "from bytes")

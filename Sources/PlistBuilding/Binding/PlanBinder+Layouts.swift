@@ -83,7 +83,7 @@ extension PlanBinder {
         var plans: [StreamPlan] = []
         var offsets: [Int] = []
         var required: UInt64 = 0
-        let sample: AnyObject? = isClass ? type.init() as AnyObject : nil
+        let sample = isClass ? PlanBinder.sample(of: type) : nil
         for (index, member) in declared.enumerated() {
             guard member.root == type || isClass && isSuperclass(member.root, of: sample) else {
                 throw StreamError(.misuse, "the member \(member.name) of \(type) is a property of \(member.root)")

@@ -15,6 +15,8 @@ final class PlanBinder {
     private var own: [StreamPlan] = []
     /// The types whose plans are being made, which may contain each other.
     private var depth = 0
+    /// The classes of which objects are being made here, to see where their declared members lie.
+    @TaskLocal private static var sampled: Set<ObjectIdentifier> = []
 
     fileprivate init(
         keyMapping: KeyMapping, shared: SharedPlans?,
@@ -67,6 +69,11 @@ final class PlanBinder {
         return own
     }
 
+    /// Makes an object of a class whose members are declared.
+    static func sample(of type: any StreamObject.Type) -> AnyObject {
+        $sampled.withValue(sampled.union([ObjectIdentifier(type)])) { type.init() as AnyObject }
+    }
+
     /// Forgets a plan whose members could not be bound.
     func unregister(_ type: Any.Type) { plans[ObjectIdentifier(type)] = nil }
 
@@ -116,6 +123,9 @@ final class PlanBinder {
         guard let shared = SharedPlans.of(keyMapping.rule) else { throw KeyMapping.withoutNames() }
         if let plan = shared.plan(for: type) { return (plan, shared) }
         // The types' own code runs here, such as `init` of a class with declared members, and it may bind others.
+        guard !sampled.contains(ObjectIdentifier(type)) else {
+            throw StreamError(.misuse, "\(type) is bound by its own init(), of which an object is needed to bind it")
+        }
         let binder = PlanBinder(keyMapping: keyMapping, shared: shared)
         let plan = try binder.plan(for: type)
         return (shared.add(binder, for: type) ?? plan, shared)
@@ -193,6 +203,18 @@ final class SharedPlans: @unchecked Sendable {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
+/// A class that is bound to find itself.
+private final class Circular: StreamObject {
+    nonisolated(unsafe) static var refusals: [String] = []
+    var id = 0
+    init() {
+        do throws(StreamError) { _ = try PlanBinder.bind(Circular.self, .exact) } catch {
+            unsafe Self.refusals.append("\(error)")
+        }
+    }
+    static var streamMembers: StreamMembers { [.member("id", \Circular.id)] }
+}
+
 private struct Point: StreamObject {
     var positionX = 0
     var positionY = 0
@@ -226,7 +248,17 @@ extension PlanBinder: SelfTesting {
             "testRefusesTypesWithoutEnd": testRefusesTypesWithoutEnd,
             "testBindsDeepTypes": testBindsDeepTypes,
             "testBindsAgainAfterAnError": testBindsAgainAfterAnError,
+            "testRefusesObjectsThatBindThemselves": testRefusesObjectsThatBindThemselves,
         ]
+    }
+
+    private static func testRefusesObjectsThatBindThemselves() throws {
+        expectEqual(try PlanBinder.bind(Circular.self, .exact).plan.expectation, "a dictionary", "is bound")
+        unsafe expectEqual(
+            Circular.refusals,
+            ["Circular is bound by its own init(), of which an object is needed to bind it"], "within init()")
+        _ = Circular()
+        unsafe expectEqual(Circular.refusals.count, 1, "refusals once it is bound")
     }
 
     private static func testMakesOnePlanForAType() throws {

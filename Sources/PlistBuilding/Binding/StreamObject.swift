@@ -26,7 +26,9 @@ import PlistStreaming
 /// properties, and several may be one property: what comes is assigned in its order, so that the last one wins.
 ///
 /// A member that does not come has the value that `init()` gives it, made anew for each object: `var id = UUID()` is
-/// another one each time. Objects are bound once, outside all locks, so `init()` may read other values itself.
+/// another one each time. Objects are bound once, outside all locks, so `init()` may read other values itself; of a class
+/// with declared members, only once it is bound also its own. Objects may be made, and conversions called, more often than
+/// there are values: a value that is not what a reader expects is given up and read anew.
 public protocol StreamObject: StreamValue {
     /// Makes an object with the values that members have when they do not come.
     init()

@@ -108,6 +108,8 @@ extension ColumnsBuilder {
             "{ key \"rows\" [ { key \"i\" integer 1 } ] key \"i\" integer 5 key \"more\" [ { key \"i\" integer 2 } ] }"
         expectEqual(text(try columns(nested, depth: 2)), ["1 - - -", "2 - - -"], "depth 2")
         expectEqual(text(try columns("{ key \"i\" integer 1 }", depth: 0)), ["1 - - -"], "depth 0")
+        expectEqual(text(try columns("{ key \"i\" integer 1 }", depth: .min)), ["1 - - -"], "a negative depth")
+        expectEqual(text(try columns(nested, depth: .max)), [], "the largest depth")
     }
 
     private static func columns(_ types: KeyValuePairs<String, ColumnType>, _ script: String) throws -> [String] {

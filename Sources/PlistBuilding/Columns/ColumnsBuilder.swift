@@ -53,7 +53,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
     /// Makes a builder.
     /// - Parameters:
     ///   - columns: The names and types of the columns; of a name that comes twice the first one counts.
-    ///   - depth: The number of containers around each row.
+    ///   - depth: The number of containers around each row; a negative one is 0.
     ///   - depthLimit: The deepest nesting, beyond which `limitExceeded` is thrown.
     public init(_ columns: KeyValuePairs<String, ColumnType>, depth: Int = 1, depthLimit: Int = 1_024) {
         self.init(columns: columns.map { ($0, $1) }, depth: depth, depthLimit: depthLimit)
@@ -76,8 +76,8 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
         }
         self.names = names
         self.depthLimit = depthLimit
-        rowDepth = depth + 1
-        levelDepth = depth + 1
+        rowDepth = min(max(0, depth), .max - 1) + 1
+        levelDepth = rowDepth
         unsafe members = RecordMembers(
             types.enumerated().map { index, type in (name: names.places[index].name, kind: type.kind, offset: 0) })
         unsafe records = .allocate(capacity: 1)

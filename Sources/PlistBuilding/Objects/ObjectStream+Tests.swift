@@ -71,6 +71,7 @@ extension ObjectStreamTests: SelfTesting {
             }
         }
         expectEqual(try ids(0), ["dictionary"], "depth 0")
+        expectEqual(try ids(-1), ["dictionary"], "a negative depth")
         expectEqual(try ids(1), ["integer", "array"], "depth 1")
         expectEqual(try ids(2), ["1", "2"], "depth 2")
         expectEqual(try ids(3), ["integer", "integer"], "depth 3")

@@ -29,7 +29,7 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
 
     /// Makes a stream.
     /// - Parameters:
-    ///   - depth: The number of containers around each value.
+    ///   - depth: The number of containers around each value; a negative one is 0.
     ///   - options: What to do with unknown and missing members, nulls and names.
     ///   - receive: Gets each value in order, and may throw, `StreamError.stopRequest()` to end the stream.
     /// - Throws: An error of the kind `misuse` when the type cannot be bound.
@@ -51,7 +51,7 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
     /// Makes a stream whose receiver may throw any error, which comes as the cause of one of the kind `receiverFailed`; see
     /// `StreamError.init(ofReceiver:)`.
     /// - Parameters:
-    ///   - depth: The number of containers around each value.
+    ///   - depth: The number of containers around each value; a negative one is 0.
     ///   - options: What to do with unknown and missing members, nulls and names.
     ///   - receive: Gets each value in order, and may throw, `StreamError.stopRequest()` to end the stream.
     /// - Throws: An error of the kind `misuse` when the type cannot be bound.
@@ -67,7 +67,7 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
 
     /// Makes a stream that hands over unknown members as well, however many come, and collects none.
     /// - Parameters:
-    ///   - depth: The number of containers around each value.
+    ///   - depth: The number of containers around each value; a negative one is 0.
     ///   - options: What to do with missing members, nulls and names.
     ///   - receiveUnknown: Gets each member that the type does not have, before the value that it is in.
     ///   - receive: Gets each value in order. Both may throw any error, as above.

@@ -17,6 +17,10 @@ public struct UnknownMember: Sendable, Equatable {
 @safe
 @usableFromInline
 struct ValueMachine: ~Copyable {
+    // The first of the properties: Swift 6.3 tells TSan that what is changed behind this address is the first of them, and
+    // of the plan, which all threads share, that would be a race.
+    /// What a reader is lent for records, by address, so that it stays where it is.
+    let records: UnsafeMutablePointer<RecordState>
     // SAFETY: the owner keeps the plan alive, or the plan this spare machine.
     private unowned(unsafe) let unretainedPlan: StreamPlan
     var plan: StreamPlan { unsafe unretainedPlan }
@@ -43,8 +47,6 @@ struct ValueMachine: ~Copyable {
     var isInObject = false
     /// Builds property lists within the value.
     var tree: PropertyListBuilder?
-    /// What a reader is lent for records, by address, so that it stays where it is.
-    let records: UnsafeMutablePointer<RecordState>
 
     // The levels from `levels` to `top` are in use; those up to `levelCount` are initialized.
     var levels: UnsafeMutablePointer<ValueFrame>
@@ -64,7 +66,7 @@ struct ValueMachine: ~Copyable {
         unsafe unretainedPlan = plan
         self.owner = owner
         self.options = options
-        self.streamingDepth = streamingDepth
+        self.streamingDepth = max(0, streamingDepth)
         unsafe levels = .allocate(capacity: levelCapacity)
         var memory = unsafe ScratchMemory()
         let root = unsafe memory.room(for: plan.operations)
@@ -74,7 +76,7 @@ struct ValueMachine: ~Copyable {
         unsafe top = levels
         unsafe records = .allocate(capacity: 1)
         unsafe records.initialize(to: RecordState())
-        if streamingDepth == 0 { unsafe top.pointee.elementObject = elementObject(plan, at: root, capacity: 1) }
+        if self.streamingDepth == 0 { unsafe top.pointee.elementObject = elementObject(plan, at: root, capacity: 1) }
     }
 
     deinit {

@@ -3,7 +3,7 @@
 #if DEBUG || IN_CLASS_TESTS
 
 /// Numbers that a seed decides, by SplitMix64.
-package struct SeededRandom: RandomNumberGenerator {
+package struct TestRandom: RandomNumberGenerator {
     private var state: UInt64
 
     /// Makes the numbers of a seed.
@@ -21,14 +21,14 @@ package struct SeededRandom: RandomNumberGenerator {
 // MARK: - In-class tests
 
 #if SELF_TESTS
-extension SeededRandom: SelfTesting {
+extension TestRandom: SelfTesting {
     package static var testSelectors: TestSelectors {
         ["testGivesTheNumbersOfItsSeed": testGivesTheNumbersOfItsSeed]
     }
 
     // The first numbers of the reference implementation, https://prng.di.unimi.it/splitmix64.c.
     private static func testGivesTheNumbersOfItsSeed() {
-        var random = SeededRandom(seed: 1_234_567)
+        var random = TestRandom(seed: 1_234_567)
         let numbers = (0..<3).map { _ in random.next() }
         expectEqual(
             numbers, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423], "numbers")

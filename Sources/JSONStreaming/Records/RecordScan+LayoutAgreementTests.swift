@@ -8,7 +8,7 @@ import PlistStreaming
 enum MemberLayoutTests {
     /// The text of an object with some members in any order, and the value that it stands for.
     private static func record<Value: SampledObject>(
-        _ type: Value.Type, _ random: inout SeededRandom
+        _ type: Value.Type, _ random: inout TestRandom
     ) -> (json: String, value: Value) {
         var value = Value()
         var members: [String] = []
@@ -29,7 +29,7 @@ enum MemberLayoutTests {
 
     /// Sends a text whole and in pieces, and returns what `describe` makes of it, or the error.
     private static func outcomes<Sink: PlistSink & ~Copyable>(
-        _ text: String, _ random: inout SeededRandom, make: () throws -> Sink, describe: (inout Sink) throws -> String
+        _ text: String, _ random: inout TestRandom, make: () throws -> Sink, describe: (inout Sink) throws -> String
     ) -> [String] {
         // The fast ways need some bytes behind them.
         let bytes = Array(text.utf8) + [UInt8](repeating: 0x20, count: 64)
@@ -58,7 +58,7 @@ enum MemberLayoutTests {
 
     /// What a stream hands over.
     private static func streamed<Value: SampledObject>(
-        _ type: Value.Type, _ text: String, _ random: inout SeededRandom
+        _ type: Value.Type, _ text: String, _ random: inout TestRandom
     ) -> [String] {
         let received = Received()
         return outcomes(
@@ -72,7 +72,7 @@ enum MemberLayoutTests {
     private static func expectAssignments<Value: SampledObject>(_ type: Value.Type, rounds: Int = 25) {
         let before = unsafe MemberLayouts.Leaf.aliveCount
         for round in 0..<rounds {
-            var random = SeededRandom(seed: UInt64(round))
+            var random = TestRandom(seed: UInt64(round))
             let records = (0..<Int.random(in: 1...4, using: &random)).map { _ in record(type, &random) }
             let array = "[\(records.map(\.json).joined(separator: ","))]"
             let expected = records.map(\.value.shown).joined(separator: "\n")
@@ -91,7 +91,7 @@ enum MemberLayoutTests {
 
     /// The same records as members of another structure.
     private static func expectInside<Value: SampledObject>(
-        _ type: Value.Type, _ records: [(json: String, value: Value)], _ random: inout SeededRandom
+        _ type: Value.Type, _ records: [(json: String, value: Value)], _ random: inout TestRandom
     ) {
         let (last, all) = (records[records.count - 1], records.map(\.json).joined(separator: ","))
         let json =
@@ -210,7 +210,7 @@ extension MemberLayoutTests: SelfTesting {
     private static func expectNothingLeft<Value: SampledObject>(_ type: Value.Type) {
         let before = unsafe MemberLayouts.Leaf.aliveCount
         for round in 0..<12 {
-            var random = SeededRandom(seed: UInt64(round))
+            var random = TestRandom(seed: UInt64(round))
             let (first, second) = (record(type, &random), record(type, &random))
             let whole = "[\(first.json),\(second.json)"
             let wrong = Value.samples.map { "[\(first.json),{\"\($0.name)\":[[1]],\"x\":1}]" }

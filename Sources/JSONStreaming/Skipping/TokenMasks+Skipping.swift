@@ -175,7 +175,7 @@ extension TokenSkippingTests: SelfTesting {
     /// Random tokens, mostly in an order that is valid, and each changed text of some: what is skipped is read, and what
     /// is read and has no more than 64 levels is skipped.
     private static func testSkipsExactlyWhatTheScannerReads() {
-        var generator = SeededRandom(seed: 20_261_122)
+        var generator = TestRandom(seed: 20_261_122)
         var skipped = 0
         for round in 0..<3_000 {
             var text = container(&generator, levels: 4)
@@ -195,7 +195,7 @@ extension TokenSkippingTests: SelfTesting {
         expectGreater(skipped, 1_000, "containers that were skipped")
     }
 
-    private static func container(_ generator: inout SeededRandom, levels: Int) -> String {
+    private static func container(_ generator: inout TestRandom, levels: Int) -> String {
         func gap() -> String { ["", " ", "", "\n    ", "", "\t", ""].randomElement(using: &generator) ?? "" }
         func string() -> String {
             let parts = [
@@ -229,7 +229,7 @@ extension TokenSkippingTests: SelfTesting {
     }
 
     /// A text with one byte changed, left out or repeated.
-    private static func mutated(_ text: String, _ generator: inout SeededRandom) -> String {
+    private static func mutated(_ text: String, _ generator: inout TestRandom) -> String {
         var bytes = Array(text.utf8)
         let place = Int.random(in: 0..<bytes.count, using: &generator)
         let alphabet = Array("\"\\[]{},: 0-.eaun".utf8)

@@ -115,11 +115,11 @@ extension JSONWriter {
     /// Writes a string, escaped, which may be known to be UTF-8.
     @inline(__always)  // PERF: JSONWriter/records; once a string.
     mutating func writeText(_ utf8: RawSpan, isChecked: Bool) throws(StreamError) {
-        if next.isPlainValue, utf8.byteCount <= JSONText.shortByteCount {
-            try output.reserve(JSONText.room(for: utf8.byteCount))
+        if next.isPlainValue, utf8.byteCount <= StringText.shortByteCount {
+            try output.reserve(StringText.room(for: utf8.byteCount))
             let commaCount = unsafe storeComma(at: output.end)
             // SAFETY: room was reserved for the comma and the string.
-            let count = unsafe JSONText.store(utf8, isChecked: isChecked, at: output.end + commaCount)
+            let count = unsafe StringText.store(utf8, isChecked: isChecked, at: output.end + commaCount)
             if count > 0 {
                 output.advance(by: commaCount &+ count)
                 endValue()
@@ -131,9 +131,9 @@ extension JSONWriter {
 
     @inline(never)
     private mutating func writeAnyString(_ utf8: RawSpan) throws(StreamError) {
-        try JSONText.check(utf8)
+        try StringText.check(utf8)
         try beginValue(reserving: 0)
-        try JSONText.writeQuoted(utf8, to: &output)
+        try StringText.writeQuoted(utf8, to: &output)
         if nesting.depth == 0 { try endRoot() }
     }
 

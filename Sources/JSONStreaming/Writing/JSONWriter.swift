@@ -132,12 +132,12 @@ public struct JSONWriter: PlistSink, ~Copyable {
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for a name that is not valid UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        if next.isPlainKey, utf8.byteCount <= JSONText.shortByteCount {
-            try output.reserve(JSONText.room(for: utf8.byteCount))
+        if next.isPlainKey, utf8.byteCount <= StringText.shortByteCount {
+            try output.reserve(StringText.room(for: utf8.byteCount))
             let start = unsafe output.end
             let commaCount = unsafe storeComma(at: start)
             // SAFETY: room was reserved for the comma, the string, and a colon.
-            let count = unsafe JSONText.store(utf8, isChecked: false, at: start + commaCount)
+            let count = unsafe StringText.store(utf8, isChecked: false, at: start + commaCount)
             if count > 0 {
                 unsafe (start + commaCount).storeBytes(of: UInt8(ascii: ":"), toByteOffset: count, as: UInt8.self)
                 output.advance(by: commaCount &+ count &+ 1)
@@ -152,14 +152,14 @@ public struct JSONWriter: PlistSink, ~Copyable {
     private mutating func writeAnyKey(_ utf8: RawSpan) throws(StreamError) {
         guard nesting.isInDictionary else { throw StreamError(.misuse, "got writeKey outside a dictionary") }
         guard next.isKey else { throw StreamError(.misuse, "expected the value of a key, got writeKey") }
-        try JSONText.check(utf8)
+        try StringText.check(utf8)
         if options.sortsKeys {
             sorting[sorting.count - 1].add(utf8, at: output.count)
         } else if next.commaCount > 0 {
             try output.append(UInt8(ascii: ","))
         }
         if indent >= 0 { try beginLine() }
-        try JSONText.writeQuoted(utf8, to: &output)
+        try StringText.writeQuoted(utf8, to: &output)
         try output.append(UInt8(ascii: ":"))
         if indent >= 0 { try output.append(0x20) }
         next = Next(isPlain: isPlainCompact)

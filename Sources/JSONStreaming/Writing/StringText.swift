@@ -3,7 +3,7 @@
 import PlistStreaming
 
 /// The text of JSON strings.
-enum JSONText {
+enum StringText {
     /// Checks that a string is valid UTF-8.
     ///
     /// - Throws: `invalidText` for everything else.
@@ -178,7 +178,7 @@ enum JSONText {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-extension JSONText: SelfTesting {
+extension StringText: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testEscapesWhatItMust": testEscapesWhatItMust,

@@ -4,7 +4,7 @@
 /// The dictionary that a container with keys looks in.
 @safe
 struct DecodingPlace: BitwiseCopyable {
-    // SAFETY: whoever has a container holds the context, or `EscapedContainers` does; the memory belongs to the context.
+    // SAFETY: whoever has a container holds the context, or `KeptContainers` does; the memory belongs to the context.
     let context: Unmanaged<DecodingContext>
     private var nodes: UnsafeBufferPointer<TapeNode>
     private var knownKeys: UnsafeMutablePointer<(UInt64, UInt64)>

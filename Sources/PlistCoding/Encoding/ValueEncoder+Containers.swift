@@ -6,7 +6,7 @@ import PlistStreaming
 /// The node that a container with keys adds members to.
 @safe
 struct EncodingPlace: BitwiseCopyable {
-    // SAFETY: whoever has a container holds the tree, or `EscapedContainers` does.
+    // SAFETY: whoever has a container holds the tree, or `KeptContainers` does.
     let tree: Unmanaged<EncodedTree>
     let node: UInt32
     let depth: UInt32

@@ -9,7 +9,7 @@ import PlistStreaming
 /// is one reference is not promised by the standard library: it is found out once, and else none is used again.
 ///
 /// Containers refer to their places without holding them, which saves counting references once a member. So the places
-/// of containers that somebody keeps are kept as well, see `EscapedContainers`.
+/// of containers that somebody keeps are kept as well, see `KeptContainers`.
 @safe
 struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
     private let entries = UnsafeMutablePointer<Entry>.allocate(capacity: Self.capacity)
@@ -113,8 +113,8 @@ struct ContainerCache<Place: BitwiseCopyable>: ~Copyable {
             } else if let vendor = unsafe entry.pointee.vendor {
                 hasEscaped = true
                 let bits = unsafe entry.pointee.container
-                unsafe EscapedContainers.keep(
-                    EscapedContainers.Entry(container: bits, vendor: vendor, place: place, owner: owner))
+                unsafe KeptContainers.keep(
+                    KeptContainers.Entry(container: bits, vendor: vendor, place: place, owner: owner))
             }
             unsafe entry.pointee = Entry()
         }
@@ -279,7 +279,7 @@ extension ContainerLayout: SelfTesting {
         }
         _ = keptContainer()
         // The next one that is kept looks at those before.
-        EscapedContainers.sweep()
+        KeptContainers.sweep()
         expectNil(owner, "the owner of a container that is not in use any more")
     }
 }

@@ -3,7 +3,7 @@
 import PlistStreaming
 
 /// The containers that somebody kept, with their places and the objects the places refer to, until nobody keeps them.
-enum EscapedContainers {
+enum KeptContainers {
     /// One container: its bits, the object that holds it, its place, and the object that the place refers to.
     @safe
     struct Entry {

@@ -42,7 +42,7 @@ public final class SQLiteConnection {
     /// The number of those that were ever begun.
     var scopeCount = 0
     /// The function that takes the rows of queries, and which queries it is worth for.
-    var scans = RowScans()
+    var scans = RowScanChoice()
 
     /// Opens a database.
     ///

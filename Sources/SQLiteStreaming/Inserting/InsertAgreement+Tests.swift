@@ -204,7 +204,7 @@ extension InsertAgreement: SelfTesting {
 
     /// Returns how the ways differ from plain SQL, in the scene that a seed decides; nil when they do not.
     package static func difference(seed: UInt64) throws -> String? {
-        var random = SeededRandom(seed: seed)
+        var random = TestRandom(seed: seed)
         let scene = InsertScene(&random)
         let differences = try InsertAgreement(scene: scene).differences(Int.random(in: 1...20, using: &random))
         guard let first = differences.first else { return nil }

@@ -1,4 +1,5 @@
-// In-class tests of `RowScan`, `RowScans` and `RowFunction`: what SQLite hands over is what stepping gives, errors included.
+// In-class tests of `RowScan`, `RowScanChoice` and `RowFunction`: what SQLite hands over is what stepping gives, errors
+// included.
 
 // MARK: - In-class tests
 
@@ -38,7 +39,7 @@ extension RowScan: SelfTesting {
             "SELECT a FROM t", " select a, b\n from t -- all of them", "SELECT * FROM t JOIN u USING (a)",
             "SELECT a FROM t /* the end", "SELECT \"limits\" FROM t",
         ] {
-            expectTrue(RowScans.isWholeScan(sql), sql)
+            expectTrue(RowScanChoice.isWholeScan(sql), sql)
         }
         for sql in [
             "", "SELECT 1", "SELECT a FROM t WHERE a", "select a from t order by a", "SELECT a FROM t LIMIT 1",
@@ -48,7 +49,7 @@ extension RowScan: SelfTesting {
             "SELECT DISTINCT a FROM t",
             "/* */ DELETE FROM t RETURNING a", "SELECT 'order' FROM t",
         ] {
-            expectFalse(RowScans.isWholeScan(sql), sql)
+            expectFalse(RowScanChoice.isWholeScan(sql), sql)
         }
     }
 
@@ -102,7 +103,7 @@ extension RowScan: SelfTesting {
                 SQLiteReadingOptions(mappings: ["day": .date(.text), "flag": .boolean], duplicateNames: .keep),
             ] {
                 for sql in queries {
-                    expectTrue(RowScans.isWholeScan(sql), sql)
+                    expectTrue(RowScanChoice.isWholeScan(sql), sql)
                     let scanned = sent(options) { try connection.query(sql, options: options, into: &$0) }
                     let stepped = sent(options) { trace in
                         try connection.statementToSend(sql, .none).send(to: &trace, options: options)

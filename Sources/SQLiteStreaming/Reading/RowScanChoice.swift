@@ -5,7 +5,7 @@ import CSystemSQLite
 import PlistStreaming
 
 /// What a connection knows of its queries, and the function that takes their rows.
-struct RowScans {
+struct RowScanChoice {
     /// The function, made when it is first needed.
     private(set) var function: RowFunction?
     /// How often a query is stepped before a scan of it is tried again; `never` for those that are no whole scans.

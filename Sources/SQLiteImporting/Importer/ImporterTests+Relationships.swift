@@ -12,6 +12,7 @@ extension ImportRelationshipTests: SelfTesting {
         [
             "testFollowsPolicies": testFollowsPolicies,
             "testMovesChildren": testMovesChildren,
+            "testWritesATableInTwoPlacesInOrder": testWritesATableInTwoPlacesInOrder,
             "testTellsParentsApartByTheirBytes": testTellsParentsApartByTheirBytes,
             "testLetsTheLastRepeatedParentDecide": testLetsTheLastRepeatedParentDecide,
             "testRefersToGeneratedKeys": testRefersToGeneratedKeys,
@@ -77,6 +78,32 @@ extension ImportRelationshipTests: SelfTesting {
             _ = try ImportFixture.run(
                 [["id": 2, "phones": ["1"]], ["id": 1, "phones": ["2"]]], table, connection, options)
             expectEqual(try ImportFixture.rows(phones, connection), "1|2 2|1", "batches of \(size)")
+        }
+    }
+
+    /// The same row as a record and within another one: what comes later counts, wherever it is.
+    private static func testWritesATableInTwoPlacesInOrder() throws {
+        let boss = ImportTable("P", uniqueKey: ["id"], columns: [.text("id"), .text("name")])
+        let table = ImportTable(
+            "p", uniqueKey: ["id"], columns: [.text("id"), .text("name")],
+            relationships: [.toOne("boss", boss, foreignKey: ["boss"])])
+        let rows: [(ImportSample, String, [Int])] = [
+            ([["id": "b", "name": "1"], ["id": "a", "boss": ["id": "b", "name": "2"]]], "a|-|b b|2|-", [2, 1, 0]),
+            ([["id": "a", "boss": ["id": "b", "name": "2"]], ["id": "b", "name": "1"]], "a|-|b b|1|-", [2, 1, 0]),
+            ([["id": "b", "name": "1"], ["id": "a", "boss": "b"]], "a|-|b b|1|-", [2, 0, 1]),
+        ]
+        for (sample, expected, counts) in rows {
+            for size in [1, 2, 256] {
+                let connection = try SQLiteConnection.inMemory()
+                try connection.execute(
+                    "CREATE TABLE p (id TEXT PRIMARY KEY NOT NULL, name TEXT, boss TEXT REFERENCES p (id))")
+                let report = try ImportFixture.run(
+                    sample, table, connection, ImportOptions(batchSize: size, adaptsBatchSize: false))
+                let found = try ImportFixture.rows("SELECT id, name, boss FROM p ORDER BY 1", connection)
+                expectEqual(found, expected, "batches of \(size)")
+                expectEqual(
+                    [report.insertedCount, report.updatedCount, report.unchangedCount], counts, "by \(size): \(expected)")
+            }
         }
     }
 

@@ -24,6 +24,9 @@ struct ImportMachine {
     let root: ImportNode
     /// All tables, the root first.
     let nodes: [ImportNode]
+    /// Whether a table of the database is in more than one place of a record. Its rows are then written record after record:
+    /// table after table, those of one place would come before those of the other.
+    let hasRepeatedTables: Bool
     /// The longest text or blob.
     let lengthLimit: Int
 
@@ -71,6 +74,7 @@ struct ImportMachine {
         root = try ImportNode.makeTree(
             table, needs: ImportNode.Needs(), arena: arena, connection: connection, into: &nodes)
         self.nodes = nodes
+        hasRepeatedTables = Set(nodes.map { SQLiteName.folded($0.table.name) }).count < nodes.count
         rowMarks = Array(repeating: 0, count: nodes.count)
         if options.createsTables {
             try connection.atomically { () throws(SQLiteError) in try ImportSchema.create(table, in: connection) }

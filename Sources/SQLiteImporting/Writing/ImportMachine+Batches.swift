@@ -50,7 +50,11 @@ extension ImportMachine {
             begun = .now
             // Within a transaction of the caller it would change when the caller's own statements are checked.
             if !isWithinTransaction { try connection.run("PRAGMA defer_foreign_keys = ON") }
-            try root.writeTree(records)
+            if hasRepeatedTables {
+                for number in records { try root.writeTree(number..<(number + 1)) }
+            } else {
+                try root.writeTree(records)
+            }
             try writeProgress(waiting: Array(0..<waitingCount))
             written = .now
         }

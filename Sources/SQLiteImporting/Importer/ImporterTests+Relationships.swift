@@ -102,7 +102,8 @@ extension ImportRelationshipTests: SelfTesting {
                 let found = try ImportFixture.rows("SELECT id, name, boss FROM p ORDER BY 1", connection)
                 expectEqual(found, expected, "batches of \(size)")
                 expectEqual(
-                    [report.insertedCount, report.updatedCount, report.unchangedCount], counts, "by \(size): \(expected)")
+                    [report.insertedCount, report.updatedCount, report.unchangedCount], counts,
+                    "by \(size): \(expected)")
             }
         }
     }

@@ -13,6 +13,7 @@ extension ImportRelationshipTests: SelfTesting {
             "testFollowsPolicies": testFollowsPolicies,
             "testMovesChildren": testMovesChildren,
             "testWritesATableInTwoPlacesInOrder": testWritesATableInTwoPlacesInOrder,
+            "testRefusesToDeleteOrphansThatAreReferredTo": testRefusesToDeleteOrphansThatAreReferredTo,
             "testTellsParentsApartByTheirBytes": testTellsParentsApartByTheirBytes,
             "testLetsTheLastRepeatedParentDecide": testLetsTheLastRepeatedParentDecide,
             "testRefersToGeneratedKeys": testRefersToGeneratedKeys,
@@ -104,6 +105,46 @@ extension ImportRelationshipTests: SelfTesting {
                 expectEqual(
                     [report.insertedCount, report.updatedCount, report.unchangedCount], counts,
                     "by \(size): \(expected)")
+            }
+        }
+    }
+
+    /// An orphan that others refer to makes its record fail, also when a later record would bring it back.
+    private static func testRefusesToDeleteOrphansThatAreReferredTo() throws {
+        let tags = ImportTable("tag", uniqueKey: ["t"], columns: [.text("t")])
+        let phones = ImportTable(
+            "phone", uniqueKey: ["num"], columns: [.text("num"), .text("kind")],
+            relationships: [.toMany("tags", tags, foreignKey: ["phone"], policy: .merge)])
+        let sample: ImportSample = [
+            ["id": 4, "phones": [["num": "1", "kind": "x", "tags": [["t": "t2"]]]]], ["id": 4, "phones": []],
+            ["id": 0, "phones": ["1"]],
+        ]
+        for (policy, orphans) in [
+            (.replace, .unlink), (.assign, .delete),
+        ] as [(ImportRelationship.Policy, ImportRelationship.OrphanPolicy)] {
+            let table = ImportTable(
+                "person", uniqueKey: ["id"], columns: [.integer("id")],
+                relationships: [
+                    .toMany("phones", phones, foreignKey: ["pid"], policy: policy, orphans: orphans)
+                ])
+            for size in [1, 2, 3, 256] {
+                let connection = try SQLiteConnection.inMemory()
+                try connection.execute(
+                    """
+                    PRAGMA foreign_keys = ON; CREATE TABLE person (id INTEGER PRIMARY KEY);
+                    CREATE TABLE phone (num TEXT NOT NULL UNIQUE, kind TEXT, pid INTEGER REFERENCES person (id));
+                    CREATE TABLE tag (t TEXT NOT NULL PRIMARY KEY, phone TEXT REFERENCES phone (num))
+                    """)
+                let report = try ImportFixture.run(
+                    sample, table, connection,
+                    ImportOptions(batchSize: size, adaptsBatchSize: false, maximumFailureCount: 3))
+                expectEqual(report.failures.map(\.recordIndex), [1], "the record that gives it up, by \(size)")
+                expectEqual(
+                    report.failures.first?.error.message.contains("rows of phone that rows of other tables refer to"),
+                    true,
+                    "\(report.failures)")
+                let found = try ImportFixture.rows("SELECT num, kind, pid FROM phone", connection)
+                expectEqual(found, "1|x|0", "\(policy) by \(size)")
             }
         }
     }

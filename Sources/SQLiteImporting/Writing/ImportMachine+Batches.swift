@@ -48,8 +48,7 @@ extension ImportMachine {
         let isWithinTransaction = connection.isInTransaction
         try connection.atomically { () throws(SQLiteError) in
             begun = .now
-            // Within a transaction of the caller it would change when the caller's own statements are checked.
-            if !isWithinTransaction { try connection.run("PRAGMA defer_foreign_keys = ON") }
+            try deferForeignKeys(isWithinTransaction)
             if hasRepeatedTables {
                 for number in records { try root.writeTree(number..<(number + 1)) }
             } else {
@@ -62,6 +61,12 @@ extension ImportMachine {
             let overhead = (begun - start) + (.now - written)
             batchSize.adapt(to: records.count, writing: written - begun, overhead: overhead)
         }
+    }
+
+    /// Has foreign keys checked when a record, or a batch, is complete.
+    private func deferForeignKeys(_ isWithinTransaction: Bool) throws(SQLiteError) {
+        // Within a transaction of the caller it would change when the caller's own statements are checked.
+        if !isWithinTransaction { try connection.run("PRAGMA defer_foreign_keys = ON") }
     }
 
     // MARK: One by one
@@ -79,9 +84,11 @@ extension ImportMachine {
         _ records: [Int], _ waitingBefore: [Int], isLast: Bool
     ) throws(StreamError) -> [Int] {
         var (refused, waiting): ([(number: Int, error: SQLiteError)], [Int]) = ([], [])
+        let isWithinTransaction = connection.isInTransaction
         do throws(SQLiteError) {
             try connection.atomically { () throws(SQLiteError) in
                 forgetCounts()
+                try deferForeignKeys(isWithinTransaction)
                 refused = try writeWhatIsAccepted(records)
                 if !isLast {
                     waiting = refused.filter { $0.error.extendedCode == .constraintForeignKey }.map(\.number).sorted()
@@ -201,7 +208,7 @@ extension ImportMachine {
 
 extension SQLiteConnection {
     /// Whether foreign keys that are checked at the end of the transaction lead nowhere now.
-    fileprivate var hasForeignKeyViolations: Bool {
+    var hasForeignKeyViolations: Bool {
         guard let handle = unsafe handle else { return false }
         var (current, highest): (Int32, Int32) = (0, 0)
         // SAFETY: SQLite writes two integers during the call.

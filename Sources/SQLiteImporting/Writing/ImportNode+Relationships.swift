@@ -160,11 +160,27 @@ extension ImportNode {
                 .constraint,
                 "the record leaves out rows of \(child.table.name) that are there, which its orphan policy refuses")
         }
-        for row in orphanRows {
-            try child.run(statement, binding: found, row: row, slots: Array(child.keySlots.indices))
-            if orphans == .delete { child.counts.deleted += 1 } else { child.counts.unlinked += 1 }
+        let isViolated = connection.hasForeignKeyViolations
+        do throws(SQLiteError) {
+            for row in orphanRows {
+                try child.run(statement, binding: found, row: row, slots: Array(child.keySlots.indices))
+                if orphans == .delete { child.counts.deleted += 1 } else { child.counts.unlinked += 1 }
+            }
+        } catch {
+            guard error.extendedCode == .constraintForeignKey, orphans == .delete else { throw error }
+            throw refusalOfOrphans(of: child)
         }
         statement.clearBindings()
+        guard orphans == .delete, connection.hasForeignKeyViolations else { return }
+        // Whether it was for these orphans is seen when the record is alone.
+        guard !isViolated else { throw SQLiteError(.constraintForeignKey, "FOREIGN KEY constraint failed") }
+        throw refusalOfOrphans(of: child)
+    }
+
+    /// The error of rows that cannot be deleted. It is no reference to a record to come, for which the record would wait:
+    /// who refers to the rows is there.
+    private func refusalOfOrphans(of child: ImportNode) -> SQLiteError {
+        SQLiteError(.constraint, "the record leaves out rows of \(child.table.name) that rows of other tables refer to")
     }
 
     /// Reads the keys of the children in the database of rows whose records give children; nil when none does.

@@ -108,7 +108,7 @@ public struct ImportReport: Sendable, Equatable {
     public internal(set) var resumedCount: Int = 0
     /// The number of records that failed.
     public internal(set) var failedCount: Int = 0
-    /// The first 100 failures.
+    /// The first 100 failures that were found; when the import is finished, in the order of the records.
     public internal(set) var failures: [Failure] = []
     /// The number of batches, each committed.
     public internal(set) var batchCount: Int = 0

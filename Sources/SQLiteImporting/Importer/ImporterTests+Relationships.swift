@@ -117,7 +117,7 @@ extension ImportRelationshipTests: SelfTesting {
             relationships: [.toMany("tags", tags, foreignKey: ["phone"], policy: .merge)])
         let sample: ImportSample = [
             ["id": 4, "phones": [["num": "1", "kind": "x", "tags": [["t": "t2"]]]]], ["id": 4, "phones": []],
-            ["id": 0, "phones": ["1"]],
+            ["id": 0, "phones": ["1"]], ["id": "no number"],
         ]
         for (policy, orphans) in [
             (.replace, .unlink), (.assign, .delete),
@@ -138,7 +138,7 @@ extension ImportRelationshipTests: SelfTesting {
                 let report = try ImportFixture.run(
                     sample, table, connection,
                     ImportOptions(batchSize: size, adaptsBatchSize: false, maximumFailureCount: 3))
-                expectEqual(report.failures.map(\.recordIndex), [1], "the record that gives it up, by \(size)")
+                expectEqual(report.failures.map(\.recordIndex), [1, 3], "the record that gives it up, by \(size)")
                 expectEqual(
                     report.failures.first?.error.message.contains("rows of phone that rows of other tables refer to"),
                     true,
@@ -274,7 +274,7 @@ extension ImportRelationshipTests: SelfTesting {
                 ["id": 7, "up": 6], ["id": 8, "up": 1],
             ], table, connection, ImportOptions(maximumFailureCount: 5))
         expectEqual(try ImportFixture.rows("SELECT id FROM node", connection), "1 2 3 8", "what is accepted")
-        expectEqual(report.failures.map(\.recordIndex).sorted(), [3, 4, 5, 6], "what is not")
+        expectEqual(report.failures.map(\.recordIndex), [3, 4, 5, 6], "what is not")
         expectEqual(report.tables["node"], ImportReport.Counts(inserted: 4), "counts")
         let circle = try ImportFixture.run(
             [["id": 6, "up": 7], ["id": 7, "up": 6], ["id": 9, "a": "ok", "up": 6], ["id": 10, "up": 9]], table,

@@ -349,6 +349,8 @@ struct ImportMachine {
         }
         try writeBatch(isLast: true)
         try removeProgress()
+        // Values that no column takes were found while their batch was read.
+        report.failures.sort { $0.recordIndex < $1.recordIndex }
         report.recordCount = recordIndex
         report.resumedCount = min(resumedCount, recordIndex)
         isFinished = true

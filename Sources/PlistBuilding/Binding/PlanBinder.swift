@@ -204,7 +204,7 @@ final class SharedPlans: @unchecked Sendable {
 import InClassTesting
 
 /// A class that is bound to find itself.
-private final class Circular: StreamObject {
+final class Circular: StreamObject {
     nonisolated(unsafe) static var refusals: [String] = []
     var id = 0
     init() {

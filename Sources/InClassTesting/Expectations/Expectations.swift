@@ -1,6 +1,6 @@
 // The expectations that compare: each evaluates its operands once, returns when it is met, and otherwise records an
 // issue at the place of the call and lets the test go on. Those about errors are in ThrowingExpectations.swift, those
-// that end the test in Requirements.swift.
+// that end the test in Requirements.swift, issues that are known in KnownIssues.swift.
 
 #if DEBUG || IN_CLASS_TESTS
 

@@ -44,9 +44,11 @@ extension Conversion: SelfTesting {
     }
 
     static func write(_ text: String, to path: String) throws {
-        let file = try OutputFile(path: path)
+        var options = OutputFile.Options()
+        options.isDurable = false
+        let file = try OutputFile(path: path, options: options)
         try requireEqual(systemWrite(file.descriptor, text, text.utf8.count), text.utf8.count, "written bytes")
-        try file.commit(isDurable: false)
+        try file.commit()
     }
 
     static func text(_ path: String) throws -> String {

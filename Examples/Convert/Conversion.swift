@@ -52,7 +52,7 @@ struct Conversion {
         if arguments.to == .sqlite {
             let place = try OutputPlace(arguments.output)
             if arguments.existing == .append, place.state?.size ?? 0 > 0 { return try append() }
-            let output = try OutputFile(place, isNamed: true)
+            let output = try OutputFile(place, options: outputOptions(isNamed: true))
             try output.checkIsNoOpenDatabase()
             let left = output.abandonedFiles()
             if !left.isEmpty {
@@ -61,7 +61,7 @@ struct Conversion {
             }
             try fill(output.writtenPath, isScratch: true)
             try output.checkIsNoOpenDatabase()
-            return try output.commit(isDurable: isDurable)
+            return try output.commit()
         }
         if arguments.from == .sqlite {
             let source = try DatabaseInput(path: arguments.input)
@@ -72,14 +72,21 @@ struct Conversion {
                 throw StreamError(
                     .unrepresentable, "expected one table, whose rows are lines, found \(found); see --table")
             }
-            let output = try OutputFile(path: arguments.output)
+            let output = try OutputFile(path: arguments.output, options: outputOptions())
             try write(names, of: source, to: output.descriptor)
-            return try output.commit(isDurable: isDurable)
+            return try output.commit()
         }
         let input = try openInput()
-        let output = try OutputFile(path: arguments.output)
+        let output = try OutputFile(path: arguments.output, options: outputOptions())
         try write(input, to: output.descriptor)
-        try output.commit(isDurable: isDurable)
+        try output.commit()
+    }
+
+    private func outputOptions(isNamed: Bool = false) -> OutputFile.Options {
+        var options = OutputFile.Options()
+        (options.isNamed, options.isDurable) = (isNamed, isDurable)
+        options.noteTemporaryName = Interruption.remove
+        return options
     }
 
     private func openInput() throws(StreamError) -> InputFile {

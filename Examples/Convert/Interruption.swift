@@ -16,8 +16,10 @@ enum Interruption {
     nonisolated(unsafe) private static var caught: [Int32] = []
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU]
 
-    /// Has a file removed when a signal ends the process; one that is ignored, as under `nohup`, stays ignored.
-    static func remove(_ file: String) {
+    /// Has a file removed when a signal ends the process, or none; a signal that is ignored, as under `nohup`, stays ignored.
+    static func remove(_ file: String?) {
+        removeNothing()
+        guard let file else { return }
         path = strdup(file)
         caught = signals.filter { !isIgnored($0) }
         for number in caught {
@@ -29,7 +31,7 @@ enum Interruption {
         }
     }
 
-    static func removeNothing() {
+    private static func removeNothing() {
         for number in caught { signal(number, SIG_DFL) }
         caught = []
         free(path)
@@ -47,3 +49,63 @@ enum Interruption {
         return handler == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+
+extension Interruption: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testRemovesTheUnfinishedFile": testRemovesTheUnfinishedFile,
+            "testIgnoresWhatWasIgnored": testIgnoresWhatWasIgnored,
+        ]
+    }
+
+    private static func output(isNamed: Bool) -> OutputFile.Options {
+        var options = OutputFile.Options()
+        (options.isNamed, options.noteTemporaryName) = (isNamed, remove)
+        return options
+    }
+
+    private static func files(_ directory: String) -> [String] {
+        OutputFile.names(in: directory).filter { $0 != "." && $0 != ".." }.sorted()
+    }
+
+    private static func testRemovesTheUnfinishedFile() throws {
+        for isNamed in [false, true] {
+            for number in [SIGINT, SIGTERM, SIGHUP] {
+                let directory = try temporaryDirectory()
+                expectExit(.signal(number), "the end by a signal") {
+                    let options = output(isNamed: isNamed)
+                    guard let file = try? OutputFile(path: "\(directory)/out", options: options) else { return }
+                    write(file.descriptor, "half", 4)
+                    // The thread of a test takes no signals.
+                    var none = sigset_t()
+                    sigemptyset(&none)
+                    pthread_sigmask(SIG_SETMASK, &none, nil)
+                    raise(number)
+                    _ = file.descriptor
+                }
+                expectEqual(files(directory), [], "files, with a temporary name: \(isNamed)")
+            }
+        }
+    }
+
+    private static func testIgnoresWhatWasIgnored() throws {
+        let directory = try temporaryDirectory()
+        expectExit(.exit(7), "a process that was started by nohup") {
+            _ = signal(SIGHUP, SIG_IGN)
+            let options = output(isNamed: true)
+            guard let file = try? OutputFile(path: "\(directory)/out", options: options) else { return }
+            raise(SIGHUP)
+            try? file.commit()
+            raise(SIGHUP)
+            exit(7)
+        }
+        expectEqual(files(directory), ["out"], "files")
+    }
+}
+#endif

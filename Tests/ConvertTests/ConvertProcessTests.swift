@@ -93,7 +93,7 @@ import Testing
             }
             // What is left of one that was killed has a name that is in nobody's way.
             let left = try files(in: directory).filter { !["out.db", "out.db-journal"].contains($0) }
-            #expect(left.allSatisfy { $0.hasPrefix(".convert-") && $0.hasSuffix(".partial") })
+            #expect(left.allSatisfy { $0.hasPrefix(".output-") && $0.hasSuffix(".partial") })
             #expect(left.count == (signal == SIGKILL ? 1 : 0))
             #expect(try convert(["-", "out.db", "--append"], #"[{"a":2}]"#) == 0)
             let reading = try RunningConvert(["out.db", "-"], in: directory, output: directory.path + "/rows")

@@ -1,17 +1,18 @@
 // Where an output is: what its path leads to, and what is there already.
 
-import PlistStreaming
+// SAFETY: all that is unsafe here are calls of the system, with paths and buffers that outlive them, and whose results are
+// copied at once.
 
 #if canImport(Darwin)
-@preconcurrency import Darwin
+import Darwin
 #elseif canImport(Musl)
-@preconcurrency import Musl
+import Musl
 #else
-@preconcurrency import Glibc
+import Glibc
 #endif
 
 /// What the path of an output leads to, through all links.
-enum OutputPlace: Equatable {
+package enum OutputPlace: Equatable {
     /// A descriptor of this process, such as `/dev/stdout`.
     case descriptor(Int32)
     /// What is no regular file, or one that another process has opened: it is written to where it is.
@@ -22,16 +23,16 @@ enum OutputPlace: Equatable {
     case missing(path: String)
 
     /// What is known of a file that is there.
-    struct FileState: Equatable {
-        var device: UInt64
-        var number: UInt64
-        var size: Int
-        var linkCount: Int
-        var mode: mode_t
-        var owner: uid_t
-        var group: gid_t
+    package struct FileState: Equatable {
+        package var device: UInt64
+        package var number: UInt64
+        package var size: Int
+        package var linkCount: Int
+        package var mode: mode_t
+        package var owner: uid_t
+        package var group: gid_t
 
-        init(_ status: stat) {
+        package init(_ status: stat) {
             device = UInt64(truncatingIfNeeded: status.st_dev)
             number = UInt64(status.st_ino)
             size = Int(status.st_size)
@@ -40,11 +41,11 @@ enum OutputPlace: Equatable {
             (owner, group) = (status.st_uid, status.st_gid)
         }
 
-        func isSameFile(_ other: FileState) -> Bool { device == other.device && number == other.number }
+        package func isSameFile(_ other: FileState) -> Bool { device == other.device && number == other.number }
     }
 
     /// Finds what a path leads to; `-` is standard output.
-    init(_ path: String) throws(StreamError) {
+    package init(_ path: String) throws(StreamError) {
         if path == "-" {
             self = .descriptor(STDOUT_FILENO)
             return
@@ -57,7 +58,7 @@ enum OutputPlace: Equatable {
                 return
             }
             var status = stat()
-            guard lstat(path, &status) == 0 else {
+            guard unsafe lstat(path, &status) == 0 else {
                 guard errno == ENOENT else { throw Self.error("open", errno) }
                 self = .missing(path: path)
                 return
@@ -75,16 +76,16 @@ enum OutputPlace: Equatable {
     }
 
     /// The regular file there, if there is one.
-    var state: FileState? {
+    package var state: FileState? {
         if case .file(_, let state) = self { state } else { nil }
     }
 
     /// The files that processes have opened have names of their own, which look like links.
     private static func openedFile(_ path: String) -> OutputPlace? {
         let (directory, name) = split(path)
-        guard let resolved = realpath(directory, nil) else { return nil }
-        defer { free(resolved) }
-        let folder = String(cString: resolved)
+        guard let resolved = unsafe realpath(directory, nil) else { return nil }
+        defer { unsafe free(resolved) }
+        let folder = unsafe String(cString: resolved)
         let parts = folder.split(separator: "/")
         let isOfAProcess = parts.first == "proc" && parts.last == "fd"
         guard let number = Int32(name), number >= 0, folder == "/dev/fd" || isOfAProcess else { return nil }
@@ -93,19 +94,19 @@ enum OutputPlace: Equatable {
 
     private static func target(ofLink path: String) throws(StreamError) -> String {
         var bytes = [CChar](repeating: 0, count: 1 + Int(PATH_MAX))
-        let count = readlink(path, &bytes, bytes.count)
+        let count = unsafe readlink(path, &bytes, bytes.count)
         guard count > 0 else { throw error("open", errno) }
         let target = String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return target.hasPrefix("/") ? target : split(path).directory + "/" + target
     }
 
     /// The directory of a path, and the name in it.
-    static func split(_ path: String) -> (directory: String, name: String) {
+    package static func split(_ path: String) -> (directory: String, name: String) {
         guard let end = path.lastIndex(of: "/") else { return (".", path) }
         return (end == path.startIndex ? "/" : String(path[..<end]), String(path[path.index(after: end)...]))
     }
 
-    static func error(_ what: String, _ number: Int32) -> StreamError {
+    package static func error(_ what: String, _ number: Int32) -> StreamError {
         StreamError(.cannotWrite, "cannot \(what): \(ByteOutput.systemMessage(number))")
     }
 }
@@ -116,7 +117,7 @@ enum OutputPlace: Equatable {
 import InClassTesting
 
 extension OutputPlace: SelfTesting {
-    static var testSelectors: TestSelectors {
+    package static var testSelectors: TestSelectors {
         [
             "testFollowsLinks": testFollowsLinks,
             "testKnowsDescriptors": testKnowsDescriptors,
@@ -125,12 +126,12 @@ extension OutputPlace: SelfTesting {
 
     private static func testFollowsLinks() throws {
         let directory = try temporaryDirectory()
-        close(open("\(directory)/file", O_CREAT | O_WRONLY, 0o640))
-        mkdir("\(directory)/d", 0o755)
+        unsafe close(open("\(directory)/file", O_CREAT | O_WRONLY, 0o640))
+        unsafe mkdir("\(directory)/d", 0o755)
         for (link, target) in [
             ("a", "file"), ("d/b", "../a"), ("new", "d/missing"), ("loop", "loop"), ("abs", "\(directory)/file"),
         ] {
-            expectEqual(symlink(target, "\(directory)/\(link)"), 0, link)
+            unsafe expectEqual(symlink(target, "\(directory)/\(link)"), 0, link)
         }
         let state = try OutputPlace("\(directory)/file").state
         expectEqual(state?.mode, 0o640, "mode")
@@ -148,11 +149,11 @@ extension OutputPlace: SelfTesting {
 
     private static func testKnowsDescriptors() throws {
         let directory = try temporaryDirectory()
-        expectEqual(symlink("/dev/stdout", "\(directory)/out"), 0, "symlink")
+        unsafe expectEqual(symlink("/dev/stdout", "\(directory)/out"), 0, "symlink")
         for path in ["-", "/dev/stdout", "/dev/fd/1", "\(directory)/out"] {
             expectEqual(try OutputPlace(path), .descriptor(1), path)
         }
-        let file = open("\(directory)/file", O_CREAT | O_WRONLY, 0o640)
+        let file = unsafe open("\(directory)/file", O_CREAT | O_WRONLY, 0o640)
         defer { close(file) }
         expectEqual(try OutputPlace("/dev/fd/\(file)"), .descriptor(file), "another descriptor")
     }

@@ -1,23 +1,25 @@
 // The output: a new file beside the old one, which takes its place when it is complete.
 
-import PlistStreaming
+// SAFETY: all that is unsafe here are calls of the system, with paths and buffers that outlive them, and whose results are
+// copied at once.
 
 #if canImport(Darwin)
-@preconcurrency import Darwin
+import Darwin
 #elseif canImport(Musl)
-@preconcurrency import Musl
+import Musl
 #else
-@preconcurrency import Glibc
+import Glibc
 #endif
 
 /// A file that appears under its name only when it is complete.
 ///
 /// The bytes go to a file in the same directory, which has no name where the system can do that (Linux), so that nothing
 /// is left behind however the process ends; elsewhere, and for databases, to one with a temporary name, which is removed
-/// after an error and when a signal that can be caught ends the process. `commit` has the disk keep it and puts it into
-/// its place; a file that has several names, or an owner that no new file can have, gets the bytes instead. Descriptors
-/// and what is no regular file, such as `/dev/null`, are written directly.
-struct OutputFile: ~Copyable {
+/// after an error, and which a program is told of that removes it when a signal ends the process. `commit` has the disk keep
+/// it and puts it into its place; a file that has several names, or an owner that no new file can have, gets the bytes instead,
+/// unless the new file is to replace it in any case. Descriptors and what is no regular file, such as `/dev/null`, are written
+/// directly.
+package struct OutputFile: ~Copyable {
     /// Where the bytes are before the file is complete.
     private enum Storage {
         /// In the output itself.
@@ -28,69 +30,88 @@ struct OutputFile: ~Copyable {
         case named(String)
     }
 
-    let descriptor: Int32
+    package let descriptor: Int32
     private let path: String
     private let storage: Storage
+    private let options: Options
+
+    /// How a file is made.
+    package struct Options {
+        /// Whether it has a temporary name also where none is needed.
+        package var isNamed = false
+        /// Whether it takes the place of a file that has other names, or an owner that it cannot have.
+        package var replacesAnyFile = false
+        /// Whether to wait for the disk; tests do not.
+        package var isDurable = true
+        /// Gets the temporary name when there is a file of it, and nil when there is none any more.
+        package var noteTemporaryName: (String?) -> Void = { _ in }
+
+        package init() {}
+    }
+
     /// Whether a file that is there must stay and get the bytes.
     private var staysItself: Bool = false
     private var isCommitted: Bool = false
     /// The path of the file that is written, for libraries that open files themselves.
-    var writtenPath: String { if case .named(let temporary) = storage { temporary } else { path } }
+    package var writtenPath: String { if case .named(let temporary) = storage { temporary } else { path } }
 
     /// Opens an output; `-` is standard output.
-    /// - Parameter isNamed: Whether the file has a temporary name also where none is needed.
-    init(path: String, isNamed: Bool = false) throws(StreamError) {
-        try self.init(OutputPlace(path), isNamed: isNamed)
+    package init(path: String, options: Options = Options()) throws(StreamError) {
+        try self.init(OutputPlace(path), options: options)
     }
 
-    init(_ place: OutputPlace, isNamed: Bool = false) throws(StreamError) {
+    package init(_ place: OutputPlace, options: Options = Options()) throws(StreamError) {
         switch place {
-        case .descriptor(let number): self.init(descriptor: number, path: "-", storage: .direct)
+        case .descriptor(let number): self.init(descriptor: number, path: "-", .direct, options)
         case .special(let path):
-            let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+            let descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
             guard descriptor >= 0 else { throw OutputPlace.error("open", errno) }
-            self.init(descriptor: descriptor, path: path, storage: .direct)
-        case .missing(let path): try self.init(besides: path, isNamed)
+            self.init(descriptor: descriptor, path: path, .direct, options)
+        case .missing(let path): try self.init(besides: path, options)
         case .file(let path, let state):
             // A directory lets one replace a file that is protected from writing; what is protected stays.
-            guard faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 else { throw OutputPlace.error("replace", errno) }
-            try self.init(besides: path, isNamed)
-            staysItself = !Self.give(descriptor, state) || state.linkCount > 1
+            guard unsafe faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 else {
+                throw OutputPlace.error("replace", errno)
+            }
+            try self.init(besides: path, options)
+            let isLike = Self.give(descriptor, state)
+            staysItself = !options.replacesAnyFile && (!isLike || state.linkCount > 1)
         }
     }
 
-    private init(besides path: String, _ isNamed: Bool) throws(StreamError) {
-        let unnamed = isNamed ? -1 : Self.openUnnamed(besides: path)
+    private init(besides path: String, _ options: Options) throws(StreamError) {
+        let unnamed = options.isNamed ? -1 : Self.openUnnamed(besides: path)
         if unnamed >= 0 {
-            self.init(descriptor: unnamed, path: path, storage: .unnamed)
+            self.init(descriptor: unnamed, path: path, .unnamed, options)
             return
         }
         let temporary = Self.temporaryPath(besides: path)
-        let descriptor = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        let descriptor = unsafe open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw OutputPlace.error("create", errno) }
-        Interruption.remove(temporary)
-        self.init(descriptor: descriptor, path: path, storage: .named(temporary))
+        options.noteTemporaryName(temporary)
+        self.init(descriptor: descriptor, path: path, .named(temporary), options)
     }
 
-    private init(descriptor: Int32, path: String, storage: Storage) {
+    private init(descriptor: Int32, path: String, _ storage: Storage, _ options: Options) {
         self.descriptor = descriptor
         self.path = path
         self.storage = storage
+        self.options = options
     }
 
     deinit {
         if path != "-" { close(descriptor) }
         if case .named(let temporary) = storage {
-            if !isCommitted { unlink(temporary) }
-            Interruption.removeNothing()
+            if !isCommitted { unsafe unlink(temporary) }
+            options.noteTemporaryName(nil)
         }
     }
 
     /// Checks that no database is in the place that is in use, or was left in the middle of a transaction.
     ///
     /// SQLite would take the log or journal of that one for the new one's, and undo or redo what they say.
-    borrowing func checkIsNoOpenDatabase() throws(StreamError) {
-        for ending in ["-wal", "-journal"] where access(path + ending, F_OK) == 0 {
+    package borrowing func checkIsNoOpenDatabase() throws(StreamError) {
+        for ending in ["-wal", "-journal"] where unsafe access(path + ending, F_OK) == 0 {
             throw StreamError(
                 .cannotWrite,
                 "cannot replace: the database there is in use or was not closed, since there is \(path)\(ending)")
@@ -98,10 +119,9 @@ struct OutputFile: ~Copyable {
     }
 
     /// Puts the complete file into its place, where it is also after a loss of power.
-    /// - Parameter isDurable: Whether to wait for the disk; tests do not.
-    consuming func commit(isDurable: Bool = true) throws(StreamError) {
+    package consuming func commit() throws(StreamError) {
         if case .direct = storage { return }
-        guard !isDurable || Self.synchronize(descriptor) else { throw OutputPlace.error("write", errno) }
+        guard !options.isDurable || Self.synchronize(descriptor) else { throw OutputPlace.error("write", errno) }
         if staysItself { return try copyIntoPlace() }
         var temporary = ""
         switch storage {
@@ -110,19 +130,19 @@ struct OutputFile: ~Copyable {
         case .unnamed:
             // A name can be given to a file, but not one that another file has; so it goes by way of a third one.
             temporary = Self.temporaryPath(besides: path)
-            Interruption.remove(temporary)
-            guard linkat(AT_FDCWD, Self.link(to: descriptor), AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0 else {
+            options.noteTemporaryName(temporary)
+            guard unsafe linkat(AT_FDCWD, Self.link(to: descriptor), AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0 else {
                 let error = OutputPlace.error("create", errno)
-                Interruption.removeNothing()
+                options.noteTemporaryName(nil)
                 throw error
             }
         }
-        let error = rename(temporary, path) == 0 ? nil : OutputPlace.error("replace", errno)
-        if error != nil { unlink(temporary) }
-        Interruption.removeNothing()
+        let error = unsafe rename(temporary, path) == 0 ? nil : OutputPlace.error("replace", errno)
+        if error != nil { unsafe unlink(temporary) }
+        options.noteTemporaryName(nil)
         isCommitted = true
         if let error { throw error }
-        if isDurable { try synchronizeDirectory() }
+        if options.isDurable { try synchronizeDirectory() }
     }
 
     /// Has the disk keep what was written.
@@ -136,7 +156,7 @@ struct OutputFile: ~Copyable {
 
     /// Has the disk keep the name. Some file systems cannot, and keep it without.
     private borrowing func synchronizeDirectory() throws(StreamError) {
-        let directory = open(OutputPlace.split(path).directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let directory = unsafe open(OutputPlace.split(path).directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return }
         defer { close(directory) }
         guard Self.synchronize(directory) || errno == EINVAL || errno == ENOTSUP else {
@@ -147,8 +167,8 @@ struct OutputFile: ~Copyable {
     /// Writes the bytes into the file that is there, when there is room for all of them.
     private borrowing func copyIntoPlace() throws(StreamError) {
         var status = stat()
-        let target = open(path, O_WRONLY | O_CLOEXEC)
-        guard target >= 0, fstat(descriptor, &status) == 0 else { throw OutputPlace.error("replace", errno) }
+        let target = unsafe open(path, O_WRONLY | O_CLOEXEC)
+        guard target >= 0, unsafe fstat(descriptor, &status) == 0 else { throw OutputPlace.error("replace", errno) }
         defer { close(target) }
         #if os(Linux)
         let code = status.st_size > 0 ? posix_fallocate(target, 0, status.st_size) : 0
@@ -157,15 +177,16 @@ struct OutputFile: ~Copyable {
         var buffer = [UInt8](repeating: 0, count: 256 << 10)
         var offset: off_t = 0
         while true {
-            let count = pread(descriptor, &buffer, buffer.count, offset)
+            let count = unsafe pread(descriptor, &buffer, buffer.count, offset)
             guard count > 0 else {
                 if count == 0 { break }
                 throw OutputPlace.error("replace", errno)
             }
             var written = 0
             while written < count {
-                let result = buffer.withUnsafeBytes {
-                    pwrite(target, $0.baseAddress?.advanced(by: written), count - written, offset + off_t(written))
+                let result = unsafe buffer.withUnsafeBytes {
+                    unsafe pwrite(
+                        target, $0.baseAddress?.advanced(by: written), count - written, offset + off_t(written))
                 }
                 guard result > 0 else { throw OutputPlace.error("replace", errno) }
                 written += result
@@ -180,7 +201,7 @@ struct OutputFile: ~Copyable {
     /// Gives a new file the owner and the mode of the one that it takes the place of; returns whether it has them.
     private static func give(_ descriptor: Int32, _ state: OutputPlace.FileState) -> Bool {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return false }
+        guard unsafe fstat(descriptor, &status) == 0 else { return false }
         if status.st_uid != state.owner || status.st_gid != state.group {
             guard fchown(descriptor, state.owner, state.group) == 0 else { return false }
         }
@@ -192,8 +213,8 @@ struct OutputFile: ~Copyable {
         #if os(Linux)
         // O_TMPFILE, which is too complex a macro for Swift.
         let flags = O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000
-        let descriptor = open(OutputPlace.split(path).directory, flags, 0o666)
-        guard descriptor >= 0, access(link(to: descriptor), F_OK) != 0 else { return descriptor }
+        let descriptor = unsafe open(OutputPlace.split(path).directory, flags, 0o666)
+        guard descriptor >= 0, unsafe access(link(to: descriptor), F_OK) != 0 else { return descriptor }
         // Without /proc it can get no name.
         close(descriptor)
         #endif
@@ -205,18 +226,18 @@ struct OutputFile: ~Copyable {
     /// A name that nobody has: what a killed process leaves is in no later one's way, and has no format's ending.
     private static func temporaryPath(besides path: String) -> String {
         let number = String(UInt64.random(in: 0...UInt64.max), radix: 36)
-        return "\(OutputPlace.split(path).directory)/.convert-\(getpid())-\(number).partial"
+        return "\(OutputPlace.split(path).directory)/.output-\(getpid())-\(number).partial"
     }
 
     /// The files that killed processes have left beside this one, if it is such a file itself.
     ///
     /// They stay: on another machine with the same directory their processes may be at work.
-    borrowing func abandonedFiles() -> [String] {
+    package borrowing func abandonedFiles() -> [String] {
         guard case .named = storage else { return [] }
         let directory = OutputPlace.split(path).directory
         return Self.names(in: directory).filter { name in
             let parts = name.split(separator: "-", omittingEmptySubsequences: false)
-            guard parts.count == 3, parts[0] == ".convert", parts[2].hasSuffix(".partial"),
+            guard parts.count == 3, parts[0] == ".output", parts[2].hasSuffix(".partial"),
                 let process = pid_t(parts[1]),
                 process > 0
             else { return false }
@@ -224,14 +245,14 @@ struct OutputFile: ~Copyable {
         }.sorted().map { "\(directory)/\($0)" }
     }
 
-    static func names(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
-        defer { closedir(stream) }
+    package static func names(in directory: String) -> [String] {
+        guard let stream = unsafe opendir(directory) else { return [] }
+        defer { unsafe closedir(stream) }
         var names: [String] = []
-        while let entry = readdir(stream) {
-            names.append(
+        while let entry = unsafe readdir(stream) {
+            unsafe names.append(
                 withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                    String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+                    unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
                 })
         }
         return names

@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "PlistBuilding", targets: ["PlistBuilding"]),
         .library(name: "PlistCoding", targets: ["PlistCoding"]),
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
+        .library(name: "PropertyListFiles", targets: ["PropertyListFiles"]),
         .library(name: "SQLiteStreaming", targets: ["SQLiteStreaming"]),
         .library(name: "SQLiteImporting", targets: ["SQLiteImporting"]),
         .executable(name: "convert", targets: ["convert"]),
@@ -40,7 +41,7 @@ let package = Package(
             name: "SelfTests",
             dependencies: [
                 "InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger", "convert",
-                "SQLiteImporting",
+                "SQLiteImporting", "PropertyListFiles",
             ],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
@@ -66,6 +67,9 @@ let package = Package(
                 "BlockMasks", "CBlockMasks", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming",
             ],
             swiftSettings: strict),
+        .target(
+            name: "PropertyListFiles", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming"],
+            swiftSettings: strict),
         // Without pkgConfig, by which SwiftPM would warn everybody without SQLite's header, also who imports only InClassTesting.
         .systemLibrary(name: "CSystemSQLite"),
         .target(
@@ -87,6 +91,8 @@ let package = Package(
             plugins: ["InClassTests"]),
         .testTarget(
             name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming"]),
+        .testTarget(
+            name: "PropertyListTests", dependencies: ["PlistBuilding", "PlistStreaming", "PropertyListFiles"]),
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
         .executableTarget(
             name: "SQLiteWorker",

@@ -1,0 +1,102 @@
+// Property lists as Foundation and Python's plistlib write and read them, on values that are made at random from seeds.
+// PLIST_VALUES=2000 in the environment checks as many; the default takes some seconds.
+
+import Foundation
+import PlistStreaming
+import PropertyListFiles
+import Testing
+
+@Suite(.serialized) struct AgreementTests {
+    static let count = Int(ProcessInfo.processInfo.environment["PLIST_VALUES"] ?? "") ?? 150
+
+    private func values(_ choices: PlistValue.Choices) -> [PlistValue] {
+        (0..<Self.count).map { seed in
+            var random = SeededRandom(state: UInt64(seed))
+            return PlistValue.random(&random, choices)
+        }
+    }
+
+    private func expectEqual(_ found: PlistValue?, _ expected: PlistValue, _ what: String) throws {
+        if let difference = expected.difference(from: found) { try #require(Bool(false), "\(what): \(difference)") }
+    }
+
+    private func binary(_ value: PlistValue, sharedValueLimit: Int = 1 << 20) throws -> Data {
+        var writer = BinaryPlistWriter(options: BinaryPlistWriterOptions(sharedValueLimit: sharedValueLimit))
+        try value.send(to: &writer)
+        try writer.finish()
+        return Data(writer.bytes)
+    }
+
+    private func readBinary(_ data: Data) throws -> PlistValue? {
+        var builder = PlistValueBuilder()
+        try builder.readBinaryPlist(data)
+        return builder.value
+    }
+
+    @Test func foundationReadsBinaryThatWeWrite() throws {
+        for (seed, value) in values(PlistValue.Choices()).enumerated() {
+            for limit in [0, 1 << 20] {
+                let data = try binary(value, sharedValueLimit: limit)
+                let list = try PropertyListSerialization.propertyList(from: data, options: [], format: nil)
+                try expectEqual(PlistValue(foundation: list), value, "seed \(seed)")
+                try expectEqual(try readBinary(data), value, "ours, seed \(seed)")
+            }
+        }
+    }
+
+    @Test func weReadBinaryThatFoundationWrites() throws {
+        for (seed, value) in values(PlistValue.Choices()).enumerated() {
+            let data = try PropertyListSerialization.data(
+                fromPropertyList: value.foundation, format: .binary, options: 0)
+            try expectEqual(try readBinary(data), value, "seed \(seed)")
+        }
+    }
+
+    private static let python: String? = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":")
+        .map { "\($0)/python3" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+
+    /// Reads each file of a folder, and writes it again in both forms beside it.
+    private static let script = """
+        import os, plistlib, sys
+        for name in sorted(os.listdir(sys.argv[1])):
+            path = os.path.join(sys.argv[1], name)
+            with open(path, "rb") as file: value = plistlib.load(file)
+            for form, ending in ((plistlib.FMT_BINARY, ".binary"), (plistlib.FMT_XML, ".xml")):
+                if ending == ".xml" and "controls" in name: continue
+                with open(path + ending, "wb") as file: plistlib.dump(value, file, fmt=form, sort_keys=False)
+        """
+
+    /// Has plistlib write again what was written to files of a new folder, which a closure then looks at.
+    private func withPython(_ files: [String: Data], _ body: (_ folder: URL) throws -> Void) throws {
+        guard let python = Self.python else {
+            print("skipped: there is no python3 in PATH, whose plistlib is to be compared")
+            return
+        }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("plists-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for (name, data) in files { try data.write(to: folder.appendingPathComponent(name)) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: python)
+        process.arguments = ["-c", Self.script, folder.path]
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "plistlib reads what we write")
+        try body(folder)
+    }
+
+    /// Datetimes of Python have microseconds.
+    private static let pythonChoices = PlistValue.Choices(dateStep: 1 / 64)
+
+    @Test func pythonReadsAndWritesBinaryAsWeDo() throws {
+        let values = values(Self.pythonChoices)
+        var files: [String: Data] = [:]
+        for (seed, value) in values.enumerated() { files["controls-\(seed)"] = try binary(value) }
+        try withPython(files) { folder in
+            for (seed, value) in values.enumerated() {
+                let data = try Data(contentsOf: folder.appendingPathComponent("controls-\(seed).binary"))
+                try expectEqual(try readBinary(data), value, "seed \(seed)")
+            }
+        }
+    }
+}

@@ -52,6 +52,58 @@ import Testing
         }
     }
 
+    @Test func foundationReadsOldTextThatWeWrite() throws {
+        for (seed, value) in values(PlistValue.Choices()).enumerated() {
+            let value = value.inOldText
+            for layout in [OpenStepPlistWriterOptions.Layout.compact, .pretty(indent: 2)] {
+                var writer = OpenStepPlistWriter(options: OpenStepPlistWriterOptions(layout: layout, scalars: .reject))
+                try value.send(to: &writer)
+                try writer.finish()
+                let list = try PropertyListSerialization.propertyList(
+                    from: Data(writer.bytes), options: [], format: nil)
+                try expectEqual(PlistValue(foundation: list), value, "seed \(seed)")
+                var builder = PlistValueBuilder()
+                try builder.readOpenStepPlist(writer.bytes)
+                try expectEqual(builder.value, value, "ours, seed \(seed)")
+            }
+        }
+    }
+
+    /// Texts in which bytes were left out, doubled or exchanged: what both read is equal.
+    @Test func weReadOldTextAsFoundationDoes() throws {
+        var random = SeededRandom(state: 7)
+        let samples = [
+            "{ a = b; \"c d\" = (e, \"f\\\"g\", <0fbd 77>); /* h */ i = { j = 'k'; }; } // l\n",
+            "m = n; \"o\" = (); p;",
+            "(\"\\101\\n\\U00e9\\\\\", a/b, -1.5, { x = <>; }, \"\\245\\12\")",
+        ]
+        var readCount = 0
+        for round in 0..<6_000 {
+            var bytes = Array(samples[round % samples.count].utf8)
+            for _ in 0..<Int.random(in: 0...2, using: &random) {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: bytes.remove(at: place)
+                case 1: bytes.insert(bytes.randomElement(using: &random) ?? 0, at: place)
+                default: bytes.swapAt(place, Int.random(in: 0..<bytes.count, using: &random))
+                }
+            }
+            var builder = PlistValueBuilder()
+            guard (try? builder.readOpenStepPlist(bytes)) != nil, let ours = builder.value else { continue }
+            var format = PropertyListSerialization.PropertyListFormat.openStep
+            guard
+                let list = try? PropertyListSerialization.propertyList(
+                    from: Data(bytes), options: [], format: &format)
+            else {
+                Issue.record("Foundation refuses what we read: \(String(decoding: bytes, as: UTF8.self))")
+                continue
+            }
+            readCount += 1
+            try expectEqual(PlistValue(foundation: list), ours, String(decoding: bytes, as: UTF8.self))
+        }
+        #expect(readCount > 2_000)
+    }
+
     private static let python: String? = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":")
         .map { "\($0)/python3" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 

@@ -63,7 +63,8 @@ struct SharedObjects {
 
     /// Adds an object that was not found.
     mutating func insert(_ object: UInt32, _ hash: UInt32) {
-        if count &* 2 >= buckets.count { grow() }
+        // PERF: PropertyLists/items; a look-up is a line of memory, of which there are as few as probing bears.
+        if count &* 4 >= buckets.count &* 3 { grow() }
         place(UInt64(hash) &<< 32 | UInt64(object &+ 1))
         count &+= 1
     }
@@ -77,7 +78,7 @@ struct SharedObjects {
 
     private mutating func grow() {
         let old = buckets
-        buckets = Array(repeating: 0, count: 4 * old.count)
+        buckets = Array(repeating: 0, count: 2 * old.count)
         for bucket in old where bucket != 0 { place(bucket) }
     }
 

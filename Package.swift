@@ -4,6 +4,9 @@ import PackageDescription
 /// The streaming modules are built with strict memory safety: each unsafe expression is marked and explained.
 let strict: [SwiftSetting] = [.strictMemorySafety()]
 
+/// Tags and texts that lend memory of a reader say so by their lifetimes.
+let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
+
 /// The tester's own tests are compiled in a checkout of its own, but not where it is somebody's dependency: nobody else
 /// waits for them, and nobody else's testlogger holds InClassTesting.
 let hasSelfTests = !Context.packageDirectory.contains("/checkouts/")
@@ -23,6 +26,7 @@ let package = Package(
         .library(name: "PlistBuilding", targets: ["PlistBuilding"]),
         .library(name: "PlistCoding", targets: ["PlistCoding"]),
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
+        .library(name: "XMLStreaming", targets: ["XMLStreaming"]),
         .library(name: "SQLiteStreaming", targets: ["SQLiteStreaming"]),
         .library(name: "SQLiteImporting", targets: ["SQLiteImporting"]),
         .executable(name: "convert", targets: ["convert"]),
@@ -40,7 +44,7 @@ let package = Package(
             name: "SelfTests",
             dependencies: [
                 "InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger", "convert",
-                "SQLiteImporting",
+                "SQLiteImporting", "XMLStreaming",
             ],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
@@ -66,6 +70,9 @@ let package = Package(
                 "BlockMasks", "CBlockMasks", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming",
             ],
             swiftSettings: strict),
+        .target(
+            name: "XMLStreaming", dependencies: ["BlockMasks", "CBlockMasks", "InClassTesting", "PlistStreaming"],
+            swiftSettings: strict + lifetimes),
         // Without pkgConfig, by which SwiftPM would warn everybody without SQLite's header, also who imports only InClassTesting.
         .systemLibrary(name: "CSystemSQLite"),
         .target(

@@ -78,6 +78,17 @@ extension GrowingMemory where Element == UInt8 {
         @_lifetime(borrow self) get { unsafe span.bytes }
     }
 
+    /// The elements as bytes, for use while another property of their owner changes, which the compiler takes for a change of these.
+    ///
+    /// They are there until elements are added or removed, or the owner is gone.
+    @unsafe var unscopedBytes: RawSpan {
+        @_lifetime(immortal) get {
+            // SAFETY: whoever calls keeps to what the comment says.
+            let span = unsafe UnsafeRawBufferPointer(start: memory, count: count).bytes
+            return unsafe _overrideLifetime(span, copying: ())
+        }
+    }
+
     /// Appends bytes that are not of this memory.
     mutating func append(contentsOf bytes: RawSpan) {
         let added = bytes.byteCount

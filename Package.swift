@@ -4,6 +4,9 @@ import PackageDescription
 /// The streaming modules are built with strict memory safety: each unsafe expression is marked and explained.
 let strict: [SwiftSetting] = [.strictMemorySafety()]
 
+/// Tags and texts that lend memory of a reader say so by their lifetimes.
+let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
+
 /// The tester's own tests are compiled in a checkout of its own, but not where it is somebody's dependency: nobody else
 /// waits for them, and nobody else's testlogger holds InClassTesting.
 let hasSelfTests = !Context.packageDirectory.contains("/checkouts/")
@@ -24,6 +27,7 @@ let package = Package(
         .library(name: "PlistCoding", targets: ["PlistCoding"]),
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
         .library(name: "PropertyListFiles", targets: ["PropertyListFiles"]),
+        .library(name: "XMLStreaming", targets: ["XMLStreaming"]),
         .library(name: "SQLiteStreaming", targets: ["SQLiteStreaming"]),
         .library(name: "SQLiteImporting", targets: ["SQLiteImporting"]),
         .executable(name: "convert", targets: ["convert"]),
@@ -41,7 +45,7 @@ let package = Package(
             name: "SelfTests",
             dependencies: [
                 "InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger", "convert",
-                "SQLiteImporting", "PropertyListFiles",
+                "SQLiteImporting", "PropertyListFiles", "XMLStreaming",
             ],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
@@ -68,7 +72,11 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "PropertyListFiles", dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming"],
+            name: "XMLStreaming", dependencies: ["BlockMasks", "CBlockMasks", "InClassTesting", "PlistStreaming"],
+            swiftSettings: strict + lifetimes),
+        .target(
+            name: "PropertyListFiles",
+            dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming", "XMLStreaming"],
             swiftSettings: strict),
         // Without pkgConfig, by which SwiftPM would warn everybody without SQLite's header, also who imports only InClassTesting.
         .systemLibrary(name: "CSystemSQLite"),

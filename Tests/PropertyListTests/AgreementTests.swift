@@ -104,6 +104,38 @@ import Testing
         #expect(readCount > 2_000)
     }
 
+    private func xml(_ value: PlistValue) throws -> Data {
+        var writer = XMLPlistWriter()
+        try value.send(to: &writer)
+        try writer.finish()
+        return Data(writer.bytes)
+    }
+
+    private func readXML(_ data: Data) throws -> PlistValue? {
+        var builder = PlistValueBuilder()
+        try builder.readXMLPlist(data)
+        return builder.value
+    }
+
+    /// Foundation's writer leaves out the sign of a zero, and the carriage returns that it does not escape become line feeds.
+    private static let xmlChoices = PlistValue.Choices(dateStep: 1, hasControls: false, hasSpecialReals: false)
+
+    @Test func foundationReadsXMLThatWeWrite() throws {
+        for (seed, value) in values(Self.xmlChoices).enumerated() {
+            let data = try xml(value)
+            let list = try PropertyListSerialization.propertyList(from: data, options: [], format: nil)
+            try expectEqual(PlistValue(foundation: list), value, "seed \(seed)")
+            try expectEqual(try readXML(data), value, "ours, seed \(seed)")
+        }
+    }
+
+    @Test func weReadXMLThatFoundationWrites() throws {
+        for (seed, value) in values(Self.xmlChoices).enumerated() {
+            let data = try PropertyListSerialization.data(fromPropertyList: value.foundation, format: .xml, options: 0)
+            try expectEqual(try readXML(data), value, "seed \(seed)")
+        }
+    }
+
     private static let python: String? = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":")
         .map { "\($0)/python3" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
@@ -148,6 +180,21 @@ import Testing
             for (seed, value) in values.enumerated() {
                 let data = try Data(contentsOf: folder.appendingPathComponent("controls-\(seed).binary"))
                 try expectEqual(try readBinary(data), value, "seed \(seed)")
+            }
+        }
+    }
+
+    @Test func pythonReadsAndWritesXMLAsWeDo() throws {
+        let choices = PlistValue.Choices(dateStep: 1, hasControls: false)
+        let values = values(choices)
+        var files: [String: Data] = [:]
+        for (seed, value) in values.enumerated() { files["\(seed)"] = try xml(value) }
+        try withPython(files) { folder in
+            for (seed, value) in values.enumerated() {
+                for (form, read) in [("binary", readBinary), ("xml", readXML)] {
+                    let data = try Data(contentsOf: folder.appendingPathComponent("\(seed).\(form)"))
+                    try expectEqual(try read(data), value, "\(form), seed \(seed)")
+                }
             }
         }
     }

@@ -44,6 +44,13 @@ import Testing
         }
     }
 
+    /// References of three bytes.
+    @Test func foundationReadsManyObjects() throws {
+        let value = PlistValue.array((0..<70_000).map { .string("number \($0)") })
+        let list = try PropertyListSerialization.propertyList(from: binary(value), options: [], format: nil)
+        try expectEqual(PlistValue(foundation: list), value, "strings")
+    }
+
     @Test func weReadBinaryThatFoundationWrites() throws {
         for (seed, value) in values(PlistValue.Choices()).enumerated() {
             let data = try PropertyListSerialization.data(
@@ -176,6 +183,7 @@ import Testing
         let values = values(Self.pythonChoices)
         var files: [String: Data] = [:]
         for (seed, value) in values.enumerated() { files["controls-\(seed)"] = try binary(value) }
+        files["many-controls"] = try binary(.array((0..<70_000).map { .integer($0) }))
         try withPython(files) { folder in
             for (seed, value) in values.enumerated() {
                 let data = try Data(contentsOf: folder.appendingPathComponent("controls-\(seed).binary"))

@@ -119,7 +119,7 @@ extension BinaryPlist: SelfTesting {
             try writer.endArray()
             try writer.finish()
             let bytes = writer.bytes
-            expectEqual(Int(bytes[bytes.count - 25]), count + 1 <= 256 ? 1 : count + 1 <= 65_536 ? 2 : 4, "reference")
+            expectEqual(Int(bytes[bytes.count - 25]), count + 1 <= 256 ? 1 : count + 1 <= 65_536 ? 2 : 3, "reference")
             expectEqual(try decode([Int].self, from: bytes), Array(0..<count), "\(count) numbers")
         }
     }

@@ -21,7 +21,7 @@ extension BinaryPlistScan {
     /// The way to the value at hand.
     private func path(_ bytes: RawSpan) -> StreamPath {
         StreamPath(
-            open.map { container in
+            (outer.dropFirst() + (outer.isEmpty ? [] : [innermost])).map { container in
                 let index = max(0, container.index - 1)
                 guard container.isDictionary else { return .index(index) }
                 return .key(key(at: container.start + index * table.referenceByteCount, bytes))

@@ -144,7 +144,7 @@ extension BinaryPlistScan {
         let byteCount = Int(marker & 15) + 1
         guard byteCount <= 8 else { throw unknown(marker) }
         guard byteCount < table.start &- place else { throw beyondEnd("a UID of \(byteCount) bytes") }
-        guard open.count < limits.depth else { throw tooMany("levels of nesting", limits.depth) }
+        guard outer.count < limits.depth else { throw tooMany("levels of nesting", limits.depth) }
         let number = BinaryObjectTable.number(at: place &+ 1, byteCount: byteCount, in: bytes)
         try sink.beginDictionary()
         try sink.writeKey(PlistUID.key)

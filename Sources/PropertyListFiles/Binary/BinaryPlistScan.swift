@@ -30,8 +30,11 @@ struct BinaryPlistScan: ~Copyable {
 
     @usableFromInline let table: BinaryObjectTable
     @usableFromInline let limits: StreamLimits
-    /// The containers around the value that is being sent, the outermost first.
-    @usableFromInline var open: [Container] = []
+    // PERF: PropertyLists/items read; the innermost container is not in the array, which is looked at for a container only.
+    /// The container around the value that is being sent; with a count of -1, none.
+    @usableFromInline var innermost = Container(object: 0, start: 0, count: -1, isDictionary: false)
+    /// The containers around it, the outermost first; that of the root is none.
+    @usableFromInline var outer: [Container] = []
     /// A bit for each object, which is set while it is open.
     @usableFromInline var openObjects: [UInt64]
     /// What may still be sent.
@@ -77,14 +80,13 @@ struct BinaryPlistScan: ~Copyable {
         _ bytes: RawSpan, to sink: inout Sink
     ) throws(StreamError) -> Int? {
         while true {
-            let last = open.count &- 1
-            guard last >= 0 else { return nil }
-            let container = open[last]
-            guard container.index < container.count else {
-                try end(container, to: &sink)
+            guard innermost.index < innermost.count else {
+                if innermost.count < 0 { return nil }
+                try endInnermost(to: &sink)
                 continue
             }
-            open[last].index = container.index &+ 1
+            let container = innermost
+            innermost.index = container.index &+ 1
             var reference = container.start &+ container.index &* table.referenceByteCount
             if container.isDictionary {
                 guard let key = table.reference(at: reference, in: bytes) else { throw noObject(reference) }
@@ -97,12 +99,10 @@ struct BinaryPlistScan: ~Copyable {
     }
 
     @inlinable
-    mutating func end<Sink: PlistSink & ~Copyable>(
-        _ container: Container, to sink: inout Sink
-    ) throws(StreamError) {
-        if container.isDictionary { try sink.endDictionary() } else { try sink.endArray() }
-        open.removeLast()
-        openObjects[container.object &>> 6] &= ~(1 &<< UInt64(truncatingIfNeeded: container.object & 63))
+    mutating func endInnermost<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
+        if innermost.isDictionary { try sink.endDictionary() } else { try sink.endArray() }
+        openObjects[innermost.object &>> 6] &= ~(1 &<< UInt64(truncatingIfNeeded: innermost.object & 63))
+        innermost = outer.removeLast()
     }
 
     /// Sends a value, of a container only its beginning.
@@ -137,14 +137,14 @@ struct BinaryPlistScan: ~Copyable {
         guard byteCount <= table.start &- header.start else {
             throw beyondEnd("\(header.count) \(isDictionary ? "members" : "elements")")
         }
-        guard open.count < limits.depth else { throw tooMany("levels of nesting", limits.depth) }
+        guard outer.count < limits.depth else { throw tooMany("levels of nesting", limits.depth) }
         if openObjects.isEmpty { openObjects = Array(repeating: 0, count: table.count / 64 + 1) }
         let bit: UInt64 = 1 &<< UInt64(truncatingIfNeeded: object & 63)
         guard openObjects[object &>> 6] & bit == 0 else { throw containsItself(object) }
         openObjects[object &>> 6] |= bit
         if isDictionary { try sink.beginDictionary() } else { try sink.beginArray() }
-        open.append(
-            Container(object: object, start: header.start, count: header.count, isDictionary: isDictionary))
+        outer.append(innermost)
+        innermost = Container(object: object, start: header.start, count: header.count, isDictionary: isDictionary)
     }
 
     @inlinable @inline(__always)

@@ -74,9 +74,7 @@ extension BinaryPlistWriter {
 
     private mutating func writeSingle(_ marker: UInt8) throws(StreamError) {
         try beginValue()
-        let start = try beginObject(reserving: 0)
-        output.appendReserved(marker)
-        endValue(try share(from: start))
+        endValue(try addNumber(marker, 0, byteCount: 0))
     }
 
     // MARK: Objects
@@ -158,11 +156,25 @@ extension BinaryPlistWriter {
 
     /// Adds an integer; one with the highest bit is negative.
     mutating func addInteger(_ value: UInt64) throws(StreamError) -> UInt32 {
-        let start = try beginObject(reserving: 0)
         let byteCount = Self.byteCount(of: value)
-        output.appendReserved(0x10 | UInt8(truncatingIfNeeded: byteCount.trailingZeroBitCount))
-        try write(value, byteCount: byteCount)
-        return try share(from: start)
+        return try addNumber(
+            0x10 | UInt8(truncatingIfNeeded: byteCount.trailingZeroBitCount), value, byteCount: byteCount)
+    }
+
+    private mutating func addDouble(_ marker: UInt8, _ value: Double) throws(StreamError) -> UInt32 {
+        try addNumber(marker, value.bitPattern, byteCount: 8)
+    }
+
+    /// Adds an object of a marker and up to eight bytes, unless there is one, not too many numbers ago.
+    private mutating func addNumber(_ marker: UInt8, _ bits: UInt64, byteCount: Int) throws(StreamError) -> UInt32 {
+        let place = RecentNumbers.place(of: bits, marker)
+        if let object = numbers.object(at: place, bits, marker) { return object }
+        let start = try beginObject(reserving: byteCount)
+        output.appendReserved(marker)
+        if byteCount > 0 { try write(bits, byteCount: byteCount) }
+        let object = try addObject(at: start)
+        if options.sharedValueLimit > 0 { numbers.set(object, at: place, bits, marker) }
+        return object
     }
 
     private mutating func addWide(_ value: WideInteger) throws(StreamError) -> UInt32 {
@@ -170,13 +182,6 @@ extension BinaryPlistWriter {
         output.appendReserved(0x14)
         try write(UInt64(bitPattern: value.high), byteCount: 8)
         try write(value.low, byteCount: 8)
-        return try share(from: start)
-    }
-
-    private mutating func addDouble(_ marker: UInt8, _ value: Double) throws(StreamError) -> UInt32 {
-        let start = try beginObject(reserving: 0)
-        output.appendReserved(marker)
-        try write(value.bitPattern, byteCount: 8)
         return try share(from: start)
     }
 

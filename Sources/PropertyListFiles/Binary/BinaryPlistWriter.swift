@@ -5,8 +5,9 @@ public import PlistStreaming
 
 /// A sink that writes a binary property list to memory, or at its end to a file descriptor.
 ///
-/// A value without children that comes again is written once, as Foundation's writer does, and so is each key. Integers take as few
-/// bytes as they need, of those that Foundation reads; reals are doubles; text is ASCII or UTF-16. The same messages give the same bytes.
+/// A string or data that comes again is written once, as Foundation's writer does, and so is each key, and a number or date that comes
+/// again soon: there are 1,024 places for them. Integers take as few bytes as they need, of those that Foundation reads; reals are
+/// doubles; text is ASCII or UTF-16. The same messages give the same bytes.
 ///
 /// ```swift
 /// var writer = BinaryPlistWriter()
@@ -32,12 +33,12 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
 
     /// A container whose end has not come.
     private struct Container {
-        let object: UInt32
+        var object: UInt32 = 0
         /// The index of its first reference.
-        let start: Int
-        let isDictionary: Bool
+        var start = 0
+        var isDictionary = false
         /// The last key, or the dictionary itself before the first one.
-        var lastKey: UInt32
+        var lastKey: UInt32 = 0
     }
 
     /// What may come next.
@@ -49,7 +50,11 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     var output: ByteOutput
     var objects: [Object] = []
     var shared = SharedObjects()
-    private var open: [Container] = []
+    var numbers = RecentNumbers()
+    // PERF: PropertyLists/items written; the innermost container is not in the array, which is looked at for a container only.
+    private var innermost = Container()
+    /// The containers around the innermost one, the outermost first; that of the root is none.
+    private var outer: [Container] = []
     private var next = Next.root
     /// The number of the root's object.
     private var root: UInt32 = 0
@@ -89,7 +94,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
     ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
     public mutating func finish() throws(StreamError) {
-        guard open.isEmpty else { throw StreamError(.misuse, "finished with \(open.count) open containers") }
+        guard outer.isEmpty else { throw StreamError(.misuse, "finished with \(outer.count) open containers") }
         guard next == .nothing else { throw StreamError(.misuse, "finished without a value") }
         if !isFinished { try writeTable() }
         isFinished = true
@@ -103,7 +108,8 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         output.isHolding = true
         objects.removeAll(keepingCapacity: true)
         shared.removeAll()
-        open.removeAll()
+        numbers.removeAll()
+        outer.removeAll()
         references.removeAll()
         containers.removeAll(keepingCapacity: true)
         next = .root
@@ -154,55 +160,60 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     /// Names the value that follows in a dictionary.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         try settleUID()
-        guard next == .key, let last = open.indices.last else {
+        guard next == .key else {
             throw StreamError(
                 .misuse,
                 next == .value ? "expected the value of a key, got writeKey" : "got writeKey outside a dictionary")
         }
-        if options.writesUIDs, references.count == open[last].start, utf8.equals("\(PlistUID.key)") {
+        if options.writesUIDs, references.count == innermost.start, utf8.equals("\(PlistUID.key)") {
             uid = .key
             next = .value
             return
         }
-        let lastKey = Int(truncatingIfNeeded: open[last].lastKey)
+        let lastKey = Int(truncatingIfNeeded: innermost.lastKey)
         // PERF: PropertyLists/binary; dictionaries of one kind have their keys in one order.
         var key = objects[lastKey].follower
         if !isKey(key, utf8) {
             key = try addString(utf8, isKey: true)
             objects[lastKey].follower = key
         }
-        open[last].lastKey = key
+        innermost.lastKey = key
         references.append(key)
         next = .value
     }
 
     private mutating func begin(isDictionary: Bool) throws(StreamError) {
         try beginValue()
-        guard open.count < options.depthLimit else {
+        guard outer.count < options.depthLimit else {
             throw StreamError(.limitExceeded, "more than \(options.depthLimit) levels of nesting")
         }
         _ = try beginObject(reserving: 0)
         let object = try addObject(at: 0)
         endValue(object)
-        open.append(
-            Container(object: object, start: references.count, isDictionary: isDictionary, lastKey: object))
+        outer.append(innermost)
+        innermost = Container(object: object, start: references.count, isDictionary: isDictionary, lastKey: object)
         next = isDictionary ? .key : .element
     }
 
     /// Ends the innermost container; there is one.
     private mutating func end() {
-        let container = open.removeLast()
+        let container = innermost
         let count = (references.count - container.start) / (container.isDictionary ? 2 : 1)
         containers.append(container.object)
         containers.append(UInt32(truncatingIfNeeded: 2 * count + (container.isDictionary ? 1 : 0)))
         containers.append(contentsOf: references[container.start...])
         references.removeLast(references.count - container.start)
-        next = open.last.map { $0.isDictionary ? .key : .element } ?? .nothing
+        leaveInnermost()
+    }
+
+    private mutating func leaveInnermost() {
+        innermost = outer.removeLast()
+        next = outer.isEmpty ? .nothing : innermost.isDictionary ? .key : .element
     }
 
     /// Refuses the innermost dictionary when it has a key twice; keys are equal when their objects are one.
     private mutating func checkKeys() throws(StreamError) {
-        guard let container = open.last else { return }
+        let container = innermost
         for index in stride(from: container.start, to: references.count, by: 2) {
             let key = Int(truncatingIfNeeded: references[index])
             guard objects[key].dictionary != container.object &+ 1 else { throw duplicateKey() }
@@ -267,11 +278,10 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         if case .none = begun { return }
         uid = .none
         next = .key
-        let last = open.count - 1
         let key = try "\(PlistUID.key)".withUTF8Span { (text) throws(StreamError) in
             try addString(text, isKey: true)
         }
-        open[last].lastKey = key
+        innermost.lastKey = key
         references.append(key)
         next = .value
         if case .number(let number) = begun { endValue(try addInteger(number)) }
@@ -279,16 +289,15 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
 
     private mutating func endUID(_ number: UInt64) throws(StreamError) {
         uid = .none
-        let container = open.removeLast()
-        objects[Int(container.object)].offset = try addUID(number)
-        next = open.last.map { $0.isDictionary ? .key : .element } ?? .nothing
+        objects[Int(innermost.object)].offset = try addUID(number)
+        leaveInnermost()
     }
 
     // MARK: The end
 
     /// Writes the containers, the table of offsets, and the trailer.
     private mutating func writeTable() throws(StreamError) {
-        let referenceByteCount = Self.byteCount(of: UInt64(objects.count - 1))
+        let referenceByteCount = Self.leastByteCount(of: objects.count - 1)
         var index = 0
         while index < containers.count {
             let isDictionary = containers[index + 1] & 1 == 1
@@ -305,7 +314,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
             }
         }
         let table = output.count
-        let offsetByteCount = Self.byteCount(of: UInt64(table))
+        let offsetByteCount = Self.leastByteCount(of: table)
         for object in objects { try write(UInt64(object.offset), byteCount: offsetByteCount) }
         try write(0, byteCount: 6)
         try output.append(UInt8(offsetByteCount))
@@ -317,6 +326,9 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     static func byteCount(of number: UInt64) -> Int {
         number < 1 << 8 ? 1 : number < 1 << 16 ? 2 : number < 1 << 32 ? 4 : 8
     }
+
+    /// The bytes that a reference or an offset needs.
+    private static func leastByteCount(of number: Int) -> Int { max(1, (71 - number.leadingZeroBitCount) / 8) }
 
     /// Writes the low bytes of a number, the highest first.
     @inline(__always)

@@ -88,3 +88,41 @@ struct SharedObjects {
         count = 0
     }
 }
+
+/// The numbers that were written last, in places that their bits tell; a number takes the place of an earlier one.
+struct RecentNumbers {
+    private struct Number {
+        var bits: UInt64 = 0
+        var object: UInt32 = 0
+        /// 255 is no marker of a number.
+        var marker: UInt8 = 255
+    }
+
+    private static var placeBitCount: UInt64 { 10 }
+
+    // PERF: PropertyLists/items written; these few stay in the processor's caches, where a table of all numbers would not.
+    private var numbers: [Number] = []
+
+    /// The place of a number.
+    @inline(__always)
+    static func place(of bits: UInt64, _ marker: UInt8) -> Int {
+        Int(truncatingIfNeeded: ((bits ^ UInt64(marker)) &* 0x9E37_79B9_7F4A_7C15) &>> (64 &- placeBitCount))
+    }
+
+    /// The object of a number, if it is the one at its place.
+    @inline(__always)
+    func object(at place: Int, _ bits: UInt64, _ marker: UInt8) -> UInt32? {
+        guard place < numbers.count else { return nil }
+        let number = numbers[place]
+        return number.bits == bits && number.marker == marker ? number.object : nil
+    }
+
+    /// Puts the object of a number at its place.
+    mutating func set(_ object: UInt32, at place: Int, _ bits: UInt64, _ marker: UInt8) {
+        if numbers.isEmpty { numbers = Array(repeating: Number(), count: 1 << Int(Self.placeBitCount)) }
+        numbers[place] = Number(bits: bits, object: object, marker: marker)
+    }
+
+    /// Forgets all numbers.
+    mutating func removeAll() { numbers = [] }
+}

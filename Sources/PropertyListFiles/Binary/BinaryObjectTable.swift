@@ -29,15 +29,7 @@ struct BinaryObjectTable: Sendable {
     /// - Throws: `invalidSyntax` for bytes that are no binary property list, `unexpectedEnd` where they end before the trailer.
     init(_ bytes: RawSpan) throws(StreamError) {
         let end = bytes.byteCount - Self.trailerByteCount
-        for (offset, byte) in "bplist0".utf8.enumerated() {
-            guard offset < bytes.byteCount else {
-                throw Self.error(.unexpectedEnd, "expected a binary property list, found the end of the input", offset)
-            }
-            guard bytes.byte(at: offset) == byte else {
-                throw Self.error(
-                    .invalidSyntax, "expected a binary property list, which begins with \"bplist0\"", offset)
-            }
-        }
+        try Self.checkHeader(bytes, isWhole: true)
         guard end > Self.headerByteCount else {
             throw Self.error(
                 .unexpectedEnd, "expected an object, a table and a trailer of 32 bytes, found the end of the input",
@@ -67,6 +59,30 @@ struct BinaryObjectTable: Sendable {
             throw Self.error(.invalidSyntax, "expected a root among \(count) objects, found number \(root)", end + 16)
         }
         (self.count, self.root, self.start) = (Int(count), Int(root), Int(start))
+    }
+
+    /// Checks the first bytes of an input, as far as they are there.
+    ///
+    /// - Parameter isWhole: Whether all of them must be there.
+    static func checkHeader(_ bytes: RawSpan, isWhole: Bool) throws(StreamError) {
+        for (offset, byte) in "bplist0".utf8.enumerated() {
+            guard offset < bytes.byteCount else {
+                if !isWhole { return }
+                throw Self.error(.unexpectedEnd, "expected a binary property list, found the end of the input", offset)
+            }
+            guard bytes.byte(at: offset) == byte else {
+                throw Self.error(
+                    .invalidSyntax, "expected a binary property list, which begins with \"bplist0\"", offset)
+            }
+        }
+    }
+
+    /// Checks the first bytes of an input and its length, as far as they are within the limit.
+    static func checkBeginning(_ bytes: RawSpan, limit: Int) throws(StreamError) {
+        try checkHeader(bytes.extracting(0..<min(bytes.byteCount, limit, headerByteCount)), isWhole: false)
+        guard bytes.byteCount <= limit else {
+            throw error(.limitExceeded, "more than \(limit) bytes of input", limit)
+        }
     }
 
     private static func error(_ kind: StreamError.Kind, _ message: String, _ offset: Int) -> StreamError {

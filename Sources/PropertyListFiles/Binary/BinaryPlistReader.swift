@@ -11,7 +11,8 @@ public import PlistStreaming
 /// print(reader.sink.text)
 /// ```
 ///
-/// The table of objects is at the end, so that all bytes are kept, and nothing is sent before ``finish()``.
+/// The table of objects is at the end, so that all bytes are kept, and nothing is sent before ``finish()``. What does not begin as
+/// such a list is refused at once.
 ///
 /// Sets are sent as arrays, and a UID, the reference of a keyed archive, as a dictionary with a number under `CF$UID`.
 /// Integers of 128 bits go as the text of a number. Members come in the order of the file, repeated keys included.
@@ -30,7 +31,8 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 
     /// Takes the next chunk of the input.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/limitExceeded`` for more bytes than the limit; the same on every later call.
+    /// - Throws: ``PlistStreaming/StreamError/Kind/limitExceeded`` for more bytes than the limit, and what is wrong with the first
+    ///   bytes; the same on every later call.
     @inlinable
     public mutating func feed(_ bytes: RawSpan) throws(StreamError) {
         if let failure { throw failure }
@@ -45,13 +47,12 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 
     @usableFromInline
     mutating func append(_ bytes: RawSpan) throws(StreamError) {
-        guard bytes.byteCount <= options.limits.totalByteCount - self.bytes.count else {
-            throw StreamError(
-                .limitExceeded, "more than \(options.limits.totalByteCount) bytes of input",
-                position: StreamPosition(inBinary: options.limits.totalByteCount))
+        let limit = options.limits.totalByteCount
+        let room = max(0, limit - self.bytes.count)
+        bytes.extracting(0..<min(bytes.byteCount, room < .max ? room + 1 : room)).appendTo(&self.bytes)
+        try self.bytes.withSpan { (bytes) throws(StreamError) in
+            try BinaryObjectTable.checkBeginning(bytes, limit: limit)
         }
-        // SAFETY: the buffer is read only within the closure.
-        unsafe bytes.withUnsafeBytes { unsafe self.bytes.append(contentsOf: $0) }
     }
 
     /// Ends the input, and sends what is in it.

@@ -237,6 +237,9 @@ extension BinaryPlistScanTests: SelfTesting {
                 expectTrue(isGood, "byte by byte, \(limits)")
             } catch { expectFalse(isGood, "byte by byte, \(limits)") }
         }
+        var reader = BinaryPlistReader(sink: EventTrace())
+        let early = expectThrows(StreamError.self, "no list") { try reader.feed(Array("bplisT".utf8)) }
+        expectEqual(early?.position?.byteOffset, 5, "the first wrong byte")
         let wide = try BinaryPlist.written("string \"éé\"")
         let options = BinaryPlistReaderOptions(limits: StreamLimits(stringByteCount: 3))
         expectTrue(BinaryPlist.trace(wide, options).contains("limitExceeded"), "bytes of UTF-8")

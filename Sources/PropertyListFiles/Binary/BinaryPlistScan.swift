@@ -48,11 +48,7 @@ struct BinaryPlistScan: ~Copyable {
 
     @usableFromInline
     init(_ bytes: RawSpan, _ options: BinaryPlistReaderOptions) throws(StreamError) {
-        guard bytes.byteCount <= options.limits.totalByteCount else {
-            throw StreamError(
-                .limitExceeded, "more than \(options.limits.totalByteCount) bytes of input",
-                position: StreamPosition(inBinary: options.limits.totalByteCount))
-        }
+        try BinaryObjectTable.checkBeginning(bytes, limit: options.limits.totalByteCount)
         table = try BinaryObjectTable(bytes)
         limits = options.limits
         openObjects = []

@@ -94,6 +94,9 @@ let package = Package(
             plugins: ["InClassTests"]),
         .testTarget(
             name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming"]),
+        .testTarget(
+            name: "XMLConformanceTests", dependencies: ["PlistStreaming", "XMLStreaming"],
+            swiftSettings: lifetimes),
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
         .executableTarget(
             name: "SQLiteWorker",

@@ -243,6 +243,8 @@ struct XMLScanner: ~Copyable {
             end = min(found ?? checkedEnd, pieceOffset + max(1, options.markupByteCountMax - carry.count))
             isTime = end == found || carry.count + end - pieceOffset >= options.markupByteCountMax
         }
+        // Whole characters.
+        while end < checkedEnd, piece.uncheckedByte(end) & 0xC0 == 0x80 { end += 1 }
         carry.append(contentsOf: piece.extracting(pieceOffset..<end))
         pieceOffset = end
         return isTime

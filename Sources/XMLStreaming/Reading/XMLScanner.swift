@@ -6,6 +6,7 @@ import PlistStreaming
 ///
 /// The tokenizer looks at a window: at a piece of the input, which is the chunk or what was decoded of it, or at the carry, which is what
 /// was not whole at the end of the last piece and what was added to that since.
+@usableFromInline
 struct XMLScanner: ~Copyable {
     /// A reference that is being replaced.
     struct OpenReference {
@@ -17,10 +18,10 @@ struct XMLScanner: ~Copyable {
     let options: XMLReaderOptions
     var tokenizer: XMLTokenizer
     /// What ended the document.
-    var failure: StreamError?
+    @usableFromInline var failure: StreamError?
 
     /// The depth of the element whose content the sink does not want, or 0.
-    var skippedDepth = 0
+    @usableFromInline var skippedDepth = 0
 
     // The input as it comes.
     var input = EncodedInput()
@@ -52,12 +53,14 @@ struct XMLScanner: ~Copyable {
     private var pieceBase = 0
     private var lines = LinePlace()
 
+    @usableFromInline
     init(options: XMLReaderOptions) {
         self.options = options
         tokenizer = XMLTokenizer(options: options)
     }
 
     /// Begins a chunk; the last one was used up.
+    @usableFromInline
     mutating func begin(_ chunk: RawSpan) throws(StreamError) {
         if let failure { throw failure }
         input.begin(chunk, limit: options.limits.totalByteCount)
@@ -65,6 +68,7 @@ struct XMLScanner: ~Copyable {
     }
 
     /// Begins the end: there are no more chunks.
+    @usableFromInline
     mutating func beginEnd() throws(StreamError) {
         try begin(RawSpan())
         input.isFinal = true
@@ -73,6 +77,7 @@ struct XMLScanner: ~Copyable {
     // MARK: Parts
 
     /// Finds the next part, or that the chunk has no more.
+    @usableFromInline
     mutating func next(in chunk: RawSpan) throws(StreamError) -> XMLToken {
         if let encoding = nextEncoding { changeEncoding(to: encoding, chunk) }
         while true {
@@ -105,14 +110,7 @@ struct XMLScanner: ~Copyable {
         }
     }
 
-    /// The text that the last part is in.
-    @_lifetime(borrow self, copy chunk)
-    func text(of chunk: RawSpan) -> RawSpan {
-        // SAFETY: the memories live as long as what the result depends on.
-        unsafe _overrideLifetime(unscopedText(of: chunk), borrowing: self)
-    }
-
-    /// The same text, for use while self changes otherwise.
+    /// The text that the last part is in, for use while self changes otherwise.
     @_lifetime(copy chunk)
     func unscopedText(of chunk: RawSpan) -> RawSpan {
         if let reference = references.last, let types = tokenizer.types {
@@ -325,6 +323,7 @@ struct XMLScanner: ~Copyable {
     // MARK: The end
 
     /// Says what is missing, if there is no more input.
+    @usableFromInline
     mutating func checkEnd() throws(StreamError) {
         guard tokenizer.phase != .epilog else { return }
         let expected: String
@@ -344,12 +343,12 @@ struct XMLScanner: ~Copyable {
     }
 
     /// Makes the error final: with the place and the elements around it.
-    ///
-    /// - Parameter offset: Where it is in the window.
-    @inline(never)
-    mutating func locate(_ error: StreamError, at offset: Int, in chunk: RawSpan) -> StreamError {
+    @usableFromInline @inline(never)
+    mutating func locate(_ error: StreamError, in chunk: RawSpan) -> StreamError {
         if let failure { return failure }
-        let offset = references.isEmpty ? offset : referenceRange.lowerBound - textOffset
+        // Those of the sink are at the part that it was sent.
+        let place = tokenizer.failedOffset < 0 ? tokenizer.tokenStart : tokenizer.failedOffset
+        let offset = references.isEmpty ? place : referenceRange.lowerBound - textOffset
         // SAFETY: only the lines change.
         let window = isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
         lines.count(window, at: textOffset, to: offset, input.encoding)

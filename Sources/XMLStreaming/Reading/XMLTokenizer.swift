@@ -4,6 +4,7 @@
 import PlistStreaming
 
 /// What the tokenizer has found; its properties say the rest.
+@usableFromInline
 enum XMLToken: UInt8 {
     /// There is no whole part in the text.
     case needsInput
@@ -89,8 +90,8 @@ struct XMLTokenizer: ~Copyable {
     var textOffset = 0
     /// Where the last reference of the document is, while the text is that of an entity.
     var referenceOffset = 0
-    /// Where the last error is in the text.
-    var failedOffset = 0
+    /// Where the last error is in the text, negative as long as there is none.
+    var failedOffset = -1
 
     init(options: XMLReaderOptions) { self.options = options }
 
@@ -142,9 +143,6 @@ struct XMLTokenizer: ~Copyable {
             if let token = try comment(in: text, isLast) { return token }
             if phase == .content, let token = try cdataStart(in: text, isLast) { return token }
             if phase == .prolog, let token = try documentType(in: text, isLast) { return token }
-            if phase == .prologWithType, isWord("<!DOCTYPE", in: text, at: offset) == true {
-                throw fail(.invalidSyntax, "there is a document type declaration already", at: offset)
-            }
             throw fail(.invalidSyntax, "expected \(expectedMarkup) behind '<!'", at: offset)
         default: return try startTag(in: text, isLast)
         }

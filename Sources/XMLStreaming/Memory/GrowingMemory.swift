@@ -3,16 +3,27 @@
 /// A stack of plain values in memory of its own, which stays when the stack is emptied.
 @safe
 struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
+    /// Who frees the memory. A structure with a deinitializer of its own, in code that other packages specialise, stops the compiler of
+    /// Swift 6.3.
+    @safe
+    private final class Owner {
+        let memory: UnsafeMutablePointer<Element>
+
+        init(capacity: Int) { unsafe memory = .allocate(capacity: capacity) }
+
+        deinit { unsafe memory.deallocate() }
+    }
+
+    private var owner: Owner
     private var memory: UnsafeMutablePointer<Element>
     private var capacity: Int
     private(set) var count = 0
 
     init() {
         capacity = 16
-        unsafe memory = .allocate(capacity: 16)
+        owner = Owner(capacity: 16)
+        unsafe memory = owner.memory
     }
-
-    deinit { unsafe memory.deallocate() }
 
     var isEmpty: Bool { count == 0 }
 
@@ -53,11 +64,11 @@ struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
     @inline(never)
     private mutating func grow(to needed: Int) {
         let newCapacity = max(needed, capacity * 2)
-        let new = UnsafeMutablePointer<Element>.allocate(capacity: newCapacity)
+        let new = Owner(capacity: newCapacity)
         // SAFETY: the new memory has room for all, and does not overlap the old one, which no span refers to while self mutates.
-        unsafe new.update(from: memory, count: count)
-        unsafe memory.deallocate()
-        unsafe memory = new
+        unsafe new.memory.update(from: memory, count: count)
+        owner = new
+        unsafe memory = new.memory
         capacity = newCapacity
     }
 

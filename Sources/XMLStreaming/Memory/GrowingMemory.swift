@@ -82,6 +82,19 @@ struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
     }
 }
 
+extension GrowingMemory {
+    /// The elements, for use while another property of their owner changes, which the compiler takes for a change of these.
+    ///
+    /// They are there until elements are added or removed, or the owner is gone.
+    @unsafe var unscopedSpan: Span<Element> {
+        @_lifetime(immortal) get {
+            // SAFETY: whoever calls keeps to what the comment says.
+            let span = unsafe UnsafeBufferPointer(start: memory, count: count).span
+            return unsafe _overrideLifetime(span, copying: ())
+        }
+    }
+}
+
 extension GrowingMemory where Element == UInt8 {
     /// The elements as bytes.
     var bytes: RawSpan {
@@ -89,15 +102,10 @@ extension GrowingMemory where Element == UInt8 {
         @_lifetime(borrow self) get { unsafe span.bytes }
     }
 
-    /// The elements as bytes, for use while another property of their owner changes, which the compiler takes for a change of these.
-    ///
-    /// They are there until elements are added or removed, or the owner is gone.
+    /// The elements as bytes, under the same conditions.
     @unsafe var unscopedBytes: RawSpan {
-        @_lifetime(immortal) get {
-            // SAFETY: whoever calls keeps to what the comment says.
-            let span = unsafe UnsafeRawBufferPointer(start: memory, count: count).bytes
-            return unsafe _overrideLifetime(span, copying: ())
-        }
+        // SAFETY: bytes have no padding; whoever calls keeps to the conditions.
+        @_lifetime(immortal) get { unsafe unscopedSpan.bytes }
     }
 
     /// Appends bytes that are not of this memory.

@@ -39,6 +39,11 @@ struct Namespaces: ~Copyable {
         @_lifetime(borrow self) get { uris.memory.bytes }
     }
 
+    /// The same bytes, as ``GrowingMemory/unscopedBytes`` are.
+    @unsafe var unscopedURIBytes: RawSpan {
+        @_lifetime(immortal) get { unsafe uris.memory.unscopedBytes }
+    }
+
     /// The index of the URI that names without a prefix have as those of elements.
     var defaultURI: Int { Int(bound[0]) }
 

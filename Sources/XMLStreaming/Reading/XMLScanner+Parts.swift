@@ -2,63 +2,67 @@
 
 import PlistStreaming
 
+// PERF: everything here is mutating: else the whole scanner, which is large, is copied for each call.
+
 extension XMLScanner {
     /// Whether the last tag is an empty-element tag.
-    @usableFromInline var isEmptyElement: Bool { tokenizer.isEmptyElement }
+    @usableFromInline var isEmptyElement: Bool {
+        mutating get { tokenizer.isEmptyElement }
+    }
 
     /// The start tag.
-    @usableFromInline @_lifetime(borrow self, copy chunk)
-    func startTag(in chunk: RawSpan) -> XMLStartTag {
-        let memory = TagSpans(
-            text: unscopedText(of: chunk).extracting(tokenizer.tokenStart..<tokenizer.offset),
-            copies: tokenizer.copies.bytes,
-            namespaces: tokenizer.namespaces.uriBytes)
-        let tag = XMLStartTag(
-            memory: memory, name: tokenizer.elementName,
-            attributes: XMLAttributes(memory: memory, records: tokenizer.attributes.span),
-            declarations: XMLAttributes(memory: memory, records: tokenizer.declaredNamespaces.span),
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func startTag(in chunk: RawSpan) -> XMLStartTag {
+        let place = place
+        let text = unscopedText(of: chunk).extracting(tokenizer.tokenStart..<tokenizer.offset)
+        // SAFETY: the memories live and stay as they are as long as self is lent.
+        let memory = unsafe TagSpans(
+            text: text, copies: tokenizer.copies.unscopedBytes, namespaces: tokenizer.namespaces.unscopedURIBytes)
+        let attributes = unsafe XMLAttributes(memory: memory, records: tokenizer.attributes.unscopedSpan)
+        let declarations = unsafe XMLAttributes(memory: memory, records: tokenizer.declaredNamespaces.unscopedSpan)
+        return XMLStartTag(
+            memory: memory, name: tokenizer.elementName, attributes: attributes, declarations: declarations,
             isEmptyElement: tokenizer.isEmptyElement, place: place)
-        // SAFETY: the memories live as long as what the result depends on.
-        return unsafe _overrideLifetime(tag, borrowing: self)
     }
 
     /// The end of the innermost element.
     @usableFromInline var endTag: XMLEndTag {
-        @_lifetime(borrow self) get {
+        @_lifetime(&self) mutating get {
+            let place = place
             let element = tokenizer.openElements[tokenizer.openElements.count &- 1]
-            let name = XMLName(
-                tokenizer.openNames.bytes.part(element.nameStart, Int(element.nameCount)),
-                prefixCount: Int(element.prefixCount),
-                namespace: tokenizer.namespaces.uriBytes.part(
-                    Int(element.namespaceStart), Int(element.namespaceCount)))
+            // SAFETY: the memories live and stay as they are as long as self is lent.
+            let qualified = unsafe tokenizer.openNames.unscopedBytes.part(element.nameStart, Int(element.nameCount))
+            let namespace = unsafe tokenizer.namespaces.unscopedURIBytes.part(
+                Int(element.namespaceStart), Int(element.namespaceCount))
+            let name = XMLName(qualified, prefixCount: Int(element.prefixCount), namespace: namespace)
             return XMLEndTag(name: name, isEmptyElement: tokenizer.isEmptyElement, place: place)
         }
     }
 
     /// The piece of text.
-    @usableFromInline @_lifetime(borrow self, copy chunk)
-    func text(in chunk: RawSpan) -> XMLText {
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func text(in chunk: RawSpan) -> XMLText {
         XMLText(piece(of: chunk), isCDATA: tokenizer.phase == .cdata, place: place)
     }
 
     /// The comment.
-    @usableFromInline @_lifetime(borrow self, copy chunk)
-    func comment(in chunk: RawSpan) -> XMLComment { XMLComment(piece(of: chunk), place: place) }
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func comment(in chunk: RawSpan) -> XMLComment { XMLComment(piece(of: chunk), place: place) }
 
     /// The processing instruction.
-    @usableFromInline @_lifetime(borrow self, copy chunk)
-    func instruction(in chunk: RawSpan) -> XMLProcessingInstruction {
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func instruction(in chunk: RawSpan) -> XMLProcessingInstruction {
         XMLProcessingInstruction(
             target: unscopedText(of: chunk).extracting(tokenizer.target), data: piece(of: chunk), place: place)
     }
 
     /// The reference to an entity that is not there.
-    @usableFromInline @_lifetime(borrow self, copy chunk)
-    func skippedEntity(in chunk: RawSpan) -> XMLSkippedEntity { XMLSkippedEntity(name: piece(of: chunk), place: place) }
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func skippedEntity(in chunk: RawSpan) -> XMLSkippedEntity { XMLSkippedEntity(name: piece(of: chunk), place: place) }
 
     /// The XML declaration.
-    @usableFromInline @_lifetime(borrow self, copy chunk)
-    func declaration(in chunk: RawSpan) -> XMLDeclaration {
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func declaration(in chunk: RawSpan) -> XMLDeclaration {
         let text = unscopedText(of: chunk)
         return XMLDeclaration(
             version: text.extracting(tokenizer.versionRange), encoding: text.extracting(tokenizer.encodingRange),
@@ -66,8 +70,8 @@ extension XMLScanner {
     }
 
     /// The document type declaration.
-    @usableFromInline @_lifetime(borrow self, copy chunk)
-    func documentType(in chunk: RawSpan) -> XMLDocumentType {
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func documentType(in chunk: RawSpan) -> XMLDocumentType {
         let text = unscopedText(of: chunk)
         let parts = tokenizer.typeParts
         // SAFETY: the copies live as long as self.
@@ -81,7 +85,7 @@ extension XMLScanner {
 
     /// The text of the last part, for what is lent here: each function above says what its result depends on.
     @_lifetime(copy chunk)
-    private func piece(of chunk: RawSpan) -> RawSpan {
+    private mutating func piece(of chunk: RawSpan) -> RawSpan {
         // SAFETY: the copies live as long as self, which what is lent depends on.
         let source = tokenizer.isPieceCopied ? unsafe tokenizer.copies.unscopedBytes : unscopedText(of: chunk)
         return source.extracting(tokenizer.piece)

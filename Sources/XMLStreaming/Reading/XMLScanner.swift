@@ -112,7 +112,7 @@ struct XMLScanner: ~Copyable {
 
     /// The text that the last part is in, for use while self changes otherwise.
     @_lifetime(copy chunk)
-    func unscopedText(of chunk: RawSpan) -> RawSpan {
+    mutating func unscopedText(of chunk: RawSpan) -> RawSpan {
         if let reference = references.last, let types = tokenizer.types {
             // SAFETY: the types live as long as the tokenizer, which self has.
             return unsafe _overrideLifetime(types.text(reference.entity), copying: chunk)
@@ -123,10 +123,12 @@ struct XMLScanner: ~Copyable {
 
     /// Where the last part is.
     var place: XMLPlace {
-        if references.isEmpty {
-            return XMLPlace(byteRange: textOffset &+ tokenizer.tokenStart..<textOffset &+ tokenizer.offset)
+        mutating get {
+            if references.isEmpty {
+                return XMLPlace(byteRange: textOffset &+ tokenizer.tokenStart..<textOffset &+ tokenizer.offset)
+            }
+            return XMLPlace(byteRange: referenceRange, isInEntity: true)
         }
-        return XMLPlace(byteRange: referenceRange, isInEntity: true)
     }
 
     // MARK: Entities

@@ -58,7 +58,9 @@ extension XMLScanner {
 
     /// The reference to an entity that is not there.
     @usableFromInline @_lifetime(&self, copy chunk)
-    mutating func skippedEntity(in chunk: RawSpan) -> XMLSkippedEntity { XMLSkippedEntity(name: piece(of: chunk), place: place) }
+    mutating func skippedEntity(in chunk: RawSpan) -> XMLSkippedEntity {
+        XMLSkippedEntity(name: piece(of: chunk), place: place)
+    }
 
     /// The XML declaration.
     @usableFromInline @_lifetime(&self, copy chunk)

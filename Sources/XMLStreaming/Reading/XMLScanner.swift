@@ -142,6 +142,7 @@ struct XMLScanner: ~Copyable {
             OpenReference(entity: tokenizer.entityIndex, offset: tokenizer.offset, depth: tokenizer.depthAroundEntity))
         tokenizer.depthAroundEntity = tokenizer.openElements.count
         tokenizer.isInEntity = true
+        tokenizer.stops.use(false)
         tokenizer.offset = 0
     }
 
@@ -159,6 +160,7 @@ struct XMLScanner: ~Copyable {
         tokenizer.depthAroundEntity = reference.depth
         tokenizer.offset = reference.offset
         tokenizer.isInEntity = !references.isEmpty
+        tokenizer.stops.use(references.isEmpty && !isCarry)
         return .needsInput
     }
 
@@ -200,6 +202,7 @@ struct XMLScanner: ~Copyable {
         self.isCarry = isCarry
         textOffset = base
         tokenizer.textOffset = base
+        tokenizer.stops.use(!isCarry)
         tokenizer.offset = offset
     }
 
@@ -255,8 +258,17 @@ struct XMLScanner: ~Copyable {
         // SAFETY: what was decoded is not changed here.
         let piece = input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
         // As much again as a part has that is not whole, so that it is not read over and over.
-        var end = min(pieceEnd, checkedEnd + max(1 << 14, checkedEnd - tokenizer.offset))
-        if isCarry { end = min(end, checkedEnd + (1 << 14)) }
+        var end = min(pieceEnd, checkedEnd + (isCarry ? 1 << 14 : max(1 << 14, checkedEnd - tokenizer.offset)))
+        if !options.usesPlainScan {
+            let start = checkedEnd
+            while checkedEnd < end, let next = tokenizer.stops.scan(piece, from: checkedEnd, to: pieceEnd) {
+                // Less than a character at the end of what there is.
+                if next == checkedEnd { break }
+                checkedEnd = next
+            }
+            tokenizer.stops.use(!isCarry)
+            if checkedEnd > start { return }
+        }
         while end < pieceEnd, piece.uncheckedByte(end) & 0xC0 == 0x80 { end += 1 }
         let found = CharacterCheck.check(piece.extracting(0..<pieceEnd), from: checkedEnd, to: end)
         checkedEnd = found.end

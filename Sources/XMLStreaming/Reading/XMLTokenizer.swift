@@ -51,6 +51,8 @@ struct XMLTokenizer: ~Copyable {
     var isPieceCopied = false
     /// The target of an instruction.
     var target = 0..<0
+    /// Where runs of text and values stop, as far as that is known.
+    var stops = MarkupStops()
     /// What could not be lent as it is in the text.
     var copies = GrowingMemory<UInt8>()
 

@@ -113,11 +113,8 @@ public struct XMLAttributes: ~Escapable {
 public struct XMLStartTag: ~Escapable {
     let memory: TagSpans
     let nameRecord: NameRecord
-    /// The attributes that declare no namespaces.
-    public let attributes: XMLAttributes
-    /// The attributes that declare namespaces, in a reader that knows of them: `xmlns`, or names with the prefix `xmlns`, whose local
-    /// name is the prefix declared. The value is the URI.
-    public let declarations: XMLAttributes
+    let attributeRecords: Span<AttributeRecord>
+    let declarationRecords: Span<AttributeRecord>
     /// Whether it is an empty-element tag; its end is a message of its own nevertheless.
     public let isEmptyElement: Bool
     /// The bytes from `<` to `>`.
@@ -125,13 +122,13 @@ public struct XMLStartTag: ~Escapable {
 
     @_lifetime(copy memory, copy attributes, copy declarations)
     init(
-        memory: consuming TagSpans, name: NameRecord, attributes: consuming XMLAttributes,
-        declarations: consuming XMLAttributes, isEmptyElement: Bool, place: XMLPlace
+        memory: consuming TagSpans, name: NameRecord, attributes: Span<AttributeRecord>,
+        declarations: Span<AttributeRecord>, isEmptyElement: Bool, place: XMLPlace
     ) {
         self.memory = memory
         nameRecord = name
-        self.attributes = attributes
-        self.declarations = declarations
+        attributeRecords = attributes
+        declarationRecords = declarations
         self.isEmptyElement = isEmptyElement
         self.place = place
     }
@@ -139,6 +136,17 @@ public struct XMLStartTag: ~Escapable {
     /// The name of the element.
     public var name: XMLName {
         @_lifetime(copy self) get { memory.name(nameRecord) }
+    }
+
+    /// The attributes that declare no namespaces.
+    public var attributes: XMLAttributes {
+        @_lifetime(copy self) get { XMLAttributes(memory: memory, records: attributeRecords) }
+    }
+
+    /// The attributes that declare namespaces, in a reader that knows of them: `xmlns`, or names with the prefix `xmlns`, whose local
+    /// name is the prefix declared. The value is the URI.
+    public var declarations: XMLAttributes {
+        @_lifetime(copy self) get { XMLAttributes(memory: memory, records: declarationRecords) }
     }
 }
 

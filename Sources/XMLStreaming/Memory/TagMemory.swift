@@ -114,8 +114,7 @@ public struct XMLTagMemory: ~Copyable {
         @_lifetime(borrow self) get {
             let memory = TagSpans(text: RawSpan(), copies: copies.bytes, namespaces: namespaces.bytes)
             return XMLStartTag(
-                memory: memory, name: name, attributes: XMLAttributes(memory: memory, records: attributes.span),
-                declarations: XMLAttributes(memory: memory, records: declarations.span),
+                memory: memory, name: name, attributes: attributes.span, declarations: declarations.span,
                 isEmptyElement: isEmptyElement, place: .none)
         }
     }

@@ -18,11 +18,10 @@ extension XMLScanner {
         // SAFETY: the memories live and stay as they are as long as self is lent.
         let memory = unsafe TagSpans(
             text: text, copies: tokenizer.copies.unscopedBytes, namespaces: tokenizer.namespaces.unscopedURIBytes)
-        let attributes = unsafe XMLAttributes(memory: memory, records: tokenizer.attributes.unscopedSpan)
-        let declarations = unsafe XMLAttributes(memory: memory, records: tokenizer.declaredNamespaces.unscopedSpan)
-        return XMLStartTag(
-            memory: memory, name: tokenizer.elementName, attributes: attributes, declarations: declarations,
-            isEmptyElement: tokenizer.isEmptyElement, place: place)
+        return unsafe XMLStartTag(
+            memory: memory, name: tokenizer.elementName, attributes: tokenizer.attributes.unscopedSpan,
+            declarations: tokenizer.declaredNamespaces.unscopedSpan, isEmptyElement: tokenizer.isEmptyElement,
+            place: place)
     }
 
     /// The end of the innermost element.
@@ -86,7 +85,7 @@ extension XMLScanner {
     }
 
     /// The text of the last part, for what is lent here: each function above says what its result depends on.
-    @_lifetime(copy chunk)
+    @inline(__always) @_lifetime(copy chunk)
     private mutating func piece(of chunk: RawSpan) -> RawSpan {
         // SAFETY: the copies live as long as self, which what is lent depends on.
         let source = tokenizer.isPieceCopied ? unsafe tokenizer.copies.unscopedBytes : unscopedText(of: chunk)

@@ -82,7 +82,7 @@ struct XMLScanner: ~Copyable {
         if let encoding = nextEncoding { changeEncoding(to: encoding, chunk) }
         while true {
             var token: XMLToken
-            if !references.isEmpty {
+            if tokenizer.isInEntity {
                 token = try nextInEntity()
                 if token == .needsInput { continue }
             } else if isCarry {
@@ -98,6 +98,7 @@ struct XMLScanner: ~Copyable {
                 token = try tokenizer.next(in: decoded.extracting(0..<checkedEnd), isLast: false)
             }
             switch token {
+            case .text, .startTag, .endTag: return token
             case .needsInput:
                 guard try advance(in: chunk) else { return token }
             case .nothing: continue
@@ -111,20 +112,24 @@ struct XMLScanner: ~Copyable {
     }
 
     /// The text that the last part is in, for use while self changes otherwise.
-    @_lifetime(copy chunk)
+    @inline(__always) @_lifetime(copy chunk)
     mutating func unscopedText(of chunk: RawSpan) -> RawSpan {
-        if let reference = references.last, let types = tokenizer.types {
-            // SAFETY: the types live as long as the tokenizer, which self has.
-            return unsafe _overrideLifetime(types.text(reference.entity), copying: chunk)
-        }
+        if tokenizer.isInEntity { return entityText(of: chunk) }
         // SAFETY: callers add nothing to these memories meanwhile.
         return isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
+    }
+
+    @inline(never) @_lifetime(copy chunk)
+    private mutating func entityText(of chunk: RawSpan) -> RawSpan {
+        guard let reference = references.last, let types = tokenizer.types else { return chunk }
+        // SAFETY: the types live as long as the tokenizer, which self has.
+        return unsafe _overrideLifetime(types.text(reference.entity), copying: chunk)
     }
 
     /// Where the last part is.
     var place: XMLPlace {
         mutating get {
-            if references.isEmpty {
+            if !tokenizer.isInEntity {
                 return XMLPlace(byteRange: textOffset &+ tokenizer.tokenStart..<textOffset &+ tokenizer.offset)
             }
             return XMLPlace(byteRange: referenceRange, isInEntity: true)

@@ -102,7 +102,17 @@ struct XMLTokenizer: ~Copyable {
     /// - Parameters:
     ///   - text: What there is, from wherever it was before on; ``offset`` is within it.
     ///   - isLast: Whether nothing comes behind it.
+    @inline(__always)
     mutating func next(in text: RawSpan, isLast: Bool) throws(StreamError) -> XMLToken {
+        if phase == .content {
+            let token = try content(in: text, isLast)
+            if token != .nothing { return token }
+        }
+        return try nextOfAnyPhase(in: text, isLast)
+    }
+
+    @inline(never)
+    private mutating func nextOfAnyPhase(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
         while true {
             let token =
                 switch phase {
@@ -115,18 +125,22 @@ struct XMLTokenizer: ~Copyable {
         }
     }
 
+    @inline(__always)
     private mutating func content(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
         tokenStart = offset
         guard offset < text.byteCount else { return .needsInput }
-        switch text.uncheckedByte(offset) {
-        case UInt8(ascii: "<"):
-            let window = window(in: text)
-            return try markup(in: window, isLast && window.byteCount == text.byteCount)
-        case UInt8(ascii: "&"):
-            let window = window(in: text)
-            return try reference(in: window, isLast && window.byteCount == text.byteCount)
-        default: return try textRun(in: text, isLast)
+        let byte = text.uncheckedByte(offset)
+        guard byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") else { return try textRun(in: text, isLast) }
+        let longest = options.markupByteCountMax
+        let window = text.byteCount &- offset > longest ? text.extracting(0..<offset &+ longest) : text
+        let isLast = isLast && window.byteCount == text.byteCount
+        guard byte == UInt8(ascii: "<") else { return try reference(in: window, isLast) }
+        if offset &+ 1 < window.byteCount {
+            let next = window.uncheckedByte(offset &+ 1)
+            if next == UInt8(ascii: "/") { return try endTag(in: window, isLast) }
+            if next >= UInt8(ascii: "A") { return try startTag(in: window, isLast) }
         }
+        return try markup(in: window, isLast)
     }
 
     /// The text to the longest end that a part may have.

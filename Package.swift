@@ -101,6 +101,9 @@ let package = Package(
             name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming"]),
         .testTarget(
             name: "PropertyListTests", dependencies: ["PlistBuilding", "PlistStreaming", "PropertyListFiles"]),
+        .testTarget(
+            name: "XMLConformanceTests", dependencies: ["PlistStreaming", "XMLStreaming"],
+            swiftSettings: lifetimes),
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
         .executableTarget(
             name: "SQLiteWorker",

@@ -1,5 +1,7 @@
 // Start tags and end tags: names, namespaces and attributes, lent from the memory of whoever sends them.
 
+// PERF: what is lent is inlinable, because sinks of other packages look at each name and attribute.
+
 import PlistStreaming
 
 /// The name of an element or of an attribute.
@@ -12,7 +14,7 @@ public struct XMLName: ~Escapable {
     public let namespace: RawSpan
 
     /// Creates a name that has a prefix of so many bytes before a colon, or 0.
-    @_lifetime(copy qualified, copy namespace)
+    @inlinable @_lifetime(copy qualified, copy namespace)
     public init(_ qualified: RawSpan, prefixCount: Int = 0, namespace: RawSpan = RawSpan()) {
         precondition(prefixCount >= 0 && prefixCount < max(1, qualified.byteCount), "a prefix is within a name")
         self.qualified = qualified
@@ -22,12 +24,12 @@ public struct XMLName: ~Escapable {
 
     /// The prefix, empty when there is none.
     public var prefix: RawSpan {
-        @_lifetime(copy self) get { qualified.part(0, prefixCount) }
+        @inlinable @_lifetime(copy self) get { qualified.part(0, prefixCount) }
     }
 
     /// The name without its prefix.
     public var local: RawSpan {
-        @_lifetime(copy self) get {
+        @inlinable @_lifetime(copy self) get {
             let start = prefixCount == 0 ? 0 : prefixCount + 1
             return qualified.part(start, qualified.byteCount - start)
         }
@@ -51,7 +53,7 @@ public struct XMLAttribute: ~Escapable {
     /// Whether the value is not in the tag, but a default of the document type.
     public let isDefaulted: Bool
 
-    @_lifetime(copy name, copy value)
+    @inlinable @_lifetime(copy name, copy value)
     init(name: consuming XMLName, value: RawSpan, isDefaulted: Bool) {
         self.name = name
         self.value = value
@@ -61,23 +63,23 @@ public struct XMLAttribute: ~Escapable {
 
 /// The attributes of a start tag, or the namespaces that it declares, in their order; defaults come last.
 public struct XMLAttributes: ~Escapable {
-    let memory: TagSpans
-    let records: Span<AttributeRecord>
+    @usableFromInline let memory: TagSpans
+    @usableFromInline let records: Span<AttributeRecord>
 
-    @_lifetime(copy memory, copy records)
+    @inlinable @_lifetime(copy memory, copy records)
     init(memory: consuming TagSpans, records: Span<AttributeRecord>) {
         self.memory = memory
         self.records = records
     }
 
     /// The number of attributes.
-    public var count: Int { records.count }
+    @inlinable public var count: Int { records.count }
     /// Whether there are none.
-    public var isEmpty: Bool { records.isEmpty }
+    @inlinable public var isEmpty: Bool { records.isEmpty }
 
     /// The attribute at an index from 0.
     public subscript(index: Int) -> XMLAttribute {
-        @_lifetime(copy self) get {
+        @inlinable @_lifetime(copy self) get {
             let record = records[index]
             return XMLAttribute(
                 name: memory.name(record.name), value: memory.part(record.value), isDefaulted: record.isDefaulted)
@@ -111,13 +113,10 @@ public struct XMLAttributes: ~Escapable {
 
 /// A start tag, or an empty-element tag.
 public struct XMLStartTag: ~Escapable {
-    let memory: TagSpans
-    let nameRecord: NameRecord
-    /// The attributes that declare no namespaces.
-    public let attributes: XMLAttributes
-    /// The attributes that declare namespaces, in a reader that knows of them: `xmlns`, or names with the prefix `xmlns`, whose local
-    /// name is the prefix declared. The value is the URI.
-    public let declarations: XMLAttributes
+    @usableFromInline let memory: TagSpans
+    @usableFromInline let nameRecord: NameRecord
+    @usableFromInline let attributeRecords: Span<AttributeRecord>
+    @usableFromInline let declarationRecords: Span<AttributeRecord>
     /// Whether it is an empty-element tag; its end is a message of its own nevertheless.
     public let isEmptyElement: Bool
     /// The bytes from `<` to `>`.
@@ -125,20 +124,31 @@ public struct XMLStartTag: ~Escapable {
 
     @_lifetime(copy memory, copy attributes, copy declarations)
     init(
-        memory: consuming TagSpans, name: NameRecord, attributes: consuming XMLAttributes,
-        declarations: consuming XMLAttributes, isEmptyElement: Bool, place: XMLPlace
+        memory: consuming TagSpans, name: NameRecord, attributes: Span<AttributeRecord>,
+        declarations: Span<AttributeRecord>, isEmptyElement: Bool, place: XMLPlace
     ) {
         self.memory = memory
         nameRecord = name
-        self.attributes = attributes
-        self.declarations = declarations
+        attributeRecords = attributes
+        declarationRecords = declarations
         self.isEmptyElement = isEmptyElement
         self.place = place
     }
 
     /// The name of the element.
     public var name: XMLName {
-        @_lifetime(copy self) get { memory.name(nameRecord) }
+        @inlinable @_lifetime(copy self) get { memory.name(nameRecord) }
+    }
+
+    /// The attributes that declare no namespaces.
+    public var attributes: XMLAttributes {
+        @inlinable @_lifetime(copy self) get { XMLAttributes(memory: memory, records: attributeRecords) }
+    }
+
+    /// The attributes that declare namespaces, in a reader that knows of them: `xmlns`, or names with the prefix `xmlns`, whose local
+    /// name is the prefix declared. The value is the URI.
+    public var declarations: XMLAttributes {
+        @inlinable @_lifetime(copy self) get { XMLAttributes(memory: memory, records: declarationRecords) }
     }
 }
 

@@ -3,16 +3,27 @@
 /// A stack of plain values in memory of its own, which stays when the stack is emptied.
 @safe
 struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
+    /// Who frees the memory. A structure with a deinitializer of its own, in code that other packages specialise, stops the compiler of
+    /// Swift 6.3.
+    @safe
+    private final class Owner {
+        let memory: UnsafeMutablePointer<Element>
+
+        init(capacity: Int) { unsafe memory = .allocate(capacity: capacity) }
+
+        deinit { unsafe memory.deallocate() }
+    }
+
+    private var owner: Owner
     private var memory: UnsafeMutablePointer<Element>
     private var capacity: Int
     private(set) var count = 0
 
     init() {
         capacity = 16
-        unsafe memory = .allocate(capacity: 16)
+        owner = Owner(capacity: 16)
+        unsafe memory = owner.memory
     }
-
-    deinit { unsafe memory.deallocate() }
 
     var isEmpty: Bool { count == 0 }
 
@@ -53,11 +64,11 @@ struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
     @inline(never)
     private mutating func grow(to needed: Int) {
         let newCapacity = max(needed, capacity * 2)
-        let new = UnsafeMutablePointer<Element>.allocate(capacity: newCapacity)
+        let new = Owner(capacity: newCapacity)
         // SAFETY: the new memory has room for all, and does not overlap the old one, which no span refers to while self mutates.
-        unsafe new.update(from: memory, count: count)
-        unsafe memory.deallocate()
-        unsafe memory = new
+        unsafe new.memory.update(from: memory, count: count)
+        owner = new
+        unsafe memory = new.memory
         capacity = newCapacity
     }
 
@@ -71,6 +82,19 @@ struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
     }
 }
 
+extension GrowingMemory {
+    /// The elements, for use while another property of their owner changes, which the compiler takes for a change of these.
+    ///
+    /// They are there until elements are added or removed, or the owner is gone.
+    @unsafe var unscopedSpan: Span<Element> {
+        @_lifetime(immortal) get {
+            // SAFETY: whoever calls keeps to what the comment says.
+            let span = unsafe UnsafeBufferPointer(start: memory, count: count).span
+            return unsafe _overrideLifetime(span, copying: ())
+        }
+    }
+}
+
 extension GrowingMemory where Element == UInt8 {
     /// The elements as bytes.
     var bytes: RawSpan {
@@ -78,15 +102,10 @@ extension GrowingMemory where Element == UInt8 {
         @_lifetime(borrow self) get { unsafe span.bytes }
     }
 
-    /// The elements as bytes, for use while another property of their owner changes, which the compiler takes for a change of these.
-    ///
-    /// They are there until elements are added or removed, or the owner is gone.
+    /// The elements as bytes, under the same conditions.
     @unsafe var unscopedBytes: RawSpan {
-        @_lifetime(immortal) get {
-            // SAFETY: whoever calls keeps to what the comment says.
-            let span = unsafe UnsafeRawBufferPointer(start: memory, count: count).bytes
-            return unsafe _overrideLifetime(span, copying: ())
-        }
+        // SAFETY: bytes have no padding; whoever calls keeps to the conditions.
+        @_lifetime(immortal) get { unsafe unscopedSpan.bytes }
     }
 
     /// Appends bytes that are not of this memory.

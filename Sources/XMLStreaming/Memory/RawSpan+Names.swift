@@ -40,7 +40,7 @@ extension RawSpan {
     }
 
     /// The bytes from an offset on, as many as given.
-    @inline(__always) @_lifetime(copy self)
+    @inlinable @inline(__always) @_lifetime(copy self)
     func part(_ start: Int, _ count: Int) -> RawSpan { extracting(start..<start &+ count) }
 }
 

@@ -3,9 +3,10 @@
 import PlistStreaming
 
 /// A run of bytes in the text of a tag or, with a negative start, in what was copied.
+@usableFromInline
 struct MemorySlice: BitwiseCopyable {
-    var start: Int32
-    var count: Int32
+    @usableFromInline var start: Int32
+    @usableFromInline var count: Int32
 
     /// The bytes of the text from an offset on.
     @inline(__always)
@@ -21,28 +22,31 @@ struct MemorySlice: BitwiseCopyable {
 }
 
 /// A name: how it is spelled, how much of that is its prefix, and where its namespace is among the URIs.
+@usableFromInline
 struct NameRecord: BitwiseCopyable {
-    var qualified: MemorySlice
-    var prefixCount: Int32 = 0
-    var namespaceCount: Int32 = 0
-    var namespaceStart: Int32 = 0
+    @usableFromInline var qualified: MemorySlice
+    @usableFromInline var prefixCount: Int32 = 0
+    @usableFromInline var namespaceCount: Int32 = 0
+    @usableFromInline var namespaceStart: Int32 = 0
 }
 
 /// A name, a value, and where it is from.
+@usableFromInline
 struct AttributeRecord: BitwiseCopyable {
-    var name: NameRecord
-    var value: MemorySlice
-    var isDefaulted = false
+    @usableFromInline var name: NameRecord
+    @usableFromInline var value: MemorySlice
+    @usableFromInline var isDefaulted = false
 }
 
 /// The three memories of a tag.
+@usableFromInline
 struct TagSpans: ~Escapable, Copyable {
     /// The text that the tag is in.
-    let text: RawSpan
+    @usableFromInline let text: RawSpan
     /// What had to be copied: values with references, defaults.
-    let copies: RawSpan
+    @usableFromInline let copies: RawSpan
     /// The URIs of namespaces.
-    let namespaces: RawSpan
+    @usableFromInline let namespaces: RawSpan
 
     @_lifetime(copy text, copy copies, copy namespaces)
     init(text: RawSpan, copies: RawSpan, namespaces: RawSpan) {
@@ -51,13 +55,15 @@ struct TagSpans: ~Escapable, Copyable {
         self.namespaces = namespaces
     }
 
-    @inline(__always) @_lifetime(copy self)
+    // PERF: inlinable, because sinks of other packages look at each attribute.
+    @inlinable @inline(__always) @_lifetime(copy self)
     func part(_ slice: MemorySlice) -> RawSpan {
         slice.start >= 0
             ? text.part(Int(slice.start), Int(slice.count)) : copies.part(Int(~slice.start), Int(slice.count))
     }
 
-    @inline(__always) @_lifetime(copy self)
+    // PERF: inlinable, because sinks of other packages look at each attribute.
+    @inlinable @inline(__always) @_lifetime(copy self)
     func name(_ record: NameRecord) -> XMLName {
         XMLName(
             part(record.qualified), prefixCount: Int(record.prefixCount),
@@ -114,8 +120,7 @@ public struct XMLTagMemory: ~Copyable {
         @_lifetime(borrow self) get {
             let memory = TagSpans(text: RawSpan(), copies: copies.bytes, namespaces: namespaces.bytes)
             return XMLStartTag(
-                memory: memory, name: name, attributes: XMLAttributes(memory: memory, records: attributes.span),
-                declarations: XMLAttributes(memory: memory, records: declarations.span),
+                memory: memory, name: name, attributes: attributes.span, declarations: declarations.span,
                 isEmptyElement: isEmptyElement, place: .none)
         }
     }

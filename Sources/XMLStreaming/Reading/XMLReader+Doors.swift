@@ -12,6 +12,7 @@ extension XMLReader where Sink: ~Copyable {
     /// Reads the next chunk of the input, an array of bytes.
     ///
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    @inlinable
     public mutating func feed(_ bytes: [UInt8]) throws(StreamError) {
         try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
             // SAFETY: the span does not leave the closure.
@@ -22,6 +23,7 @@ extension XMLReader where Sink: ~Copyable {
     /// Reads the next chunk of the input, a string.
     ///
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    @inlinable
     public mutating func feed(_ text: String) throws(StreamError) {
         try text.withUTF8Span { bytes throws(StreamError) in try feed(bytes) }
     }
@@ -29,6 +31,7 @@ extension XMLReader where Sink: ~Copyable {
     /// Reads the next chunk of the input, such as one that came from a network.
     ///
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    @inlinable
     public mutating func feed(_ data: Data) throws(StreamError) {
         var result: Result<Void, StreamError> = .success(())
         unsafe data.withUnsafeBytes { buffer in
@@ -44,6 +47,7 @@ extension XMLSink where Self: ~Copyable {
     ///
     /// - Throws: The first error of the document or of this sink, with its position.
     /// - Complexity: O(*n*).
+    @inlinable
     public mutating func readXML(
         _ bytes: RawSpan, options: XMLReaderOptions = XMLReaderOptions()
     ) throws(StreamError) {
@@ -55,6 +59,7 @@ extension XMLSink where Self: ~Copyable {
     /// Receives a whole XML document from an array of bytes.
     ///
     /// - Throws: The first error of the document or of this sink, with its position.
+    @inlinable
     public mutating func readXML(
         _ bytes: [UInt8], options: XMLReaderOptions = XMLReaderOptions()
     ) throws(StreamError) {
@@ -67,6 +72,7 @@ extension XMLSink where Self: ~Copyable {
     /// Receives a whole XML document from a string, whose declaration must not name another encoding than UTF-8.
     ///
     /// - Throws: The first error of the document or of this sink, with its position in the UTF-8 bytes.
+    @inlinable
     public mutating func readXML(
         _ text: String, options: XMLReaderOptions = XMLReaderOptions()
     ) throws(StreamError) {
@@ -76,6 +82,7 @@ extension XMLSink where Self: ~Copyable {
     /// Receives a whole XML document from data.
     ///
     /// - Throws: The first error of the document or of this sink, with its position.
+    @inlinable
     public mutating func readXML(_ data: Data, options: XMLReaderOptions = XMLReaderOptions()) throws(StreamError) {
         var result: Result<Void, StreamError> = .success(())
         unsafe data.withUnsafeBytes { buffer in
@@ -91,6 +98,7 @@ extension XMLSink where Self: ~Copyable {
     ///
     /// - Throws: The first error of the document or of this sink, with its position;
     ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    @inlinable
     public mutating func readXML(
         contentsOfFile path: String, options: XMLReaderOptions = XMLReaderOptions()
     ) throws(StreamError) {
@@ -102,6 +110,7 @@ extension XMLSink where Self: ~Copyable {
     ///
     /// - Throws: The first error of the document or of this sink, with its position;
     ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    @inlinable
     public mutating func readXML(
         _ file: borrowing InputFile, options: XMLReaderOptions = XMLReaderOptions()
     ) throws(StreamError) {

@@ -81,5 +81,5 @@ public struct XMLReaderOptions: Sendable {
     }
 
     /// The most bytes of a tag, a comment, an instruction or a document type.
-    var markupByteCountMax: Int { min(limits.stringByteCount, Int(Int32.max) / 2) }
+    var markupByteCountMax: Int { min(limits.stringByteCount, 1 << 30) }
 }

@@ -6,6 +6,7 @@ import PlistStreaming
 ///
 /// The tokenizer looks at a window: at a piece of the input, which is the chunk or what was decoded of it, or at the carry, which is what
 /// was not whole at the end of the last piece and what was added to that since.
+@usableFromInline
 struct XMLScanner: ~Copyable {
     /// A reference that is being replaced.
     struct OpenReference {
@@ -17,10 +18,10 @@ struct XMLScanner: ~Copyable {
     let options: XMLReaderOptions
     var tokenizer: XMLTokenizer
     /// What ended the document.
-    var failure: StreamError?
+    @usableFromInline var failure: StreamError?
 
     /// The depth of the element whose content the sink does not want, or 0.
-    var skippedDepth = 0
+    @usableFromInline var skippedDepth = 0
 
     // The input as it comes.
     var input = EncodedInput()
@@ -52,12 +53,14 @@ struct XMLScanner: ~Copyable {
     private var pieceBase = 0
     private var lines = LinePlace()
 
+    @usableFromInline
     init(options: XMLReaderOptions) {
         self.options = options
         tokenizer = XMLTokenizer(options: options)
     }
 
     /// Begins a chunk; the last one was used up.
+    @usableFromInline
     mutating func begin(_ chunk: RawSpan) throws(StreamError) {
         if let failure { throw failure }
         input.begin(chunk, limit: options.limits.totalByteCount)
@@ -65,6 +68,7 @@ struct XMLScanner: ~Copyable {
     }
 
     /// Begins the end: there are no more chunks.
+    @usableFromInline
     mutating func beginEnd() throws(StreamError) {
         try begin(RawSpan())
         input.isFinal = true
@@ -73,11 +77,12 @@ struct XMLScanner: ~Copyable {
     // MARK: Parts
 
     /// Finds the next part, or that the chunk has no more.
+    @usableFromInline
     mutating func next(in chunk: RawSpan) throws(StreamError) -> XMLToken {
         if let encoding = nextEncoding { changeEncoding(to: encoding, chunk) }
         while true {
             var token: XMLToken
-            if !references.isEmpty {
+            if tokenizer.isInEntity {
                 token = try nextInEntity()
                 if token == .needsInput { continue }
             } else if isCarry {
@@ -93,6 +98,7 @@ struct XMLScanner: ~Copyable {
                 token = try tokenizer.next(in: decoded.extracting(0..<checkedEnd), isLast: false)
             }
             switch token {
+            case .text, .startTag, .endTag: return token
             case .needsInput:
                 guard try advance(in: chunk) else { return token }
             case .nothing: continue
@@ -105,30 +111,29 @@ struct XMLScanner: ~Copyable {
         }
     }
 
-    /// The text that the last part is in.
-    @_lifetime(borrow self, copy chunk)
-    func text(of chunk: RawSpan) -> RawSpan {
-        // SAFETY: the memories live as long as what the result depends on.
-        unsafe _overrideLifetime(unscopedText(of: chunk), borrowing: self)
-    }
-
-    /// The same text, for use while self changes otherwise.
-    @_lifetime(copy chunk)
-    func unscopedText(of chunk: RawSpan) -> RawSpan {
-        if let reference = references.last, let types = tokenizer.types {
-            // SAFETY: the types live as long as the tokenizer, which self has.
-            return unsafe _overrideLifetime(types.text(reference.entity), copying: chunk)
-        }
+    /// The text that the last part is in, for use while self changes otherwise.
+    @inline(__always) @_lifetime(copy chunk)
+    mutating func unscopedText(of chunk: RawSpan) -> RawSpan {
+        if tokenizer.isInEntity { return entityText(of: chunk) }
         // SAFETY: callers add nothing to these memories meanwhile.
         return isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
     }
 
+    @inline(never) @_lifetime(copy chunk)
+    private mutating func entityText(of chunk: RawSpan) -> RawSpan {
+        guard let reference = references.last, let types = tokenizer.types else { return chunk }
+        // SAFETY: the types live as long as the tokenizer, which self has.
+        return unsafe _overrideLifetime(types.text(reference.entity), copying: chunk)
+    }
+
     /// Where the last part is.
     var place: XMLPlace {
-        if references.isEmpty {
-            return XMLPlace(byteRange: textOffset &+ tokenizer.tokenStart..<textOffset &+ tokenizer.offset)
+        mutating get {
+            if !tokenizer.isInEntity {
+                return XMLPlace(byteRange: textOffset &+ tokenizer.tokenStart..<textOffset &+ tokenizer.offset)
+            }
+            return XMLPlace(byteRange: referenceRange, isInEntity: true)
         }
-        return XMLPlace(byteRange: referenceRange, isInEntity: true)
     }
 
     // MARK: Entities
@@ -142,6 +147,7 @@ struct XMLScanner: ~Copyable {
             OpenReference(entity: tokenizer.entityIndex, offset: tokenizer.offset, depth: tokenizer.depthAroundEntity))
         tokenizer.depthAroundEntity = tokenizer.openElements.count
         tokenizer.isInEntity = true
+        tokenizer.stops.use(false)
         tokenizer.offset = 0
     }
 
@@ -159,6 +165,7 @@ struct XMLScanner: ~Copyable {
         tokenizer.depthAroundEntity = reference.depth
         tokenizer.offset = reference.offset
         tokenizer.isInEntity = !references.isEmpty
+        tokenizer.stops.use(references.isEmpty && !isCarry)
         return .needsInput
     }
 
@@ -200,6 +207,7 @@ struct XMLScanner: ~Copyable {
         self.isCarry = isCarry
         textOffset = base
         tokenizer.textOffset = base
+        tokenizer.stops.use(!isCarry)
         tokenizer.offset = offset
     }
 
@@ -243,6 +251,8 @@ struct XMLScanner: ~Copyable {
             end = min(found ?? checkedEnd, pieceOffset + max(1, options.markupByteCountMax - carry.count))
             isTime = end == found || carry.count + end - pieceOffset >= options.markupByteCountMax
         }
+        // Whole characters.
+        while end < checkedEnd, piece.uncheckedByte(end) & 0xC0 == 0x80 { end += 1 }
         carry.append(contentsOf: piece.extracting(pieceOffset..<end))
         pieceOffset = end
         return isTime
@@ -253,8 +263,17 @@ struct XMLScanner: ~Copyable {
         // SAFETY: what was decoded is not changed here.
         let piece = input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
         // As much again as a part has that is not whole, so that it is not read over and over.
-        var end = min(pieceEnd, checkedEnd + max(1 << 14, checkedEnd - tokenizer.offset))
-        if isCarry { end = min(end, checkedEnd + (1 << 14)) }
+        var end = min(pieceEnd, checkedEnd + (isCarry ? 1 << 14 : max(1 << 14, checkedEnd - tokenizer.offset)))
+        if !options.usesPlainScan {
+            let start = checkedEnd
+            while checkedEnd < end, let next = tokenizer.stops.scan(piece, from: checkedEnd, to: pieceEnd) {
+                // Less than a character at the end of what there is.
+                if next == checkedEnd { break }
+                checkedEnd = next
+            }
+            tokenizer.stops.use(!isCarry)
+            if checkedEnd > start { return }
+        }
         while end < pieceEnd, piece.uncheckedByte(end) & 0xC0 == 0x80 { end += 1 }
         let found = CharacterCheck.check(piece.extracting(0..<pieceEnd), from: checkedEnd, to: end)
         checkedEnd = found.end
@@ -323,6 +342,7 @@ struct XMLScanner: ~Copyable {
     // MARK: The end
 
     /// Says what is missing, if there is no more input.
+    @usableFromInline
     mutating func checkEnd() throws(StreamError) {
         guard tokenizer.phase != .epilog else { return }
         let expected: String
@@ -342,12 +362,12 @@ struct XMLScanner: ~Copyable {
     }
 
     /// Makes the error final: with the place and the elements around it.
-    ///
-    /// - Parameter offset: Where it is in the window.
-    @inline(never)
-    mutating func locate(_ error: StreamError, at offset: Int, in chunk: RawSpan) -> StreamError {
+    @usableFromInline @inline(never)
+    mutating func locate(_ error: StreamError, in chunk: RawSpan) -> StreamError {
         if let failure { return failure }
-        let offset = references.isEmpty ? offset : referenceRange.lowerBound - textOffset
+        // Those of the sink are at the part that it was sent.
+        let place = tokenizer.failedOffset < 0 ? tokenizer.tokenStart : tokenizer.failedOffset
+        let offset = references.isEmpty ? place : referenceRange.lowerBound - textOffset
         // SAFETY: only the lines change.
         let window = isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
         lines.count(window, at: textOffset, to: offset, input.encoding)

@@ -52,6 +52,11 @@ extension XMLTokenizer {
     // SPEC: Namespaces in XML 1.0, sections 3 to 6.
     /// Declares the namespaces of a tag and finds those of its names.
     mutating func resolveNames(of tag: RawSpan) throws(StreamError) {
+        if attributes.isEmpty && elementName.prefixCount == 0 {
+            let uri = namespaces.defaultURI
+            if uri != 0 { (elementName.namespaceStart, elementName.namespaceCount) = namespaces.slice(uri) }
+            return
+        }
         var (kept, prefixed) = (0, 0)
         for index in 0..<attributes.count {
             let record = attributes[index]
@@ -79,7 +84,9 @@ extension XMLTokenizer {
     ) throws(StreamError) -> Bool {
         let memory = memory(of: tag)
         let name = memory.part(record.name.qualified)
-        guard name.part(0, 5).hasSameBytes(as: "xmlns") else { return false }
+        let word: StaticString = "xmlns"
+        // SAFETY: the word has five bytes.
+        for index in 0..<5 where unsafe name.uncheckedByte(index) != word.utf8Start[index] { return false }
         let prefix = name.byteCount > 5 ? name.part(6, name.byteCount - 6) : RawSpan()
         if let problem = namespaces.declare(prefix, memory.part(record.value)) {
             throw fail(.invalidSyntax, problem, at: place(of: record.name.qualified))

@@ -106,7 +106,7 @@ extension XMLTokenizer {
             throw fail(.invalidSyntax, "expected a value in quotes, found \(describe(text, at: offset))", at: offset)
         }
         offset &+= 1
-        let end = Self.endOfPlainValue(in: text, from: offset, quote)
+        let end = endOfPlainValue(in: text, from: offset, quote)
         guard end < text.byteCount else { return nil }
         guard text.uncheckedByte(end) == quote else {
             guard let value = try normalizedValue(in: text, from: offset, quote) else { return nil }
@@ -119,8 +119,8 @@ extension XMLTokenizer {
 
     /// The offset of the first byte that ends a value, or keeps it from being lent as it is.
     @inline(__always)
-    private static func endOfPlainValue(in text: RawSpan, from start: Int, _ quote: UInt8) -> Int {
-        var end = start
+    private func endOfPlainValue(in text: RawSpan, from start: Int, _ quote: UInt8) -> Int {
+        var end = min(stops.endOfValue(from: start), text.byteCount)
         while end < text.byteCount {
             let byte = text.uncheckedByte(end)
             if byte <= 0x3C && (byte == quote || byte == 0x3C || byte == 0x26 || byte < 0x20) { break }

@@ -49,7 +49,7 @@ extension XMLTokenizer {
     /// The offset of the next `<`, `&`, CR or `]`, or the end.
     @inline(__always)
     private func endOfRun(in text: RawSpan, from start: Int) -> Int {
-        var end = start
+        var end = min(stops.endOfText(from: start), text.byteCount)
         while end < text.byteCount {
             let byte = text.uncheckedByte(end)
             if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == Self.carriageReturn
@@ -225,11 +225,17 @@ extension XMLTokenizer {
 
     // SPEC: XML 1.0, section 4.6.
     static func predefined(_ name: RawSpan) -> UInt32? {
-        switch name.byteCount {
-        case 2: name.hasSameBytes(as: "lt") ? 0x3C : name.hasSameBytes(as: "gt") ? 0x3E : nil
-        case 3: name.hasSameBytes(as: "amp") ? 0x26 : nil
-        case 4: name.hasSameBytes(as: "apos") ? 0x27 : name.hasSameBytes(as: "quot") ? 0x22 : nil
-        default: nil
+        guard 2...4 ~= name.byteCount else { return nil }
+        // The bytes as a number, the first one highest.
+        var word: UInt32 = 0
+        for offset in 0..<name.byteCount { word = word << 8 | UInt32(name.uncheckedByte(offset)) }
+        switch word {
+        case 0x6C74: return 0x3C  // lt
+        case 0x6774: return 0x3E  // gt
+        case 0x616D70: return 0x26  // amp
+        case 0x6170_6F73: return 0x27  // apos
+        case 0x7175_6F74: return 0x22  // quot
+        default: return nil
         }
     }
 

@@ -4,6 +4,7 @@
 import PlistStreaming
 
 /// What the tokenizer has found; its properties say the rest.
+@usableFromInline
 enum XMLToken: UInt8 {
     /// There is no whole part in the text.
     case needsInput
@@ -50,6 +51,8 @@ struct XMLTokenizer: ~Copyable {
     var isPieceCopied = false
     /// The target of an instruction.
     var target = 0..<0
+    /// Where runs of text and values stop, as far as that is known.
+    var stops = MarkupStops()
     /// What could not be lent as it is in the text.
     var copies = GrowingMemory<UInt8>()
 
@@ -89,8 +92,8 @@ struct XMLTokenizer: ~Copyable {
     var textOffset = 0
     /// Where the last reference of the document is, while the text is that of an entity.
     var referenceOffset = 0
-    /// Where the last error is in the text.
-    var failedOffset = 0
+    /// Where the last error is in the text, negative as long as there is none.
+    var failedOffset = -1
 
     init(options: XMLReaderOptions) { self.options = options }
 
@@ -99,7 +102,17 @@ struct XMLTokenizer: ~Copyable {
     /// - Parameters:
     ///   - text: What there is, from wherever it was before on; ``offset`` is within it.
     ///   - isLast: Whether nothing comes behind it.
+    @inline(__always)
     mutating func next(in text: RawSpan, isLast: Bool) throws(StreamError) -> XMLToken {
+        if phase == .content {
+            let token = try content(in: text, isLast)
+            if token != .nothing { return token }
+        }
+        return try nextOfAnyPhase(in: text, isLast)
+    }
+
+    @inline(never)
+    private mutating func nextOfAnyPhase(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
         while true {
             let token =
                 switch phase {
@@ -112,18 +125,22 @@ struct XMLTokenizer: ~Copyable {
         }
     }
 
+    @inline(__always)
     private mutating func content(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
         tokenStart = offset
         guard offset < text.byteCount else { return .needsInput }
-        switch text.uncheckedByte(offset) {
-        case UInt8(ascii: "<"):
-            let window = window(in: text)
-            return try markup(in: window, isLast && window.byteCount == text.byteCount)
-        case UInt8(ascii: "&"):
-            let window = window(in: text)
-            return try reference(in: window, isLast && window.byteCount == text.byteCount)
-        default: return try textRun(in: text, isLast)
+        let byte = text.uncheckedByte(offset)
+        guard byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") else { return try textRun(in: text, isLast) }
+        let longest = options.markupByteCountMax
+        let window = text.byteCount &- offset > longest ? text.extracting(0..<offset &+ longest) : text
+        let isLast = isLast && window.byteCount == text.byteCount
+        guard byte == UInt8(ascii: "<") else { return try reference(in: window, isLast) }
+        if offset &+ 1 < window.byteCount {
+            let next = window.uncheckedByte(offset &+ 1)
+            if next == UInt8(ascii: "/") { return try endTag(in: window, isLast) }
+            if next >= UInt8(ascii: "A") { return try startTag(in: window, isLast) }
         }
+        return try markup(in: window, isLast)
     }
 
     /// The text to the longest end that a part may have.
@@ -142,9 +159,6 @@ struct XMLTokenizer: ~Copyable {
             if let token = try comment(in: text, isLast) { return token }
             if phase == .content, let token = try cdataStart(in: text, isLast) { return token }
             if phase == .prolog, let token = try documentType(in: text, isLast) { return token }
-            if phase == .prologWithType, isWord("<!DOCTYPE", in: text, at: offset) == true {
-                throw fail(.invalidSyntax, "there is a document type declaration already", at: offset)
-            }
             throw fail(.invalidSyntax, "expected \(expectedMarkup) behind '<!'", at: offset)
         default: return try startTag(in: text, isLast)
         }

@@ -110,6 +110,7 @@ extension XMLPlistReaderTests: SelfTesting {
             [UInt8($0 >> 8), UInt8($0 & 255)]
         }
         expectEqual(outcome([wide]), "string \"é\"", "UTF-16")
+        expectEqual(outcome(wide.map { [$0] }), "string \"é\"", "UTF-16, byte by byte")
         // Entities that grow without end, and such that are elsewhere.
         var types = "<!ENTITY a0 \"0123456789\">"
         for level in 1..<12 {

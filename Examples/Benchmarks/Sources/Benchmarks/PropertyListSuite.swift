@@ -63,17 +63,16 @@ private struct Item: StreamObject, Codable {
 
     /// A sum to which each member of each item contributes.
     static func sum(_ items: [String: Item]) -> UInt64 {
-        items.reduce(0) { sum, member in
+        func sum(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(7) { $0 &* 31 &+ UInt64($1) } }
+        return items.reduce(0) { total, member in
             let item = member.value
-            var value =
-                UInt64(item.identifier == member.key ? 1 : 0)
-                &+ UInt64(item.hash.utf8.reduce(0) { $0 &* 31 &+ Int($1) & 0xFFFF })
+            var value = sum(member.key.utf8) &+ sum(item.identifier.utf8) &* 31 &+ sum(item.hash.utf8)
             value = value &* 31 &+ item.createdAt.timeIntervalSinceReferenceDate.bitPattern
-            value = value &* 31 &+ item.data.reduce(0) { $0 &* 31 &+ UInt64($1) }
-            value = value &* 31 &+ (item.note.map { UInt64($0.utf8.reduce(7) { $0 &* 31 &+ Int($1) & 0xFFFF }) } ?? 3)
+            value = value &* 31 &+ sum(item.data)
+            value = value &* 31 &+ (item.note.map { sum($0.utf8) } ?? 3)
             value = value &* 31 &+ UInt64(item.views)
             for number in [item.x, item.y, item.width, item.height] { value = value &* 31 &+ number.bitPattern }
-            return sum &+ value
+            return total &+ value
         }
     }
 }

@@ -4,6 +4,9 @@ import PackageDescription
 /// The streaming modules are built with strict memory safety: each unsafe expression is marked and explained.
 let strict: [SwiftSetting] = [.strictMemorySafety()]
 
+/// Tags and texts that lend memory of a reader say so by their lifetimes.
+let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
+
 /// The tester's own tests are compiled in a checkout of its own, but not where it is somebody's dependency: nobody else
 /// waits for them, and nobody else's testlogger holds InClassTesting.
 let hasSelfTests = !Context.packageDirectory.contains("/checkouts/")
@@ -23,6 +26,8 @@ let package = Package(
         .library(name: "PlistBuilding", targets: ["PlistBuilding"]),
         .library(name: "PlistCoding", targets: ["PlistCoding"]),
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
+        .library(name: "PropertyListFiles", targets: ["PropertyListFiles"]),
+        .library(name: "XMLStreaming", targets: ["XMLStreaming"]),
         .library(name: "SQLiteStreaming", targets: ["SQLiteStreaming"]),
         .library(name: "SQLiteImporting", targets: ["SQLiteImporting"]),
         .executable(name: "convert", targets: ["convert"]),
@@ -40,7 +45,7 @@ let package = Package(
             name: "SelfTests",
             dependencies: [
                 "InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger", "convert",
-                "SQLiteImporting",
+                "SQLiteImporting", "PropertyListFiles", "XMLStreaming",
             ],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
@@ -66,6 +71,14 @@ let package = Package(
                 "BlockMasks", "CBlockMasks", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming",
             ],
             swiftSettings: strict),
+        .target(
+            name: "XMLStreaming",
+            dependencies: ["BlockMasks", "CBlockMasks", "InClassTesting", "PlistBuilding", "PlistStreaming"],
+            swiftSettings: strict + lifetimes),
+        .target(
+            name: "PropertyListFiles",
+            dependencies: ["InClassTesting", "PlistBuilding", "PlistStreaming", "XMLStreaming"],
+            swiftSettings: strict),
         // Without pkgConfig, by which SwiftPM would warn everybody without SQLite's header, also who imports only InClassTesting.
         .systemLibrary(name: "CSystemSQLite"),
         .target(
@@ -82,11 +95,19 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "convert",
-            dependencies: ["InClassTesting", "JSONStreaming", "PlistStreaming", "SQLiteStreaming", "StringTables"],
-            path: "Examples/Convert",
+            dependencies: [
+                "InClassTesting", "JSONStreaming", "PlistStreaming", "PropertyListFiles",
+                "SQLiteStreaming", "StringTables", "XMLStreaming",
+            ],
+            path: "Examples/Convert", swiftSettings: lifetimes,
             plugins: ["InClassTests"]),
         .testTarget(
             name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming"]),
+        .testTarget(
+            name: "PropertyListTests", dependencies: ["PlistBuilding", "PlistStreaming", "PropertyListFiles"]),
+        .testTarget(
+            name: "XMLConformanceTests", dependencies: ["PlistStreaming", "XMLStreaming"],
+            swiftSettings: lifetimes),
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
         .executableTarget(
             name: "SQLiteWorker",

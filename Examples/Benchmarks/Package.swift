@@ -24,6 +24,7 @@ let package = Package(
                 .product(name: "JSONStreaming", package: "InClassTesting"),
                 .product(name: "PlistBuilding", package: "InClassTesting"),
                 .product(name: "PlistStreaming", package: "InClassTesting"),
+                .product(name: "PropertyListFiles", package: "InClassTesting"),
                 .product(name: "SQLiteImporting", package: "InClassTesting"),
                 .product(name: "SQLiteStreaming", package: "InClassTesting"),
                 .product(name: "StringTables", package: "InClassTesting"),

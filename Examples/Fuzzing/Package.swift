@@ -4,7 +4,8 @@ import PackageDescription
 // swift build -c release -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld --package-path Examples/Fuzzing \
 //     --product FuzzJSONReader
 // Examples/Fuzzing/.build/release/FuzzJSONReader CORPUS -max_total_time=600 -max_len=600 -len_control=0
-// The targets: FuzzJSONReader, FuzzJSONRoundTrip, FuzzObjects, FuzzColumns, FuzzTrees, FuzzBinding, FuzzSQLite.
+// The targets: FuzzJSONReader, FuzzJSONRoundTrip, FuzzObjects, FuzzColumns, FuzzTrees, FuzzBinding, FuzzSQLite, FuzzXML,
+// FuzzBinaryPlist, FuzzTextPlist.
 // Without the sanitizer the targets do not link, for want of the fuzzer; therefore this package is nested.
 let package = Package(
     name: "Fuzzing",
@@ -43,8 +44,25 @@ let package = Package(
                 .product(name: "PlistStreaming", package: "InClassTesting"),
                 .product(name: "SQLiteStreaming", package: "InClassTesting"),
             ]),
+        .executableTarget(
+            name: "FuzzXML",
+            dependencies: [
+                "CFuzzer",
+                .product(name: "PlistStreaming", package: "InClassTesting"),
+                .product(name: "XMLStreaming", package: "InClassTesting"),
+            ]),
         .target(name: "CFuzzer"),
     ]
+        + ["FuzzBinaryPlist", "FuzzTextPlist"].map { name in
+            .executableTarget(
+                name: name,
+                dependencies: [
+                    "CFuzzer",
+                    .product(name: "PlistBuilding", package: "InClassTesting"),
+                    .product(name: "PlistStreaming", package: "InClassTesting"),
+                    .product(name: "PropertyListFiles", package: "InClassTesting"),
+                ])
+        }
         + ["FuzzObjects", "FuzzColumns", "FuzzTrees", "FuzzBinding"].map { name in
             .executableTarget(
                 name: name,

@@ -116,8 +116,10 @@ struct ValueOperations {
         }
         unsafe members = { dictionary, body in
             let members = unsafe dictionary.assumingMemoryBound(to: [String: Value].self).pointee
-            for (key, value) in members.sorted(by: { $0.key < $1.key }) {
-                unsafe withUnsafePointer(to: value) { unsafe body(key, UnsafeRawPointer($0)) }
+            // PERF: PropertyLists/items; the keys are put in order, and the values, which may be large, stay where they are.
+            let places = members.indices.map { (key: members.keys[$0], index: $0) }
+            for (key, index) in places.sorted(by: { $0.key < $1.key }) {
+                unsafe withUnsafePointer(to: members.values[index]) { unsafe body(key, UnsafeRawPointer($0)) }
             }
         }
     }

@@ -63,7 +63,7 @@ public protocol PlistSink: ~Copyable {
     mutating func writeInteger(_ value: Int64) throws(StreamError)
     /// Sends an unsigned integer, from a reader always one above 2^63 - 1.
     mutating func writeUnsigned(_ value: UInt64) throws(StreamError)
-    /// Sends a floating-point number; from a text format it is finite.
+    /// Sends a floating-point number; from JSON it is finite, from property lists it may be any.
     mutating func writeReal(_ value: Double) throws(StreamError)
     /// Sends the text of a number that neither 64-bit integers nor finite doubles stand for.
     ///

@@ -14,6 +14,7 @@ let suites = [
     jsonTypedSuite,
     jsonTreeSuite,
     jsonWriterSuite,
+    propertyListSuite,
     sqliteImportSuite,
     sqliteSuite,
     stringTableSuite,

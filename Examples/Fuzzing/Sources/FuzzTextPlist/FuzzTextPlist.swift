@@ -1,0 +1,104 @@
+// Bytes of any kind into the readers of property lists in XML and in the old text form: whole, byte by byte and in pieces that the
+// first bytes choose, with one trace or one error at one place. What is read is written in that form, and read equal.
+
+import CFuzzer
+import PlistStreaming
+import PropertyListFiles
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+@main
+enum FuzzTextPlist {
+    static func main() {
+        var count = CommandLine.argc
+        var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
+        exit(
+            LLVMFuzzerRunDriver(&count, &arguments) { start, count in
+                fuzzTextPlist(Array(UnsafeRawBufferPointer(start: start, count: count)))
+            })
+    }
+}
+
+private func check(_ holds: Bool, _ message: @autoclosure () -> String) {
+    if !holds { fatalError(message()) }
+}
+
+private func fuzzTextPlist(_ bytes: [UInt8]) -> CInt {
+    guard bytes.count > 4 else { return 0 }
+    let limits =
+        bytes[0] & 1 == 0 ? StreamLimits.standard : StreamLimits(depth: 5, stringByteCount: 70, numberByteCount: 20)
+    let sizes = bytes[1..<4].map { Int($0 & 31) + 1 }
+    let rest = Array(bytes[4...])
+    // Half of the documents in XML are within the element that they have to be in.
+    let isXML = bytes[0] & 2 != 0
+    let document = bytes[0] & 6 == 6 ? Array("<plist>".utf8) + rest + Array("</plist>".utf8) : rest
+    let whole = outcome(document, [max(1, document.count)], isXML, limits)
+    for pieces in [[1], sizes] {
+        let inPieces = outcome(document, pieces, isXML, limits)
+        check(inPieces.text == whole.text, "pieces \(pieces): \(inPieces.text) and whole: \(whole.text)")
+    }
+    guard whole.isGood else { return 0 }
+    isXML ? expectKeptInXML(document, whole.text) : expectKeptInOldText(document, whole.text)
+    return 0
+}
+
+private func outcome(
+    _ bytes: [UInt8], _ pieces: [Int], _ isXML: Bool, _ limits: StreamLimits
+) -> (text: String, isGood: Bool) {
+    var xml = XMLPlistReader(sink: EventTrace(), options: XMLPlistReaderOptions(limits: limits))
+    var old = OpenStepPlistReader(sink: EventTrace(), options: OpenStepPlistReaderOptions(limits: limits))
+    do throws(StreamError) {
+        var (start, index) = (0, 0)
+        while start < bytes.count {
+            let end = min(bytes.count, start + pieces[index % pieces.count])
+            if isXML { try xml.feed(Array(bytes[start..<end])) } else { try old.feed(Array(bytes[start..<end])) }
+            (start, index) = (end, index + 1)
+        }
+        if isXML { try xml.finish() } else { try old.finish() }
+    } catch {
+        let trace = isXML ? xml.sink : old.sink
+        check(error.kind != .misuse, "the reader broke the grammar: \(error)")
+        check(
+            (error.position?.byteOffset ?? -1) <= bytes.count && error.position != nil, "no offset, or behind the end")
+        return (trace.text + " ! \(error.kind) \(error)", false)
+    }
+    let trace = isXML ? xml.sink : old.sink
+    check(trace.grammar.isComplete, "the trace ends inside a container")
+    return (trace.text, true)
+}
+
+private func expectKeptInXML(_ document: [UInt8], _ expected: String) {
+    var writer = XMLPlistWriter()
+    var again = EventTrace()
+    do throws(StreamError) {
+        try writer.readXMLPlist(document)
+        try writer.finish()
+    } catch {
+        // Numbers beyond 128 bits.
+        check(error.kind == .unrepresentable, "not written: \(error)")
+        return
+    }
+    do throws(StreamError) { try again.readXMLPlist(writer.bytes) } catch { fatalError("not read again: \(error)") }
+    check(again.text == expected, "\(again.text) instead of \(expected)")
+}
+
+private func expectKeptInOldText(_ document: [UInt8], _ expected: String) {
+    var writer = OpenStepPlistWriter(options: OpenStepPlistWriterOptions(layout: .pretty(indent: 1)))
+    var again = EventTrace()
+    do throws(StreamError) {
+        try writer.readOpenStepPlist(document)
+        try writer.finish()
+    } catch {
+        // Numbers beyond 128 bits, and fractions of seconds.
+        check(error.kind == .unrepresentable, "not written: \(error)")
+        return
+    }
+    do throws(StreamError) { try again.readOpenStepPlist(writer.bytes) } catch {
+        fatalError("not read again: \(error)")
+    }
+    check(again.text == expected, "\(again.text) instead of \(expected)")
+}

@@ -1,0 +1,54 @@
+// More doors of the reader of binary property lists: arrays and data for those who have no span.
+
+public import PlistStreaming
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension BinaryPlistReader where Sink: ~Copyable {
+    /// Takes the next chunk of the input, an array of bytes.
+    ///
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    @inlinable  // PERF: so that the walk specialises for sinks of other packages; so are the others.
+    public mutating func feed(_ bytes: [UInt8]) throws(StreamError) {
+        try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(StreamError) in
+            // SAFETY: the span does not leave the closure.
+            try feed(unsafe UnsafeRawBufferPointer(buffer).bytes)
+        }
+    }
+
+    /// Takes the next chunk of the input, such as one that came from a network.
+    ///
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    @inlinable
+    public mutating func feed(_ data: Data) throws(StreamError) {
+        var result: Result<Void, StreamError> = .success(())
+        unsafe data.withUnsafeBytes { buffer in
+            // SAFETY: the span does not leave the closure.
+            do throws(StreamError) { try feed(unsafe buffer.bytes) } catch { result = .failure(error) }
+        }
+        try result.get()
+    }
+}
+
+extension PlistSink where Self: ~Copyable {
+    /// Receives a whole binary property list from data.
+    ///
+    /// - Throws: What ``readBinaryPlist(_:options:)-(RawSpan,_)`` throws.
+    @inlinable
+    public mutating func readBinaryPlist(
+        _ data: Data, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
+    ) throws(StreamError) {
+        var result: Result<Void, StreamError> = .success(())
+        unsafe data.withUnsafeBytes { buffer in
+            // SAFETY: the span does not leave the closure.
+            do throws(StreamError) { try readBinaryPlist(unsafe buffer.bytes, options: options) } catch {
+                result = .failure(error)
+            }
+        }
+        try result.get()
+    }
+}

@@ -1,0 +1,149 @@
+// The doors for binary property lists: whole bytes straight into a sink, a file, and a reader that collects what it is fed.
+
+public import PlistStreaming
+
+/// A reader of a binary property list that owns its sink and is fed chunks of any size.
+///
+/// ```swift
+/// var reader = BinaryPlistReader(sink: EventTrace())
+/// try reader.feed(bytes)
+/// try reader.finish()
+/// print(reader.sink.text)
+/// ```
+///
+/// The table of objects is at the end, so that all bytes are kept, and nothing is sent before ``finish()``. What does not begin as
+/// such a list is refused at once.
+///
+/// Sets are sent as arrays, and a UID, the reference of a keyed archive, as a dictionary with a number under `CF$UID`.
+/// Integers of 128 bits go as the text of a number. Members come in the order of the file, repeated keys included.
+public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
+    /// The receiver of the messages.
+    public var sink: Sink
+    @usableFromInline var bytes: [UInt8] = []
+    @usableFromInline var failure: StreamError?
+    @usableFromInline let options: BinaryPlistReaderOptions
+
+    /// Creates a reader before a sink.
+    public init(sink: consuming Sink, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()) {
+        self.sink = sink
+        self.options = options
+    }
+
+    /// Takes the next chunk of the input.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/limitExceeded`` for more bytes than the limit, and what is wrong with the first
+    ///   bytes; the same on every later call.
+    @inlinable
+    public mutating func feed(_ bytes: RawSpan) throws(StreamError) {
+        if let failure { throw failure }
+        do throws(StreamError) {
+            try append(bytes)
+        } catch {
+            failure = error
+            sink.abandon(after: error)
+            throw error
+        }
+    }
+
+    @usableFromInline
+    mutating func append(_ bytes: RawSpan) throws(StreamError) {
+        let limit = options.limits.totalByteCount
+        let room = max(0, limit - self.bytes.count)
+        bytes.extracting(0..<min(bytes.byteCount, room < .max ? room + 1 : room)).appendTo(&self.bytes)
+        try self.bytes.withSpan { (bytes) throws(StreamError) in
+            try BinaryObjectTable.checkBeginning(bytes, limit: limit)
+        }
+    }
+
+    /// Ends the input, and sends what is in it.
+    ///
+    /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
+    @inlinable
+    public mutating func finish() throws(StreamError) {
+        if let failure { throw failure }
+        do throws(StreamError) {
+            try sink.readBinaryPlist(bytes, options: options)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    /// The number of bytes fed.
+    public var byteOffset: Int { bytes.count }
+
+    /// Forgets the input so far, errors included, so that another can be fed. The sink stays as it is.
+    public mutating func reset() {
+        bytes.removeAll()
+        failure = nil
+    }
+}
+
+extension PlistSink where Self: ~Copyable {
+    // PERF: PropertyLists/binary; inlinable, so that the walk specialises for sinks of other packages.
+    /// Receives a whole binary property list.
+    ///
+    /// - Throws: The first error of the bytes or of this sink, with the offset and the path of its object.
+    /// - Complexity: O(*n*) in the values sent, of which the options bound the number; one allocation a level and for text
+    ///   that is not ASCII.
+    @inlinable
+    public mutating func readBinaryPlist(
+        _ bytes: RawSpan, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
+    ) throws(StreamError) {
+        var scan: BinaryPlistScan
+        do throws(StreamError) { scan = try BinaryPlistScan(bytes, options) } catch {
+            abandon(after: error)
+            throw error
+        }
+        do throws(StreamError) { try scan.send(bytes, to: &self) } catch {
+            let error = scan.located(error, bytes)
+            abandon(after: error)
+            throw error
+        }
+    }
+
+    /// Receives a whole binary property list from an array of bytes.
+    ///
+    /// - Throws: What ``readBinaryPlist(_:options:)-(RawSpan,_)`` throws.
+    @inlinable
+    public mutating func readBinaryPlist(
+        _ bytes: [UInt8], options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
+    ) throws(StreamError) {
+        try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(StreamError) in
+            // SAFETY: the span does not leave the closure.
+            try readBinaryPlist(unsafe UnsafeRawBufferPointer(buffer).bytes, options: options)
+        }
+    }
+
+    /// Receives a whole binary property list from a file, which is read into memory.
+    ///
+    /// - Throws: The first error of the bytes or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    @inlinable
+    public mutating func readBinaryPlist(
+        contentsOfFile path: String, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
+    ) throws(StreamError) {
+        let file: InputFile
+        do throws(StreamError) { file = try InputFile(path: path) } catch {
+            abandon(after: error)
+            throw error
+        }
+        try readBinaryPlist(file, options: options)
+    }
+
+    /// Receives a whole binary property list from an open file or another descriptor, which is read into memory.
+    ///
+    /// - Throws: The first error of the bytes or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    @inlinable
+    public mutating func readBinaryPlist(
+        _ file: borrowing InputFile, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
+    ) throws(StreamError) {
+        let bytes: WholeInput
+        do throws(StreamError) { bytes = try WholeInput(file, limit: options.limits.totalByteCount) } catch {
+            abandon(after: error)
+            throw error
+        }
+        try bytes.withBytes { (bytes) throws(StreamError) in try readBinaryPlist(bytes, options: options) }
+    }
+}

@@ -1,0 +1,223 @@
+// The values of the writer that have no children. Each is written at the end of the output, and taken back when it is there already.
+
+import PlistStreaming
+
+extension BinaryPlistWriter {
+    /// Writes null, if the options say so.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` otherwise.
+    public mutating func writeNull() throws(StreamError) {
+        guard options.nulls == .write else { throw StreamError(.unrepresentable, "property lists have no null") }
+        try writeSingle(0x00)
+    }
+
+    /// Writes a Boolean.
+    public mutating func writeBool(_ value: Bool) throws(StreamError) { try writeSingle(value ? 0x09 : 0x08) }
+
+    /// Writes an integer in 1, 2, 4 or 8 bytes; a negative one in 8.
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) {
+        if value >= 0, takeUID(UInt64(value)) { return }
+        try beginValue()
+        endValue(try addInteger(UInt64(bitPattern: value)))
+    }
+
+    /// Writes an unsigned integer, from 2^63 up in 16 bytes.
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        if takeUID(value) { return }
+        try beginValue()
+        endValue(value <= UInt64(Int64.max) ? try addInteger(value) : try addWide(WideInteger(high: 0, low: value)))
+    }
+
+    /// Writes a floating-point number as a double; infinities and NaN as well.
+    public mutating func writeReal(_ value: Double) throws(StreamError) {
+        try beginValue()
+        endValue(try addDouble(0x23, value))
+    }
+
+    /// Writes a number: an integer of up to 128 bits exactly, one with a fraction or exponent as the nearest double.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none") }
+        if let integer = WideInteger(text), integer.high != Int64(bitPattern: integer.low) >> 63 {
+            try beginValue()
+            return endValue(try addWide(integer))
+        }
+        switch try NumberText.kept(text) {
+        case .integer(let value): try writeInteger(value)
+        case .real(let value): try writeReal(value)
+        }
+    }
+
+    /// Writes a date.
+    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        try beginValue()
+        endValue(try addDouble(0x33, seconds))
+    }
+
+    /// Writes a string.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        try beginValue()
+        endValue(try addString(utf8, isKey: false))
+    }
+
+    /// Writes data.
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        try beginValue()
+        let start = try beginObject(reserving: bytes.byteCount)
+        try writeMarker(0x40, count: bytes.byteCount)
+        try output.append(bytes)
+        endValue(try share(from: start))
+    }
+
+    private mutating func writeSingle(_ marker: UInt8) throws(StreamError) {
+        try beginValue()
+        endValue(try addNumber(marker, 0, byteCount: 0))
+    }
+
+    // MARK: Objects
+
+    /// Makes room for an object, behind the header, and returns its offset.
+    @inline(__always)  // PERF: PropertyLists/binary; once a value, as below.
+    mutating func beginObject(reserving byteCount: Int) throws(StreamError) -> Int {
+        try output.reserve(byteCount &+ 32)
+        if output.count == 0 { for byte in "bplist00".utf8 { output.appendReserved(byte) } }
+        return output.count
+    }
+
+    /// Returns the number of the object that was written from an offset on, or of an equal one; then the bytes are taken back.
+    private mutating func share(from start: Int, isKey: Bool = false) throws(StreamError) -> UInt32 {
+        let byteCount = output.count &- start
+        // SAFETY: the bytes from the start to the end are initialized. No object that was written earlier begins less than so many
+        // bytes before the end, and what has the same beginning has the same length.
+        let memory = unsafe UnsafeRawPointer(output.end) - output.count
+        let hash = unsafe shared.hash(UnsafeRawBufferPointer(start: memory + start, count: byteCount))
+        let found = shared.find(hash) { object in
+            let offset = objects[Int(truncatingIfNeeded: object)].offset
+            return unsafe Self.areEqual(memory + offset, memory + start, byteCount)
+        }
+        if let found {
+            output.truncate(to: start)
+            return found
+        }
+        let object = try addObject(at: start)
+        if isKey || shared.count < options.sharedValueLimit { shared.insert(object, hash) }
+        return object
+    }
+
+    @inline(__always)
+    private static func areEqual(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ byteCount: Int) -> Bool {
+        // SAFETY: the caller has so many bytes at both addresses; each load is below the count.
+        var offset = 0
+        while offset &+ 8 <= byteCount {
+            guard
+                unsafe left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                    == right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            else { return false }
+            offset &+= 8
+        }
+        while offset < byteCount {
+            guard
+                unsafe left.load(fromByteOffset: offset, as: UInt8.self)
+                    == right.load(fromByteOffset: offset, as: UInt8.self)
+            else { return false }
+            offset &+= 1
+        }
+        return true
+    }
+
+    /// Whether an object is the string that a key is; false also for some that are, of which the bytes are then compared.
+    func isKey(_ object: UInt32, _ utf8: RawSpan) -> Bool {
+        let byteCount = utf8.byteCount
+        let offset = objects[Int(truncatingIfNeeded: object)].offset
+        // Containers are at 0 yet, where the header is.
+        guard byteCount < 256, offset > 0 else { return false }
+        let memory = unsafe UnsafeRawPointer(output.end) - output.count
+        let headerByteCount = byteCount < 15 ? 1 : 3
+        guard offset &+ headerByteCount &+ byteCount <= output.count else { return false }
+        // SAFETY: all that is compared was just found to be within the output.
+        if byteCount < 15 {
+            guard unsafe memory.load(fromByteOffset: offset, as: UInt8.self) == 0x50 | UInt8(byteCount) else {
+                return false
+            }
+        } else {
+            guard unsafe memory.load(fromByteOffset: offset, as: UInt8.self) == 0x5F,
+                unsafe memory.load(fromByteOffset: offset + 1, as: UInt8.self) == 0x10,
+                unsafe memory.load(fromByteOffset: offset + 2, as: UInt8.self) == UInt8(byteCount)
+            else { return false }
+        }
+        return unsafe utf8.withUnsafeBytes { bytes in
+            guard let address = bytes.baseAddress else { return true }
+            return unsafe Self.areEqual(memory + offset + headerByteCount, address, byteCount)
+        }
+    }
+
+    /// Adds an integer; one with the highest bit is negative.
+    mutating func addInteger(_ value: UInt64) throws(StreamError) -> UInt32 {
+        let byteCount = Self.byteCount(of: value)
+        return try addNumber(
+            0x10 | UInt8(truncatingIfNeeded: byteCount.trailingZeroBitCount), value, byteCount: byteCount)
+    }
+
+    private mutating func addDouble(_ marker: UInt8, _ value: Double) throws(StreamError) -> UInt32 {
+        try addNumber(marker, value.bitPattern, byteCount: 8)
+    }
+
+    /// Adds an object of a marker and up to eight bytes, unless there is one, not too many numbers ago.
+    private mutating func addNumber(_ marker: UInt8, _ bits: UInt64, byteCount: Int) throws(StreamError) -> UInt32 {
+        let place = RecentNumbers.place(of: bits, marker)
+        if let object = numbers.object(at: place, bits, marker) { return object }
+        let start = try beginObject(reserving: byteCount)
+        output.appendReserved(marker)
+        if byteCount > 0 { try write(bits, byteCount: byteCount) }
+        let object = try addObject(at: start)
+        if options.sharedValueLimit > 0 { numbers.set(object, at: place, bits, marker) }
+        return object
+    }
+
+    private mutating func addWide(_ value: WideInteger) throws(StreamError) -> UInt32 {
+        let start = try beginObject(reserving: 0)
+        output.appendReserved(0x14)
+        try write(UInt64(bitPattern: value.high), byteCount: 8)
+        try write(value.low, byteCount: 8)
+        return try share(from: start)
+    }
+
+    /// Writes a UID, which is not shared, and returns its offset.
+    mutating func addUID(_ number: UInt64) throws(StreamError) -> Int {
+        let start = try beginObject(reserving: 0)
+        let byteCount = Self.byteCount(of: number)
+        output.appendReserved(0x80 | UInt8(truncatingIfNeeded: byteCount - 1))
+        try write(number, byteCount: byteCount)
+        return start
+    }
+
+    /// Adds a string, as ASCII when it is.
+    mutating func addString(_ utf8: RawSpan, isKey: Bool) throws(StreamError) -> UInt32 {
+        // SAFETY: the buffer is read only within the closure, as the one below.
+        guard unsafe utf8.withUnsafeBytes({ unsafe UTF8Check.isASCII($0) }) else {
+            return try addUTF16(utf8, isKey: isKey)
+        }
+        let start = try beginObject(reserving: utf8.byteCount)
+        try writeMarker(0x50, count: utf8.byteCount)
+        output.appendReserved(utf8)
+        return try share(from: start, isKey: isKey)
+    }
+
+    @inline(never)
+    private mutating func addUTF16(_ utf8: RawSpan, isKey: Bool) throws(StreamError) -> UInt32 {
+        guard let text = String(validating: utf8) else {
+            throw StreamError(.invalidText, "expected text in UTF-8, found other bytes")
+        }
+        let count = text.utf16.count
+        let start = try beginObject(reserving: 2 * count)
+        try writeMarker(0x60, count: count)
+        for unit in text.utf16 {
+            output.appendReserved(UInt8(truncatingIfNeeded: unit >> 8))
+            output.appendReserved(UInt8(truncatingIfNeeded: unit))
+        }
+        return try share(from: start, isKey: isKey)
+    }
+}

@@ -1,0 +1,349 @@
+// The sink that writes binary property lists: order of messages, containers, the table at the end. Values without children are in
+// `BinaryPlistWriter+Values`.
+
+public import PlistStreaming
+
+/// A sink that writes a binary property list to memory, or at its end to a file descriptor.
+///
+/// A string or data that comes again is written once, as Foundation's writer does, and so is each key, and a number or date that comes
+/// again soon: there are 1,024 places for them. Integers take as few bytes as they need, of those that Foundation reads; reals are
+/// doubles; text is ASCII or UTF-16. The same messages give the same bytes.
+///
+/// ```swift
+/// var writer = BinaryPlistWriter()
+/// try writer.write(["title": "write"])
+/// try writer.finish()
+/// writer.bytes  // bplist00…
+/// ```
+///
+/// References to objects are as long as their number needs, which is known at the end. So all is held in memory until
+/// ``finish()``: the bytes, 16 for each different value or container, 4 for each element and 8 for each member.
+///
+/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything. A key that comes twice in a
+/// dictionary is refused.
+public struct BinaryPlistWriter: PlistSink, ~Copyable {
+    /// An object that was written or begun.
+    struct Object {
+        /// Its offset in the output; of a container, 0 before the end.
+        var offset: Int
+        /// Of a key, the one that came after it the last time; and of the last dictionary with the key, the number plus 1.
+        var follower: UInt32 = 0
+        var dictionary: UInt32 = 0
+    }
+
+    /// A container whose end has not come.
+    private struct Container {
+        var object: UInt32 = 0
+        /// The index of its first reference.
+        var start = 0
+        var isDictionary = false
+        /// The last key, or the dictionary itself before the first one.
+        var lastKey: UInt32 = 0
+    }
+
+    /// What may come next.
+    private enum Next {
+        case root, element, key, value, nothing
+    }
+
+    let options: BinaryPlistWriterOptions
+    var output: ByteOutput
+    var objects: [Object] = []
+    var shared = SharedObjects()
+    var numbers = RecentNumbers()
+    // PERF: PropertyLists/items written; the innermost container is not in the array, which is looked at for a container only.
+    private var innermost = Container()
+    /// The containers around the innermost one, the outermost first; that of the root is none.
+    private var outer: [Container] = []
+    private var next = Next.root
+    /// The number of the root's object.
+    private var root: UInt32 = 0
+    /// The references of the containers that are open; of a dictionary, keys and values by turns.
+    private var references: [UInt32] = []
+    /// Of each container that is complete its object, twice its count, or one more for a dictionary, and its references.
+    private var containers: [UInt32] = []
+    /// What has come of a dictionary that may be a UID.
+    private var uid = PendingUID.none
+    /// Whether the table was written.
+    private var isFinished = false
+
+    /// The beginning of a dictionary that may be a UID.
+    private enum PendingUID {
+        case none, key
+        case number(UInt64)
+    }
+
+    /// Creates a writer to memory.
+    public init(options: BinaryPlistWriterOptions = BinaryPlistWriterOptions()) {
+        self.init(options: options, output: ByteOutput())
+    }
+
+    /// Creates a writer to a file descriptor, which stays the caller's to close; it gets nothing before the end.
+    public init(descriptor: Int32, options: BinaryPlistWriterOptions = BinaryPlistWriterOptions()) {
+        self.init(options: options, output: ByteOutput(descriptor: descriptor))
+    }
+
+    private init(options: BinaryPlistWriterOptions, output: consuming ByteOutput) {
+        self.options = options
+        self.output = output
+        self.output.isHolding = true
+    }
+
+    /// Ends the list: writes containers and the table, and to a descriptor everything.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
+    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
+    public mutating func finish() throws(StreamError) {
+        guard outer.isEmpty else { throw StreamError(.misuse, "finished with \(outer.count) open containers") }
+        guard next == .nothing else { throw StreamError(.misuse, "finished without a value") }
+        if !isFinished { try writeTable() }
+        isFinished = true
+        output.isHolding = false
+        try output.flush()
+    }
+
+    /// Forgets what was written, so that the writer's memory serves the next list.
+    public mutating func reset() {
+        output.removeAll()
+        output.isHolding = true
+        objects.removeAll(keepingCapacity: true)
+        shared.removeAll()
+        numbers.removeAll()
+        outer.removeAll()
+        references.removeAll()
+        containers.removeAll(keepingCapacity: true)
+        next = .root
+        uid = .none
+        isFinished = false
+    }
+
+    /// A copy of the bytes in memory: a property list after ``finish()``, and before it an incomplete one.
+    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+
+    /// Calls a closure with the bytes in memory.
+    public func withBytes<Value, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try output.withBytes(body)
+    }
+
+    // MARK: Containers
+
+    /// Begins an array.
+    public mutating func beginArray() throws(StreamError) { try begin(isDictionary: false) }
+
+    /// Ends an array.
+    public mutating func endArray() throws(StreamError) {
+        guard next == .element else { throw StreamError(.misuse, "got endArray without an open array") }
+        end()
+    }
+
+    /// Begins a dictionary.
+    public mutating func beginDictionary() throws(StreamError) { try begin(isDictionary: true) }
+
+    /// Ends a dictionary.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/duplicateKey`` when it has a key twice.
+    public mutating func endDictionary() throws(StreamError) {
+        if case .number(let number) = uid, next == .key { return try endUID(number) }
+        try settleUID()
+        guard next == .key else {
+            throw StreamError(
+                .misuse,
+                next == .value
+                    ? "expected the value of a key, got endDictionary" : "got endDictionary without an open dictionary")
+        }
+        try checkKeys()
+        end()
+    }
+
+    /// Names the value that follows in a dictionary.
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        try settleUID()
+        guard next == .key else {
+            throw StreamError(
+                .misuse,
+                next == .value ? "expected the value of a key, got writeKey" : "got writeKey outside a dictionary")
+        }
+        if options.writesUIDs, references.count == innermost.start, utf8.equals("\(PlistUID.key)") {
+            uid = .key
+            next = .value
+            return
+        }
+        let lastKey = Int(truncatingIfNeeded: innermost.lastKey)
+        // PERF: PropertyLists/binary; dictionaries of one kind have their keys in one order.
+        var key = objects[lastKey].follower
+        if !isKey(key, utf8) {
+            key = try addString(utf8, isKey: true)
+            objects[lastKey].follower = key
+        }
+        innermost.lastKey = key
+        references.append(key)
+        next = .value
+    }
+
+    private mutating func begin(isDictionary: Bool) throws(StreamError) {
+        try beginValue()
+        guard outer.count < options.depthLimit else {
+            throw StreamError(.limitExceeded, "more than \(options.depthLimit) levels of nesting")
+        }
+        _ = try beginObject(reserving: 0)
+        let object = try addObject(at: 0)
+        endValue(object)
+        outer.append(innermost)
+        innermost = Container(object: object, start: references.count, isDictionary: isDictionary, lastKey: object)
+        next = isDictionary ? .key : .element
+    }
+
+    /// Ends the innermost container; there is one.
+    private mutating func end() {
+        let container = innermost
+        let count = (references.count - container.start) / (container.isDictionary ? 2 : 1)
+        containers.append(container.object)
+        containers.append(UInt32(truncatingIfNeeded: 2 * count + (container.isDictionary ? 1 : 0)))
+        containers.append(contentsOf: references[container.start...])
+        references.removeLast(references.count - container.start)
+        leaveInnermost()
+    }
+
+    private mutating func leaveInnermost() {
+        innermost = outer.removeLast()
+        next = outer.isEmpty ? .nothing : innermost.isDictionary ? .key : .element
+    }
+
+    /// Refuses the innermost dictionary when it has a key twice; keys are equal when their objects are one.
+    private mutating func checkKeys() throws(StreamError) {
+        let container = innermost
+        for index in stride(from: container.start, to: references.count, by: 2) {
+            let key = Int(truncatingIfNeeded: references[index])
+            guard objects[key].dictionary != container.object &+ 1 else { throw duplicateKey() }
+            objects[key].dictionary = container.object &+ 1
+        }
+    }
+
+    private func duplicateKey() -> StreamError { StreamError(.duplicateKey, "a dictionary has a key twice") }
+
+    // MARK: Values
+
+    /// Refuses a value that the grammar does not allow here.
+    @inline(__always)  // PERF: PropertyLists/binary; once a value, as below.
+    mutating func beginValue() throws(StreamError) {
+        if case .none = uid {} else { try settleUID() }
+        if next == .key || next == .nothing { throw misplaced() }
+    }
+
+    private func misplaced() -> StreamError {
+        StreamError(
+            .misuse, next == .key ? "expected writeKey or endDictionary, got a value" : "got a second root value")
+    }
+
+    /// Puts an object where the value is expected.
+    @inline(__always)
+    mutating func endValue(_ object: UInt32) {
+        switch next {
+        case .value:
+            references.append(object)
+            next = .key
+        case .element: references.append(object)
+        default:
+            root = object
+            next = .nothing
+        }
+    }
+
+    /// Adds an object that is written at an offset.
+    mutating func addObject(at offset: Int) throws(StreamError) -> UInt32 {
+        // A reference and a number plus 1 have 32 bits.
+        guard objects.count < Int(UInt32.max) - 1 else {
+            throw StreamError(.limitExceeded, "more than \(UInt32.max - 1) objects")
+        }
+        objects.append(Object(offset: offset))
+        return UInt32(truncatingIfNeeded: objects.count - 1)
+    }
+
+    // MARK: UIDs
+
+    /// Takes the number of a UID that has begun; false when it is none.
+    mutating func takeUID(_ number: UInt64) -> Bool {
+        guard case .key = uid else { return false }
+        uid = .number(number)
+        next = .key
+        return true
+    }
+
+    /// Writes what has come of a dictionary that is no UID after all.
+    @inline(never)
+    private mutating func settleUID() throws(StreamError) {
+        let begun = uid
+        if case .none = begun { return }
+        uid = .none
+        next = .key
+        let key = try "\(PlistUID.key)".withUTF8Span { (text) throws(StreamError) in
+            try addString(text, isKey: true)
+        }
+        innermost.lastKey = key
+        references.append(key)
+        next = .value
+        if case .number(let number) = begun { endValue(try addInteger(number)) }
+    }
+
+    private mutating func endUID(_ number: UInt64) throws(StreamError) {
+        uid = .none
+        objects[Int(innermost.object)].offset = try addUID(number)
+        leaveInnermost()
+    }
+
+    // MARK: The end
+
+    /// Writes the containers, the table of offsets, and the trailer.
+    private mutating func writeTable() throws(StreamError) {
+        let referenceByteCount = Self.leastByteCount(of: objects.count - 1)
+        var index = 0
+        while index < containers.count {
+            let isDictionary = containers[index + 1] & 1 == 1
+            let count = Int(containers[index + 1] >> 1)
+            objects[Int(containers[index])].offset = output.count
+            try writeMarker(isDictionary ? 0xD0 : 0xA0, count: count)
+            let start = index + 2
+            index = start + (isDictionary ? 2 * count : count)
+            let step = isDictionary ? 2 : 1
+            for first in start..<start + step {
+                for place in stride(from: first, to: index, by: step) {
+                    try write(UInt64(containers[place]), byteCount: referenceByteCount)
+                }
+            }
+        }
+        let table = output.count
+        let offsetByteCount = Self.leastByteCount(of: table)
+        for object in objects { try write(UInt64(object.offset), byteCount: offsetByteCount) }
+        try write(0, byteCount: 6)
+        try output.append(UInt8(offsetByteCount))
+        try output.append(UInt8(referenceByteCount))
+        for number in [objects.count, Int(root), table] { try write(UInt64(number), byteCount: 8) }
+    }
+
+    /// The bytes that a number needs, of the powers of two.
+    static func byteCount(of number: UInt64) -> Int {
+        number < 1 << 8 ? 1 : number < 1 << 16 ? 2 : number < 1 << 32 ? 4 : 8
+    }
+
+    /// The bytes that a reference or an offset needs.
+    private static func leastByteCount(of number: Int) -> Int { max(1, (71 - number.leadingZeroBitCount) / 8) }
+
+    /// Writes the low bytes of a number, the highest first.
+    @inline(__always)
+    mutating func write(_ number: UInt64, byteCount: Int) throws(StreamError) {
+        try output.reserve(8)
+        output.appendReserved(
+            word: (number &<< UInt64(truncatingIfNeeded: 64 &- 8 &* byteCount)).byteSwapped, byteCount: byteCount)
+    }
+
+    /// Writes a type and the count of what it has.
+    mutating func writeMarker(_ type: UInt8, count: Int) throws(StreamError) {
+        if count < 15 { return try output.append(type | UInt8(truncatingIfNeeded: count)) }
+        let byteCount = Self.byteCount(of: UInt64(count))
+        try output.append(type | 15)
+        try output.append(0x10 | UInt8(byteCount.trailingZeroBitCount))
+        try write(UInt64(count), byteCount: byteCount)
+    }
+}

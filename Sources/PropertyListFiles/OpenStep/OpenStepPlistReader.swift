@@ -1,0 +1,155 @@
+// The doors for property lists in the old text form: a reader that is fed chunks, and whole texts straight into a sink.
+
+public import PlistStreaming
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// A reader of property lists in the text form of NeXTSTEP and OpenStep that owns its sink and is fed chunks of any size.
+///
+/// ```swift
+/// var reader = OpenStepPlistReader(sink: EventTrace())
+/// try reader.feed("{ title = write; tags = (a, \"b c\"); }")
+/// try reader.finish()
+/// print(reader.sink.text)
+/// ```
+///
+/// The form has strings, data, arrays and dictionaries; numbers are strings, but for the typed values of GNUstep, such as `<*I5>`.
+/// The members of the root may come without braces, as in files of localized strings. Octal escapes are characters of NeXTSTEP's
+/// encoding, as for Foundation, and the text is UTF-8.
+///
+/// The messages and the errors are the same for every division into chunks.
+public struct OpenStepPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
+    /// The receiver of the messages.
+    public var sink: Sink
+    private var scan: OpenStepScan
+    private let options: OpenStepPlistReaderOptions
+
+    /// Creates a reader before a sink.
+    public init(sink: consuming Sink, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()) {
+        self.sink = sink
+        self.options = options
+        scan = OpenStepScan(limits: options.limits)
+    }
+
+    /// Scans the next chunk of the input; its bytes are not kept.
+    ///
+    /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
+    public mutating func feed(_ bytes: RawSpan) throws(StreamError) { try scan.scan(bytes, to: &sink) }
+
+    /// Scans the next chunk of the input, an array of bytes.
+    ///
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    public mutating func feed(_ bytes: [UInt8]) throws(StreamError) {
+        try bytes.withSpan { (bytes) throws(StreamError) in try feed(bytes) }
+    }
+
+    /// Scans the next chunk of the input, a string.
+    ///
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    public mutating func feed(_ text: String) throws(StreamError) {
+        try text.withUTF8Span { (bytes) throws(StreamError) in try feed(bytes) }
+    }
+
+    /// Scans the next chunk of the input, such as one that came from a network.
+    ///
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    public mutating func feed(_ data: Data) throws(StreamError) {
+        try data.withSpan { (bytes) throws(StreamError) in try feed(bytes) }
+    }
+
+    /// Ends the input.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unexpectedEnd`` when a value is missing or incomplete.
+    public mutating func finish() throws(StreamError) { try scan.finish(to: &sink) }
+
+    /// The number of bytes fed.
+    public var byteOffset: Int { scan.chunkOffset }
+
+    /// Forgets the input so far, errors included, so that another can be fed. The sink stays as it is.
+    public mutating func reset() { scan = OpenStepScan(limits: options.limits) }
+}
+
+extension PlistSink where Self: ~Copyable {
+    /// Receives a whole property list in the old text form.
+    ///
+    /// - Throws: The first error of the text or of this sink, with its position.
+    /// - Complexity: O(*n*) in the bytes.
+    public mutating func readOpenStepPlist(
+        _ bytes: RawSpan, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
+    ) throws(StreamError) {
+        var scan = OpenStepScan(limits: options.limits)
+        try scan.scan(bytes, to: &self)
+        try scan.finish(to: &self)
+    }
+
+    /// Receives a whole property list in the old text form from an array of bytes.
+    ///
+    /// - Throws: The first error of the text or of this sink, with its position.
+    public mutating func readOpenStepPlist(
+        _ bytes: [UInt8], options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
+    ) throws(StreamError) {
+        try bytes.withSpan { (bytes) throws(StreamError) in try readOpenStepPlist(bytes, options: options) }
+    }
+
+    /// Receives a whole property list in the old text form from a string.
+    ///
+    /// - Throws: The first error of the text or of this sink, with its position in the UTF-8 bytes.
+    public mutating func readOpenStepPlist(
+        _ text: String, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
+    ) throws(StreamError) {
+        try text.withUTF8Span { (bytes) throws(StreamError) in try readOpenStepPlist(bytes, options: options) }
+    }
+
+    /// Receives a whole property list in the old text form from data.
+    ///
+    /// - Throws: The first error of the text or of this sink, with its position.
+    public mutating func readOpenStepPlist(
+        _ data: Data, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
+    ) throws(StreamError) {
+        try data.withSpan { (bytes) throws(StreamError) in try readOpenStepPlist(bytes, options: options) }
+    }
+
+    /// Receives a whole property list in the old text form from a file, in chunks and constant memory.
+    ///
+    /// - Throws: The first error of the text or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    public mutating func readOpenStepPlist(
+        contentsOfFile path: String, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
+    ) throws(StreamError) {
+        let file = try InputFile(path: path)
+        try readOpenStepPlist(file, options: options)
+    }
+
+    /// Receives a whole property list in the old text form from an open file or another descriptor, in chunks and constant memory.
+    ///
+    /// - Throws: The first error of the text or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    public mutating func readOpenStepPlist(
+        _ file: borrowing InputFile, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
+    ) throws(StreamError) {
+        var scan = OpenStepScan(limits: options.limits)
+        do throws(StreamError) {
+            try file.readChunks { (chunk) throws(StreamError) in try scan.scan(chunk, to: &self) }
+        } catch {
+            // Where the file cannot be read to its end; of its own errors the scan has told.
+            if scan.failure == nil { abandon(after: error) }
+            throw error
+        }
+        try scan.finish(to: &self)
+    }
+}
+
+extension Data {
+    /// Calls a closure with the bytes as a span.
+    func withSpan<Value>(_ body: (RawSpan) throws(StreamError) -> Value) throws(StreamError) -> Value {
+        let result: Result<Value, StreamError> = unsafe withUnsafeBytes { buffer in
+            // SAFETY: the span does not leave the closure.
+            do throws(StreamError) { return .success(try body(unsafe buffer.bytes)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,284 @@
+// The sink that writes property lists in the old text form.
+
+public import PlistStreaming
+
+/// A sink that writes a property list in the text form of NeXTSTEP and OpenStep, to memory or to a file descriptor.
+///
+/// The text is ASCII: other characters are escapes, `\U00e9`, of which those beyond U+FFFF take two. Strings of letters, digits,
+/// `_`, `$` and `.` are written without quotes. Booleans, numbers and dates are what the options say.
+///
+/// ```swift
+/// var writer = OpenStepPlistWriter()
+/// try writer.write(["title": "write", "id": "5"])
+/// try writer.finish()
+/// writer.text
+/// ```
+///
+/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything.
+public struct OpenStepPlistWriter: PlistSink, ~Copyable {
+    private let options: OpenStepPlistWriterOptions
+    private var output: PlistTextOutput
+    private let indent: Int
+    /// Whether the innermost container has no element or member yet, and is an array.
+    private var isFirst = true
+    private var isInArray = false
+    /// Of the containers around the innermost one, whether they are arrays.
+    private var outer: [Bool] = []
+
+    /// Creates a writer to memory.
+    public init(options: OpenStepPlistWriterOptions = OpenStepPlistWriterOptions()) {
+        self.init(options: options, output: ByteOutput())
+    }
+
+    /// Creates a writer to a file descriptor, which stays the caller's to close.
+    ///
+    /// - Parameter bufferByteCount: The memory used.
+    public init(
+        descriptor: Int32, bufferByteCount: Int = 1 << 16,
+        options: OpenStepPlistWriterOptions = OpenStepPlistWriterOptions()
+    ) {
+        self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
+    }
+
+    private init(options: OpenStepPlistWriterOptions, output: consuming ByteOutput) {
+        self.options = options
+        self.output = PlistTextOutput(output, depthLimit: options.depthLimit)
+        indent = if case .pretty(let indent) = options.layout { max(0, indent) } else { -1 }
+    }
+
+    /// Ends the text: checks that it is complete, and writes out what is in the buffer.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
+    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    public mutating func finish() throws(StreamError) {
+        try output.checkEnd()
+        try output.bytes.flush()
+    }
+
+    /// Forgets what was written, so that the writer's memory serves the next text.
+    public mutating func reset() {
+        output.reset()
+        (isFirst, isInArray, outer) = (true, false, [])
+    }
+
+    /// The text in memory so far.
+    public var text: String { withBytes { bytes in String(validating: bytes) ?? "" } }
+
+    /// A copy of the bytes in memory so far.
+    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+
+    /// Calls a closure with the bytes in memory so far.
+    public func withBytes<Value, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try output.bytes.withBytes(body)
+    }
+
+    // MARK: Containers
+
+    /// Writes `(`.
+    public mutating func beginArray() throws(StreamError) {
+        try output.begin(isDictionary: false)
+        try begin("(", isArray: true)
+    }
+
+    /// Writes `)`.
+    public mutating func endArray() throws(StreamError) {
+        try output.end(isDictionary: false)
+        try end(")")
+    }
+
+    /// Writes `{`.
+    public mutating func beginDictionary() throws(StreamError) {
+        try output.begin(isDictionary: true)
+        try begin("{", isArray: false)
+    }
+
+    /// Writes `}`.
+    public mutating func endDictionary() throws(StreamError) {
+        try output.end(isDictionary: true)
+        try end("}")
+    }
+
+    /// Writes a key and `=`.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for a key that is not valid UTF-8.
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        try checkUTF8(utf8)
+        try output.key()
+        try beginLine(output.grammar.depth)
+        isFirst = false
+        try appendString(utf8)
+        try output.append(" = ")
+    }
+
+    private mutating func begin(_ bracket: StaticString, isArray: Bool) throws(StreamError) {
+        try beginElement(depth: output.grammar.depth - 1)
+        try output.append(bracket)
+        outer.append(isInArray)
+        (isInArray, isFirst) = (isArray, true)
+    }
+
+    private mutating func end(_ bracket: StaticString) throws(StreamError) {
+        if !isFirst { try beginLine(output.grammar.depth) }
+        try output.append(bracket)
+        isInArray = outer.popLast() ?? false
+        isFirst = false
+        try endValue()
+    }
+
+    private mutating func beginLine(_ depth: Int) throws(StreamError) {
+        guard indent >= 0 else { return }
+        try output.append(0x0A)
+        try output.append(0x20, count: depth * indent)
+    }
+
+    /// Writes what is before a value.
+    private mutating func beginElement(depth: Int) throws(StreamError) {
+        guard isInArray else { return }
+        if !isFirst { try output.append(",") }
+        isFirst = false
+        try beginLine(depth)
+    }
+
+    /// Writes what is behind a value.
+    private mutating func endValue() throws(StreamError) {
+        if output.grammar.depth == 0 {
+            if indent >= 0 { try output.append(0x0A) }
+        } else if !isInArray {
+            try output.append(";")
+        }
+    }
+
+    private mutating func beginValue() throws(StreamError) {
+        try output.beginValue()
+        try beginElement(depth: output.grammar.depth)
+    }
+
+    // MARK: Values
+
+    /// Refuses null, which property lists do not have.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable``.
+    public mutating func writeNull() throws(StreamError) {
+        throw StreamError(.unrepresentable, "property lists have no null")
+    }
+
+    /// Writes a Boolean, if the options say how.
+    public mutating func writeBool(_ value: Bool) throws(StreamError) {
+        try writeScalar("B", value ? "Y" : "N", string: value ? "1" : "0")
+    }
+
+    /// Writes an integer, if the options say how.
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) { try writeScalar("I", "\(value)") }
+
+    /// Writes an unsigned integer, if the options say how.
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try writeScalar("I", "\(value)") }
+
+    /// Writes a floating-point number, if the options say how.
+    public mutating func writeReal(_ value: Double) throws(StreamError) {
+        try writeScalar("R", ScalarText.text(ofReal: value))
+    }
+
+    /// Writes a number, if the options say how: an integer of up to 128 bits exactly, one with a fraction as the nearest double.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        switch try ScalarText.number(text) {
+        case .integer(let digits): try writeScalar("I", digits)
+        case .real(let value): try writeReal(value)
+        }
+    }
+
+    /// Writes a date in UTC, if the options say how.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` also for one with a fraction that the options reject.
+    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        let text = try options.dateFractions.text(secondsSince2001: seconds)
+        try writeScalar("D", text.replacing("T", with: " ") + " +0000")
+    }
+
+    private mutating func writeScalar(_ type: String, _ text: String, string: String? = nil) throws(StreamError) {
+        switch options.scalars {
+        case .reject:
+            throw StreamError(
+                .unrepresentable, "property lists of OpenStep have strings and data only; options can allow others")
+        case .gnustep:
+            try beginValue()
+            try output.append("<*\(type)\(text)>")
+            try endValue()
+        case .strings:
+            try (string ?? text).withUTF8Span { (text) throws(StreamError) in try writeString(text) }
+        }
+    }
+
+    /// Writes a string, with quotes and escapes where it needs them.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        try checkUTF8(utf8)
+        try beginValue()
+        try appendString(utf8)
+        try endValue()
+    }
+
+    /// Writes data in hexadecimal digits, four bytes in a group.
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        try beginValue()
+        try output.append("<")
+        for offset in bytes.byteOffsets {
+            if offset > 0, offset & 3 == 0 { try output.append(0x20) }
+            try appendHexadecimal(UInt32(bytes.byte(at: offset)), digitCount: 2)
+        }
+        try output.append(">")
+        try endValue()
+    }
+
+    private mutating func appendHexadecimal(_ number: UInt32, digitCount: Int) throws(StreamError) {
+        for index in (0..<digitCount).reversed() {
+            let digit = UInt8(truncatingIfNeeded: number >> UInt32(4 * index) & 15)
+            try output.append(digit < 10 ? 0x30 + digit : 0x61 + digit - 10)
+        }
+    }
+
+    /// Whether a string is written without quotes: all readers take these.
+    private static func isPlain(_ utf8: RawSpan) -> Bool {
+        guard utf8.byteCount > 0 else { return false }
+        for offset in utf8.byteOffsets {
+            switch utf8.byte(at: offset) {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "$"), UInt8(ascii: "."): break
+            default: return false
+            }
+        }
+        return true
+    }
+
+    private mutating func appendString(_ utf8: RawSpan) throws(StreamError) {
+        if Self.isPlain(utf8) { return try output.bytes.append(utf8) }
+        guard let text = String(validating: utf8) else { return }
+        try output.append("\"")
+        for unit in text.utf16 {
+            switch unit {
+            case 0x22, 0x5C: try output.append("\\\(Character(UnicodeScalar(UInt8(unit))))")
+            case 0x20...0x7E: try output.append(UInt8(truncatingIfNeeded: unit))
+            case 0x07: try output.append("\\a")
+            case 0x08: try output.append("\\b")
+            case 0x09: try output.append("\\t")
+            case 0x0A: try output.append("\\n")
+            case 0x0B: try output.append("\\v")
+            case 0x0C: try output.append("\\f")
+            case 0x0D: try output.append("\\r")
+            case ..<0x80:
+                // Three digits, so that a digit behind them does not belong to them.
+                for shift: UInt16 in [6, 3, 0] {
+                    if shift == 6 { try output.append("\\") }
+                    try output.append(UInt8(0x30 + (unit >> shift & 7)))
+                }
+            default:
+                try output.append("\\U")
+                try appendHexadecimal(UInt32(unit), digitCount: 4)
+            }
+        }
+        try output.append("\"")
+    }
+}

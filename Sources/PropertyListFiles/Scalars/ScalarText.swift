@@ -1,0 +1,252 @@
+// The texts of numbers, dates and data that the text forms of property lists share.
+
+import PlistStreaming
+
+/// Numbers and dates of property lists as text.
+enum ScalarText {
+    /// Sends the integer that a text is: decimal digits with a sign or without, or hexadecimal ones behind `0x`.
+    ///
+    /// - Returns: False, with nothing sent, for any other text.
+    static func sendInteger<Sink: PlistSink & ~Copyable>(
+        _ text: RawSpan, to sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        var offset = 0
+        let sign = text.byteCount > 0 ? text.byte(at: 0) : 0
+        if sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") { offset = 1 }
+        if text.byteCount > offset + 2, text.byte(at: offset) == UInt8(ascii: "0"),
+            text.byte(at: offset + 1) | 0x20 == UInt8(ascii: "x")
+        {
+            return try sendHexadecimal(text, from: offset + 2, isNegative: sign == UInt8(ascii: "-"), to: &sink)
+        }
+        while offset < text.byteCount - 1, text.byte(at: offset) == UInt8(ascii: "0") { offset += 1 }
+        let digits = text.extracting(offset..<text.byteCount)
+        guard digits.byteCount > 0, digits.byte(at: 0) != UInt8(ascii: "-"), let number = DecimalNumber(digits),
+            number.isInteger
+        else { return false }
+        var plain = sign == UInt8(ascii: "-") && number.mantissa > 0 ? [sign] : []
+        digits.appendTo(&plain)
+        try send(plain, to: &sink)
+        return true
+    }
+
+    private static func sendHexadecimal<Sink: PlistSink & ~Copyable>(
+        _ text: RawSpan, from start: Int, isNegative: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        var value: UInt64 = 0
+        for offset in start..<text.byteCount {
+            guard let digit = hexadecimal(text.byte(at: offset)) else { return false }
+            guard value >> 60 == 0 else {
+                throw StreamError(.unrepresentable, "expected a hexadecimal integer of 64 bits, found a larger one")
+            }
+            value = value << 4 | UInt64(digit)
+        }
+        try send(Array("\(isNegative && value > 0 ? "-" : "")\(value)".utf8), to: &sink)
+        return true
+    }
+
+    /// Sends the integer with these digits by the first message that holds it.
+    private static func send<Sink: PlistSink & ~Copyable>(
+        _ digits: [UInt8], to sink: inout Sink
+    ) throws(StreamError) {
+        let text = String(decoding: digits, as: UTF8.self)
+        if let value = Int64(text) { return try sink.writeInteger(value) }
+        if let value = UInt64(text) { return try sink.writeUnsigned(value) }
+        try text.withUTF8Span { (text) throws(StreamError) in try sink.writeNumber(text: text) }
+    }
+
+    /// The double that a text is nearest to; nil for text that is no number, infinite for one that is beyond all doubles.
+    static func real(_ text: RawSpan) -> Double? {
+        guard let text = String(validating: text) else { return nil }
+        switch text.lowercased() {
+        case "nan": return .nan
+        case "inf", "+inf", "infinity", "+infinity": return .infinity
+        case "-inf", "-infinity": return -.infinity
+        default: break
+        }
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }),
+            let value = Double(text)
+        else { return nil }
+        return value
+    }
+
+    /// Whether a text says that it is no finite number, where it is not just beyond them.
+    static func isNamed(_ text: RawSpan) -> Bool {
+        (0..<text.byteCount).contains { text.byte(at: $0) | 0x20 == UInt8(ascii: "n") }
+    }
+
+    /// The text of a real, in the shortest digits that read back as the same double.
+    static func text(ofReal value: Double) -> String {
+        if value.isNaN { return "nan" }
+        if value.isInfinite { return value < 0 ? "-infinity" : "+infinity" }
+        return "\(value)"
+    }
+
+    /// The value of a hexadecimal digit.
+    static func hexadecimal(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x41 + 10
+        case 0x61...0x66: byte - 0x61 + 10
+        default: nil
+        }
+    }
+
+    /// What becomes of the text of a number in a form that has integers and doubles.
+    enum Number {
+        /// Decimal digits.
+        case integer(String)
+        case real(Double)
+    }
+
+    /// The number that is written for a text: an integer of up to 128 bits exactly, one with a fraction or exponent as the nearest
+    /// double.
+    ///
+    /// - Throws: `unrepresentable` for a larger one, `misuse` for text that is no number.
+    static func number(_ text: RawSpan) throws(StreamError) -> Number {
+        guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none") }
+        if let integer = WideInteger(text),
+            text.byte(at: 0) != UInt8(ascii: "-") || integer != WideInteger(high: 0, low: 0)
+        {
+            return .integer(integer.description)
+        }
+        switch try NumberText.kept(text) {
+        case .integer(let value): return .integer("\(value)")
+        case .real(let value): return .real(value)
+        }
+    }
+}
+
+/// What becomes of the fraction of a second of a date, which the text forms do not have.
+public enum PlistDateFractions: Sendable, Hashable {
+    /// A date with one is refused with an error.
+    case reject
+    /// The date is rounded down to a second, as Foundation and plistlib do.
+    case roundDown
+}
+
+extension PlistDateFractions {
+    /// The text of a date in UTC, as `2001-01-01T00:00:00`.
+    ///
+    /// - Throws: `unrepresentable` for a date outside the years 0 to 9999, and for one with a fraction that is rejected.
+    func text(secondsSince2001 seconds: Double) throws(StreamError) -> String {
+        let whole = seconds.rounded(.down)
+        guard whole == seconds || self == .roundDown || !seconds.isFinite else {
+            throw StreamError(
+                .unrepresentable, "a text has no fractions of seconds, found \(seconds) seconds since 2001")
+        }
+        guard let text = DateText.rfc3339(secondsSince2001: whole) else {
+            throw StreamError(.unrepresentable, "a text has no date for \(seconds) seconds since 2001")
+        }
+        return String(text.dropLast())
+    }
+}
+
+extension RawSpan {
+    /// Appends the bytes to an array.
+    func appendTo(_ bytes: inout [UInt8]) {
+        // SAFETY: the buffer is read only within the closure.
+        unsafe withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// Calls a closure with the bytes as a span.
+    func withSpan<Value>(_ body: (RawSpan) throws(StreamError) -> Value) throws(StreamError) -> Value {
+        try unsafe withUnsafeBufferPointer { (buffer) throws(StreamError) in
+            // SAFETY: the span does not leave the closure.
+            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension ScalarText: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSendsIntegers": testSendsIntegers, "testReadsReals": testReadsReals,
+            "testWritesNumbers": testWritesNumbers, "testWritesDates": testWritesDates,
+        ]
+    }
+
+    private static func testSendsIntegers() throws {
+        let rows = [
+            ("0", "integer 0"), ("-0", "integer 0"), ("+5", "integer 5"), ("007", "integer 7"), ("-007", "integer -7"),
+            ("000", "integer 0"), ("9223372036854775807", "integer 9223372036854775807"),
+            ("-9223372036854775808", "integer -9223372036854775808"),
+            ("9223372036854775808", "unsigned 9223372036854775808"),
+            ("18446744073709551616", "number 18446744073709551616"),
+            ("-9223372036854775809", "number -9223372036854775809"), ("0x1F", "integer 31"), ("-0xff", "integer -255"),
+            ("0XFFFFFFFFFFFFFFFF", "unsigned 18446744073709551615"), ("-0x0", "integer 0"),
+            ("-0x8000000000000000", "integer -9223372036854775808"),
+            ("-0x8000000000000001", "number -9223372036854775809"), ("", ""), ("-", ""), ("+", ""), ("+-5", ""),
+            ("--5", ""), ("1.0", ""), ("1e3", ""), ("0x", ""), ("0xg", ""), (" 5", ""), ("5 ", ""), ("0-5", ""),
+        ]
+        for (text, expected) in rows {
+            var trace = EventTrace()
+            let isSent = try text.withUTF8Span { (text) throws(StreamError) in try sendInteger(text, to: &trace) }
+            expectEqual(trace.text, expected, text)
+            expectEqual(isSent, expected != "", text)
+        }
+        let error = expectThrows(StreamError.self, "more than 64 bits") {
+            var trace = EventTrace()
+            try "0x10000000000000000".withUTF8Span { (text) throws(StreamError) in _ = try sendInteger(text, to: &trace)
+            }
+        }
+        expectEqual(error?.kind, .unrepresentable, "kind")
+    }
+
+    private static func testReadsReals() {
+        for (text, value) in [
+            ("0.5", 0.5), ("-1e3", -1_000), (".5", 0.5), ("5.", 5), ("+2", 2), ("1E-2", 0.01), ("+infinity", .infinity),
+            ("inf", .infinity), ("-Infinity", -.infinity), ("-0.0", -0.0), ("1e400", .infinity), ("NaN", .nan),
+        ] {
+            let read = text.withUTF8Span { real($0) }
+            expectEqual(read?.bitPattern, value.bitPattern, text)
+            expectEqual(text.withUTF8Span { isNamed($0) }, !value.isFinite && text != "1e400", text)
+        }
+        for text in ["", "x", "0x10", "1 ", "e5", "1e", "--1", "1,5", "infinit", "nan(1)"] {
+            let read: Double? = text.withUTF8Span { (text: RawSpan) -> Double? in real(text) }
+            expectNil(read, text)
+        }
+    }
+
+    private static func testWritesNumbers() throws {
+        func written(_ text: String) throws(StreamError) -> String {
+            switch try text.withUTF8Span({ (text) throws(StreamError) in try number(text) }) {
+            case .integer(let digits): return digits
+            case .real(let value): return "real \(value)"
+            }
+        }
+        for (text, expected) in [
+            ("18446744073709551616", "18446744073709551616"), ("-0", "real -0.0"), ("1.5", "real 1.5"), ("7", "7"),
+        ] { expectEqual(try written(text), expected, text) }
+        for (text, kind) in [
+            ("1e400", StreamError.Kind.unrepresentable), (String(repeating: "9", count: 40), .unrepresentable),
+            ("x", .misuse),
+        ] {
+            expectEqual(expectThrows(StreamError.self, text) { _ = try written(text) }?.kind, kind, text)
+        }
+    }
+
+    private static func testWritesDates() throws {
+        for policy in [PlistDateFractions.reject, .roundDown] {
+            expectEqual(try policy.text(secondsSince2001: 0), "2001-01-01T00:00:00", "a date")
+            for seconds in [1e12, .nan, .infinity] {
+                let error = expectThrows(StreamError.self, "\(seconds)") {
+                    _ = try policy.text(secondsSince2001: seconds)
+                }
+                expectEqual(error?.kind, .unrepresentable, "kind")
+            }
+        }
+        expectEqual(try PlistDateFractions.roundDown.text(secondsSince2001: -0.25), "2000-12-31T23:59:59", "rounded")
+        let error = expectThrows(StreamError.self, "a fraction") {
+            _ = try PlistDateFractions.reject.text(secondsSince2001: 0.5)
+        }
+        expectEqual(error?.kind, .unrepresentable, "kind")
+    }
+}
+#endif

@@ -1,0 +1,224 @@
+// The parts of an XML document as the messages of a property list: elements are values, in the structure that Apple's
+// document type has.
+
+import PlistStreaming
+import XMLStreaming
+
+/// An element of a property list in XML that has no elements in it.
+private enum PlistLeaf: String, CaseIterable, Sendable {
+    case key, string, integer, real, date, data
+    case yes = "true"
+    case no = "false"
+
+    init?(_ name: RawSpan) {
+        for leaf in Self.allCases where name.equals(leaf.rawValue) {
+            self = leaf
+            return
+        }
+        return nil
+    }
+
+    var name: String { rawValue }
+
+    static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
+}
+
+/// A receiver of the parts of an XML document that sends the property list in them to a sink.
+///
+/// The root element is `plist`, with one value: `array`, `dict`, `string`, `integer`, `real`, `true`, `false`, `date` or `data`. Each
+/// `key` in a `dict` is followed by a value. Attributes and comments count for nothing, as does whitespace around all but strings
+/// and keys.
+struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
+    /// What may come next between elements.
+    private enum Next: Sendable {
+        case plist, root, end, element, key, value
+    }
+
+    /// The receiver of the messages.
+    var target: Target
+    private let limits: StreamLimits
+    private var next = Next.plist
+    private var nesting = NestingStack()
+    private var leaf: PlistLeaf?
+    private var text: [UInt8] = []
+    /// Whether there was text where none may be, and whether there was more than the limit.
+    private var isUnexpected = false
+    private var isTooLong = false
+
+    init(_ target: consuming Target, limits: StreamLimits) {
+        self.target = target
+        self.limits = limits
+    }
+
+    /// Returns the receiver of the messages, which goes on without this one.
+    consuming func takeTarget() -> Target { target }
+
+    /// Returns to the state before the first part.
+    mutating func reset() {
+        next = .plist
+        nesting = NestingStack()
+        leaf = nil
+        text = []
+        (isUnexpected, isTooLong) = (false, false)
+    }
+
+    // MARK: Parts
+
+    mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        try checkText()
+        if let leaf { throw StreamError(.invalidSyntax, "expected text in <\(leaf.name)>, found another element") }
+        let name = tag.name
+        if next == .plist {
+            guard name.qualified.equals("plist") else { throw unexpected(name.qualified) }
+            next = .root
+        } else if name.qualified.equals("dict") || name.qualified.equals("array") {
+            try begin(isDictionary: name.qualified.equals("dict"), name.qualified)
+        } else {
+            guard let leaf = PlistLeaf(name.qualified), leaf == .key ? next == .key : isValueNext else {
+                throw unexpected(name.qualified)
+            }
+            self.leaf = leaf
+            text.removeAll(keepingCapacity: true)
+        }
+        return .content
+    }
+
+    mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
+        try checkText()
+        if let leaf {
+            self.leaf = nil
+            return try end(leaf)
+        }
+        guard nesting.depth > 0 else {
+            guard next == .end else { throw StreamError(.invalidSyntax, "expected a value, found the end of <plist>") }
+            return
+        }
+        if nesting.isInDictionary {
+            guard next == .key else { throw StreamError(.invalidSyntax, "expected the value of a key, found </dict>") }
+            try target.endDictionary()
+        } else {
+            try target.endArray()
+        }
+        nesting.pop()
+        endValue()
+    }
+
+    mutating func text(_ text: borrowing XMLText) throws(StreamError) {
+        let utf8 = text.utf8
+        if let leaf, leaf != .yes, leaf != .no {
+            if utf8.byteCount <= limits.stringByteCount - self.text.count {
+                utf8.appendTo(&self.text)
+            } else {
+                isTooLong = true
+            }
+        } else if leaf != nil || !utf8.byteOffsets.allSatisfy({ PlistLeaf.isSpace(utf8.byte(at: $0)) }) {
+            isUnexpected = true
+        }
+    }
+
+    // Text comes in pieces of any size, so that its errors are thrown where it ends.
+    private mutating func checkText() throws(StreamError) {
+        if isUnexpected {
+            let expectation = leaf.map { "</\($0.name)>" } ?? expectation
+            throw StreamError(.invalidSyntax, "expected \(expectation), found text")
+        }
+        if isTooLong, let leaf {
+            throw StreamError(.limitExceeded, "more than \(limits.stringByteCount) bytes in <\(leaf.name)>")
+        }
+    }
+
+    mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
+        throw StreamError(.invalidSyntax, "expected an entity that the document declares, found another one")
+    }
+
+    mutating func abandon(after error: StreamError) { target.abandon(after: error) }
+
+    // MARK: Structure
+
+    private var isValueNext: Bool { next == .root || next == .element || next == .value }
+
+    private var expectation: String {
+        switch next {
+        case .plist: "<plist>"
+        case .root, .value: "a value"
+        case .end: "</plist>"
+        case .element: "a value or </array>"
+        case .key: "<key> or </dict>"
+        }
+    }
+
+    private func unexpected(_ name: RawSpan) -> StreamError {
+        let name = name.byteCount <= 64 ? "<\(String(validating: name) ?? "")>" : "another element"
+        return StreamError(.invalidSyntax, "expected \(expectation), found \(name)")
+    }
+
+    private mutating func begin(isDictionary: Bool, _ name: RawSpan) throws(StreamError) {
+        guard isValueNext else { throw unexpected(name) }
+        guard nesting.depth < limits.depth else {
+            throw StreamError(.limitExceeded, "more than \(limits.depth) levels of nesting")
+        }
+        if isDictionary { try target.beginDictionary() } else { try target.beginArray() }
+        nesting.push(isDictionary: isDictionary)
+        next = isDictionary ? .key : .element
+    }
+
+    private mutating func endValue() {
+        next = nesting.depth == 0 ? .end : nesting.isInDictionary ? .key : .element
+    }
+
+    // MARK: Values
+
+    private mutating func end(_ leaf: PlistLeaf) throws(StreamError) {
+        switch leaf {
+        case .key:
+            try text.withSpan { (text) throws(StreamError) in try target.writeKey(text) }
+            next = .value
+            return
+        case .string: try text.withSpan { (text) throws(StreamError) in try target.writeString(text) }
+        case .yes: try target.writeBool(true)
+        case .no: try target.writeBool(false)
+        case .data: try endData()
+        case .integer, .real, .date:
+            guard try endText(leaf) else {
+                let found = text.count <= 64 ? String(decoding: text, as: UTF8.self).debugDescription : "another text"
+                throw StreamError(.invalidSyntax, "expected the text of <\(leaf.name)>, found \(found)")
+            }
+        }
+        endValue()
+    }
+
+    private mutating func endData() throws(StreamError) {
+        guard let data = try text.withSpan({ (text) throws(StreamError) in Base64.decoded(text) }) else {
+            throw StreamError(.invalidSyntax, "expected Base64 in <data>")
+        }
+        try data.withSpan { (data) throws(StreamError) in try target.writeData(data) }
+    }
+
+    /// Sends the value that a text is, without the whitespace around it; false when there is none.
+    private mutating func endText(_ leaf: PlistLeaf) throws(StreamError) -> Bool {
+        guard text.count <= limits.numberByteCount else {
+            throw StreamError(.limitExceeded, "more than \(limits.numberByteCount) bytes in <\(leaf.name)>")
+        }
+        let trimmed = Array(text.drop(while: PlistLeaf.isSpace).reversed().drop(while: PlistLeaf.isSpace).reversed())
+        return try trimmed.withSpan { (text) throws(StreamError) in
+            switch leaf {
+            case .integer: return try ScalarText.sendInteger(text, to: &target)
+            case .real:
+                guard let value = ScalarText.real(text) else { return false }
+                guard value.isFinite || ScalarText.isNamed(text) else {
+                    throw StreamError(.unrepresentable, "expected a real that a double holds, found a larger one")
+                }
+                try target.writeReal(value)
+            default:
+                // As `2001-01-01T00:00:00Z`, and in no other way that dates may be written.
+                guard text.byteCount == 20, text.byte(at: 10) == UInt8(ascii: "T"),
+                    text.byte(at: 19) == UInt8(ascii: "Z"),
+                    // SAFETY: the buffer is read only within the closure.
+                    let seconds = unsafe text.withUnsafeBytes({ unsafe DateText.secondsSince2001($0) })
+                else { return false }
+                try target.writeDate(secondsSince2001: seconds)
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,159 @@
+// The doors for property lists in XML: a reader that is fed chunks, and whole documents straight into a sink.
+
+public import PlistStreaming
+import XMLStreaming
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+/// The options of a reader of property lists in XML.
+public struct XMLPlistReaderOptions: Sendable {
+    /// The bounds of the input.
+    public var limits: StreamLimits
+
+    /// Creates options.
+    public init(limits: StreamLimits = .standard) {
+        self.limits = limits
+    }
+
+    /// How the XML is read: nothing external, and two levels of elements more than there are containers.
+    var xml: XMLReaderOptions {
+        var limits = limits
+        limits.depth = limits.depth < .max - 2 ? limits.depth + 2 : .max
+        return XMLReaderOptions(limits: limits, knowsNamespaces: false, externalEntities: .refuse)
+    }
+}
+
+/// A reader of property lists in XML that owns its sink and is fed chunks of any size.
+///
+/// ```swift
+/// var reader = XMLPlistReader(sink: EventTrace())
+/// try reader.feed(bytes)
+/// try reader.finish()
+/// print(reader.sink.text)
+/// ```
+///
+/// The XML is checked completely; entities of the document itself are replaced within limits, and external ones refused. The
+/// document is a `plist` with one value of the eight types. Integers may be hexadecimal, and of any size in decimal digits; reals may be
+/// `nan`, `infinity` and `-infinity`; dates are in UTC, with whole seconds.
+public struct XMLPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
+    private var reader: XMLReader<XMLPlistEvents<Sink>>
+
+    /// Creates a reader before a sink.
+    public init(sink: consuming Sink, options: XMLPlistReaderOptions = XMLPlistReaderOptions()) {
+        reader = XMLReader(sink: XMLPlistEvents(sink, limits: options.limits), options: options.xml)
+    }
+
+    /// The receiver of the messages.
+    public var sink: Sink {
+        _read { yield reader.sink.target }
+        _modify { yield &reader.sink.target }
+    }
+
+    /// Reads the next chunk of the input.
+    ///
+    /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
+    public mutating func feed(_ bytes: RawSpan) throws(StreamError) { try reader.feed(bytes) }
+
+    /// Reads the next chunk of the input, an array of bytes.
+    ///
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    public mutating func feed(_ bytes: [UInt8]) throws(StreamError) { try reader.feed(bytes) }
+
+    /// Reads the next chunk of the input, a string.
+    ///
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    public mutating func feed(_ text: String) throws(StreamError) { try reader.feed(text) }
+
+    /// Reads the next chunk of the input, such as one that came from a network.
+    ///
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    public mutating func feed(_ data: Data) throws(StreamError) { try reader.feed(data) }
+
+    /// Ends the input.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unexpectedEnd`` when something is missing.
+    public mutating func finish() throws(StreamError) { try reader.finish() }
+
+    /// The number of bytes fed.
+    public var byteOffset: Int { reader.byteOffset }
+
+    /// Forgets the input so far, errors included, so that another can be fed. The sink stays as it is.
+    public mutating func reset() {
+        reader.reset()
+        reader.sink.reset()
+    }
+}
+
+extension PlistSink where Self: ~Copyable {
+    /// Receives a whole property list in XML.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position.
+    /// - Complexity: O(*n*) in the bytes.
+    public mutating func readXMLPlist(
+        _ bytes: RawSpan, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
+    ) throws(StreamError) {
+        var events = XMLPlistEvents(self, limits: options.limits)
+        do throws(StreamError) { try events.readXML(bytes, options: options.xml) } catch {
+            self = events.takeTarget()
+            throw error
+        }
+        self = events.takeTarget()
+    }
+
+    /// Receives a whole property list in XML from an array of bytes.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position.
+    public mutating func readXMLPlist(
+        _ bytes: [UInt8], options: XMLPlistReaderOptions = XMLPlistReaderOptions()
+    ) throws(StreamError) {
+        try bytes.withSpan { (bytes) throws(StreamError) in try readXMLPlist(bytes, options: options) }
+    }
+
+    /// Receives a whole property list in XML from a string.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position in the UTF-8 bytes.
+    public mutating func readXMLPlist(
+        _ text: String, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
+    ) throws(StreamError) {
+        try text.withUTF8Span { (bytes) throws(StreamError) in try readXMLPlist(bytes, options: options) }
+    }
+
+    /// Receives a whole property list in XML from data.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position.
+    public mutating func readXMLPlist(
+        _ data: Data, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
+    ) throws(StreamError) {
+        try data.withSpan { (bytes) throws(StreamError) in try readXMLPlist(bytes, options: options) }
+    }
+
+    /// Receives a whole property list in XML from a file, in chunks and constant memory.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    public mutating func readXMLPlist(
+        contentsOfFile path: String, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
+    ) throws(StreamError) {
+        let file = try InputFile(path: path)
+        try readXMLPlist(file, options: options)
+    }
+
+    /// Receives a whole property list in XML from an open file or another descriptor, in chunks and constant memory.
+    ///
+    /// - Throws: The first error of the document or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    public mutating func readXMLPlist(
+        _ file: borrowing InputFile, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
+    ) throws(StreamError) {
+        var events = XMLPlistEvents(self, limits: options.limits)
+        do throws(StreamError) { try events.readXML(file, options: options.xml) } catch {
+            self = events.takeTarget()
+            throw error
+        }
+        self = events.takeTarget()
+    }
+}

@@ -1,0 +1,259 @@
+// The sink that writes property lists in XML.
+
+public import PlistStreaming
+
+/// A sink that writes a property list in XML, as Apple's document type has it, to memory or to a file descriptor.
+///
+/// The layout is that of Foundation and plistlib: a line for each value, indented by tabs, and data in Base64 in lines of 76 columns.
+/// What XML cannot hold is refused: control characters other than tab, line feed and carriage return, and the two noncharacters
+/// U+FFFE and U+FFFF. A carriage return is written as a reference, since readers take it for a line feed otherwise.
+///
+/// ```swift
+/// var writer = XMLPlistWriter()
+/// try writer.write(["title": "write"])
+/// try writer.finish()
+/// writer.text
+/// ```
+///
+/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything.
+public struct XMLPlistWriter: PlistSink, ~Copyable {
+    private let options: XMLPlistWriterOptions
+    private var output: PlistTextOutput
+    /// Of the open containers, whether they are dictionaries, and of the innermost one, whether nothing is in it yet.
+    private var open: [Bool] = []
+    private var isEmpty = false
+
+    /// Creates a writer to memory.
+    public init(options: XMLPlistWriterOptions = XMLPlistWriterOptions()) {
+        self.init(options: options, output: ByteOutput())
+    }
+
+    /// Creates a writer to a file descriptor, which stays the caller's to close.
+    ///
+    /// - Parameter bufferByteCount: The memory used.
+    public init(
+        descriptor: Int32, bufferByteCount: Int = 1 << 16, options: XMLPlistWriterOptions = XMLPlistWriterOptions()
+    ) {
+        self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
+    }
+
+    private init(options: XMLPlistWriterOptions, output: consuming ByteOutput) {
+        self.options = options
+        self.output = PlistTextOutput(output, depthLimit: options.depthLimit)
+    }
+
+    /// Ends the text: checks that it is complete, writes its last line, and what is in the buffer.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
+    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    public mutating func finish() throws(StreamError) {
+        try output.checkEnd()
+        try output.bytes.flush()
+    }
+
+    /// Forgets what was written, so that the writer's memory serves the next text.
+    public mutating func reset() {
+        output.reset()
+        (open, isEmpty) = ([], false)
+    }
+
+    /// The text in memory so far.
+    public var text: String { withBytes { bytes in String(validating: bytes) ?? "" } }
+
+    /// A copy of the bytes in memory so far.
+    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+
+    /// Calls a closure with the bytes in memory so far.
+    public func withBytes<Value, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try output.bytes.withBytes(body)
+    }
+
+    // MARK: Containers
+
+    /// Writes `<array>`.
+    public mutating func beginArray() throws(StreamError) { try begin(isDictionary: false) }
+
+    /// Writes `</array>`, or `<array/>` when it is empty.
+    public mutating func endArray() throws(StreamError) { try end(isDictionary: false) }
+
+    /// Writes `<dict>`.
+    public mutating func beginDictionary() throws(StreamError) { try begin(isDictionary: true) }
+
+    /// Writes `</dict>`, or `<dict/>` when it is empty.
+    public mutating func endDictionary() throws(StreamError) { try end(isDictionary: true) }
+
+    /// Writes a key.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for one with a character that XML does not have,
+    ///   ``PlistStreaming/StreamError/Kind/invalidText`` for one that is not valid UTF-8.
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        try Self.check(utf8)
+        try output.key()
+        try beginLine()
+        try output.append("<key>")
+        try appendText(utf8)
+        try output.append("</key>\n")
+    }
+
+    private mutating func begin(isDictionary: Bool) throws(StreamError) {
+        try output.begin(isDictionary: isDictionary)
+        try beginLine()
+        // What follows is known at the end, or with the first element.
+        open.append(isDictionary)
+        isEmpty = true
+    }
+
+    private mutating func end(isDictionary: Bool) throws(StreamError) {
+        try output.end(isDictionary: isDictionary)
+        open.removeLast()
+        if isEmpty {
+            try output.append(isDictionary ? "<dict/>\n" : "<array/>\n")
+        } else {
+            try output.append(0x09, count: open.count)
+            try output.append(isDictionary ? "</dict>\n" : "</array>\n")
+        }
+        isEmpty = false
+        try endValue()
+    }
+
+    /// Writes what is before a value or a key: the beginning of the text, or of the container, and tabs.
+    private mutating func beginLine() throws(StreamError) {
+        if open.isEmpty {
+            try output.append("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
+            try output.append("<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" ")
+            try output.append("\"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n<plist version=\"1.0\">\n")
+        }
+        if isEmpty, let isDictionary = open.last { try output.append(isDictionary ? "<dict>\n" : "<array>\n") }
+        isEmpty = false
+        try output.append(0x09, count: open.count)
+    }
+
+    private mutating func endValue() throws(StreamError) {
+        if open.isEmpty { try output.append("</plist>\n") }
+    }
+
+    // MARK: Values
+
+    /// Refuses null, which property lists do not have.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable``.
+    public mutating func writeNull() throws(StreamError) {
+        throw StreamError(.unrepresentable, "property lists have no null")
+    }
+
+    /// Writes `<true/>` or `<false/>`.
+    public mutating func writeBool(_ value: Bool) throws(StreamError) {
+        try output.beginValue()
+        try beginLine()
+        try output.append(value ? "<true/>\n" : "<false/>\n")
+        try endValue()
+    }
+
+    /// Writes an integer.
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) { try write("\(value)", in: "integer") }
+
+    /// Writes an unsigned integer.
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try write("\(value)", in: "integer") }
+
+    /// Writes a floating-point number in the shortest digits that read back as the same double; `nan`, `+infinity` and `-infinity`.
+    public mutating func writeReal(_ value: Double) throws(StreamError) {
+        try write(ScalarText.text(ofReal: value), in: "real")
+    }
+
+    /// Writes a number: an integer of up to 128 bits exactly, one with a fraction or exponent as the nearest double.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        switch try ScalarText.number(text) {
+        case .integer(let digits): try write(digits, in: "integer")
+        case .real(let value): try writeReal(value)
+        }
+    }
+
+    /// Writes a date in UTC.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for one outside the years 0 to 9999, and for one with a fraction
+    ///   of a second that the options reject.
+    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        try write(try options.dateFractions.text(secondsSince2001: seconds) + "Z", in: "date")
+    }
+
+    /// Writes a string.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for one with a character that XML does not have,
+    ///   ``PlistStreaming/StreamError/Kind/invalidText`` for one that is not valid UTF-8.
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        try Self.check(utf8)
+        try output.beginValue()
+        try beginLine()
+        try output.append("<string>")
+        try appendText(utf8)
+        try output.append("</string>\n")
+        try endValue()
+    }
+
+    /// Writes data in Base64.
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        try output.beginValue()
+        try beginLine()
+        try output.append("<data>\n")
+        // 76 columns, of which tabs take 8 each, and three groups of four at least, as Foundation has it.
+        let lineByteCount = max(12, 76 - 8 * open.count) / 4 * 3
+        for start in stride(from: 0, to: bytes.byteCount, by: lineByteCount) {
+            try output.append(0x09, count: open.count)
+            try Base64.write(bytes, start..<min(start + lineByteCount, bytes.byteCount), to: &output.bytes)
+            try output.append("\n")
+        }
+        try output.append(0x09, count: open.count)
+        try output.append("</data>\n")
+        try endValue()
+    }
+
+    private mutating func write(_ text: String, in element: String) throws(StreamError) {
+        try output.beginValue()
+        try beginLine()
+        try output.append("<\(element)>\(text)</\(element)>\n")
+        try endValue()
+    }
+
+    // MARK: Text
+
+    /// Refuses text with a character that XML 1.0 does not have, before any of it is written.
+    private static func check(_ utf8: RawSpan) throws(StreamError) {
+        try checkUTF8(utf8)
+        for offset in utf8.byteOffsets {
+            let byte = utf8.byte(at: offset)
+            if byte < 0x20, byte != 0x09, byte != 0x0A, byte != 0x0D { throw unrepresentable(UInt32(byte)) }
+            // U+FFFE and U+FFFF are EF BF BE and EF BF BF; the text is UTF-8.
+            if byte == 0xEF, utf8.byte(at: offset + 1) == 0xBF, utf8.byte(at: offset + 2) >= 0xBE {
+                throw unrepresentable(0xFF40 + UInt32(utf8.byte(at: offset + 2)))
+            }
+        }
+    }
+
+    private static func unrepresentable(_ scalar: UInt32) -> StreamError {
+        let digits = String(scalar, radix: 16, uppercase: true)
+        return StreamError(.unrepresentable, "XML has no character U+" + String("000\(digits)".suffix(4)))
+    }
+
+    /// Appends text, with what is markup as references.
+    private mutating func appendText(_ utf8: RawSpan) throws(StreamError) {
+        var start = 0
+        for offset in utf8.byteOffsets {
+            let reference: StaticString
+            switch utf8.byte(at: offset) {
+            case UInt8(ascii: "&"): reference = "&amp;"
+            case UInt8(ascii: "<"): reference = "&lt;"
+            case UInt8(ascii: ">"): reference = "&gt;"
+            case 0x0D: reference = "&#13;"
+            default: continue
+            }
+            try output.bytes.append(utf8.extracting(start..<offset))
+            try output.append(reference)
+            start = offset + 1
+        }
+        try output.bytes.append(utf8.extracting(start..<utf8.byteCount))
+    }
+}

@@ -1,0 +1,105 @@
+// Whether bytes are UTF-8 of characters that documents may have.
+
+import PlistStreaming
+
+/// The check of everything before it is looked at as XML.
+enum CharacterCheck {
+    /// What is wrong behind the bytes that are right.
+    enum Problem: Sendable {
+        /// A character is not whole yet.
+        case partial
+        case noUTF8
+        /// A character that must not be in a document.
+        case forbidden(UInt32)
+
+        var message: String {
+            switch self {
+            case .partial: "the input ends within a character"
+            case .noUTF8: "expected UTF-8"
+            case .forbidden(let scalar): "expected a character of documents, found U+\(Self.hexadecimal(scalar))"
+            }
+        }
+
+        private static func hexadecimal(_ scalar: UInt32) -> String {
+            let digits = String(scalar, radix: 16, uppercase: true)
+            return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+        }
+    }
+
+    /// Checks bytes from an offset on, where a character begins.
+    ///
+    /// - Returns: Where the right ones end, and why.
+    static func check(_ bytes: RawSpan, from start: Int, to end: Int) -> (end: Int, problem: Problem?) {
+        var offset = start
+        while offset < end {
+            let byte = bytes.uncheckedByte(offset)
+            if byte < 0x80 {
+                if byte < 0x20 && !NameBytes.isSpace(byte) { return (offset, .forbidden(UInt32(byte))) }
+                offset &+= 1
+                continue
+            }
+            let count = characterCount(byte)
+            guard count > 0 else { return (offset, .noUTF8) }
+            for index in 1..<count {
+                guard offset + index < bytes.byteCount else { return (offset, .partial) }
+                let next = bytes.uncheckedByte(offset + index)
+                guard next & 0xC0 == 0x80, index > 1 || maySecond(next, follow: byte) else { return (offset, .noUTF8) }
+            }
+            let (scalar, _) = NameBytes.character(in: bytes, at: offset)
+            guard NameBytes.isCharacter(scalar) else { return (offset, .forbidden(scalar)) }
+            offset += count
+        }
+        return (offset, nil)
+    }
+
+    /// The bytes of a character that begins with a byte beyond ASCII, 0 where none does.
+    private static func characterCount(_ byte: UInt8) -> Int {
+        switch byte {
+        case 0xC2...0xDF: 2
+        case 0xE0...0xEF: 3
+        case 0xF0...0xF4: 4
+        default: 0
+        }
+    }
+
+    // SPEC: Unicode 16, table 3-7.
+    private static func maySecond(_ byte: UInt8, follow first: UInt8) -> Bool {
+        switch first {
+        case 0xE0: byte >= 0xA0
+        case 0xED: byte < 0xA0
+        case 0xF0: byte >= 0x90
+        case 0xF4: byte < 0x90
+        default: true
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension CharacterCheck: SelfTesting {
+    static var testSelectors: TestSelectors { ["testFindsWhatIsNoText": testFindsWhatIsNoText] }
+
+    private static func testFindsWhatIsNoText() {
+        let rows: [([UInt8], Int, String?)] = [
+            (Array("a\t\r\né€🙂\u{7F}\u{85}".utf8), 16, nil), ([0x61, 0], 1, "found U+0000"),
+            ([0x1F], 0, "found U+001F"),
+            ([0xEF, 0xBF, 0xBD], 3, nil), ([0xEF, 0xBF, 0xBE], 0, "found U+FFFE"),
+            ([0xEF, 0xBF, 0xBF], 0, "found U+FFFF"),
+            ([0xC0, 0x80], 0, "UTF-8"), ([0xC1, 0xBF], 0, "UTF-8"), ([0xE0, 0x9F, 0x80], 0, "UTF-8"),
+            ([0xED, 0xA0, 0x80], 0, "UTF-8"), ([0xF0, 0x8F, 0x80, 0x80], 0, "UTF-8"),
+            ([0xF4, 0x90, 0x80, 0x80], 0, "UTF-8"),
+            ([0xF5], 0, "UTF-8"), ([0x80], 0, "UTF-8"), ([0x61, 0xE2, 0x82], 1, "within a character"),
+            ([0xE2, 0x28], 0, "UTF-8"), ([0xF0], 0, "within a character"),
+        ]
+        for (bytes, end, problem) in rows {
+            // SAFETY: the span does not leave the closure.
+            let found = unsafe bytes.withUnsafeBytes { unsafe check($0.bytes, from: 0, to: bytes.count) }
+            expectEqual(found.end, end, "end of \(bytes)")
+            expectTrue(found.problem?.message.hasSuffix(problem ?? "-") ?? (problem == nil), "\(bytes): \(found)")
+        }
+    }
+}
+#endif

@@ -1,0 +1,220 @@
+// The input as it comes, chunk by chunk: which encoding it is in, and its next piece in UTF-8.
+
+import PlistStreaming
+
+/// The part of a chunk that is not looked at yet, and what waits for the next one.
+struct EncodedInput: ~Copyable {
+    /// Why there is no more.
+    struct Problem: Sendable {
+        var kind: StreamError.Kind
+        var message: String
+    }
+
+    /// A piece of the chunk, or of what was decoded.
+    struct Piece {
+        var range: Range<Int>?
+        var problem: Problem?
+        /// The bytes of a byte order mark before it.
+        var markCount = 0
+    }
+
+    /// The encoding, nil before the first bytes.
+    private(set) var encoding: XMLEncoding?
+    /// Whether the piece is of the chunk, which is in UTF-8.
+    private(set) var isChunk = true
+    /// The piece otherwise.
+    private(set) var decoded = GrowingMemory<UInt8>()
+    /// Whether there are no more chunks.
+    var isFinal = false
+    /// Bytes that wait for others, or that come before those of the chunk.
+    private var undecoded = GrowingMemory<UInt8>()
+    private var isHeld = false
+    private var offset = 0
+    private var end = 0
+    private var isClipped = false
+    private var limit = 0
+    private(set) var totalCount = 0
+    private var hasMark = false
+    private var markCount = 0
+    private var problem: Problem?
+
+    /// Begins a chunk; of all bytes beyond the limit none is looked at.
+    mutating func begin(_ chunk: RawSpan, limit: Int) {
+        offset = 0
+        end = min(chunk.byteCount, max(0, limit - totalCount))
+        isClipped = end < chunk.byteCount
+        self.limit = limit
+        totalCount += chunk.byteCount
+    }
+
+    /// Keeps the beginning of a character for the next piece.
+    mutating func hold(_ bytes: RawSpan) {
+        undecoded.append(contentsOf: bytes)
+        isHeld = true
+    }
+
+    /// Whether a declaration may say that what seems to be UTF-8 is in another encoding.
+    func mayBecome(_ encoding: XMLEncoding) -> Bool {
+        self.encoding == .utf8 && !hasMark && encoding.isByteEncoding
+    }
+
+    /// Goes on in another encoding, with bytes that were pieces before, and with the piece from an offset on.
+    mutating func restart(in encoding: XMLEncoding, with bytes: [UInt8], from start: Int, to pieceEnd: Int) {
+        self.encoding = encoding
+        let held = [UInt8](copying: undecoded.bytes)
+        undecoded.removeAll()
+        for byte in bytes { undecoded.append(byte) }
+        if isChunk {
+            offset = start
+        } else {
+            // SAFETY: the two memories are different ones.
+            if start < pieceEnd {
+                undecoded.append(contentsOf: unsafe decoded.unscopedBytes.extracting(start..<pieceEnd))
+            }
+            for byte in held { undecoded.append(byte) }
+        }
+        isHeld = false
+    }
+
+    /// Finds the next piece, when the last one is used.
+    mutating func refill(_ chunk: RawSpan) -> Piece {
+        if encoding == nil {
+            if let result = detect(chunk) { return result }
+        }
+        var piece = encoding == .utf8 ? utf8Piece(chunk) : decodedPiece(chunk)
+        if piece.range == nil && piece.problem == nil && isClipped && offset == end {
+            piece.problem = Problem(kind: .limitExceeded, message: "more than \(limit) bytes of input")
+        }
+        if piece.range != nil {
+            piece.markCount = markCount
+            markCount = 0
+        }
+        return piece
+    }
+
+    /// Finds out the encoding; returns what there is to say if that is not possible.
+    private mutating func detect(_ chunk: RawSpan) -> Piece? {
+        while true {
+            if let found = XMLEncoding.detect(undecoded.bytes, isLast: isFinal) {
+                guard let encoding = found.encoding else {
+                    return Piece(problem: Problem(kind: .invalidText, message: "the encoding is not supported"))
+                }
+                self.encoding = encoding
+                undecoded.removeFirst(found.markCount)
+                hasMark = found.markCount > 0
+                markCount = found.markCount
+                return nil
+            }
+            guard offset < end else { return Piece() }
+            undecoded.append(chunk.byte(at: offset))
+            offset += 1
+        }
+    }
+
+    private mutating func utf8Piece(_ chunk: RawSpan) -> Piece {
+        guard !undecoded.isEmpty else {
+            guard offset < end else { return Piece() }
+            defer { offset = end }
+            isChunk = true
+            return Piece(range: offset..<end)
+        }
+        let count = min(8, end - offset)
+        guard !isHeld || count > 0 || isFinal else { return Piece() }
+        decoded.removeAll()
+        // SAFETY: the two memories are different ones, here and below.
+        decoded.append(contentsOf: unsafe undecoded.unscopedBytes)
+        decoded.append(contentsOf: chunk.part(offset, count))
+        undecoded.removeAll()
+        offset += count
+        isHeld = false
+        isChunk = false
+        return Piece(range: 0..<decoded.count)
+    }
+
+    private mutating func decodedPiece(_ chunk: RawSpan) -> Piece {
+        guard let encoding else { return Piece() }
+        decoded.removeAll()
+        isChunk = false
+        while decoded.isEmpty {
+            if let problem { return Piece(problem: problem) }
+            let result: (count: Int, problem: String?)
+            if undecoded.isEmpty {
+                let part = chunk.extracting(offset..<min(end, offset + 1 << 14))
+                guard part.byteCount > 0 else { return Piece() }
+                result = encoding.decode(part, into: &decoded)
+                offset += result.count
+                if result.problem == nil, offset < end, end - offset < 4, decoded.isEmpty || part.byteCount < 1 << 14 {
+                    undecoded.append(contentsOf: chunk.extracting(offset..<end))
+                    offset = end
+                }
+            } else {
+                let count = min(8, end - offset)
+                undecoded.append(contentsOf: chunk.part(offset, count))
+                offset += count
+                result = encoding.decode(unsafe undecoded.unscopedBytes, into: &decoded)
+                undecoded.removeFirst(result.count)
+                if result.count == 0, count == 0, result.problem == nil {
+                    guard isFinal else { return Piece() }
+                    problem = Problem(kind: .invalidText, message: CharacterCheck.Problem.partial.message)
+                }
+            }
+            if let message = result.problem { problem = Problem(kind: .invalidText, message: message) }
+        }
+        return Piece(range: 0..<decoded.count)
+    }
+}
+
+/// How far the lines are counted.
+struct LinePlace {
+    /// The bytes before it: in the UTF-8 form, in the input, and before its line in the UTF-8 form.
+    private(set) var countedTo = 0
+    private(set) var inputOffset = 0
+    private(set) var lineOffset = 0
+    private(set) var line = 1
+
+    /// Goes over a byte order mark, which has three bytes in UTF-8.
+    mutating func skipMark(_ byteCount: Int) {
+        countedTo += 3
+        lineOffset += 3
+        inputOffset += byteCount
+    }
+
+    /// Counts to an offset of a text that begins at some byte.
+    mutating func count(_ text: RawSpan, at base: Int, to end: Int, _ encoding: XMLEncoding?) {
+        let start = countedTo - base
+        guard end > start, start >= 0 else { return }
+        let part = text.extracting(start..<end)
+        let count = Self.lineFeeds(part)
+        if count > 0 {
+            line += count
+            var last = part.byteCount - 1
+            while part.uncheckedByte(last) != 0x0A { last -= 1 }
+            lineOffset = countedTo + last + 1
+        }
+        inputOffset += (encoding ?? .utf8).byteCount(of: part, to: part.byteCount)
+        countedTo = base + end
+    }
+
+    // PERF: whole documents and chunks; once for all bytes, where a plain loop took 6 % of the time.
+    private static func lineFeeds(_ text: RawSpan) -> Int {
+        var (count, offset) = (0, 0)
+        let (ones, newlines) = (SIMD16<UInt8>(repeating: 1), SIMD16<UInt8>(repeating: 0x0A))
+        while offset &+ 16 <= text.byteCount {
+            var lanes = SIMD16<UInt8>()
+            // A lane counts to 255.
+            let stop = offset &+ min((text.byteCount &- offset) &>> 4, 255) &<< 4
+            while offset < stop {
+                // SAFETY: the sixteen bytes are below `stop`, which is at most the count.
+                let bytes = unsafe text.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: SIMD16<UInt8>.self)
+                lanes.replace(with: lanes &+ ones, where: bytes .== newlines)
+                offset &+= 16
+            }
+            count += Int(SIMD16<UInt16>(truncatingIfNeeded: lanes).wrappedSum())
+        }
+        while offset < text.byteCount {
+            if text.uncheckedByte(offset) == 0x0A { count += 1 }
+            offset += 1
+        }
+        return count
+    }
+}

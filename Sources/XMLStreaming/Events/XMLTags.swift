@@ -1,0 +1,171 @@
+// Start tags and end tags: names, namespaces and attributes, lent from the memory of whoever sends them.
+
+// PERF: what is lent is inlinable, because sinks of other packages look at each name and attribute.
+
+import PlistStreaming
+
+/// The name of an element or of an attribute.
+public struct XMLName: ~Escapable {
+    /// The name as it is spelled, with its prefix.
+    public let qualified: RawSpan
+    /// The bytes of the prefix, without its colon.
+    @usableFromInline let prefixCount: Int
+    /// The URI of the namespace, empty when the name is in none.
+    public let namespace: RawSpan
+
+    /// Creates a name that has a prefix of so many bytes before a colon, or 0.
+    @inlinable @_lifetime(copy qualified, copy namespace)
+    public init(_ qualified: RawSpan, prefixCount: Int = 0, namespace: RawSpan = RawSpan()) {
+        precondition(prefixCount >= 0 && prefixCount < max(1, qualified.byteCount), "a prefix is within a name")
+        self.qualified = qualified
+        self.prefixCount = prefixCount
+        self.namespace = namespace
+    }
+
+    /// The prefix, empty when there is none.
+    public var prefix: RawSpan {
+        @inlinable @_lifetime(copy self) get { qualified.part(0, prefixCount) }
+    }
+
+    /// The name without its prefix.
+    public var local: RawSpan {
+        @inlinable @_lifetime(copy self) get {
+            let start = prefixCount == 0 ? 0 : prefixCount + 1
+            return qualified.part(start, qualified.byteCount - start)
+        }
+    }
+
+    /// Whether the name is spelled so, prefix included.
+    public func isSpelled(_ text: String) -> Bool { qualified.hasSameBytes(as: text) }
+
+    /// Whether the name is this one of a namespace, however its prefix is spelled.
+    public func isNamed(_ local: String, in namespace: String = "") -> Bool {
+        self.local.hasSameBytes(as: local) && self.namespace.hasSameBytes(as: namespace)
+    }
+}
+
+/// An attribute of a start tag.
+public struct XMLAttribute: ~Escapable {
+    /// The name; one without a prefix is in no namespace.
+    public let name: XMLName
+    /// The value, normalised and with references replaced.
+    public let value: RawSpan
+    /// Whether the value is not in the tag, but a default of the document type.
+    public let isDefaulted: Bool
+
+    @inlinable @_lifetime(copy name, copy value)
+    init(name: consuming XMLName, value: RawSpan, isDefaulted: Bool) {
+        self.name = name
+        self.value = value
+        self.isDefaulted = isDefaulted
+    }
+}
+
+/// The attributes of a start tag, or the namespaces that it declares, in their order; defaults come last.
+public struct XMLAttributes: ~Escapable {
+    @usableFromInline let memory: TagSpans
+    @usableFromInline let records: Span<AttributeRecord>
+
+    @inlinable @_lifetime(copy memory, copy records)
+    init(memory: consuming TagSpans, records: Span<AttributeRecord>) {
+        self.memory = memory
+        self.records = records
+    }
+
+    /// The number of attributes.
+    @inlinable public var count: Int { records.count }
+    /// Whether there are none.
+    @inlinable public var isEmpty: Bool { records.isEmpty }
+
+    /// The attribute at an index from 0.
+    public subscript(index: Int) -> XMLAttribute {
+        @inlinable @_lifetime(copy self) get {
+            let record = records[index]
+            return XMLAttribute(
+                name: memory.name(record.name), value: memory.part(record.value), isDefaulted: record.isDefaulted)
+        }
+    }
+
+    /// The index of the attribute whose name is spelled so, or nil.
+    ///
+    /// - Complexity: O(count), as for all that looks for a name.
+    public func index(ofSpelling name: String) -> Int? {
+        records.indices.first { self[$0].name.isSpelled(name) }
+    }
+
+    /// The index of the attribute with this name in a namespace, or nil.
+    public func index(of local: String, in namespace: String = "") -> Int? {
+        records.indices.first { self[$0].name.isNamed(local, in: namespace) }
+    }
+
+    /// The value of the attribute whose name is spelled so, or nil.
+    public func string(_ name: String) -> String? {
+        guard let index = index(ofSpelling: name) else { return nil }
+        return String(xml: self[index].value)
+    }
+
+    /// The value of the attribute with this name in a namespace, or nil.
+    public func string(_ local: String, in namespace: String) -> String? {
+        guard let index = index(of: local, in: namespace) else { return nil }
+        return String(xml: self[index].value)
+    }
+}
+
+/// A start tag, or an empty-element tag.
+public struct XMLStartTag: ~Escapable {
+    @usableFromInline let memory: TagSpans
+    @usableFromInline let nameRecord: NameRecord
+    @usableFromInline let attributeRecords: Span<AttributeRecord>
+    @usableFromInline let declarationRecords: Span<AttributeRecord>
+    /// Whether it is an empty-element tag; its end is a message of its own nevertheless.
+    public let isEmptyElement: Bool
+    /// The bytes from `<` to `>`.
+    public let place: XMLPlace
+
+    @_lifetime(copy memory, copy attributes, copy declarations)
+    init(
+        memory: consuming TagSpans, name: NameRecord, attributes: Span<AttributeRecord>,
+        declarations: Span<AttributeRecord>, isEmptyElement: Bool, place: XMLPlace
+    ) {
+        self.memory = memory
+        nameRecord = name
+        attributeRecords = attributes
+        declarationRecords = declarations
+        self.isEmptyElement = isEmptyElement
+        self.place = place
+    }
+
+    /// The name of the element.
+    public var name: XMLName {
+        @inlinable @_lifetime(copy self) get { memory.name(nameRecord) }
+    }
+
+    /// The attributes that declare no namespaces.
+    public var attributes: XMLAttributes {
+        @inlinable @_lifetime(copy self) get { XMLAttributes(memory: memory, records: attributeRecords) }
+    }
+
+    /// The attributes that declare namespaces, in a reader that knows of them: `xmlns`, or names with the prefix `xmlns`, whose local
+    /// name is the prefix declared. The value is the URI.
+    public var declarations: XMLAttributes {
+        @inlinable @_lifetime(copy self) get { XMLAttributes(memory: memory, records: declarationRecords) }
+    }
+}
+
+/// An end tag, or the end of an empty-element tag.
+public struct XMLEndTag: ~Escapable {
+    /// The name of the element.
+    public let name: XMLName
+    /// Whether the tag is that of the start, because it is an empty-element tag.
+    public let isEmptyElement: Bool
+    /// The bytes from `<` to `>`.
+    public let place: XMLPlace
+
+    /// Creates an end tag.
+    @_lifetime(copy name)
+    public init(name: consuming XMLName, isEmptyElement: Bool = false, place: XMLPlace = .none) {
+        self.name = name
+        self.isEmptyElement = isEmptyElement
+        self.place = place
+    }
+}

@@ -1,0 +1,180 @@
+// Memory of a reader that grows and is used again: elements on a stack, lent as spans.
+
+/// A stack of plain values in memory of its own, which stays when the stack is emptied.
+@safe
+struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
+    /// Who frees the memory. A structure with a deinitializer of its own, in code that other packages specialise, stops the compiler of
+    /// Swift 6.3.
+    @safe
+    private final class Owner {
+        let memory: UnsafeMutablePointer<Element>
+
+        init(capacity: Int) { unsafe memory = .allocate(capacity: capacity) }
+
+        deinit { unsafe memory.deallocate() }
+    }
+
+    private var owner: Owner
+    private var memory: UnsafeMutablePointer<Element>
+    private var capacity: Int
+    private(set) var count = 0
+
+    init() {
+        capacity = 16
+        owner = Owner(capacity: 16)
+        unsafe memory = owner.memory
+    }
+
+    var isEmpty: Bool { count == 0 }
+
+    /// The element at an index, which must be below the count.
+    subscript(index: Int) -> Element {
+        get {
+            precondition(UInt(bitPattern: index) < UInt(bitPattern: count), "no such element")
+            // SAFETY: the index was checked, and all elements below the count are initialised.
+            return unsafe memory[index]
+        }
+        set {
+            precondition(UInt(bitPattern: index) < UInt(bitPattern: count), "no such element")
+            // SAFETY: as above.
+            unsafe memory[index] = newValue
+        }
+    }
+
+    mutating func append(_ element: Element) {
+        if count == capacity { grow(to: count &+ 1) }
+        // SAFETY: there is room for one more.
+        unsafe (memory + count).initialize(to: element)
+        count &+= 1
+    }
+
+    /// Removes the elements from an index on.
+    mutating func removeAll(from index: Int = 0) {
+        precondition(index >= 0 && index <= count, "no such element")
+        count = index
+    }
+
+    mutating func removeLast() -> Element {
+        precondition(count > 0, "no element")
+        count &-= 1
+        // SAFETY: it was the last one of those below the count.
+        return unsafe memory[count]
+    }
+
+    @inline(never)
+    private mutating func grow(to needed: Int) {
+        let newCapacity = max(needed, capacity * 2)
+        let new = Owner(capacity: newCapacity)
+        // SAFETY: the new memory has room for all, and does not overlap the old one, which no span refers to while self mutates.
+        unsafe new.memory.update(from: memory, count: count)
+        owner = new
+        unsafe memory = new.memory
+        capacity = newCapacity
+    }
+
+    /// The elements.
+    var span: Span<Element> {
+        @_lifetime(borrow self) get {
+            // SAFETY: the memory lives as long as self is not mutated, and `count` elements are initialised.
+            let span = unsafe UnsafeBufferPointer(start: memory, count: count).span
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
+}
+
+extension GrowingMemory {
+    /// The elements, for use while another property of their owner changes, which the compiler takes for a change of these.
+    ///
+    /// They are there until elements are added or removed, or the owner is gone.
+    @unsafe var unscopedSpan: Span<Element> {
+        @_lifetime(immortal) get {
+            // SAFETY: whoever calls keeps to what the comment says.
+            let span = unsafe UnsafeBufferPointer(start: memory, count: count).span
+            return unsafe _overrideLifetime(span, copying: ())
+        }
+    }
+}
+
+extension GrowingMemory where Element == UInt8 {
+    /// The elements as bytes.
+    var bytes: RawSpan {
+        // SAFETY: bytes have no padding.
+        @_lifetime(borrow self) get { unsafe span.bytes }
+    }
+
+    /// The elements as bytes, under the same conditions.
+    @unsafe var unscopedBytes: RawSpan {
+        // SAFETY: bytes have no padding; whoever calls keeps to the conditions.
+        @_lifetime(immortal) get { unsafe unscopedSpan.bytes }
+    }
+
+    /// Appends bytes that are not of this memory.
+    mutating func append(contentsOf bytes: RawSpan) {
+        let added = bytes.byteCount
+        guard added > 0 else { return }
+        if capacity - count < added { grow(to: count + added) }
+        // SAFETY: there is room for `added` bytes, and what is appended is borrowed, so that it cannot be this memory.
+        unsafe bytes.withUnsafeBytes { source in
+            guard let start = source.baseAddress else { return }
+            unsafe UnsafeMutableRawPointer(memory + count).copyMemory(from: start, byteCount: added)
+        }
+        count += added
+    }
+
+    /// Removes bytes at the beginning.
+    mutating func removeFirst(_ removed: Int) {
+        precondition(removed >= 0 && removed <= count, "no such element")
+        // SAFETY: both ranges are within the count; `update` allows them to overlap.
+        unsafe memory.update(from: memory + removed, count: count - removed)
+        count -= removed
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+
+enum GrowingMemoryTests {}
+
+extension GrowingMemoryTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testIsAStack": testIsAStack, "testTakesBytes": testTakesBytes,
+            "testRefusesWhatIsNotThere": testRefusesWhatIsNotThere,
+        ]
+    }
+
+    private static func testIsAStack() {
+        var memory = GrowingMemory<Int>()
+        for number in 0..<100 { memory.append(number) }
+        memory[99] = 7
+        expectEqual(memory.removeLast(), 7, "the last one")
+        memory.removeAll(from: 50)
+        expectEqual(memory.count, 50, "count")
+        expectEqual(memory.span[49], 49, "an element of the span")
+        memory.removeAll()
+        expectTrue(memory.isEmpty, "nothing left")
+    }
+
+    private static func testTakesBytes() {
+        var memory = GrowingMemory<UInt8>()
+        for _ in 0..<10 { "abcdefg".withUTF8Span { memory.append(contentsOf: $0) } }
+        "".withUTF8Span { memory.append(contentsOf: $0) }
+        memory.removeFirst(8)
+        expectTrue(memory.bytes.hasSameBytes(as: "bcdefg" + String(repeating: "abcdefg", count: 8)), "bytes")
+    }
+
+    private static func testRefusesWhatIsNotThere() {
+        expectTrap("an element") { _ = GrowingMemory<Int>()[0] }
+        expectTrap("a negative index") { _ = GrowingMemory<Int>()[-1] }
+        expectTrap("removing from nothing") {
+            var memory = GrowingMemory<Int>(); _ = memory.removeLast()
+        }
+        expectTrap("removing more than there is") {
+            var memory = GrowingMemory<Int>(); memory.removeAll(from: 1)
+        }
+    }
+}
+#endif

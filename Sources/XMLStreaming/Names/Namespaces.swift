@@ -1,0 +1,159 @@
+// Which prefix stands for which URI, in the scope of each element.
+
+import PlistStreaming
+
+/// The namespaces in scope.
+struct Namespaces: ~Copyable {
+    struct Binding: BitwiseCopyable {
+        var prefix: Int32
+        var previous: Int32
+        var addsPrefix: Bool
+        var addsURI: Bool
+    }
+
+    // SPEC: Namespaces in XML 1.0, section 3.
+    static let xmlURI = "http://www.w3.org/XML/1998/namespace"
+    static let xmlnsURI = "http://www.w3.org/2000/xmlns/"
+    /// The most bytes of prefixes and URIs in scope.
+    static let byteCountMax = 256 << 20
+
+    private var prefixes = ScopedNames()
+    private var uris = ScopedNames()
+    /// The index of each prefix's URI; 0 is none.
+    private var bound = GrowingMemory<Int32>()
+    private var bindings = GrowingMemory<Binding>()
+    private var lastPrefix = 0
+
+    init() {
+        for (prefix, uri) in [("", ""), ("xml", Self.xmlURI), ("xmlns", Self.xmlnsURI)] {
+            let index = uri.withUTF8Span { uris.append($0) }
+            _ = prefix.withUTF8Span { prefixes.append($0) }
+            bound.append(Int32(index))
+        }
+    }
+
+    /// The declarations in scope.
+    var bindingCount: Int { bindings.count }
+    /// The bytes that places of URIs are in.
+    var uriBytes: RawSpan {
+        @_lifetime(borrow self) get { uris.memory.bytes }
+    }
+
+    /// The same bytes, as ``GrowingMemory/unscopedBytes`` are.
+    @unsafe var unscopedURIBytes: RawSpan {
+        @_lifetime(immortal) get { unsafe uris.memory.unscopedBytes }
+    }
+
+    /// The index of the URI that names without a prefix have as those of elements.
+    var defaultURI: Int { Int(bound[0]) }
+
+    /// The index of a prefix's URI, or nil when it is not declared.
+    mutating func uri(of prefix: RawSpan) -> Int? {
+        if lastPrefix >= prefixes.count || !prefixes.text(lastPrefix).hasSameBytes(as: prefix) {
+            guard let index = prefixes.index(of: prefix) else { return nil }
+            lastPrefix = index
+        }
+        let uri = Int(bound[lastPrefix])
+        return uri == 0 ? nil : uri
+    }
+
+    /// The place of a URI in the bytes of all.
+    func slice(_ uri: Int) -> (start: Int32, count: Int32) { uris.slice(uri) }
+
+    /// Binds a prefix, or the empty one for the default, until the scope ends.
+    ///
+    /// - Returns: What is wrong with that, or nil.
+    mutating func declare(_ prefix: RawSpan, _ uri: RawSpan) -> String? {
+        let known = uris.index(of: uri)
+        if prefix.byteCount == 5, prefix.hasSameBytes(as: "xmlns") { return "the prefix 'xmlns' must not be declared" }
+        let isXML = prefix.byteCount == 3 && prefix.hasSameBytes(as: "xml")
+        if isXML != (known == 1) { return "the prefix 'xml' and its namespace belong to each other" }
+        if known == 2 { return "the namespace of 'xmlns' must not be declared" }
+        if known == 0 && prefix.byteCount > 0 {
+            return "expected a URI, since only the default namespace can be undeclared"
+        }
+        if isXML { return nil }
+        let newBytes = prefix.byteCount + uri.byteCount
+        guard prefixes.memory.count + uris.memory.count + newBytes <= Self.byteCountMax else {
+            return "more than \(Self.byteCountMax) bytes of namespaces"
+        }
+        let knownPrefix = prefixes.index(of: prefix)
+        let index = knownPrefix ?? prefixes.append(prefix)
+        if knownPrefix == nil { bound.append(0) }
+        let uriIndex = known ?? uris.append(uri)
+        bindings.append(
+            Binding(
+                prefix: Int32(index), previous: bound[index], addsPrefix: knownPrefix == nil, addsURI: known == nil))
+        bound[index] = Int32(uriIndex)
+        return nil
+    }
+
+    /// Forgets the declarations behind the first ones.
+    mutating func endScope(_ count: Int) {
+        while bindings.count > count {
+            let binding = bindings.removeLast()
+            bound[Int(binding.prefix)] = binding.previous
+            if binding.addsPrefix {
+                prefixes.removeLast()
+                _ = bound.removeLast()
+            }
+            if binding.addsURI { uris.removeLast() }
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension Namespaces: SelfTesting {
+    static var testSelectors: TestSelectors {
+        ["testKeepsScopes": testKeepsScopes, "testRefusesReservedNames": testRefusesReservedNames]
+    }
+
+    private static func declare(_ names: inout Namespaces, _ prefix: String, _ uri: String) -> String? {
+        prefix.withUTF8Span { prefix in uri.withUTF8Span { names.declare(prefix, $0) } }
+    }
+
+    private static func uri(_ names: inout Namespaces, _ prefix: String) -> String? {
+        guard let index = prefix.withUTF8Span({ names.uri(of: $0) }) else { return nil }
+        let slice = names.slice(index)
+        return String(xml: names.uriBytes.part(Int(slice.start), Int(slice.count)))
+    }
+
+    private static func testKeepsScopes() {
+        var names = Namespaces()
+        expectEqual(uri(&names, "xml"), xmlURI, "xml")
+        expectNil(uri(&names, "p"), "before its declaration")
+        _ = declare(&names, "p", "urn:a")
+        _ = declare(&names, "", "urn:b")
+        expectEqual(uri(&names, "p"), "urn:a", "declared")
+        _ = declare(&names, "q", "urn:a")
+        _ = declare(&names, "p", "urn:c")
+        expectEqual(uri(&names, "p"), "urn:c", "declared again")
+        expectEqual(uri(&names, "q"), "urn:a", "another prefix")
+        expectEqual(names.defaultURI, names.slice(names.defaultURI).count > 0 ? names.defaultURI : 0, "default")
+        _ = declare(&names, "", "")
+        expectEqual(names.defaultURI, 0, "undeclared default")
+        names.endScope(2)
+        expectEqual(uri(&names, "p"), "urn:a", "behind the inner scope")
+        expectNil(uri(&names, "q"), "of the inner scope")
+        names.endScope(0)
+        expectNil(uri(&names, "p"), "behind all scopes")
+        expectEqual(names.defaultURI, 0, "default behind all")
+    }
+
+    private static func testRefusesReservedNames() {
+        var names = Namespaces()
+        for (prefix, uri) in [
+            ("xmlns", "urn:a"), ("xmlns", xmlnsURI), ("p", xmlnsURI), ("", xmlnsURI), ("xml", "urn:a"), ("p", xmlURI),
+            ("", xmlURI), ("p", ""), ("xml", ""),
+        ] {
+            expectTrue(declare(&names, prefix, uri) != nil, "\(prefix) as \(uri)")
+        }
+        expectNil(declare(&names, "xml", xmlURI), "xml as it is")
+        expectEqual(names.bindingCount, 0, "nothing is declared")
+    }
+}
+#endif

@@ -1,0 +1,135 @@
+// Texts that are known while a scope lasts, such as the prefixes that are declared: found by hash, forgotten last in, first out.
+
+import PlistStreaming
+
+/// A table of texts with a number each, from which the last ones are removed first.
+///
+/// Because of that order nothing that stays has been put behind something that goes, and a place in the table is emptied by emptying it.
+struct ScopedNames: ~Copyable {
+    struct Entry: BitwiseCopyable {
+        var start: Int32
+        var count: Int32
+        var hash: UInt32
+        var slot: Int32
+    }
+
+    private(set) var memory = GrowingMemory<UInt8>()
+    private var entries = GrowingMemory<Entry>()
+    /// Index of an entry plus 1, or 0.
+    private var slots: [Int32] = [Int32](repeating: 0, count: 16)
+    private static let seed = UInt64.random(in: .min ... .max) | 1
+
+    /// The number of texts.
+    var count: Int { entries.count }
+
+    /// The place of a text in the memory.
+    func slice(_ index: Int) -> (start: Int32, count: Int32) {
+        let entry = entries[index]
+        return (entry.start, entry.count)
+    }
+
+    /// The bytes of a text.
+    @_lifetime(borrow self)
+    func text(_ index: Int) -> RawSpan {
+        let entry = entries[index]
+        return memory.bytes.part(Int(entry.start), Int(entry.count))
+    }
+
+    /// The index of a text, or nil.
+    func index(of text: RawSpan) -> Int? {
+        let hash = Self.hash(text)
+        var slot = Int(hash) & (slots.count - 1)
+        while true {
+            let index = Int(slots[slot]) - 1
+            guard index >= 0 else { return nil }
+            let entry = entries[index]
+            if entry.hash == hash, memory.bytes.part(Int(entry.start), Int(entry.count)).hasSameBytes(as: text) {
+                return index
+            }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+    }
+
+    /// Adds a text that is not there.
+    mutating func append(_ text: RawSpan) -> Int {
+        if entries.count * 2 >= slots.count { growSlots() }
+        let hash = Self.hash(text)
+        let slot = freeSlot(hash)
+        let index = entries.count
+        slots[slot] = Int32(index + 1)
+        entries.append(
+            Entry(start: Int32(memory.count), count: Int32(text.byteCount), hash: hash, slot: Int32(slot)))
+        memory.append(contentsOf: text)
+        return index
+    }
+
+    /// Removes the last text.
+    mutating func removeLast() {
+        let entry = entries.removeLast()
+        slots[Int(entry.slot)] = 0
+        memory.removeAll(from: Int(entry.start))
+    }
+
+    private func freeSlot(_ hash: UInt32) -> Int {
+        var slot = Int(hash) & (slots.count - 1)
+        while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+        return slot
+    }
+
+    private mutating func growSlots() {
+        slots = [Int32](repeating: 0, count: slots.count * 2)
+        // In their order, so that again nothing is behind what was added later.
+        for index in 0..<entries.count {
+            let slot = freeSlot(entries[index].hash)
+            slots[slot] = Int32(index + 1)
+            entries[index].slot = Int32(slot)
+        }
+    }
+
+    /// A hash that input cannot foresee.
+    static func hash(_ text: RawSpan) -> UInt32 {
+        var hash = seed &+ UInt64(text.byteCount)
+        var offset = 0
+        while offset < text.byteCount {
+            var word: UInt64 = 0
+            if offset &+ 8 <= text.byteCount {
+                // SAFETY: the eight bytes are below the count.
+                word = unsafe text.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
+            } else {
+                for index in offset..<text.byteCount { word = word &<< 8 | UInt64(text.uncheckedByte(index)) }
+            }
+            let product = (hash ^ word).multipliedFullWidth(by: seed)
+            hash = product.high ^ product.low
+            offset &+= 8
+        }
+        let product = hash.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+        return UInt32(truncatingIfNeeded: product.high ^ product.low)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension ScopedNames: SelfTesting {
+    static var testSelectors: TestSelectors { ["testForgetsTheLastFirst": testForgetsTheLastFirst] }
+
+    private static func testForgetsTheLastFirst() {
+        var names = ScopedNames()
+        func name(_ number: Int) -> String { String(repeating: "n", count: number % 11) + "\(number)" }
+        for round in 0..<3 {
+            for number in 0..<500 { expectEqual(name(number).withUTF8Span { names.append($0) }, number, "index") }
+            for number in stride(from: 499, through: round * 100, by: -1) {
+                expectEqual(name(number).withUTF8Span { names.index(of: $0) }, number, "round \(round)")
+                expectTrue(names.text(number).hasSameBytes(as: name(number)), "text \(number)")
+                names.removeLast()
+                expectNil(name(number).withUTF8Span { names.index(of: $0) }, "gone in round \(round)")
+            }
+            while names.count > 0 { names.removeLast() }
+        }
+        expectEqual("".withUTF8Span { names.append($0) }, 0, "an empty text")
+        expectEqual("".withUTF8Span { names.index(of: $0) }, 0, "an empty text is found")
+    }
+}
+#endif

@@ -1,0 +1,121 @@
+// The last part as it is lent to a sink.
+
+import PlistStreaming
+
+// PERF: everything here is mutating: else the whole scanner, which is large, is copied for each call.
+
+extension XMLScanner {
+    /// Whether the last tag is an empty-element tag.
+    @usableFromInline var isEmptyElement: Bool {
+        mutating get { tokenizer.isEmptyElement }
+    }
+
+    /// The start tag.
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func startTag(in chunk: RawSpan) -> XMLStartTag {
+        let place = place
+        let text = unscopedText(of: chunk).extracting(tokenizer.tokenStart..<tokenizer.offset)
+        // SAFETY: the memories live and stay as they are as long as self is lent.
+        let memory = unsafe TagSpans(
+            text: text, copies: tokenizer.copies.unscopedBytes, namespaces: tokenizer.namespaces.unscopedURIBytes)
+        return unsafe XMLStartTag(
+            memory: memory, name: tokenizer.elementName, attributes: tokenizer.attributes.unscopedSpan,
+            declarations: tokenizer.declaredNamespaces.unscopedSpan, isEmptyElement: tokenizer.isEmptyElement,
+            place: place)
+    }
+
+    /// The end of the innermost element.
+    @usableFromInline var endTag: XMLEndTag {
+        @_lifetime(&self) mutating get {
+            let place = place
+            let element = tokenizer.openElements[tokenizer.openElements.count &- 1]
+            // SAFETY: the memories live and stay as they are as long as self is lent.
+            let qualified = unsafe tokenizer.openNames.unscopedBytes.part(element.nameStart, Int(element.nameCount))
+            let namespace = unsafe tokenizer.namespaces.unscopedURIBytes.part(
+                Int(element.namespaceStart), Int(element.namespaceCount))
+            let name = XMLName(qualified, prefixCount: Int(element.prefixCount), namespace: namespace)
+            return XMLEndTag(name: name, isEmptyElement: tokenizer.isEmptyElement, place: place)
+        }
+    }
+
+    /// The piece of text.
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func text(in chunk: RawSpan) -> XMLText {
+        XMLText(piece(of: chunk), isCDATA: tokenizer.phase == .cdata, place: place)
+    }
+
+    /// The comment.
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func comment(in chunk: RawSpan) -> XMLComment { XMLComment(piece(of: chunk), place: place) }
+
+    /// The processing instruction.
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func instruction(in chunk: RawSpan) -> XMLProcessingInstruction {
+        XMLProcessingInstruction(
+            target: unscopedText(of: chunk).extracting(tokenizer.target), data: piece(of: chunk), place: place)
+    }
+
+    /// The reference to an entity that is not there.
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func skippedEntity(in chunk: RawSpan) -> XMLSkippedEntity {
+        XMLSkippedEntity(name: piece(of: chunk), place: place)
+    }
+
+    /// The XML declaration.
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func declaration(in chunk: RawSpan) -> XMLDeclaration {
+        let text = unscopedText(of: chunk)
+        return XMLDeclaration(
+            version: text.extracting(tokenizer.versionRange), encoding: text.extracting(tokenizer.encodingRange),
+            isStandalone: tokenizer.isStandalone, place: place)
+    }
+
+    /// The document type declaration.
+    @usableFromInline @_lifetime(&self, copy chunk)
+    mutating func documentType(in chunk: RawSpan) -> XMLDocumentType {
+        let text = unscopedText(of: chunk)
+        let parts = tokenizer.typeParts
+        // SAFETY: the copies live as long as self.
+        return XMLDocumentType(
+            name: text.extracting(parts.name), hasExternalID: parts.hasExternalID,
+            publicID: unsafe tokenizer.copies.unscopedBytes.extracting(parts.publicID),
+            systemID: text.extracting(parts.systemID),
+            hasInternalSubset: parts.internalSubset != nil,
+            internalSubset: text.extracting(parts.internalSubset ?? 0..<0), place: place)
+    }
+
+    /// The text of the last part, for what is lent here: each function above says what its result depends on.
+    @inline(__always) @_lifetime(copy chunk)
+    private mutating func piece(of chunk: RawSpan) -> RawSpan {
+        // SAFETY: the copies live as long as self, which what is lent depends on.
+        let source = tokenizer.isPieceCopied ? unsafe tokenizer.copies.unscopedBytes : unscopedText(of: chunk)
+        return source.extracting(tokenizer.piece)
+    }
+
+    // MARK: Ends
+
+    /// Forgets the innermost element, whose end was told.
+    @usableFromInline mutating func closeElement() { tokenizer.closeElement() }
+
+    /// Notes that nothing is wanted before the end of the innermost element.
+    @usableFromInline mutating func beginSkipping() { skippedDepth = tokenizer.openElements.count }
+
+    /// Goes over a part that is not wanted; false for the end tag that is.
+    @usableFromInline
+    mutating func skip(_ token: XMLToken) -> Bool {
+        switch token {
+        case .startTag where tokenizer.isEmptyElement: tokenizer.closeElement()
+        case .endTag:
+            if tokenizer.openElements.count == skippedDepth {
+                skippedDepth = 0
+                return false
+            }
+            tokenizer.closeElement()
+        default: break
+        }
+        return true
+    }
+
+    /// Notes that the document has ended well.
+    @usableFromInline mutating func end() { failure = StreamError(.misuse, "the document has ended") }
+}

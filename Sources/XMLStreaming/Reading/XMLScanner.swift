@@ -1,0 +1,386 @@
+// Chunks into parts of a document: what is decoded, checked and whole goes to the tokenizer; what a chunk cuts off is kept for the next.
+
+import PlistStreaming
+
+/// A scanner that finds one part of a document after the other in chunks of any size.
+///
+/// The tokenizer looks at a window: at a piece of the input, which is the chunk or what was decoded of it, or at the carry, which is what
+/// was not whole at the end of the last piece and what was added to that since.
+@usableFromInline
+struct XMLScanner: ~Copyable {
+    /// A reference that is being replaced.
+    struct OpenReference {
+        var entity: Int
+        var offset: Int
+        var depth: Int
+    }
+
+    let options: XMLReaderOptions
+    var tokenizer: XMLTokenizer
+    /// What ended the document.
+    @usableFromInline var failure: StreamError?
+
+    /// The depth of the element whose content the sink does not want, or 0.
+    @usableFromInline var skippedDepth = 0
+
+    // The input as it comes.
+    var input = EncodedInput()
+    /// What is wrong with the input behind what is checked of the piece.
+    var problem: EncodedInput.Problem?
+    /// What the declaration says of what comes behind it.
+    private var nextEncoding: XMLEncoding?
+
+    // The windows.
+    private var isCarry = true
+    private var carry = GrowingMemory<UInt8>()
+    /// Whether the carry has bytes that the tokenizer has not seen.
+    private var carryIsNew = false
+    /// Whether the carry needs more bytes than there are.
+    private var isWaiting = false
+    /// Whether there is nothing behind the carry.
+    private var isAtEnd = false
+    private var markupEnd: MarkupEnd?
+    /// Where the piece goes on behind what the carry has of it.
+    private var pieceOffset = 0
+    private var checkedEnd = 0
+    private var pieceEnd = 0
+    private var references: [OpenReference] = []
+    private var referenceRange = 0..<0
+
+    // Places.
+    /// Where the window and the piece begin in the UTF-8 form of the document.
+    private var textOffset = 0
+    private var pieceBase = 0
+    private var lines = LinePlace()
+
+    @usableFromInline
+    init(options: XMLReaderOptions) {
+        self.options = options
+        tokenizer = XMLTokenizer(options: options)
+    }
+
+    /// Begins a chunk; the last one was used up.
+    @usableFromInline
+    mutating func begin(_ chunk: RawSpan) throws(StreamError) {
+        if let failure { throw failure }
+        input.begin(chunk, limit: options.limits.totalByteCount)
+        (pieceOffset, checkedEnd, pieceEnd) = (0, 0, 0)
+    }
+
+    /// Begins the end: there are no more chunks.
+    @usableFromInline
+    mutating func beginEnd() throws(StreamError) {
+        try begin(RawSpan())
+        input.isFinal = true
+    }
+
+    // MARK: Parts
+
+    /// Finds the next part, or that the chunk has no more.
+    @usableFromInline
+    mutating func next(in chunk: RawSpan) throws(StreamError) -> XMLToken {
+        if let encoding = nextEncoding { changeEncoding(to: encoding, chunk) }
+        while true {
+            var token: XMLToken
+            if tokenizer.isInEntity {
+                token = try nextInEntity()
+                if token == .needsInput { continue }
+            } else if isCarry {
+                if isWaiting { guard try extendCarry(in: chunk) else { return .needsInput } }
+                carryIsNew = false
+                // SAFETY: the tokenizer does not know of the carry.
+                token = isCarry ? try tokenizer.next(in: unsafe carry.unscopedBytes, isLast: isAtEnd) : .nothing
+            } else if input.isChunk {
+                token = try tokenizer.next(in: chunk.extracting(0..<checkedEnd), isLast: false)
+            } else {
+                // SAFETY: the tokenizer does not know of the input.
+                let decoded = unsafe input.decoded.unscopedBytes
+                token = try tokenizer.next(in: decoded.extracting(0..<checkedEnd), isLast: false)
+            }
+            switch token {
+            case .text, .startTag, .endTag: return token
+            case .needsInput:
+                guard try advance(in: chunk) else { return token }
+            case .nothing: continue
+            case .entity: beginEntity()
+            case .declaration:
+                try setEncoding(chunk)
+                return token
+            default: return token
+            }
+        }
+    }
+
+    /// The text that the last part is in, for use while self changes otherwise.
+    @inline(__always) @_lifetime(copy chunk)
+    mutating func unscopedText(of chunk: RawSpan) -> RawSpan {
+        if tokenizer.isInEntity { return entityText(of: chunk) }
+        // SAFETY: callers add nothing to these memories meanwhile.
+        return isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
+    }
+
+    @inline(never) @_lifetime(copy chunk)
+    private mutating func entityText(of chunk: RawSpan) -> RawSpan {
+        guard let reference = references.last, let types = tokenizer.types else { return chunk }
+        // SAFETY: the types live as long as the tokenizer, which self has.
+        return unsafe _overrideLifetime(types.text(reference.entity), copying: chunk)
+    }
+
+    /// Where the last part is.
+    var place: XMLPlace {
+        mutating get {
+            if !tokenizer.isInEntity {
+                return XMLPlace(byteRange: textOffset &+ tokenizer.tokenStart..<textOffset &+ tokenizer.offset)
+            }
+            return XMLPlace(byteRange: referenceRange, isInEntity: true)
+        }
+    }
+
+    // MARK: Entities
+
+    private mutating func beginEntity() {
+        if references.isEmpty {
+            referenceRange = textOffset + tokenizer.tokenStart..<textOffset + tokenizer.offset
+            tokenizer.referenceOffset = referenceRange.lowerBound
+        }
+        references.append(
+            OpenReference(entity: tokenizer.entityIndex, offset: tokenizer.offset, depth: tokenizer.depthAroundEntity))
+        tokenizer.depthAroundEntity = tokenizer.openElements.count
+        tokenizer.isInEntity = true
+        tokenizer.stops.use(false)
+        tokenizer.offset = 0
+    }
+
+    /// Finds the next part of the text of an entity, or that there is no more, and then goes on behind the reference.
+    private mutating func nextInEntity() throws(StreamError) -> XMLToken {
+        guard let types = tokenizer.types, let reference = references.last else { return .needsInput }
+        let token = try tokenizer.next(in: types.text(reference.entity), isLast: true)
+        guard token == .needsInput else { return token }
+        // SPEC: XML 1.0, production 78: the text of an entity is content by itself.
+        guard tokenizer.openElements.count == tokenizer.depthAroundEntity, tokenizer.phase == .content else {
+            throw tokenizer.fail(.invalidSyntax, "what began in an entity does not end in it", at: 0)
+        }
+        references.removeLast()
+        tokenizer.openEntities.removeLast()
+        tokenizer.depthAroundEntity = reference.depth
+        tokenizer.offset = reference.offset
+        tokenizer.isInEntity = !references.isEmpty
+        tokenizer.stops.use(references.isEmpty && !isCarry)
+        return .needsInput
+    }
+
+    // MARK: Windows
+
+    /// Makes more text visible to the tokenizer, which has used what it can; false if there is no more.
+    private mutating func advance(in chunk: RawSpan) throws(StreamError) -> Bool {
+        let used = tokenizer.offset
+        if isCarry {
+            // SAFETY: counting lines changes neither of the memories, here and below.
+            lines.count(unsafe carry.unscopedBytes, at: textOffset, to: used, input.encoding)
+            carry.removeFirst(used)
+            setWindow(isCarry: true, at: textOffset + used, 0)
+            markupEnd = nil
+            if !carry.isEmpty { return try extendCarry(in: chunk) }
+            setWindow(isCarry: false, at: pieceBase, pieceOffset)
+            if pieceOffset < checkedEnd { return true }
+        }
+        if checkedEnd < pieceEnd && problem == nil {
+            check(chunk)
+            return true
+        }
+        // The piece is used: what is left of it waits for more.
+        let offset = tokenizer.offset
+        if input.isChunk {
+            lines.count(chunk, at: pieceBase, to: offset, input.encoding)
+            carry.append(contentsOf: chunk.extracting(offset..<checkedEnd))
+        } else {
+            let decoded = unsafe input.decoded.unscopedBytes
+            lines.count(decoded, at: pieceBase, to: offset, input.encoding)
+            carry.append(contentsOf: decoded.extracting(offset..<checkedEnd))
+        }
+        pieceOffset = checkedEnd
+        setWindow(isCarry: true, at: pieceBase + offset, 0)
+        return try extendCarry(in: chunk)
+    }
+
+    private mutating func setWindow(isCarry: Bool, at base: Int, _ offset: Int) {
+        self.isCarry = isCarry
+        textOffset = base
+        tokenizer.textOffset = base
+        tokenizer.stops.use(!isCarry)
+        tokenizer.offset = offset
+    }
+
+    /// Finds more for the carry, to where its markup may end, or for the piece if the carry is empty; false if there is none.
+    private mutating func extendCarry(in chunk: RawSpan) throws(StreamError) -> Bool {
+        isWaiting = false
+        while true {
+            if pieceOffset < checkedEnd {
+                guard !carry.isEmpty else {
+                    setWindow(isCarry: false, at: pieceBase, pieceOffset)
+                    return true
+                }
+                carryIsNew = true
+                if addToCarry(from: chunk) { return true }
+            } else if checkedEnd < pieceEnd && problem == nil {
+                check(chunk)
+            } else if let problem {
+                if carryIsNew { return true }
+                throw tokenizer.fail(problem.kind, problem.message, at: carry.count)
+            } else if try !refill(chunk) {
+                isWaiting = !(input.isFinal && !isAtEnd)
+                isAtEnd = input.isFinal
+                return !isWaiting
+            }
+        }
+    }
+
+    /// Adds bytes of the piece to the carry; returns whether it is time to look at it.
+    private mutating func addToCarry(from chunk: RawSpan) -> Bool {
+        // SAFETY: what was decoded is not changed here.
+        input.isChunk ? addToCarry(of: chunk) : addToCarry(of: unsafe input.decoded.unscopedBytes)
+    }
+
+    private mutating func addToCarry(of piece: RawSpan) -> Bool {
+        var end = min(checkedEnd, pieceOffset + 16)
+        var isTime = true
+        if carry.count >= 16, tokenizer.phase != .cdata {
+            var search = markupEnd ?? MarkupEnd(carry.bytes)
+            let found = search.find(in: piece.extracting(0..<checkedEnd), from: pieceOffset)
+            markupEnd = search
+            end = min(found ?? checkedEnd, pieceOffset + max(1, options.markupByteCountMax - carry.count))
+            isTime = end == found || carry.count + end - pieceOffset >= options.markupByteCountMax
+        }
+        // Whole characters.
+        while end < checkedEnd, piece.uncheckedByte(end) & 0xC0 == 0x80 { end += 1 }
+        carry.append(contentsOf: piece.extracting(pieceOffset..<end))
+        pieceOffset = end
+        return isTime
+    }
+
+    /// Checks the next part of the piece.
+    private mutating func check(_ chunk: RawSpan) {
+        // SAFETY: what was decoded is not changed here.
+        let piece = input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
+        // As much again as a part has that is not whole, so that it is not read over and over.
+        var end = min(pieceEnd, checkedEnd + (isCarry ? 1 << 14 : max(1 << 14, checkedEnd - tokenizer.offset)))
+        if !options.usesPlainScan {
+            let start = checkedEnd
+            while checkedEnd < end, let next = tokenizer.stops.scan(piece, from: checkedEnd, to: pieceEnd) {
+                // Less than a character at the end of what there is.
+                if next == checkedEnd { break }
+                checkedEnd = next
+            }
+            tokenizer.stops.use(!isCarry)
+            if checkedEnd > start { return }
+        }
+        while end < pieceEnd, piece.uncheckedByte(end) & 0xC0 == 0x80 { end += 1 }
+        let found = CharacterCheck.check(piece.extracting(0..<pieceEnd), from: checkedEnd, to: end)
+        checkedEnd = found.end
+        guard let wrong = found.problem else { return }
+        if case .partial = wrong, !input.isFinal {
+            // The next chunk may complete it.
+            input.hold(piece.extracting(found.end..<pieceEnd))
+            pieceEnd = found.end
+        } else {
+            problem = EncodedInput.Problem(kind: .invalidText, message: wrong.message)
+        }
+    }
+
+    /// Finds another piece of the input; false if there is none.
+    private mutating func refill(_ chunk: RawSpan) throws(StreamError) -> Bool {
+        let base = textOffset + carry.count
+        let result = input.refill(chunk)
+        guard let range = result.range else {
+            problem = result.problem
+            return problem != nil
+        }
+        if result.markCount > 0 { lines.skipMark(result.markCount) }
+        let start = base + (result.markCount > 0 ? 3 : 0)
+        pieceBase = start - range.lowerBound
+        (pieceOffset, checkedEnd, pieceEnd) = (range.lowerBound, range.lowerBound, range.upperBound)
+        if carry.isEmpty { setWindow(isCarry: true, at: start, 0) }
+        return true
+    }
+
+    // MARK: Encodings
+
+    /// Obeys the declaration: what comes behind it is in the encoding that it says.
+    private mutating func setEncoding(_ chunk: RawSpan) throws(StreamError) {
+        let range = tokenizer.encodingRange
+        guard !range.isEmpty else { return }
+        let name = String(xml: unscopedText(of: chunk).extracting(range))
+        let meant = XMLEncoding.named(name)
+        guard !meant.isEmpty else {
+            throw tokenizer.fail(
+                .invalidText, "the encoding '\(name.prefix(64))' is not supported", at: range.lowerBound)
+        }
+        if let encoding = input.encoding, meant.contains(encoding) { return }
+        guard let encoding = meant.first, input.mayBecome(encoding) else {
+            throw tokenizer.fail(
+                .invalidText, "the document is not in '\(name)', as its first bytes show", at: range.lowerBound)
+        }
+        nextEncoding = encoding
+    }
+
+    private mutating func changeEncoding(to encoding: XMLEncoding, _ chunk: RawSpan) {
+        let used = tokenizer.offset
+        let base = textOffset + used
+        // SAFETY: counting lines changes no memory.
+        let window = isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
+        lines.count(window, at: textOffset, to: used, input.encoding)
+        // What was taken for UTF-8 behind the declaration is taken back.
+        let rest = isCarry ? [UInt8](copying: carry.bytes.extracting(used..<carry.count)) : []
+        input.restart(in: encoding, with: rest, from: isCarry ? pieceOffset : used, to: pieceEnd)
+        carry.removeAll()
+        (pieceOffset, checkedEnd, pieceEnd) = (0, 0, 0)
+        (problem, nextEncoding, markupEnd, isAtEnd) = (nil, nil, nil, false)
+        pieceBase = base
+        setWindow(isCarry: true, at: base, 0)
+    }
+
+    // MARK: The end
+
+    /// Says what is missing, if there is no more input.
+    @usableFromInline
+    mutating func checkEnd() throws(StreamError) {
+        guard tokenizer.phase != .epilog else { return }
+        let expected: String
+        if tokenizer.phase == .cdata {
+            expected = "']]>'"
+        } else if tokenizer.openElements.isEmpty {
+            expected = "a root element"
+        } else {
+            expected = "'</\(innermostName)>'"
+        }
+        throw tokenizer.fail(.unexpectedEnd, "expected \(expected), found the end of the input", at: tokenizer.offset)
+    }
+
+    private var innermostName: String {
+        let element = tokenizer.openElements[tokenizer.openElements.count - 1]
+        return XMLTokenizer.short(tokenizer.openNames.bytes.part(element.nameStart, Int(element.nameCount)))
+    }
+
+    /// Makes the error final: with the place and the elements around it.
+    @usableFromInline @inline(never)
+    mutating func locate(_ error: StreamError, in chunk: RawSpan) -> StreamError {
+        if let failure { return failure }
+        // Those of the sink are at the part that it was sent.
+        let place = tokenizer.failedOffset < 0 ? tokenizer.tokenStart : tokenizer.failedOffset
+        let offset = references.isEmpty ? place : referenceRange.lowerBound - textOffset
+        // SAFETY: only the lines change.
+        let window = isCarry ? unsafe carry.unscopedBytes : input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
+        lines.count(window, at: textOffset, to: offset, input.encoding)
+        var steps: [StreamPath.Step] = []
+        for index in 0..<min(256, tokenizer.openElements.count) {
+            let element = tokenizer.openElements[index]
+            steps.append(.key(String(xml: tokenizer.openNames.bytes.part(element.nameStart, Int(element.nameCount)))))
+        }
+        let position = StreamPosition(
+            byteOffset: lines.inputOffset, line: lines.line, column: lines.countedTo - lines.lineOffset + 1)
+        var located = error.ofThisText.located(at: position)
+        if !steps.isEmpty { located = located.located(at: StreamPath(steps)) }
+        failure = located
+        return located
+    }
+}

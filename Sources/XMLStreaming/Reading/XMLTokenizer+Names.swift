@@ -1,0 +1,194 @@
+// Names of a whole tag: all different, in namespaces that are declared, with the defaults of the document type.
+
+import PlistStreaming
+
+extension XMLTokenizer {
+    /// The most names that are compared with each other one by one.
+    private static var fewNames: Int { 8 }
+
+    // SPEC: XML 1.0, section 3.1, Unique Att Spec.
+    /// Refuses two attributes that are spelled the same.
+    mutating func checkSpellings(of tag: RawSpan) throws(StreamError) {
+        let memory = memory(of: tag)
+        var repeated: Int?
+        if attributes.count <= Self.fewNames {
+            for index in 1..<attributes.count {
+                let name = attributes[index].name.qualified
+                for other in 0..<index where attributes[other].name.qualified.count == name.count {
+                    if memory.part(attributes[other].name.qualified).hasSameBytes(as: memory.part(name)) {
+                        repeated = repeated ?? index
+                    }
+                }
+            }
+        } else {
+            uniqueNames.begin(attributes.count)
+            for index in 0..<attributes.count where repeated == nil {
+                let name = memory.part(attributes[index].name.qualified)
+                var isRepeated = false
+                let hash = ScopedNames.hash(name)
+                var other = uniqueNames.first(hash)
+                while let candidate = uniqueNames.candidate(other) {
+                    if memory.part(attributes[candidate].name.qualified).hasSameBytes(as: name) {
+                        isRepeated = true
+                        break
+                    }
+                    other = uniqueNames.next(other)
+                }
+                if isRepeated { repeated = index } else { uniqueNames.insert(index, at: other) }
+            }
+        }
+        if let repeated { throw failRepeated(repeated, in: tag) }
+    }
+
+    private mutating func failRepeated(_ index: Int, in tag: RawSpan) -> StreamError {
+        let name = attributes[index].name.qualified
+        let spelling = Self.short(memory(of: tag).part(name))
+        return fail(.invalidSyntax, "the attribute '\(spelling)' is there twice", at: place(of: name))
+    }
+
+    /// The offset of a name in the text; of a default, that of the tag.
+    private func place(of slice: MemorySlice) -> Int { tokenStart + max(0, Int(slice.start)) }
+
+    // SPEC: Namespaces in XML 1.0, sections 3 to 6.
+    /// Declares the namespaces of a tag and finds those of its names.
+    mutating func resolveNames(of tag: RawSpan) throws(StreamError) {
+        if attributes.isEmpty && elementName.prefixCount == 0 {
+            let uri = namespaces.defaultURI
+            if uri != 0 { (elementName.namespaceStart, elementName.namespaceCount) = namespaces.slice(uri) }
+            return
+        }
+        var (kept, prefixed) = (0, 0)
+        for index in 0..<attributes.count {
+            let record = attributes[index]
+            let name = record.name
+            if name.prefixCount == 5 || name.qualified.count == 5 && name.prefixCount == 0,
+                try declareNamespace(record, of: tag)
+            {
+                declaredNamespaces.append(record)
+                continue
+            }
+            attributes[kept] = record
+            kept += 1
+            if name.prefixCount > 0 { prefixed += 1 }
+        }
+        attributes.removeAll(from: kept)
+        var uri = namespaces.defaultURI
+        if elementName.prefixCount > 0 { uri = try namespace(of: elementName, in: tag) }
+        if uri != 0 { (elementName.namespaceStart, elementName.namespaceCount) = namespaces.slice(uri) }
+        if prefixed > 0 { try resolveAttributes(of: tag, prefixed) }
+    }
+
+    /// Declares a namespace, if an attribute does that.
+    private mutating func declareNamespace(
+        _ record: AttributeRecord, of tag: RawSpan
+    ) throws(StreamError) -> Bool {
+        let memory = memory(of: tag)
+        let name = memory.part(record.name.qualified)
+        let word: StaticString = "xmlns"
+        // SAFETY: the word has five bytes.
+        for index in 0..<5 where unsafe name.uncheckedByte(index) != word.utf8Start[index] { return false }
+        let prefix = name.byteCount > 5 ? name.part(6, name.byteCount - 6) : RawSpan()
+        if let problem = namespaces.declare(prefix, memory.part(record.value)) {
+            throw fail(.invalidSyntax, problem, at: place(of: record.name.qualified))
+        }
+        return true
+    }
+
+    private mutating func namespace(of name: NameRecord, in tag: RawSpan) throws(StreamError) -> Int {
+        let memory = memory(of: tag)
+        let prefix = memory.part(name.qualified).part(0, Int(name.prefixCount))
+        let uri = namespaces.uri(of: prefix)
+        guard let uri, uri != 2 else {
+            let problem = uri == nil ? "is not declared" : "is no prefix of elements"
+            throw fail(.invalidSyntax, "the prefix '\(Self.short(prefix))' \(problem)", at: place(of: name.qualified))
+        }
+        return uri
+    }
+
+    /// Finds the namespaces of attributes with prefixes, and refuses two with the same name in the same one.
+    private mutating func resolveAttributes(of tag: RawSpan, _ prefixed: Int) throws(StreamError) {
+        if prefixed > 1 { uniqueNames.begin(attributes.count) }
+        for index in 0..<attributes.count where attributes[index].name.prefixCount > 0 {
+            let uri = try namespace(of: attributes[index].name, in: tag)
+            (attributes[index].name.namespaceStart, attributes[index].name.namespaceCount) = namespaces.slice(uri)
+            guard prefixed > 1 else { continue }
+            let memory = memory(of: tag)
+            let record = attributes[index].name
+            let local = memory.part(record.qualified).part(
+                Int(record.prefixCount) + 1, Int(record.qualified.count - record.prefixCount) - 1)
+            let hash = ScopedNames.hash(local) &+ UInt32(truncatingIfNeeded: uri) &* 0x9E37_79B1
+            var isRepeated = false
+            var other = uniqueNames.first(hash)
+            while let candidate = uniqueNames.candidate(other) {
+                let known = attributes[candidate].name
+                let knownLocal = memory.part(known.qualified).part(
+                    Int(known.prefixCount) + 1, Int(known.qualified.count - known.prefixCount) - 1)
+                if known.namespaceStart == record.namespaceStart, knownLocal.hasSameBytes(as: local) {
+                    isRepeated = true
+                    break
+                }
+                other = uniqueNames.next(other)
+            }
+            guard !isRepeated else { throw failRepeated(index, in: tag) }
+            uniqueNames.insert(index, at: other)
+        }
+    }
+
+    /// The memories of a tag that is being finished.
+    @_lifetime(copy tag)
+    private func memory(of tag: RawSpan) -> TagSpans {
+        // SAFETY: whoever calls this in this file uses what it returns only until copies are appended, which is after the last use.
+        unsafe _overrideLifetime(
+            TagSpans(text: tag, copies: copies.bytes, namespaces: RawSpan()), copying: tag)
+    }
+
+    // MARK: Declared attributes
+
+    // SPEC: XML 1.0, sections 3.3.2 and 3.3.3.
+    /// Normalises values by their declared types, and adds the defaults.
+    mutating func applyDeclarations(of types: DocumentTypes, to tag: RawSpan) throws(StreamError) {
+        let name = tag.part(Int(elementName.qualified.start), Int(elementName.qualified.count))
+        guard let list = types.attributes(of: name) else { return }
+        list.beginTag()
+        for index in 0..<attributes.count {
+            let memory = memory(of: tag)
+            guard let declared = list.index(of: memory.part(attributes[index].name.qualified)) else { continue }
+            list.mark(declared)
+            guard list[declared].isTokenized else { continue }
+            let first = copies.count
+            let value = [UInt8](copying: memory.part(attributes[index].value))
+            appendTokens(value)
+            attributes[index].value = .copy(first, copies.count - first)
+        }
+        for index in 0..<list.count where !list.isMarked(index) {
+            guard let value = list[index].defaultValue else { continue }
+            try addDefault(list[index].name, value)
+        }
+    }
+
+    private mutating func addDefault(_ name: [UInt8], _ value: [UInt8]) throws(StreamError) {
+        guard attributes.count < options.attributeCountMax else {
+            throw fail(.limitExceeded, "more than \(options.attributeCountMax) attributes", at: tokenStart)
+        }
+        try countExpansion(name.count + value.count, at: tokenStart)
+        let start = copies.count
+        for byte in name { copies.append(byte) }
+        for byte in value { copies.append(byte) }
+        var record = NameRecord(qualified: .copy(start, name.count))
+        if options.knowsNamespaces, let colon = name.firstIndex(of: UInt8(ascii: ":")) {
+            record.prefixCount = Int32(colon)
+        }
+        attributes.append(
+            AttributeRecord(name: record, value: .copy(start + name.count, value.count), isDefaulted: true))
+    }
+
+    /// Appends words with one space between them to the copies.
+    mutating func appendTokens(_ value: [UInt8]) {
+        var isFirst = true
+        for word in value.split(separator: 0x20) {
+            if !isFirst { copies.append(0x20) }
+            isFirst = false
+            for byte in word { copies.append(byte) }
+        }
+    }
+}

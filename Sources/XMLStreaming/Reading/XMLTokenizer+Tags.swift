@@ -1,0 +1,279 @@
+// Start tags and end tags: their grammar, the names within, and what the document type says about attributes.
+
+import PlistStreaming
+
+extension XMLTokenizer {
+    // SPEC: XML 1.0, productions 40 to 44.
+    /// Finds a start tag or an empty-element tag.
+    mutating func startTag(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        attributes.removeAll()
+        copies.removeAll()
+        let expandedBefore = expandedByteCount
+        let extent = NameBytes.extent(in: text, from: tokenStart &+ 1)
+        guard let name = try checkedName(extent, in: text, from: tokenStart &+ 1, "the name of an element") else {
+            return try incomplete(text, isLast)
+        }
+        elementName = name
+        var end = extent.end
+        while true {
+            let endOfName = end
+            end = NameBytes.endOfSpace(in: text, from: end)
+            guard end < text.byteCount else { break }
+            let byte = text.uncheckedByte(end)
+            if byte == UInt8(ascii: ">") {
+                isEmptyElement = false
+                return try finishStartTag(in: text, end &+ 1)
+            }
+            if byte == UInt8(ascii: "/") {
+                guard end + 1 < text.byteCount else { break }
+                guard text.uncheckedByte(end + 1) == UInt8(ascii: ">") else {
+                    throw fail(
+                        .invalidSyntax, "expected '>' behind '/', found \(describe(text, at: end + 1))", at: end + 1)
+                }
+                isEmptyElement = true
+                return try finishStartTag(in: text, end + 2)
+            }
+            guard end > endOfName else {
+                let found = describe(text, at: end)
+                throw fail(.invalidSyntax, "expected white space, '/>' or '>' in a tag, found \(found)", at: end)
+            }
+            guard let endOfAttribute = try attribute(in: text, from: end) else { break }
+            end = endOfAttribute
+        }
+        expandedByteCount = expandedBefore
+        return try incomplete(text, isLast)
+    }
+
+    /// The record of a name, nil if the text ends with it.
+    @inline(__always)
+    private mutating func checkedName(
+        _ extent: NameBytes.Extent, in text: RawSpan, from start: Int, _ what: StaticString
+    ) throws(StreamError) -> NameRecord? {
+        guard extent.end < text.byteCount else { return nil }
+        let count = extent.end &- start
+        guard count > 0, count <= options.nameByteCountMax, extent.isQualified || !options.knowsNamespaces else {
+            throw badName(extent, in: text, from: start, what)
+        }
+        var record = NameRecord(qualified: .text(start &- tokenStart, count))
+        if extent.colon >= 0 && options.knowsNamespaces {
+            record.prefixCount = Int32(truncatingIfNeeded: extent.colon &- start)
+        }
+        return record
+    }
+
+    @inline(never)
+    private mutating func badName(
+        _ extent: NameBytes.Extent, in text: RawSpan, from start: Int, _ what: StaticString
+    ) -> StreamError {
+        guard extent.end > start else {
+            return fail(.invalidSyntax, "expected \(what), found \(describe(text, at: start))", at: start)
+        }
+        guard extent.end - start <= options.nameByteCountMax else {
+            return fail(.limitExceeded, "more than \(options.nameByteCountMax) bytes of a name", at: start)
+        }
+        let name = Self.short(text.extracting(start..<extent.end))
+        return fail(
+            .invalidSyntax,
+            "expected a name with one colon at the most, and a name on each side of it, found '\(name)'", at: start)
+    }
+
+    /// Adds an attribute; returns its end, or nil if the text ends within it.
+    private mutating func attribute(in text: RawSpan, from start: Int) throws(StreamError) -> Int? {
+        let extent = NameBytes.extent(in: text, from: start)
+        guard let name = try checkedName(extent, in: text, from: start, "an attribute, '/>' or '>'") else { return nil }
+        guard attributes.count < options.attributeCountMax else {
+            throw fail(.limitExceeded, "more than \(options.attributeCountMax) attributes", at: start)
+        }
+        var offset = extent.end
+        if text.uncheckedByte(offset) != UInt8(ascii: "=") {
+            offset = NameBytes.endOfSpace(in: text, from: offset)
+            guard offset < text.byteCount else { return nil }
+            guard text.uncheckedByte(offset) == UInt8(ascii: "=") else {
+                throw fail(
+                    .invalidSyntax, "expected '=' behind the name of an attribute, found \(describe(text, at: offset))",
+                    at: offset)
+            }
+        }
+        offset &+= 1
+        guard offset < text.byteCount else { return nil }
+        var quote = text.uncheckedByte(offset)
+        if NameBytes.isSpace(quote) {
+            offset = NameBytes.endOfSpace(in: text, from: offset)
+            guard offset < text.byteCount else { return nil }
+            quote = text.uncheckedByte(offset)
+        }
+        guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
+            throw fail(.invalidSyntax, "expected a value in quotes, found \(describe(text, at: offset))", at: offset)
+        }
+        offset &+= 1
+        let end = endOfPlainValue(in: text, from: offset, quote)
+        guard end < text.byteCount else { return nil }
+        guard text.uncheckedByte(end) == quote else {
+            guard let value = try normalizedValue(in: text, from: offset, quote) else { return nil }
+            attributes.append(AttributeRecord(name: name, value: value.slice))
+            return value.end
+        }
+        attributes.append(AttributeRecord(name: name, value: .text(offset &- tokenStart, end &- offset)))
+        return end &+ 1
+    }
+
+    /// The offset of the first byte that ends a value, or keeps it from being lent as it is.
+    @inline(__always)
+    private func endOfPlainValue(in text: RawSpan, from start: Int, _ quote: UInt8) -> Int {
+        var end = min(stops.endOfValue(from: start), text.byteCount)
+        while end < text.byteCount {
+            let byte = text.uncheckedByte(end)
+            if byte <= 0x3C && (byte == quote || byte == 0x3C || byte == 0x26 || byte < 0x20) { break }
+            end &+= 1
+        }
+        return end
+    }
+
+    // SPEC: XML 1.0, section 3.3.3.
+    /// Copies a value with its references replaced and its white space as spaces; nil if the text ends within it.
+    mutating func normalizedValue(
+        in text: RawSpan, from start: Int, _ quote: UInt8
+    ) throws(StreamError) -> (slice: MemorySlice, end: Int)? {
+        let first = copies.count
+        guard let end = try appendValue(in: text, from: start, quote: quote) else { return nil }
+        return (.copy(first, copies.count - first), end + 1)
+    }
+
+    /// Appends a value to its quote, or the text of an entity to its end, to the copies.
+    private mutating func appendValue(in text: RawSpan, from start: Int, quote: UInt8?) throws(StreamError) -> Int? {
+        var offset = start
+        while offset < text.byteCount {
+            let byte = text.uncheckedByte(offset)
+            if byte == quote { return offset }
+            switch byte {
+            case UInt8(ascii: "<"):
+                throw fail(.invalidSyntax, "expected no '<' in the value of an attribute", at: offset)
+            case UInt8(ascii: "&"):
+                guard let end = try appendReference(in: text, at: offset) else { return nil }
+                offset = end
+            case 0x0D where quote != nil && !isInEntity:
+                // The LF behind it would be a second space.
+                if offset + 1 < text.byteCount, text.uncheckedByte(offset + 1) == 0x0A { offset += 1 }
+                fallthrough
+            case 0x09, 0x0A, 0x0D:
+                copies.append(0x20)
+                offset += 1
+            default:
+                copies.append(byte)
+                offset += 1
+            }
+        }
+        return quote == nil ? offset : nil
+    }
+
+    private mutating func appendReference(in text: RawSpan, at start: Int) throws(StreamError) -> Int? {
+        guard let reference = try parsedReference(in: text, at: start) else {
+            guard !isExpandingValue else {
+                throw fail(.invalidSyntax, "the text of an entity ends within a reference", at: start)
+            }
+            return nil
+        }
+        switch reference.meaning {
+        case .character(let scalar): copies.append(scalar: scalar)
+        case .entity(let index):
+            try enter(index, at: start)
+            guard let types else { return nil }
+            let wasExpanding = isExpandingValue
+            isExpandingValue = true
+            defer { isExpandingValue = wasExpanding }
+            do throws(StreamError) {
+                _ = try appendValue(in: types.text(index), from: 0, quote: nil)
+            } catch {
+                failedOffset = start
+                openEntities.removeLast()
+                throw error
+            }
+            openEntities.removeLast()
+        case .external:
+            throw fail(
+                .invalidSyntax, "expected no reference to an external entity in the value of an attribute", at: start)
+        case .unknown:
+            // SPEC: XML 1.0, section 5.1: without the declaration, the reference is not replaced.
+            break
+        }
+        return reference.end
+    }
+
+    // MARK: The whole tag
+
+    private mutating func finishStartTag(in text: RawSpan, _ end: Int) throws(StreamError) -> XMLToken {
+        guard openElements.count < options.limits.depth else {
+            throw fail(.limitExceeded, "more than \(options.limits.depth) elements within each other", at: tokenStart)
+        }
+        declaredNamespaces.removeAll()
+        let tag = text.extracting(tokenStart..<end)
+        if let types, types.hasAttributes { try applyDeclarations(of: types, to: tag) }
+        if attributes.count > 1 { try checkSpellings(of: tag) }
+        let bindingCount = namespaces.bindingCount
+        if options.knowsNamespaces { try resolveNames(of: tag) }
+        let name = tag.part(Int(elementName.qualified.start), Int(elementName.qualified.count))
+        openElements.append(
+            OpenElement(
+                nameStart: openNames.count, nameCount: elementName.qualified.count,
+                prefixCount: elementName.prefixCount, namespaceStart: elementName.namespaceStart,
+                namespaceCount: elementName.namespaceCount, bindingCount: bindingCount))
+        openNames.append(contentsOf: name)
+        phase = .content
+        offset = end
+        return .startTag
+    }
+
+    /// Forgets the innermost element, whose end was told.
+    mutating func closeElement() {
+        let element = openElements.removeLast()
+        openNames.removeAll(from: element.nameStart)
+        if namespaces.bindingCount > element.bindingCount { namespaces.endScope(element.bindingCount) }
+        if openElements.isEmpty { phase = .epilog }
+    }
+
+    // SPEC: XML 1.0, section 3, Element Type Match.
+    /// Finds an end tag.
+    mutating func endTag(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        guard openElements.count > depthAroundEntity else {
+            guard phase == .content else {
+                throw fail(.invalidSyntax, "expected a start tag, found an end tag", at: tokenStart)
+            }
+            throw fail(.invalidSyntax, "an end tag in an entity ends an element outside of it", at: tokenStart)
+        }
+        let element = openElements[openElements.count &- 1]
+        let start = tokenStart &+ 2
+        let count = Int(element.nameCount)
+        if start &+ count < text.byteCount,
+            openNames.bytes.part(element.nameStart, count).hasSameBytes(as: text.part(start, count))
+        {
+            var end = start &+ count
+            if text.uncheckedByte(end) != UInt8(ascii: ">") { end = NameBytes.endOfSpace(in: text, from: end) }
+            if end < text.byteCount, text.uncheckedByte(end) == UInt8(ascii: ">") {
+                offset = end &+ 1
+                return .endTag
+            }
+        }
+        return try unexpectedEndTag(in: text, isLast, element)
+    }
+
+    /// Says what is wrong with an end tag, or asks for its rest.
+    @inline(never)
+    private mutating func unexpectedEndTag(
+        in text: RawSpan, _ isLast: Bool, _ element: OpenElement
+    ) throws(StreamError) -> XMLToken {
+        let start = tokenStart + 2
+        let extent = NameBytes.extent(in: text, from: start)
+        guard extent.end < text.byteCount else { return try incomplete(text, isLast) }
+        let found = text.extracting(start..<extent.end)
+        let name = [UInt8](copying: openNames.bytes.part(element.nameStart, Int(element.nameCount)))
+        guard [UInt8](copying: found) == name else {
+            let words = extent.end > start ? "'</\(Self.short(found))>'" : describe(text, at: start)
+            let message =
+                "expected '</\(name.count <= 64 ? String(decoding: name, as: UTF8.self) : "…")>', found \(words)"
+            throw fail(.invalidSyntax, message, at: tokenStart)
+        }
+        let end = NameBytes.endOfSpace(in: text, from: extent.end)
+        guard end < text.byteCount else { return try incomplete(text, isLast) }
+        throw fail(.invalidSyntax, "expected '>' in an end tag, found \(describe(text, at: end))", at: end)
+    }
+}

@@ -1,0 +1,319 @@
+// Text of elements: runs of characters, references, CDATA sections.
+
+import PlistStreaming
+
+extension XMLTokenizer {
+    private static var carriageReturn: UInt8 { 0x0D }
+    private static var lineFeed: UInt8 { 0x0A }
+    private static var bracket: UInt8 { 0x5D }
+
+    /// Finds a piece of text to the next markup, reference or line end that is not as it is meant.
+    mutating func textRun(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        let start = offset
+        var first = start
+        if text.uncheckedByte(start) == Self.carriageReturn && !isInEntity {
+            // SPEC: XML 1.0, section 2.11.
+            guard start + 1 < text.byteCount || isLast else { return .needsInput }
+            guard start + 1 < text.byteCount, text.uncheckedByte(start + 1) == Self.lineFeed else {
+                return copied(lineEndTo: start + 1)
+            }
+            first = start + 1
+        }
+        var end = first
+        while true {
+            end = endOfRun(in: text, from: end)
+            guard end < text.byteCount else { break }
+            let byte = text.uncheckedByte(end)
+            if byte == Self.bracket {
+                // SPEC: XML 1.0, section 2.4: "]]>" ends CDATA sections alone.
+                guard let isEnd = isWord("]]>", in: text, at: end) else {
+                    if isLast { end = text.byteCount }
+                    break
+                }
+                if isEnd {
+                    // The text before it is told first, as it is where a chunk ends there.
+                    if end > first { break }
+                    throw fail(.invalidSyntax, "expected no ']]>' in text", at: end)
+                }
+                end += 1
+            } else if byte == Self.carriageReturn && isInEntity {
+                end += 1
+            } else {
+                break
+            }
+        }
+        guard end > first else { return .needsInput }
+        return found(first..<end, to: end)
+    }
+
+    /// The offset of the next `<`, `&`, CR or `]`, or the end.
+    @inline(__always)
+    private func endOfRun(in text: RawSpan, from start: Int) -> Int {
+        var end = min(stops.endOfText(from: start), text.byteCount)
+        while end < text.byteCount {
+            let byte = text.uncheckedByte(end)
+            if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == Self.carriageReturn
+                || byte == Self.bracket
+            {
+                break
+            }
+            end &+= 1
+        }
+        return end
+    }
+
+    /// Sets the piece to what is in the text.
+    @inline(__always)
+    mutating func found(_ range: Range<Int>, to end: Int) -> XMLToken {
+        piece = range
+        isPieceCopied = false
+        offset = end
+        return .text
+    }
+
+    /// Sets the piece to a line end.
+    private mutating func copied(lineEndTo end: Int) -> XMLToken {
+        copies.removeAll()
+        copies.append(Self.lineFeed)
+        return foundCopies(to: end)
+    }
+
+    mutating func foundCopies(to end: Int) -> XMLToken {
+        piece = 0..<copies.count
+        isPieceCopied = true
+        offset = end
+        return .text
+    }
+
+    /// Finds the beginning of a CDATA section, nil if it is something else.
+    mutating func cdataStart(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken? {
+        guard let isStart = isWord("<![CDATA[", in: text, at: offset) else { return try incomplete(text, isLast) }
+        guard isStart else { return nil }
+        offset += 9
+        phase = .cdata
+        return .nothing
+    }
+
+    /// Finds a piece of a CDATA section, or its end.
+    mutating func cdata(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        tokenStart = offset
+        var first = offset
+        if first < text.byteCount, text.uncheckedByte(first) == Self.carriageReturn, !isInEntity {
+            guard first + 1 < text.byteCount else { return try endWithinCDATA(text, isLast) }
+            guard text.uncheckedByte(first + 1) == Self.lineFeed else { return copied(lineEndTo: first + 1) }
+            first += 1
+        }
+        var end = first
+        while end < text.byteCount {
+            let byte = text.uncheckedByte(end)
+            if byte == Self.carriageReturn && !isInEntity { break }
+            if byte == Self.bracket {
+                guard let isEnd = isWord("]]>", in: text, at: end) else { break }
+                if isEnd {
+                    guard end == first else { break }
+                    offset = end + 3
+                    phase = .content
+                    return .nothing
+                }
+            }
+            end += 1
+        }
+        guard end > first else { return try endWithinCDATA(text, isLast) }
+        return found(first..<end, to: end)
+    }
+
+    private mutating func endWithinCDATA(_ text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        guard isLast else { return .needsInput }
+        let kind: StreamError.Kind = isInEntity ? .invalidSyntax : .unexpectedEnd
+        throw fail(kind, "the input ends within a CDATA section", at: text.byteCount)
+    }
+
+    // MARK: References
+
+    /// Finds what a reference in content stands for.
+    mutating func reference(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        copies.removeAll()
+        guard let reference = try parsedReference(in: text, at: offset) else { return try incomplete(text, isLast) }
+        switch reference.meaning {
+        case .character(let scalar):
+            copies.append(scalar: scalar)
+            return foundCopies(to: reference.end)
+        case .entity(let index):
+            try enter(index, at: offset)
+            entityIndex = index
+            offset = reference.end
+            return .entity
+        case .external, .unknown:
+            if options.externalEntities == .refuse {
+                throw fail(
+                    .invalidSyntax, "the entity '\(entityName(in: text, reference))' is not in the document", at: offset
+                )
+            }
+            piece = reference.name
+            isPieceCopied = false
+            offset = reference.end
+            return .skippedEntity
+        }
+    }
+
+    struct Reference {
+        enum Meaning {
+            case character(UInt32)
+            /// The index of an entity with replacement text.
+            case entity(Int)
+            case external
+            /// Perhaps declared where the reader does not look.
+            case unknown
+        }
+        var meaning: Meaning
+        var name: Range<Int>
+        var end: Int
+    }
+
+    /// What a reference means, nil if the text ends within it.
+    mutating func parsedReference(in text: RawSpan, at start: Int) throws(StreamError) -> Reference? {
+        guard start + 1 < text.byteCount else { return nil }
+        if text.uncheckedByte(start + 1) == UInt8(ascii: "#") { return try characterReference(in: text, at: start) }
+        let extent = NameBytes.extent(in: text, from: start + 1)
+        guard extent.end > start + 1 else {
+            throw fail(
+                .invalidSyntax, "expected a name or '#' behind '&', found \(describe(text, at: start + 1))",
+                at: start + 1)
+        }
+        guard extent.end < text.byteCount else { return nil }
+        guard text.uncheckedByte(extent.end) == UInt8(ascii: ";") else {
+            throw fail(
+                .invalidSyntax, "expected ';' behind a reference, found \(describe(text, at: extent.end))",
+                at: extent.end)
+        }
+        let name = start + 1..<extent.end
+        return Reference(meaning: try meaning(of: name, in: text, extent), name: name, end: extent.end + 1)
+    }
+
+    private mutating func meaning(
+        of name: Range<Int>, in text: RawSpan, _ extent: NameBytes.Extent
+    ) throws(StreamError) -> Reference.Meaning {
+        let bytes = text.extracting(name)
+        if let scalar = Self.predefined(bytes) { return .character(scalar) }
+        guard name.count <= options.nameByteCountMax else {
+            throw fail(.limitExceeded, "more than \(options.nameByteCountMax) bytes of a name", at: name.lowerBound)
+        }
+        if options.knowsNamespaces && extent.colon >= 0 {
+            throw fail(.invalidSyntax, "expected no colon in the name of an entity", at: name.lowerBound)
+        }
+        switch types?.generalEntity(bytes) {
+        case .some((let index, .text)): return .entity(index)
+        case .some((_, .external)): return .external
+        case .some((_, .unparsed)):
+            throw fail(
+                .invalidSyntax, "expected an entity with text, found the unparsed '\(String(xml: bytes))'",
+                at: name.lowerBound)
+        case nil:
+            // SPEC: XML 1.0, section 4.1, Entity Declared.
+            if let types, types.hasUnreadParts, isStandalone != true { return .unknown }
+            throw fail(.invalidSyntax, "the entity '\(Self.short(bytes))' is not declared", at: name.lowerBound - 1)
+        }
+    }
+
+    static func short(_ bytes: RawSpan) -> String {
+        bytes.byteCount <= 64 ? String(xml: bytes) : "…"
+    }
+
+    private func entityName(in text: RawSpan, _ reference: Reference) -> String {
+        Self.short(text.extracting(reference.name))
+    }
+
+    // SPEC: XML 1.0, section 4.6.
+    static func predefined(_ name: RawSpan) -> UInt32? {
+        guard 2...4 ~= name.byteCount else { return nil }
+        // The bytes as a number, the first one highest.
+        var word: UInt32 = 0
+        for offset in 0..<name.byteCount { word = word << 8 | UInt32(name.uncheckedByte(offset)) }
+        switch word {
+        case 0x6C74: return 0x3C  // lt
+        case 0x6774: return 0x3E  // gt
+        case 0x616D70: return 0x26  // amp
+        case 0x6170_6F73: return 0x27  // apos
+        case 0x7175_6F74: return 0x22  // quot
+        default: return nil
+        }
+    }
+
+    // SPEC: XML 1.0, production 66.
+    private mutating func characterReference(in text: RawSpan, at start: Int) throws(StreamError) -> Reference? {
+        guard start + 2 < text.byteCount else { return nil }
+        let isHexadecimal = text.uncheckedByte(start + 2) == UInt8(ascii: "x")
+        let first = start + (isHexadecimal ? 3 : 2)
+        var (end, scalar): (Int, UInt32) = (first, 0)
+        while end < text.byteCount, let digit = Self.digit(text.uncheckedByte(end), isHexadecimal) {
+            scalar = min(scalar * (isHexadecimal ? 16 : 10) + digit, 0x110000)
+            end += 1
+        }
+        guard end < text.byteCount else { return nil }
+        guard end > first else {
+            throw fail(.invalidSyntax, "expected a digit, found \(describe(text, at: end))", at: end)
+        }
+        guard text.uncheckedByte(end) == UInt8(ascii: ";") else {
+            throw fail(.invalidSyntax, "expected ';' behind a reference, found \(describe(text, at: end))", at: end)
+        }
+        guard NameBytes.isCharacter(scalar) else {
+            throw fail(.invalidSyntax, "the reference is to no character of documents", at: start)
+        }
+        return Reference(meaning: .character(scalar), name: first..<end, end: end + 1)
+    }
+
+    private static func digit(_ byte: UInt8, _ isHexadecimal: Bool) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte) - 0x30
+        case UInt8(ascii: "a")...UInt8(ascii: "f") where isHexadecimal: UInt32(byte) - 0x57
+        case UInt8(ascii: "A")...UInt8(ascii: "F") where isHexadecimal: UInt32(byte) - 0x37
+        default: nil
+        }
+    }
+
+    // MARK: Entities
+
+    /// Begins the replacement text of an entity, unless it is within itself or beyond a limit.
+    mutating func enter(_ index: Int, at start: Int) throws(StreamError) {
+        guard !openEntities.contains(index) else {
+            throw fail(.invalidSyntax, "an entity contains itself", at: start)
+        }
+        let depthMax = min(64, options.entityDepthMax)
+        guard openEntities.count < depthMax else {
+            throw fail(.limitExceeded, "more than \(depthMax) entities within each other", at: start)
+        }
+        try countExpansion(types?.textCount(index) ?? 0, at: start)
+        openEntities.append(index)
+    }
+
+    /// Counts bytes that are not in the document, and as many for each reference that time is bounded too.
+    mutating func countExpansion(_ byteCount: Int, at start: Int) throws(StreamError) {
+        let (sum, isTooMuch) = expandedByteCount.addingReportingOverflow(byteCount + 16)
+        expandedByteCount = sum
+        let (allowed, isUnbounded) = documentOffset.multipliedReportingOverflow(by: max(0, options.expansionFactor))
+        guard isTooMuch || !isUnbounded && sum - max(0, options.expansionByteCount) > allowed else { return }
+        throw fail(.limitExceeded, "entities become more than \(sum - byteCount - 16) bytes", at: start)
+    }
+}
+
+extension GrowingMemory where Element == UInt8 {
+    /// Appends a character as UTF-8.
+    mutating func append(scalar: UInt32) {
+        func continuation(_ shift: UInt32) -> UInt8 { UInt8(0x80 | scalar >> shift & 0x3F) }
+        switch scalar {
+        case 0..<0x80: append(UInt8(scalar))
+        case 0x80..<0x800:
+            append(UInt8(0xC0 | scalar >> 6))
+            append(continuation(0))
+        case 0x800..<0x10000:
+            append(UInt8(0xE0 | scalar >> 12))
+            append(continuation(6))
+            append(continuation(0))
+        default:
+            append(UInt8(0xF0 | scalar >> 18))
+            append(continuation(12))
+            append(continuation(6))
+            append(continuation(0))
+        }
+    }
+}

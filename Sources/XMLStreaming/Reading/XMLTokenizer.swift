@@ -1,0 +1,272 @@
+// The readable machine: one part of a document after the other, from text that is all there, valid UTF-8 and of allowed characters.
+// Where the text of a part is not whole yet, it stays before it and asks for more.
+
+import PlistStreaming
+
+/// What the tokenizer has found; its properties say the rest.
+@usableFromInline
+enum XMLToken: UInt8 {
+    /// There is no whole part in the text.
+    case needsInput
+    /// The part says nothing, as the end of a CDATA section.
+    case nothing
+    case startTag, endTag, text, comment, instruction, declaration, documentType, skippedEntity
+    /// A reference to an entity with replacement text, which comes next.
+    case entity
+}
+
+/// An element that is not closed yet.
+struct OpenElement: BitwiseCopyable {
+    var nameStart: Int
+    var nameCount: Int32
+    var prefixCount: Int32
+    var namespaceStart: Int32
+    var namespaceCount: Int32
+    /// The namespaces declared before it.
+    var bindingCount: Int
+}
+
+/// A machine that finds the parts of a document and checks that it is well-formed.
+struct XMLTokenizer: ~Copyable {
+    enum Phase: UInt8 {
+        /// At the first byte, where alone an XML declaration may be.
+        case start
+        /// Before the document type declaration, and behind it.
+        case prolog, prologWithType
+        case content
+        /// Within a CDATA section.
+        case cdata
+        /// Behind the root element.
+        case epilog
+    }
+
+    let options: XMLReaderOptions
+    var phase = Phase.start
+    /// Where the next part begins in the text.
+    var offset = 0
+    /// Where the last part begins.
+    var tokenStart = 0
+    /// The piece of text, the comment, the data of an instruction, the name of an entity: in the text, or in the copies.
+    var piece = 0..<0
+    var isPieceCopied = false
+    /// The target of an instruction.
+    var target = 0..<0
+    /// Where runs of text and values stop, as far as that is known.
+    var stops = MarkupStops()
+    /// What could not be lent as it is in the text.
+    var copies = GrowingMemory<UInt8>()
+
+    // Of the tag.
+    var attributes = GrowingMemory<AttributeRecord>()
+    var declaredNamespaces = GrowingMemory<AttributeRecord>()
+    var elementName = NameRecord(qualified: .text(0, 0))
+    var isEmptyElement = false
+    var uniqueNames = UniqueNames()
+
+    // Of all elements around.
+    var openNames = GrowingMemory<UInt8>()
+    var openElements = GrowingMemory<OpenElement>()
+    var namespaces = Namespaces()
+
+    // Of the document.
+    var versionRange = 0..<0
+    var encodingRange = 0..<0
+    var isStandalone: Bool?
+    var types: DocumentTypes?
+    var typeParts = DocumentTypeParts()
+
+    // Of entities.
+    /// The entities that are being replaced, from the outermost one on.
+    var openEntities: [Int] = []
+    /// Whether the text is that of the innermost of them.
+    var isInEntity = false
+    /// Whether the text of an entity is being appended to the value of an attribute.
+    var isExpandingValue = false
+    /// The elements around the reference to that entity.
+    var depthAroundEntity = 0
+    /// The entity that an ``XMLToken/entity`` refers to.
+    var entityIndex = 0
+    /// The bytes that entities have become.
+    var expandedByteCount = 0
+    /// The bytes of the document before the text.
+    var textOffset = 0
+    /// Where the last reference of the document is, while the text is that of an entity.
+    var referenceOffset = 0
+    /// Where the last error is in the text, negative as long as there is none.
+    var failedOffset = -1
+
+    init(options: XMLReaderOptions) { self.options = options }
+
+    /// Finds the next part.
+    ///
+    /// - Parameters:
+    ///   - text: What there is, from wherever it was before on; ``offset`` is within it.
+    ///   - isLast: Whether nothing comes behind it.
+    @inline(__always)
+    mutating func next(in text: RawSpan, isLast: Bool) throws(StreamError) -> XMLToken {
+        if phase == .content {
+            let token = try content(in: text, isLast)
+            if token != .nothing { return token }
+        }
+        return try nextOfAnyPhase(in: text, isLast)
+    }
+
+    @inline(never)
+    private mutating func nextOfAnyPhase(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        while true {
+            let token =
+                switch phase {
+                case .content: try content(in: text, isLast)
+                case .cdata: try cdata(in: text, isLast)
+                case .start: try start(in: text, isLast)
+                case .prolog, .prologWithType, .epilog: try outside(in: text, isLast)
+                }
+            if token != .nothing { return token }
+        }
+    }
+
+    @inline(__always)
+    private mutating func content(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        tokenStart = offset
+        guard offset < text.byteCount else { return .needsInput }
+        let byte = text.uncheckedByte(offset)
+        guard byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") else { return try textRun(in: text, isLast) }
+        let longest = options.markupByteCountMax
+        let window = text.byteCount &- offset > longest ? text.extracting(0..<offset &+ longest) : text
+        let isLast = isLast && window.byteCount == text.byteCount
+        guard byte == UInt8(ascii: "<") else { return try reference(in: window, isLast) }
+        if offset &+ 1 < window.byteCount {
+            let next = window.uncheckedByte(offset &+ 1)
+            if next == UInt8(ascii: "/") { return try endTag(in: window, isLast) }
+            if next >= UInt8(ascii: "A") { return try startTag(in: window, isLast) }
+        }
+        return try markup(in: window, isLast)
+    }
+
+    /// The text to the longest end that a part may have.
+    @inline(__always) @_lifetime(copy text)
+    private func window(in text: RawSpan) -> RawSpan {
+        let longest = options.markupByteCountMax
+        return text.byteCount &- offset > longest ? text.extracting(0..<offset &+ longest) : text
+    }
+
+    private mutating func markup(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        guard offset &+ 1 < text.byteCount else { return try incomplete(text, isLast) }
+        switch text.uncheckedByte(offset &+ 1) {
+        case UInt8(ascii: "/"): return try endTag(in: text, isLast)
+        case UInt8(ascii: "?"): return try instruction(in: text, isLast)
+        case UInt8(ascii: "!"):
+            if let token = try comment(in: text, isLast) { return token }
+            if phase == .content, let token = try cdataStart(in: text, isLast) { return token }
+            if phase == .prolog, let token = try documentType(in: text, isLast) { return token }
+            throw fail(.invalidSyntax, "expected \(expectedMarkup) behind '<!'", at: offset)
+        default: return try startTag(in: text, isLast)
+        }
+    }
+
+    private var expectedMarkup: String {
+        switch phase {
+        case .content: "'--' or '[CDATA['"
+        case .prolog: "'--' or 'DOCTYPE'"
+        default: "'--'"
+        }
+    }
+
+    private mutating func start(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        tokenStart = offset
+        // White space behind the target tells the declaration from instructions for others.
+        let count = text.byteCount - offset
+        guard let isDeclaration = isWord("<?xml", in: text, at: offset), !isDeclaration || count > 5 || isLast else {
+            if isLast { phase = .prolog }
+            return isLast ? .nothing : .needsInput
+        }
+        phase = .prolog
+        if isDeclaration, count > 5, NameBytes.isSpace(text.uncheckedByte(offset + 5)) {
+            let token = try declaration(in: window(in: text), isLast)
+            if token == .needsInput { phase = .start }
+            return token
+        }
+        return .nothing
+    }
+
+    /// What is before and behind the root element.
+    private mutating func outside(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        offset = NameBytes.endOfSpace(in: text, from: offset)
+        tokenStart = offset
+        guard offset < text.byteCount else { return .needsInput }
+        guard text.uncheckedByte(offset) == UInt8(ascii: "<") else {
+            let found = describe(text, at: offset)
+            if phase == .epilog {
+                throw fail(.invalidSyntax, "expected nothing behind the root element, found \(found)", at: offset)
+            }
+            throw fail(.invalidSyntax, "expected '<', found \(found)", at: offset)
+        }
+        if phase == .epilog, offset + 1 < text.byteCount {
+            let next = text.uncheckedByte(offset + 1)
+            if next != UInt8(ascii: "!") && next != UInt8(ascii: "?") {
+                throw fail(.invalidSyntax, "expected nothing behind the root element, found a tag", at: offset)
+            }
+        }
+        let window = window(in: text)
+        return try markup(in: window, isLast && window.byteCount == text.byteCount)
+    }
+
+    /// Whether a word is at an offset, nil if the text ends within it.
+    func isWord(_ word: StaticString, in text: RawSpan, at start: Int) -> Bool? {
+        for index in 0..<word.utf8CodeUnitCount {
+            guard start + index < text.byteCount else { return nil }
+            // SAFETY: the index is below the count of the word's bytes.
+            guard unsafe text.uncheckedByte(start + index) == word.utf8Start[index] else { return false }
+        }
+        return true
+    }
+
+    /// What is to be said where the text ends within a part.
+    @inline(never)
+    mutating func incomplete(_ text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {
+        if text.byteCount - tokenStart >= options.markupByteCountMax {
+            throw fail(.limitExceeded, "more than \(options.markupByteCountMax) bytes of markup", at: tokenStart)
+        }
+        if isLast {
+            if isInEntity {
+                throw fail(
+                    .invalidSyntax, "the text of an entity ends within a part that began in it", at: text.byteCount)
+            }
+            throw fail(.unexpectedEnd, "the input ends within \(partName(text))", at: text.byteCount)
+        }
+        offset = tokenStart
+        return .needsInput
+    }
+
+    private func partName(_ text: RawSpan) -> String {
+        let names: [(StaticString, String)] = [
+            ("</", "an end tag"), ("<!--", "a comment"), ("<![", "a CDATA section"),
+            ("<!D", "a document type declaration"), ("<?", "a processing instruction"), ("<", "a tag"),
+            ("&", "a reference"),
+        ]
+        for (word, name) in names where isWord(word, in: text, at: tokenStart) == true { return name }
+        return "a part"
+    }
+
+    /// Makes the error and remembers where it is.
+    @inline(never)
+    mutating func fail(_ kind: StreamError.Kind, _ message: String, at offset: Int) -> StreamError {
+        failedOffset = offset
+        return StreamError(kind, message)
+    }
+
+    /// The character at an offset in words.
+    @inline(never)
+    func describe(_ text: RawSpan, at offset: Int) -> String {
+        guard offset < text.byteCount else { return "the end" }
+        let (scalar, _) = NameBytes.character(in: text, at: offset)
+        guard scalar > 0x20, scalar != 0x7F, let character = UnicodeScalar(scalar) else {
+            return "U+" + String(repeating: "0", count: scalar < 16 ? 3 : 2)
+                + String(scalar, radix: 16, uppercase: true)
+        }
+        return "'\(Character(character))'"
+    }
+
+    /// The offset of a name of the document in the document, for what counts its bytes.
+    var documentOffset: Int { isInEntity ? referenceOffset : textOffset + tokenStart }
+}

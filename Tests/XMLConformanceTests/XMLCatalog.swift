@@ -1,0 +1,129 @@
+// The W3C's conformance suite: its catalogs, read by the reader that they are for.
+// The suite lies beside the package or above it, in shared/corpora/xmlconf; without it the tests say so and are skipped.
+
+import Foundation
+import PlistStreaming
+import XMLStreaming
+
+/// A test of a catalog.
+struct XMLCase: Sendable, CustomStringConvertible {
+    var id: String
+    var type: String
+    /// Which external entities a processor must read to see what is wrong.
+    var entities: String
+    var file: URL
+    var output: URL?
+    var knowsNamespaces: Bool
+    /// Whether it is of this version and edition of the recommendations.
+    var isCurrent: Bool
+
+    var description: String { id }
+
+    var bytes: [UInt8] { (try? Data(contentsOf: file)).map { [UInt8]($0) } ?? [] }
+}
+
+/// The parts of the suite.
+enum XMLCatalog {
+    static let directory: URL? = {
+        var place = URL(filePath: #filePath).deletingLastPathComponent()
+        while place.path != "/" {
+            place = place.deletingLastPathComponent()
+            let suite = place.appending(path: "shared/corpora/xmlconf")
+            if FileManager.default.fileExists(atPath: suite.appending(path: "xmlconf.xml").path) { return suite }
+        }
+        return nil
+    }()
+
+    static let catalogs = [
+        "xmltest/xmltest.xml", "sun/sun-valid.xml", "sun/sun-invalid.xml", "sun/sun-not-wf.xml", "sun/sun-error.xml",
+        "oasis/oasis.xml", "eduni/namespaces/1.0/rmt-ns10.xml", "eduni/namespaces/1.1/rmt-ns11.xml",
+        "eduni/namespaces/errata-1e/errata1e.xml",
+    ]
+
+    static let cases: [XMLCase] =
+        directory.map { directory in
+            catalogs.flatMap { cases(of: directory.appending(path: $0)) }
+        } ?? []
+
+    private static func cases(of catalog: URL) -> [XMLCase] {
+        guard let data = try? Data(contentsOf: catalog) else { return [] }
+        // Some catalogs are parts of a document: without a root element.
+        var text = String(decoding: data, as: UTF8.self)
+        if text.hasPrefix("<?xml"), let end = text.range(of: "?>") { text.removeSubrange(..<end.upperBound) }
+        var sink = CaseSink(base: catalog.deletingLastPathComponent())
+        do {
+            try sink.readXML("<suite>" + text + "</suite>")
+        } catch {
+            fatalError("the catalog \(catalog.path) cannot be read: \(error)")
+        }
+        return sink.cases
+    }
+}
+
+private struct CaseSink: XMLSink {
+    let base: URL
+    var cases: [XMLCase] = []
+
+    mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        guard tag.name.isSpelled("TEST") else { return .content }
+        let attributes = tag.attributes
+        let recommendation = attributes.string("RECOMMENDATION") ?? "XML1.0"
+        let edition = attributes.string("EDITION") ?? "5"
+        let namespaces = attributes.string("NAMESPACE").map { $0 != "no" }
+        cases.append(
+            XMLCase(
+                id: attributes.string("ID") ?? "", type: attributes.string("TYPE") ?? "",
+                entities: attributes.string("ENTITIES") ?? "none",
+                file: base.appending(path: attributes.string("URI") ?? ""),
+                output: attributes.string("OUTPUT").map { base.appending(path: $0) },
+                knowsNamespaces: namespaces ?? recommendation.hasPrefix("NS"),
+                isCurrent: !recommendation.hasSuffix("1.1") && edition.split(separator: " ").contains("5")))
+        return .endOnly
+    }
+}
+
+/// Writes what it receives as canonical XML, first form: as the suite's outputs are.
+struct CanonicalWriter: XMLSink {
+    var text = ""
+
+    private static func escaped(_ utf8: RawSpan) -> String {
+        var escaped = ""
+        for scalar in String(xml: utf8).unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "\t", "\n", "\r": escaped += "&#\(scalar.value);"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+
+    mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        var attributes: [(name: String, value: String)] = []
+        for list in [0, 1] {
+            let all = list == 0 ? tag.attributes : tag.declarations
+            for index in 0..<all.count {
+                let attribute = all[index]
+                attributes.append((String(xml: attribute.name.qualified), Self.escaped(attribute.value)))
+            }
+        }
+        attributes.sort { Array($0.name.unicodeScalars).lexicographicallyPrecedes(Array($1.name.unicodeScalars)) }
+        text += "<" + String(xml: tag.name.qualified)
+        for (name, value) in attributes { text += " \(name)=\"\(value)\"" }
+        text += ">"
+        return .content
+    }
+
+    mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
+        text += "</\(String(xml: tag.name.qualified))>"
+    }
+
+    mutating func text(_ piece: borrowing XMLText) throws(StreamError) { text += Self.escaped(piece.utf8) }
+
+    mutating func processingInstruction(_ instruction: borrowing XMLProcessingInstruction) throws(StreamError) {
+        text += "<?\(String(xml: instruction.target)) \(String(xml: instruction.data))?>"
+    }
+}

@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "PlistBuilding", targets: ["PlistBuilding"]),
         .library(name: "PlistCoding", targets: ["PlistCoding"]),
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
+        .library(name: "CSVStreaming", targets: ["CSVStreaming"]),
         .library(name: "SQLiteStreaming", targets: ["SQLiteStreaming"]),
         .library(name: "SQLiteImporting", targets: ["SQLiteImporting"]),
         .executable(name: "convert", targets: ["convert"]),
@@ -40,7 +41,7 @@ let package = Package(
             name: "SelfTests",
             dependencies: [
                 "InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger", "convert",
-                "SQLiteImporting",
+                "CSVStreaming", "SQLiteImporting",
             ],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
@@ -66,6 +67,10 @@ let package = Package(
                 "BlockMasks", "CBlockMasks", "InClassTesting", "PlistBuilding", "PlistCoding", "PlistStreaming",
             ],
             swiftSettings: strict),
+        .target(
+            name: "CSVStreaming",
+            dependencies: ["BlockMasks", "InClassTesting", "PlistBuilding", "PlistStreaming"],
+            swiftSettings: strict + [.enableExperimentalFeature("Lifetimes")]),
         // Without pkgConfig, by which SwiftPM would warn everybody without SQLite's header, also who imports only InClassTesting.
         .systemLibrary(name: "CSystemSQLite"),
         .target(

@@ -23,6 +23,15 @@ enum FieldKind: Sendable, Hashable {
         }
     }
 
+    init(_ type: ColumnType) {
+        switch type {
+        case .integer: self = .integer
+        case .real: self = .real
+        case .bool: self = .bool
+        case .string: self = .text(emptyIsNull: true)
+        }
+    }
+
     /// What a member gets that is stored so; nil where nobody knows.
     init?(_ kind: FastKind) {
         switch kind {

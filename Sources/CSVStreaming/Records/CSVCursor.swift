@@ -52,10 +52,21 @@ final class CSVCursor {
     var isStrict = false
     let loan: UnsafeMutablePointer<RowLoan>
 
+    /// The number of records that were sent.
+    var rowCount: Int { row + 1 }
+
     @usableFromInline
-    init(options: CSVReaderOptions) {
+    convenience init(options: CSVReaderOptions) {
+        self.init(options: options, place: RecordBatch.Place(), rowsBefore: 0, isContinuing: false)
+    }
+
+    /// Begins at a place behind so many records, which may be that of a record in the middle of a text.
+    init(options: CSVReaderOptions, place: RecordBatch.Place, rowsBefore: Int, isContinuing: Bool) {
         self.options = options
-        scanner = CSVScanner(options: options)
+        scanner = CSVScanner(options: options, place: place)
+        // What comes before decides on lines without a byte.
+        scanner.keepsBlankLines = isContinuing && options.names?.count == 1
+        row = rowsBefore - 1
         texts = FieldTexts(options)
         hasNames = options.dialect.hasHeader || options.names != nil
         unsafe loan = .allocate(capacity: 1)
@@ -167,7 +178,7 @@ final class CSVCursor {
             let field = options.columns == nil ? index : try field(of: name, header, index)
             let key = UnsafeMutableRawBufferPointer.allocate(byteCount: name.utf8.count, alignment: 8)
             unsafe key.copyBytes(from: name.utf8)
-            let kind = FieldKind(options.fieldTypes[name] ?? options.fieldType)
+            let kind = options.kinds[name] ?? FieldKind(options.fieldTypes[name] ?? options.fieldType)
             unsafe columns.initializeElement(
                 at: index,
                 to: Column(
@@ -305,13 +316,10 @@ final class CSVCursor {
 
     /// An error of the scanner, with the record and the field that it is in, behind the header.
     private func locate(_ error: StreamError) -> StreamError {
-        guard width >= 0 else { return error }
+        guard width >= 0 || !options.dialect.hasHeader else { return error }
+        let names = header?.names ?? options.names ?? []
         var steps = [StreamPath.Step.index(row + 1)]
-        if let header, scanner.fieldCount < header.names.count {
-            steps.append(.key(header.names[scanner.fieldCount]))
-        } else {
-            steps.append(.index(scanner.fieldCount))
-        }
+        steps.append(scanner.fieldCount < names.count ? .key(names[scanner.fieldCount]) : .index(scanner.fieldCount))
         let error = error.located(at: StreamPath(steps))
         scanner.failure = error
         return error

@@ -80,7 +80,23 @@ public struct CSVRow: ~Copyable, ~Escapable {
     /// - Precondition: The index is in `0..<count`.
     public func real(at field: Int) -> Double? {
         check(field)
-        return NumberText.real(self[field], as: Double.self)
+        let text = self[field]
+        switch NumberText.message(text) {
+        case .real(let value): return value
+        case .integer(let value): return Double(value)
+        case .unsigned(let value): return Double(value)
+        case .text: return NumberText.real(text, as: Double.self)
+        case nil: return nil
+        }
+    }
+
+    /// Whether a field is an integer of up to 16 digits without a sign.
+    @inline(__always)  // PERF: CSV/columns; once a field.
+    func isShortInteger(at field: Int) -> Bool {
+        let range = unsafe batch.range(of: field, in: record)
+        // SAFETY: the range is that of a field, and 24 bytes are there from its first one.
+        return unsafe range.lowerBound <= batch.byteCount - 24
+            && ShortNumber.integer(batch.bytes + range.lowerBound, range.count) != nil
     }
 
     /// The position of the record, or of a field of it.

@@ -87,7 +87,7 @@ extension CSVScanner {
         if Int(byte) == comment {
             state = .comment
             offset += 1
-        } else if byte == 0x0A || byte == 0x0D, !keepsBlankLines || recordCount == 0 {
+        } else if byte == 0x0A || byte == 0x0D, !keepsBlankLines {
             state = byte == 0x0D ? .lineFeed : .record
             skip(byte)
         } else {

@@ -65,9 +65,9 @@ final class CSVScanner {
     var blockCount: Int
     private var endCapacity: Int
 
-    @usableFromInline
-    init(options: CSVReaderOptions) {
+    init(options: CSVReaderOptions, place: RecordBatch.Place) {
         self.options = options
+        (chunkOffset, line, lineOffset) = (place.offset, place.line, place.lineOffset)
         let dialect = options.dialect
         delimiter = dialect.delimiter
         quote = dialect.quote.map { Int($0) } ?? -1

@@ -92,6 +92,8 @@ let package = Package(
             plugins: ["InClassTests"]),
         .testTarget(
             name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming"]),
+        .testTarget(
+            name: "CSVConformanceTests", dependencies: ["CSVStreaming", "PlistBuilding", "PlistStreaming"]),
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
         .executableTarget(
             name: "SQLiteWorker",

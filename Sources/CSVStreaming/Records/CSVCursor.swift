@@ -33,6 +33,9 @@ final class CSVCursor {
     @usableFromInline private(set) var width = -1
     @usableFromInline private(set) var columns = unsafe UnsafeMutableBufferPointer<Column>(start: nil, count: 0)
 
+    /// Whether the columns are the fields in their order.
+    private(set) var isInOrder = true
+
     /// The record at hand in the batch.
     @usableFromInline var record = 0
     /// The index of the record at hand among those that are sent; -1 before the first.
@@ -176,6 +179,7 @@ final class CSVCursor {
         unsafe columns = .allocate(capacity: chosen.count)
         for (index, name) in chosen.enumerated() {
             let field = options.columns == nil ? index : try field(of: name, header, index)
+            if field != index { isInOrder = false }
             let key = UnsafeMutableRawBufferPointer.allocate(byteCount: name.utf8.count, alignment: 8)
             unsafe key.copyBytes(from: name.utf8)
             let kind = options.kinds[name] ?? FieldKind(options.fieldTypes[name] ?? options.fieldType)

@@ -204,7 +204,8 @@ extension CSVReaderTests: SelfTesting {
     private static func testKeepsLimits() {
         var options = CSVReaderOptions(dialect: .standard.withoutHeader, limits: StreamLimits(stringByteCount: 4))
         expect("1234,\"56\"\n", #"[ [ string "1234" string "56" ] ]"#, options)
-        expect("1,12345", " ! limitExceeded $[0][1]: more than 4 bytes in a field at line 1, column 3 (byte 2)", options)
+        expect(
+            "1,12345", " ! limitExceeded $[0][1]: more than 4 bytes in a field at line 1, column 3 (byte 2)", options)
         expect(
             "1\n\"\n3\n5",
             #"[ [ string "1" ] ! limitExceeded $[1][0]: more than 4 bytes in a field; is the closing quote missing? at line 2, column 1 (byte 2)"#,
@@ -217,7 +218,8 @@ extension CSVReaderTests: SelfTesting {
             options)
         options = CSVReaderOptions(dialect: .standard.withoutHeader, fieldCount: 2)
         expect("1,2\n", #"[ [ string "1" string "2" ] ]"#, options)
-        expect("1,2,\n", " ! limitExceeded $[0][2]: more than 2 fields in a record at line 1, column 5 (byte 4)", options)
+        expect(
+            "1,2,\n", " ! limitExceeded $[0][2]: more than 2 fields in a record at line 1, column 5 (byte 4)", options)
         options = CSVReaderOptions(dialect: .standard.withoutHeader, limits: StreamLimits(totalByteCount: 3))
         expect("1\n2", #"[ [ string "1" ] [ string "2" ] ]"#, options)
         expect(

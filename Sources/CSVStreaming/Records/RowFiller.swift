@@ -14,6 +14,8 @@ struct RowFiller {
     /// Whether a short text may be stored as it is, and whether it has to be ASCII for that.
     private let knowsStrings: Bool
     private let isUTF8: Bool
+    /// Whether the columns are the fields in their order.
+    private let isInOrder: Bool
     /// The last offset from which three words may be loaded.
     private let last: Int
 
@@ -23,6 +25,7 @@ struct RowFiller {
         unsafe isInitialized = records.pointee.isInitialized
         unsafe quote = cursor.options.dialect.quote.map { Int($0) } ?? -1
         unsafe knowsStrings = SmallText.checked.isLayoutKnown
+        unsafe isInOrder = cursor.isInOrder
         unsafe isUTF8 = cursor.options.encoding == .utf8
         unsafe last = batch.byteCount - 24
     }
@@ -37,20 +40,31 @@ struct RowFiller {
         var seen: UInt64 = 0
         // SAFETY: there is a column of the loan for each of the cursor's; a field of each is in the record, as its number of fields
         // was compared. A kind says what the memory is for. Words are loaded only where there are so many bytes.
-        guard let loan = loan.baseAddress else { return (0, 0) }
-        for index in 0..<columns.count {
-            let column = unsafe loan + index
+        guard var column = loan.baseAddress else { return (0, 0) }
+        let (first, count) = unsafe (Int(batch.records[record].first), columns.count)
+        let ends = unsafe batch.ends + first
+        var start = unsafe Int(batch.records[record].start)
+        var index = 0
+        while index < count {
             let kind = unsafe column.pointee.kind
-            if kind == .none { continue }
-            let range = unsafe batch.range(of: columns[index].field, in: record)
-            let place = unsafe UnsafeMutableRawPointer(bitPattern: base &+ column.pointee.offset).unsafelyUnwrapped
-            let isStored =
-                unsafe range.lowerBound <= last
-                && storeShort(kind, batch.bytes + range.lowerBound, range.count, column, place)
-            guard unsafe isStored || storeOther(index, column, place) else { return (index, seen) }
-            unsafe seen |= column.pointee.bit
+            // PERF: CSV/typed; where columns are those of the text, a field begins behind the one before.
+            let field = unsafe isInOrder ? index : columns[index].field
+            if unsafe !isInOrder {
+                start = unsafe field == 0 ? Int(batch.records[record].start) : Int(ends[field &- 1]) &+ 1
+            }
+            let end = unsafe Int(ends[field])
+            if kind != .none {
+                let place = unsafe UnsafeMutableRawPointer(bitPattern: base &+ column.pointee.offset).unsafelyUnwrapped
+                let isStored =
+                    unsafe start <= last && storeShort(kind, batch.bytes + start, end &- start, column, place)
+                guard unsafe isStored || storeOther(index, column, place) else { return (index, seen) }
+                unsafe seen |= column.pointee.bit
+            }
+            start = end &+ 1
+            index &+= 1
+            unsafe column += 1
         }
-        return (columns.count, seen)
+        return (count, seen)
     }
 
     @inline(__always)  // PERF: CSV/typed; once a field.

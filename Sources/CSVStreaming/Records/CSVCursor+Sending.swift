@@ -8,7 +8,7 @@ extension CSVCursor {
     /// Sends the records that a chunk completes.
     @inlinable
     func send<Sink: PlistSink & ~Copyable>(_ bytes: RawSpan, to sink: inout Sink) throws(StreamError) {
-        if let failure = scanner.failure { throw failure }
+        try checkGoesOn()
         do throws(StreamError) {
             // SAFETY: the scanner has the chunk within the closure only.
             try unsafe bytes.withUnsafeBytes { buffer throws(StreamError) in
@@ -26,11 +26,11 @@ extension CSVCursor {
     /// Ends the input, and the array of the records.
     @inlinable
     func finish<Sink: PlistSink & ~Copyable>(into sink: inout Sink) throws(StreamError) {
-        if let failure = scanner.failure { throw failure }
+        try checkGoesOn()
         do throws(StreamError) {
             if try finish() { try sendRecord(to: &sink) }
             try endLoan(of: &sink)
-            try checkHeader()
+            try checkEnd()
             do throws(StreamError) {
                 if !hasBegun { try sink.beginArray() }
                 hasBegun = true

@@ -42,6 +42,8 @@ final class CSVCursor {
     @usableFromInline var row = -1
     /// The number of records of the batch.
     var count = 0
+    /// Whether the end of the input was told.
+    private var isFinished = false
     /// Whether the array of the records is begun.
     @usableFromInline var hasBegun = false
 
@@ -116,9 +118,17 @@ final class CSVCursor {
         return true
     }
 
-    /// Refuses an input that has ended before its header.
+    /// Refuses what comes behind an error, or the end of the input.
     @usableFromInline
-    func checkHeader() throws(StreamError) {
+    func checkGoesOn() throws(StreamError) {
+        if let failure = scanner.failure { throw failure }
+        guard !isFinished else { throw StreamError(.misuse, "the input has ended; `reset` begins another one") }
+    }
+
+    /// Ends the input, behind which nothing more comes, and refuses one that has ended before its header.
+    @usableFromInline
+    func checkEnd() throws(StreamError) {
+        isFinished = true
         guard options.dialect.hasHeader, header == nil else { return }
         throw atEnd(StreamError(.unexpectedEnd, "expected a header, found the end of the input"))
     }

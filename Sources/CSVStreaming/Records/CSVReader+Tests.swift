@@ -239,6 +239,11 @@ extension CSVReaderTests: SelfTesting {
         reader.sink = EventTrace()
         try reader.feed("a\n1\n")
         try reader.finish()
+        for text in ["", "2\n"] {
+            let late = expectThrows(StreamError.self, "more behind the end") { try reader.feed(text) }
+            expectEqual(late?.kind, .misuse, "kind")
+        }
+        expectEqual(expectThrows(StreamError.self, "a second end") { try reader.finish() }?.kind, .misuse, "kind")
         expectEqual(reader.sink.text, #"[ { key "a" string "1" } ]"#, "messages")
         expectEqual(reader.header?.names, ["a"], "header")
     }

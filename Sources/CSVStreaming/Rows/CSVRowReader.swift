@@ -57,7 +57,7 @@ extension CSVCursor {
     func lendRows(
         of bytes: RawSpan, _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
-        if let failure = scanner.failure { throw failure }
+        try checkGoesOn()
         // SAFETY: the scanner has the chunk within the closure only.
         try unsafe bytes.withUnsafeBytes { buffer throws(StreamError) in
             unsafe scanner.beginChunk(buffer)
@@ -68,9 +68,9 @@ extension CSVCursor {
 
     /// Lends the record that the end of the input ends.
     func lendLastRow(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
-        if let failure = scanner.failure { throw failure }
+        try checkGoesOn()
         if try finish() { try lendBatch(body) }
-        try checkHeader()
+        try checkEnd()
     }
 
     /// Lends the record at hand and those of its batch behind it.

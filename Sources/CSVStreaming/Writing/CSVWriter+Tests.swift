@@ -193,6 +193,7 @@ extension CSVWriterTests: SelfTesting {
         expectEqual(error?.kind, .unrepresentable, "kind")
         expectEqual(writer.text, "", "nothing is written of a record that is refused")
         writer.reset()
+        expectThrows(StreamError.self, "no record, and no number") { try writer.writeReal(.nan) }
         try writer.write([["a": 1]])
         try writer.finish()
         expectEqual(writer.text, "a\n1\n", "text")

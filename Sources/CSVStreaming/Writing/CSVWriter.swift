@@ -27,8 +27,8 @@ public struct CSVWriter: PlistSink, ~Copyable {
     /// The columns that these fields belong to.
     private var places: [Int] = []
 
-    /// The columns, once they are known.
-    private var columns: Columns?
+    /// The columns, once the first record is begun.
+    private var columns: Columns = Columns()
     private var state: State = .root
     private var isInArray: Bool = false
     private(set) var recordCount: Int = 0
@@ -40,11 +40,23 @@ public struct CSVWriter: PlistSink, ~Copyable {
     private struct Columns {
         var names: [[UInt8]] = []
         var indexes: [[UInt8]: Int] = [:]
+        /// The last record in which each has a value, from 0; -1 for none.
+        var lastRecords: [Int] = []
         var count = 0
         /// Whether records are dictionaries.
         var areNamed = true
         /// Whether the first record decides.
         var isOpen = true
+        /// Whether a record is begun.
+        var isBegun = false
+
+        mutating func add(_ name: [UInt8]) -> Bool {
+            guard indexes.updateValue(count, forKey: name) == nil else { return false }
+            names.append(name)
+            lastRecords.append(-1)
+            count += 1
+            return true
+        }
     }
 
     private enum State { case root, array, key, value, ended }
@@ -72,7 +84,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
     ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public mutating func finish() throws(StreamError) {
         guard state == .ended || state == .root else { throw StreamError(.misuse, "finished within an open container") }
-        if columns == nil, options.columns != nil {
+        if !columns.isBegun, options.columns != nil {
             try begin(named: true)
             try writeHeader()
         }
@@ -83,7 +95,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
     public mutating func reset() {
         output.removeAll()
         forgetRecord()
-        columns = nil
+        columns = Columns()
         (state, isInArray, recordCount) = (.root, false, 0)
     }
 
@@ -128,7 +140,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
     public mutating func endArray() throws(StreamError) {
         if state == .array {
             state = .ended
-        } else if state == .value, columns?.areNamed == false {
+        } else if state == .value, !columns.areNamed {
             try endRecord()
         } else {
             throw StreamError(.misuse, "got endArray without an open array")
@@ -153,7 +165,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
     /// - Throws: `unknownMember` for a member that is no column, `duplicateKey` for one that comes twice in a record,
     ///   `invalidText` for a name that is not UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        guard state == .key, columns != nil else { throw StreamError(.misuse, "got writeKey outside a dictionary") }
+        guard state == .key else { throw StreamError(.misuse, "got writeKey outside a dictionary") }
         column = try index(of: utf8)
         state = .value
     }
@@ -167,42 +179,35 @@ public struct CSVWriter: PlistSink, ~Copyable {
     // MARK: Records
 
     private mutating func beginRecord(named isNamed: Bool) throws(StreamError) {
-        if columns == nil { try begin(named: isNamed) }
-        guard let areNamed = columns?.areNamed, areNamed == isNamed || options.columns != nil && recordCount == 0 else {
+        if !columns.isBegun { try begin(named: isNamed) }
+        guard columns.areNamed == isNamed || options.columns != nil && recordCount == 0 else {
             let (expected, found) = isNamed ? ("an array", "a dictionary") : ("a dictionary", "an array")
             throw located(StreamError(.typeMismatch, "expected \(expected) as the records before, found \(found)"))
         }
-        columns?.areNamed = isNamed
+        columns.areNamed = isNamed
         next = 0
     }
 
     /// Begins the text with the columns that the options have, or none.
     private mutating func begin(named isNamed: Bool) throws(StreamError) {
         var made = Columns()
-        made.areNamed = isNamed
+        (made.areNamed, made.isBegun, made.isOpen) = (isNamed, true, options.columns == nil)
         for name in options.columns ?? [] {
-            let name = Array(name.utf8)
-            guard made.indexes.updateValue(made.count, forKey: name) == nil else {
+            guard made.add(Array(name.utf8)) else {
                 throw StreamError(.duplicateKey, "two columns have the same name")
             }
-            made.names.append(name)
-            made.count += 1
         }
-        made.isOpen = options.columns == nil
         columns = made
     }
 
     private mutating func index(of key: RawSpan) throws(StreamError) -> Int {
-        guard let columns else { return -1 }
-        if next < columns.count, Self.isEqual(key, columns.names[next]), !columns.isOpen {
-            guard !isTaken(next) else { throw duplicate(next) }
-            next += 1
+        if !columns.isOpen, next < columns.count, Self.isEqual(key, columns.names[next]) {
+            try take(next)
             return next - 1
         }
         let name = Array(copying: key)
         if let index = columns.indexes[name] {
-            guard !isTaken(index) else { throw duplicate(index) }
-            next = index + 1
+            try take(index)
             return index
         }
         guard columns.isOpen else {
@@ -211,20 +216,18 @@ public struct CSVWriter: PlistSink, ~Copyable {
             throw located(StreamError(.unknownMember, words), name)
         }
         guard String(validating: key) != nil else { throw StreamError(.invalidText, "the name is not valid UTF-8") }
-        self.columns?.names.append(name)
-        self.columns?.indexes[name] = columns.count
-        self.columns?.count += 1
-        return columns.count
+        _ = columns.add(name)
+        try take(columns.count - 1)
+        return columns.count - 1
     }
 
-    /// Whether a column has a value in this record; in order they come one behind the other.
-    private func isTaken(_ index: Int) -> Bool {
-        if let last = places.last, last < index, places.count == last + 1 { return false }
-        return places.contains(index)
-    }
-
-    private func duplicate(_ index: Int) -> StreamError {
-        located(StreamError(.duplicateKey, "the member comes twice"), columns?.names[index])
+    /// Notes that a column has a value in this record.
+    private mutating func take(_ index: Int) throws(StreamError) {
+        guard columns.lastRecords[index] != recordCount else {
+            throw located(StreamError(.duplicateKey, "the member comes twice"), columns.names[index])
+        }
+        columns.lastRecords[index] = recordCount
+        next = index + 1
     }
 
     private static func isEqual(_ key: RawSpan, _ name: [UInt8]) -> Bool {
@@ -240,12 +243,12 @@ public struct CSVWriter: PlistSink, ~Copyable {
         } else {
             line.truncate(to: ends.last ?? 0)
         }
-        state = columns?.areNamed == false ? .value : .key
+        state = !columns.areNamed ? .value : .key
     }
 
     /// Finds the column of a value.
     mutating func beginField() throws(StreamError) {
-        guard state == .value, let columns else {
+        guard state == .value else {
             if state == .key { throw StreamError(.misuse, "expected writeKey or endDictionary, got a value") }
             if state == .ended { throw StreamError(.misuse, "got a value behind the end") }
             throw located(StreamError(.unrepresentable, "expected a record, found a value that is none"))
@@ -259,14 +262,12 @@ public struct CSVWriter: PlistSink, ~Copyable {
     }
 
     private mutating func endRecord() throws(StreamError) {
-        guard var columns else { return }
         if columns.isOpen {
             if !columns.areNamed { columns.count = places.count }
             columns.isOpen = false
             guard columns.count > 0 else {
                 throw located(StreamError(.unrepresentable, "expected a record with fields, found none"))
             }
-            self.columns = columns
         }
         guard columns.areNamed || places.count == columns.count else {
             throw located(
@@ -314,7 +315,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
     }
 
     private mutating func writeHeader() throws(StreamError) {
-        guard let columns, options.dialect.hasHeader, !columns.names.isEmpty else { return }
+        guard options.dialect.hasHeader, !columns.names.isEmpty else { return }
         var names = ByteOutput()
         for (index, name) in columns.names.enumerated() {
             if index > 0 { try names.append(options.dialect.delimiter) }
@@ -345,10 +346,10 @@ public struct CSVWriter: PlistSink, ~Copyable {
 
     /// An error with the path of the value at hand.
     func atField(_ error: StreamError) -> StreamError {
-        if columns?.areNamed == false {
+        if !columns.areNamed {
             return error.located(at: StreamPath([.index(recordCount), .index(places.count)]))
         }
-        return located(error, column >= 0 ? columns?.names[column] : nil)
+        return located(error, columns.names.indices.contains(column) ? columns.names[column] : nil)
     }
 
     private func located(_ error: StreamError, _ name: [UInt8]? = nil) -> StreamError {

@@ -92,7 +92,8 @@ struct PythonTests {
             let (dialect, python) = Self.dialect(index)
             // Of one empty field Python writes a pair of quotes, as is done here.
             let quoting = ["QUOTE_MINIMAL", "QUOTE_ALL"][index / 6 % 2]
-            let end = ["\\n", "\\r\\n", "\\r"][index / 3 % 3]
+            // Where it quotes what it must, Python takes only the bytes of its own line end for such, before version 3.13.
+            let end = quoting == "QUOTE_ALL" ? ["\\n", "\\r\\n", "\\r"][index / 3 % 3] : "\\r\\n"
             let script =
                 "import csv,io,json,sys\n"
                 + "rows=json.load(sys.stdin)\n"

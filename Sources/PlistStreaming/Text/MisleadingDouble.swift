@@ -8,7 +8,8 @@ package enum MisleadingDouble {
     // the narrower type, while the number is not. Middles of `Float` have 25 binary digits, the last of which is set. To
     // an integer nothing is rounded: a double without a fraction stands for a number that has one, or for another integer.
     /// The bits of a double that are zeros where it is in the middle of two floats.
-    @usableFromInline package static let lowBits: UInt64 = (1 << 28) - 1
+    @inlinable @inline(__always)  // PERF: JSONReader/coordinates; a stored property would be a call for other modules.
+    package static var lowBits: UInt64 { (1 << 28) - 1 }
 
     // PERF: JSONReader/coordinates; one comparison of bits for nearly every number.
     /// Whether a double below 2^24 in magnitude misleads about mantissa / 10^fractionCount, from which it was rounded.

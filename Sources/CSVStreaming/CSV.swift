@@ -75,6 +75,19 @@ public enum CSV {
 
     // MARK: Rows
 
+    /// Lends each record of a span of bytes to a closure.
+    ///
+    /// - Throws: The first error of the text, with its position; what the closure throws, with the place of the record.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func forEachRow(
+        in bytes: RawSpan, options: CSVReaderOptions = CSVReaderOptions(),
+        _ body: (borrowing CSVRow) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        let cursor = CSVCursor(options: options)
+        try cursor.lendRows(of: bytes, body)
+        try cursor.lendLastRow(body)
+    }
+
     /// Lends each record of an array of bytes to a closure.
     ///
     /// - Throws: The first error of the text, with its position; what the closure throws, with the place of the record.
@@ -83,12 +96,28 @@ public enum CSV {
         in bytes: [UInt8], options: CSVReaderOptions = CSVReaderOptions(),
         _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
-        let cursor = CSVCursor(options: options)
         try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
             // SAFETY: the span does not leave the closure.
-            try cursor.lendRows(of: unsafe UnsafeRawBufferPointer(buffer).bytes, body)
+            try forEachRow(in: unsafe UnsafeRawBufferPointer(buffer).bytes, options: options, body)
         }
-        try cursor.lendLastRow(body)
+    }
+
+    /// Lends each record of data to a closure.
+    ///
+    /// - Throws: The first error of the text, with its position; what the closure throws, with the place of the record.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func forEachRow(
+        in data: Data, options: CSVReaderOptions = CSVReaderOptions(),
+        _ body: (borrowing CSVRow) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        var result: Result<Void, StreamError> = .success(())
+        unsafe data.withUnsafeBytes { buffer in
+            // SAFETY: the span does not leave the closure.
+            do throws(StreamError) { try forEachRow(in: unsafe buffer.bytes, options: options, body) } catch {
+                result = .failure(error)
+            }
+        }
+        try result.get()
     }
 
     /// Lends each record of a string to a closure.
@@ -99,9 +128,7 @@ public enum CSV {
         in text: String, options: CSVReaderOptions = CSVReaderOptions(),
         _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
-        let cursor = CSVCursor(options: options)
-        try text.withUTF8Span { bytes throws(StreamError) in try cursor.lendRows(of: bytes, body) }
-        try cursor.lendLastRow(body)
+        try text.withUTF8Span { bytes throws(StreamError) in try forEachRow(in: bytes, options: options, body) }
     }
 
     /// Lends each record of a file to a closure; the file is read in chunks and bounded memory.
@@ -113,8 +140,20 @@ public enum CSV {
         contentsOfFile path: String, options: CSVReaderOptions = CSVReaderOptions(),
         _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
+        try forEachRow(in: InputFile(path: path), options: options, body)
+    }
+
+    /// Lends each record of an open file or another descriptor to a closure; it is read in chunks and bounded memory.
+    ///
+    /// - Throws: The first error of the text, with its position; what the closure throws, with the place of the record;
+    ///   `cannotRead` when the descriptor cannot be read.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func forEachRow(
+        in file: borrowing InputFile, options: CSVReaderOptions = CSVReaderOptions(),
+        _ body: (borrowing CSVRow) throws(StreamError) -> Void
+    ) throws(StreamError) {
         let cursor = CSVCursor(options: options)
-        try InputFile(path: path).readChunks { chunk throws(StreamError) in try cursor.lendRows(of: chunk, body) }
+        try file.readChunks { chunk throws(StreamError) in try cursor.lendRows(of: chunk, body) }
         try cursor.lendLastRow(body)
     }
 

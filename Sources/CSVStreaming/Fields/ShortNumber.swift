@@ -57,3 +57,63 @@ enum ShortNumber {
         return isNegative ? -value : value
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension ShortNumber: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testAgreesWithTheGrammar": testAgreesWithTheGrammar,
+            "testTakesWhatIsShort": testTakesWhatIsShort,
+        ]
+    }
+
+    /// The numbers that a text is, with other bytes behind it.
+    private static func read(_ text: String, _ follower: UInt8) -> (integer: Int64?, real: Double?) {
+        let bytes = Array(text.utf8) + [UInt8](repeating: follower, count: 24)
+        // SAFETY: there are 24 bytes more.
+        return unsafe bytes.withUnsafeBytes { buffer in
+            guard let start = buffer.baseAddress else { return (nil, nil) }
+            return unsafe (integer(start, text.utf8.count), real(start, text.utf8.count))
+        }
+    }
+
+    private static func testAgreesWithTheGrammar() {
+        var random = TestRandom(seed: 9)
+        let alphabet = Array("0123456789012345678901234567890123456789.-+e \"")
+        for _ in 0..<20_000 {
+            let count = Int.random(in: 0...18, using: &random)
+            let text = String((0..<count).map { _ in alphabet.randomElement(using: &random) ?? "0" })
+            let message = text.withUTF8Span { NumberText.message($0) }
+            for follower in [UInt8(ascii: ","), UInt8(ascii: "7")] {
+                let found = read(text, follower)
+                if let integer = found.integer, message != .integer(integer) {
+                    expectEqual(message, .integer(integer), text)
+                }
+                if let real = found.real, message != .real(real) { expectEqual(message, .real(real), text) }
+            }
+        }
+    }
+
+    private static func testTakesWhatIsShort() {
+        for count in 1...16 {
+            let text = String("1234567890123456".prefix(count))
+            expectEqual(read(text, 0x39).integer, Int64(text), text)
+            expectNil(read("0" + text.dropLast(), 0x39).integer.flatMap { $0 == 0 ? nil : $0 }, "zeros before \(text)")
+        }
+        expectEqual(read("0", 0x39).integer, 0, "zero")
+        for text in ["0.5", "-0.25", "1234567.12345", "12345.1234567", "0.0000001", "-1234567.5", "9.0"] {
+            expectEqual(read(text, 0x39).real, Double(text), text)
+        }
+        for text in [
+            "", "5", "5.", ".5", "-", "-.5", "00.5", "12345678.5", "1.12345678", "1234567.123456", "1.5e3", "1.2.3",
+        ] {
+            expectNil(read(text, 0x39).real, text)
+        }
+        expectNil(read("12345678901234567", 0x2C).integer, "17 digits")
+    }
+}
+#endif

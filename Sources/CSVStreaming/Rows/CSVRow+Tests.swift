@@ -1,7 +1,9 @@
 // Tests of rows that are lent: what is in them, where they are, and who refuses what.
 
 #if DEBUG || IN_CLASS_TESTS
+import Foundation
 import InClassTesting
+import PlistBuilding
 import PlistStreaming
 
 enum CSVRowTests {}
@@ -15,6 +17,7 @@ extension CSVRowTests: SelfTesting {
             "testPassesOnErrorsWithTheirPlace": testPassesOnErrorsWithTheirPlace,
             "testRefusesOtherFields": testRefusesOtherFields,
             "testTakesBytesOfAnyEncoding": testTakesBytesOfAnyEncoding,
+            "testTakesTextsOfEveryType": testTakesTextsOfEveryType,
         ]
     }
 
@@ -113,6 +116,25 @@ extension CSVRowTests: SelfTesting {
         try CSV.forEachRow(in: [0xFF, 0x2C, 0x31], options: options) { row in
             expectEqual(row.string(at: 0), "ÿ", "its text")
         }
+    }
+
+    private static func testTakesTextsOfEveryType() throws {
+        let text = "a,b\n1,x\n2,\"y\"\n"
+        let path = try temporaryDirectory() + "/rows.csv"
+        try Data(text.utf8).write(to: URL(filePath: path))
+        var sums: [Int64] = []
+        let body = { (row: borrowing CSVRow) throws(StreamError) -> Void in sums.append(row.integer(at: 0) ?? 0) }
+        try CSV.forEachRow(in: text, body)
+        try CSV.forEachRow(in: Array(text.utf8), body)
+        try CSV.forEachRow(in: Data(text.utf8), body)
+        try CSV.forEachRow(contentsOfFile: path, body)
+        expectEqual(sums, [1, 2, 1, 2, 1, 2, 1, 2], "rows")
+        var (trace, other) = (EventTrace(), EventTrace())
+        try trace.readCSV(Data(text.utf8))
+        try other.readCSV(contentsOfFile: path)
+        expectEqual(trace.text, other.text, "messages")
+        expectEqual(try CSV.decode([String: String].self, contentsOfFile: path)[1]["b"], "y", "a value")
+        expectEqual(try CSV.columns(contentsOfFile: path)["a"]?.integer(1), 2, "a column")
     }
 }
 #endif

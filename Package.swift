@@ -27,6 +27,7 @@ let package = Package(
         .library(name: "PlistCoding", targets: ["PlistCoding"]),
         .library(name: "JSONStreaming", targets: ["JSONStreaming"]),
         .library(name: "PropertyListFiles", targets: ["PropertyListFiles"]),
+        .library(name: "CSVStreaming", targets: ["CSVStreaming"]),
         .library(name: "XMLStreaming", targets: ["XMLStreaming"]),
         .library(name: "SQLiteStreaming", targets: ["SQLiteStreaming"]),
         .library(name: "SQLiteImporting", targets: ["SQLiteImporting"]),
@@ -45,7 +46,7 @@ let package = Package(
             name: "SelfTests",
             dependencies: [
                 "InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger", "convert",
-                "SQLiteImporting", "PropertyListFiles", "XMLStreaming",
+                "SQLiteImporting", "PropertyListFiles", "CSVStreaming", "XMLStreaming",
             ],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
@@ -72,6 +73,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "CSVStreaming",
+            dependencies: ["BlockMasks", "InClassTesting", "PlistBuilding", "PlistStreaming"],
+            swiftSettings: strict + lifetimes),
+        .target(
             name: "XMLStreaming",
             dependencies: ["BlockMasks", "CBlockMasks", "InClassTesting", "PlistBuilding", "PlistStreaming"],
             swiftSettings: strict + lifetimes),
@@ -96,13 +101,15 @@ let package = Package(
         .executableTarget(
             name: "convert",
             dependencies: [
-                "InClassTesting", "JSONStreaming", "PlistStreaming", "PropertyListFiles",
+                "CSVStreaming", "InClassTesting", "JSONStreaming", "PlistStreaming", "PropertyListFiles",
                 "SQLiteStreaming", "StringTables", "XMLStreaming",
             ],
             path: "Examples/Convert", swiftSettings: lifetimes,
             plugins: ["InClassTests"]),
         .testTarget(
             name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming"]),
+        .testTarget(
+            name: "CSVConformanceTests", dependencies: ["CSVStreaming", "PlistBuilding", "PlistStreaming"]),
         .testTarget(
             name: "PropertyListTests", dependencies: ["PlistBuilding", "PlistStreaming", "PropertyListFiles"]),
         .testTarget(

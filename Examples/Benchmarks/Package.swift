@@ -11,6 +11,7 @@ let package = Package(
     dependencies: [
         .package(name: "InClassTesting", path: "../.."),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/swiftcsv/SwiftCSV", exact: "0.10.0"),
     ],
     targets: [
         .executableTarget(
@@ -21,6 +22,8 @@ let package = Package(
                 "CSQLitePeers",
                 "CSQLiteUpsert",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "SwiftCSV", package: "SwiftCSV"),
+                .product(name: "CSVStreaming", package: "InClassTesting"),
                 .product(name: "JSONStreaming", package: "InClassTesting"),
                 .product(name: "PlistBuilding", package: "InClassTesting"),
                 .product(name: "PlistStreaming", package: "InClassTesting"),

@@ -1,5 +1,7 @@
 // The command line of `convert`: what it means, and what to say when it means nothing.
 
+import PlistStreaming
+
 /// A mistake on the command line.
 struct UsageError: Error, Equatable {
     var message: String

@@ -6,6 +6,8 @@ import PackageDescription
 // Examples/Fuzzing/.build/release/FuzzJSONReader CORPUS -max_total_time=600 -max_len=600 -len_control=0
 // The targets: FuzzJSONReader, FuzzJSONRoundTrip, FuzzObjects, FuzzColumns, FuzzTrees, FuzzBinding, FuzzSQLite, FuzzXML,
 // FuzzBinaryPlist, FuzzTextPlist.
+// The targets: FuzzJSONReader, FuzzJSONRoundTrip, FuzzObjects, FuzzColumns, FuzzTrees, FuzzBinding, FuzzSQLite,
+// FuzzCSV.
 // Without the sanitizer the targets do not link, for want of the fuzzer; therefore this package is nested.
 let package = Package(
     name: "Fuzzing",
@@ -19,6 +21,14 @@ let package = Package(
             dependencies: [
                 "CFuzzer",
                 .product(name: "JSONStreaming", package: "InClassTesting"),
+                .product(name: "PlistStreaming", package: "InClassTesting"),
+            ]),
+        .executableTarget(
+            name: "FuzzCSV",
+            dependencies: [
+                "CFuzzer",
+                .product(name: "CSVStreaming", package: "InClassTesting"),
+                .product(name: "PlistBuilding", package: "InClassTesting"),
                 .product(name: "PlistStreaming", package: "InClassTesting"),
             ]),
         .executableTarget(

@@ -68,7 +68,7 @@ extension JSONNumber {
                             toProduct: high, shift: rest.shift, fractionCount: fractionCount, sign: sign, powers: powers
                         )
                         guard
-                            !DecimalRounding.isMisleading(
+                            !MisleadingDouble.isMisleading(
                                 small: value, mantissa: scaled &>> UInt64(truncatingIfNeeded: rest.shift),
                                 fractionCount: fractionCount)
                         else { return (false, 0, 0) }
@@ -90,7 +90,7 @@ extension JSONNumber {
         // Of a number with up to 12 digits, no other double than the number itself could mislead.
         guard
             digitCount <= 12
-                || !DecimalRounding.isMisleading(
+                || !MisleadingDouble.isMisleading(
                     small: value, mantissa: mantissa, fractionCount: digitCount &- wholeCount)
         else { return (false, 0, 0) }
         return (true, first &+ 1 &+ digitCount, value)

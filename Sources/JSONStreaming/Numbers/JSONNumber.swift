@@ -14,7 +14,7 @@ enum JSONNumber: Equatable, Sendable {
     /// The value of a number that is known to follow the grammar.
     ///
     /// SPEC: RFC 8259 section 6. Integers are exact or text; `-0` is the double -0.0, as no integer holds it; fractions
-    /// and exponents give the nearest double, ties to even, unless that misleads: see `DecimalRounding`.
+    /// and exponents give the nearest double, ties to even, unless that misleads: see `MisleadingDouble`.
     @usableFromInline
     static func value(of text: RawSpan) -> JSONNumber {
         DecimalNumber(text).map { value(of: $0, text: text) } ?? .text
@@ -34,7 +34,7 @@ enum JSONNumber: Equatable, Sendable {
             return .text
         }
         let magnitude = DecimalRounding.nearest(to: number, text: text)
-        guard magnitude.isFinite, !DecimalRounding.isMisleading(magnitude, for: number) else { return .text }
+        guard magnitude.isFinite, !MisleadingDouble.isMisleading(magnitude, for: number) else { return .text }
         return .real(number.isNegative ? -magnitude : magnitude)
     }
 
@@ -118,7 +118,7 @@ enum JSONNumber: Equatable, Sendable {
         guard offset > 0, offset &- start <= 64 else { return .none }
         let magnitude = DecimalRounding.nearest(mantissa: mantissa, exponent: exponent)
         guard magnitude.isFinite,
-            !DecimalRounding.isMisleading(magnitude, mantissa: mantissa, exponent: exponent)
+            !MisleadingDouble.isMisleading(magnitude, mantissa: mantissa, exponent: exponent)
         else { return .none }
         return Plain(end: offset, isReal: true, bits: (isNegative ? -magnitude : magnitude).bitPattern)
     }

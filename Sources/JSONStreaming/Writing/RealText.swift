@@ -83,7 +83,7 @@ enum RealText {
         _ value: Double, _ decimal: ShortestDecimal, at start: UnsafeMutableRawPointer
     ) -> Int {
         guard value > 0x1p53, value < 0x1p64,
-            !DecimalRounding.isExact(
+            !MisleadingDouble.isExact(
                 value, mantissa: decimal.leading &* 10 &+ decimal.last, exponent: decimal.scale &- 1)
         else { return 0 }
         // SAFETY: there are 22 bytes at most.

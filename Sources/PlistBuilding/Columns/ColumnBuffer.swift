@@ -73,14 +73,19 @@ package struct ColumnBuffer {
     @usableFromInline @inline(never)
     mutating func grow(expecting expected: Int = 0) {
         let rows = unsafe max(1_024, ArrayGrowth.capacity(count: count, needed: count + 1, expecting: expected))
+        unsafe reserve(rows)
+        if unsafe type == .string && count > 0 && expected > 0 {
+            unsafe growText(by: textCount / count * (capacity - count))
+        }
+    }
+
+    /// Makes room for at least so many rows, which are more than there is room for.
+    mutating func reserve(_ rows: Int) {
         let larger = (rows + 63) & ~63
         unsafe values = Self.resized(values, larger * stride)
         let (words, newWords) = unsafe (capacity / 64, larger / 64)
         unsafe nulls = Self.resized(nulls, 8 * newWords).assumingMemoryBound(to: UInt64.self)
         unsafe (nulls + words).initialize(repeating: 0, count: newWords - words)
-        if unsafe type == .string && count > 0 && expected > 0 {
-            unsafe growText(by: textCount / count * (larger - count))
-        }
         unsafe capacity = larger
     }
 

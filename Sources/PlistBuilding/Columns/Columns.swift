@@ -18,7 +18,7 @@ public struct Column: Sendable {
     public let name: String
     /// The type of the values.
     public let type: ColumnType
-    private let memory: ColumnMemory
+    let memory: ColumnMemory
 
     init(_ memory: ColumnMemory, name: String) {
         self.name = name

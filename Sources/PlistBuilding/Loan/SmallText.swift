@@ -6,7 +6,7 @@ import PlistStreaming
 @usableFromInline
 package struct SmallText: Sendable {
     /// Whether strings of up to 15 ASCII bytes look in memory the way `smallString` makes them.
-    @usableFromInline let isLayoutKnown: Bool
+    @usableFromInline package let isLayoutKnown: Bool
 
     /// Found out once, by comparing with strings of the standard library of every length.
     package static let checked = SmallText(isLayoutKnown: agreesWithStandardLibrary())

@@ -63,6 +63,50 @@ package enum NumberText {
         return .real(real)
     }
 
+    /// The value of a number, as the message that holds it.
+    package enum Message: Equatable {
+        case integer(Int64)
+        case unsigned(UInt64)
+        case real(Double)
+        /// An integer beyond 64 bits, a real beyond the largest double, or one that no double stands for.
+        case text
+    }
+
+    /// The message that a number goes by, as `PlistSink` says; nil for text that is none.
+    ///
+    /// - Complexity: O(*n*) in the bytes.
+    package static func message(_ text: RawSpan) -> Message? {
+        guard let number = DecimalNumber(text) else { return nil }
+        if number.isInteger {
+            guard !number.isTruncated else { return .text }
+            if !number.isNegative {
+                return Int64(exactly: number.mantissa).map { .integer($0) } ?? .unsigned(number.mantissa)
+            }
+            if number.mantissa == 0 { return .real(-0.0) }
+            return number.mantissa <= Int64.min.magnitude
+                ? .integer(Int64(truncatingIfNeeded: 0 &- number.mantissa)) : .text
+        }
+        guard let magnitude = nearest(number, text), !MisleadingDouble.isMisleading(magnitude, for: number) else {
+            return .text
+        }
+        return .real(number.isNegative ? -magnitude : magnitude)
+    }
+
+    /// The magnitude of the double nearest to a number; nil for what is infinite.
+    private static func nearest(_ number: DecimalNumber, _ text: RawSpan) -> Double? {
+        // Both operands are exact, so that IEEE rounds the exact result.
+        if number.mantissa <= 1 << 53, !number.isTruncated, number.exponent.magnitude <= 22 {
+            let power = exactPowers[Int(number.exponent.magnitude)]
+            return number.exponent < 0 ? Double(number.mantissa) / power : Double(number.mantissa) * power
+        }
+        return real(text, as: Double.self)?.magnitude
+    }
+
+    /// The powers of ten that are doubles exactly.
+    private static let exactPowers: [Double] = (0...22).reduce(into: []) { powers, _ in
+        powers.append((powers.last ?? 0.1) * 10)
+    }
+
     private static func append<Value: FixedWidthInteger>(_ digit: UInt8, _ isNegative: Bool, to value: inout Value)
         -> Bool
     {

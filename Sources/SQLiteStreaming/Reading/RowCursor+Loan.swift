@@ -5,102 +5,6 @@ import CSystemSQLite
 import PlistBuilding
 import PlistStreaming
 
-/// What a builder has lent for rows, and how far they are.
-@unsafe
-struct RowLoan {
-    /// Where the cells of a column go.
-    @unsafe
-    struct Column {
-        /// What is stored; `none` for cells that no one wants, `value` for those that are read as messages.
-        var kind = FastKind.none
-        /// The index of the member.
-        var member = 0
-        /// The bit of the member.
-        var bit: UInt64 = 0
-        /// The offset from the base of a row.
-        var offset = 0
-        /// The column of a `ColumnsBuilder`.
-        var buffer: UnsafeMutableRawPointer?
-        /// What is known of the member's type.
-        var shape: UnsafePointer<RecordShape>?
-    }
-
-    /// The state of the last loan.
-    private(set) var records: UnsafeMutablePointer<RecordState>?
-    /// The members that the columns were found for.
-    private var members: UnsafeMutablePointer<RecordMember>?
-    /// Where the cells go, one for each column of the rows.
-    private(set) var columns = unsafe UnsafeMutableBufferPointer<Column>(start: nil, count: 0)
-    /// The address of the row to come, or its offset in every column, and the reference to its object.
-    private(set) var base = 0
-    private var reference: UnsafeMutableRawPointer?
-
-    func deallocate() { unsafe columns.deallocate() }
-
-    /// Takes a loan; false when rows have to go as messages, since there is a column that only messages can tell.
-    mutating func begin(
-        _ records: UnsafeMutablePointer<RecordState>, _ rows: UnsafeMutableBufferPointer<RowState.Column>
-    ) -> Bool {
-        unsafe self.records = unsafe records
-        unsafe (base, reference) = unsafe (records.pointee.base, records.pointee.reference)
-        // How many rows there will be is not known.
-        unsafe records.pointee.expectedCount = 0
-        if unsafe members != records.pointee.members || members == nil {
-            guard unsafe findMembers(records, rows) else { return false }
-            unsafe members = unsafe records.pointee.members
-        }
-        guard let members = unsafe members else { return false }
-        // The values of columns move when they grow.
-        for index in unsafe columns.indices where unsafe columns[index].buffer != nil {
-            unsafe columns[index].offset = unsafe members[columns[index].member].offset
-        }
-        return true
-    }
-
-    private mutating func findMembers(
-        _ records: UnsafeMutablePointer<RecordState>, _ rows: UnsafeMutableBufferPointer<RowState.Column>
-    ) -> Bool {
-        unsafe columns.deallocate()
-        unsafe columns = .allocate(capacity: rows.count)
-        unsafe columns.initialize(repeating: Column())
-        var found: UInt64 = 0
-        for index in rows.indices {
-            guard let number = unsafe records.pointee.index(of: rows[index].key) else {
-                guard unsafe records.pointee.skipsUnknown else { return false }
-                continue
-            }
-            guard let member = unsafe records.pointee.members?[number] else { return false }
-            let bit = UInt64(1) << UInt64(number)
-            let kind = unsafe Self.kind(of: member, rows[index])
-            // Of two columns with one name the last one counts.
-            guard kind != .none, found & bit == 0, unsafe kind != .value || member.shape != nil else { return false }
-            found |= bit
-            unsafe columns[index] = unsafe Column(
-                kind: kind, member: number, bit: bit, offset: member.offset, buffer: member.column, shape: member.shape)
-        }
-        return unsafe records.pointee.mayComplete(found)
-    }
-
-    /// What is stored of the cells of a column.
-    private static func kind(of member: RecordMember, _ column: RowState.Column) -> FastKind {
-        switch unsafe member.kind {
-        case .none: .none
-        case .bool, .optionalBool, .columnBool: unsafe column.isBoolean ? member.kind : .value
-        default: unsafe column.isMapped ? .value : member.kind
-        }
-    }
-
-    /// Goes on to the next row.
-    mutating func advance(_ records: UnsafeMutablePointer<RecordState>) {
-        unsafe base &+= records.pointee.stride
-        // SAFETY: there is room for one more reference, which is the address of its object.
-        guard unsafe records.pointee.makes, let next = unsafe reference.map({ unsafe $0 + MemoryLayout<Int>.stride })
-        else { return }
-        unsafe records.pointee.make(next)
-        unsafe (base, reference) = unsafe (next.load(as: Int.self), next)
-    }
-}
-
 extension RowCursor {
     /// What becomes of a row: nothing yet, nothing more, or the cells from a column on.
     @usableFromInline static var untried: Int { -2 }
@@ -111,9 +15,20 @@ extension RowCursor {
     func borrow(_ port: RecordPort) {
         let rows = unsafe UnsafeMutableBufferPointer(start: state.pointee.columns, count: state.pointee.columnCount)
         unsafe state.pointee.isLent = true
-        guard unsafe !state.pointee.loan.begin(port.records, rows) else { return }
+        let isTaken = unsafe state.pointee.loan.begin(
+            port.records, columnCount: rows.count, name: { index in unsafe rows[index].key },
+            kind: { index, kind in unsafe Self.kind(of: kind, rows[index]) })
+        guard !isTaken else { return }
         unsafe state.pointee.mayBorrow = false
         unsafe leave(0, 0, port.records)
+    }
+
+    /// What is stored of the cells of a column.
+    private static func kind(of kind: FastKind, _ column: RowState.Column) -> FastKind {
+        switch kind {
+        case .bool, .optionalBool, .columnBool: unsafe column.isBoolean ? kind : .value
+        default: unsafe column.isMapped ? .value : kind
+        }
     }
 
     // PERF: SQLite/reading; inlinable, so that it specialises for sinks of other modules.

@@ -9,6 +9,7 @@ import Darwin
 #endif
 
 let suites = [
+    csvSuite,
     jsonReaderSuite,
     jsonRecordsSuite,
     jsonTypedSuite,

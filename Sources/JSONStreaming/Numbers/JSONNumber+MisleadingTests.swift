@@ -1,79 +1,8 @@
-// Doubles that must not stand for the number they were rounded from, because they are rounded once more: to an integer,
-// or to a type of fewer digits.
-
-import PlistStreaming
-
-extension DecimalRounding {
-    // SPEC: rounding twice differs from rounding once only where the first result is in the middle between two values of
-    // the narrower type, while the number is not. Middles of `Float` have 25 binary digits, the last of which is set. To
-    // an integer nothing is rounded: a double without a fraction stands for a number that has one, or for another integer.
-    /// The bits of a double that are zeros where it is in the middle of two floats.
-    @usableFromInline static let lowBits: UInt64 = (1 << 28) - 1
-
-    // PERF: JSONReader/coordinates; one comparison of bits for nearly every number.
-    /// Whether a double below 2^24 in magnitude misleads about mantissa / 10^fractionCount, from which it was rounded.
-    @inlinable @inline(__always)
-    static func isMisleading(small value: Double, mantissa: UInt64, fractionCount: Int) -> Bool {
-        // Without a fraction it has fewer digits than a float.
-        guard value.bitPattern & lowBits == 0 else { return false }
-        let isMiddle = value.bitPattern & (lowBits + 1) != 0
-        return (isMiddle || Double(Int64(value)) == value)
-            && !isExact(value.magnitude, mantissa: mantissa, exponent: 0 &- fractionCount)
-    }
-
-    /// Whether the magnitude of a double misleads about mantissa × 10^exponent, from which it was rounded.
-    @inline(__always)
-    static func isMisleading(_ magnitude: Double, mantissa: UInt64, exponent: Int) -> Bool {
-        couldMislead(magnitude) && !isExact(magnitude, mantissa: mantissa, exponent: exponent)
-    }
-
-    /// Whether the magnitude of a double misleads about a number, from which it was rounded.
-    static func isMisleading(_ magnitude: Double, for number: DecimalNumber) -> Bool {
-        guard couldMislead(magnitude) else { return false }
-        return number.isTruncated || !isExact(magnitude, mantissa: number.mantissa, exponent: number.exponent)
-    }
-
-    /// Whether a double that is not the number itself would mislead.
-    @inline(__always)  // PERF: JSONReader/catalogue; once a number with an exponent, or of many digits.
-    private static func couldMislead(_ magnitude: Double) -> Bool {
-        if magnitude < 0x1p53 {
-            if Double(Int64(magnitude)) == magnitude { return true }
-            guard magnitude.bitPattern & lowBits == 0 else { return false }
-            if magnitude >= 0x1p-126 { return magnitude.bitPattern & (lowBits + 1) != 0 }
-            // Below, floats are the even multiples of 2^-150.
-            let multiple = magnitude * 0x1p150
-            return Int64(multiple) & 1 == 1 && Double(Int64(multiple)) == multiple
-        }
-        // No integer type of a member is wider than 64 bits, and beyond 2^128 there are no floats.
-        if magnitude <= 0x1p64 { return true }
-        return magnitude <= 0x1p128 && magnitude.bitPattern & (2 * lowBits + 1) == lowBits + 1
-    }
-
-    /// Whether mantissa × 10^exponent is a double exactly.
-    @usableFromInline @inline(never)
-    static func isExact(_ magnitude: Double, mantissa: UInt64, exponent: Int) -> Bool {
-        guard mantissa > 0, magnitude > 0 else { return mantissa == 0 && magnitude == 0 }
-        // Both as an odd number and a power of two: a power of five must make up for the difference of the odd numbers.
-        let bits = magnitude.bitPattern
-        let biased = Int(bits >> 52)
-        let significand = biased == 0 ? bits : bits & (1 << 52 - 1) | 1 << 52
-        let (zeros, others) = (mantissa.trailingZeroBitCount, significand.trailingZeroBitCount)
-        guard zeros + exponent == max(biased, 1) - 1075 + others, exponent.magnitude <= 27 else { return false }
-        var (odd, other) = (mantissa >> UInt64(zeros), significand >> UInt64(others))
-        if exponent < 0 { swap(&odd, &other) }
-        for _ in 0..<exponent.magnitude {
-            let (product, overflow) = odd.multipliedReportingOverflow(by: 5)
-            guard !overflow else { return false }
-            odd = product
-        }
-        return odd == other
-    }
-}
-
-// MARK: - In-class tests
+// Tests of which numbers go by their text, since a double would mislead: the same in JSON and by `NumberText`.
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import PlistStreaming
 
 enum MisleadingDoublesTests {}
 
@@ -97,7 +26,7 @@ extension MisleadingDoublesTests: SelfTesting {
         for (mantissa, exponent, expected) in rows {
             let value = DecimalRounding.nearest(mantissa: mantissa, exponent: exponent)
             expectEqual(
-                DecimalRounding.isExact(value, mantissa: mantissa, exponent: exponent), expected,
+                MisleadingDouble.isExact(value, mantissa: mantissa, exponent: exponent), expected,
                 "\(mantissa)e\(exponent)")
         }
     }
@@ -147,6 +76,7 @@ extension MisleadingDoublesTests: SelfTesting {
     private static func check(_ value: Double, _ digitCount: Int) {
         guard let text = Self.text(value, digitCount) else { return }
         text.withUTF8Span { span in
+            expectTrue(JSONNumber.value(of: span).isSame(as: NumberText.message(span)), "the message for \(text)")
             guard case .real(let real) = JSONNumber.value(of: span) else { return }
             if Float(real) != Float(text) { expectEqual(Float(real), Float(text), text) }
             let exact = NumberText.integer(span, as: Int64.self)
@@ -173,6 +103,18 @@ extension MisleadingDoublesTests: SelfTesting {
             digits += 1
         }
         return value < 0 ? "-" + text : text
+    }
+}
+
+extension JSONNumber {
+    fileprivate func isSame(as message: NumberText.Message?) -> Bool {
+        switch (self, message) {
+        case (.integer(let value), .integer(let other)): value == other
+        case (.unsigned(let value), .unsigned(let other)): value == other
+        case (.real(let value), .real(let other)): value.bitPattern == other.bitPattern
+        case (.text, .text): true
+        default: false
+        }
     }
 }
 #endif

@@ -1,9 +1,9 @@
 // The known name that someone most likely meant.
 
 /// A search for the known name with the fewest edits.
-enum NearestName {
+package enum NearestName {
     /// The nearest of some names, or nil when none is within a third of the word's length.
-    static func find(_ word: String, among names: [String]) -> String? {
+    package static func find(_ word: String, among names: [String]) -> String? {
         let ranked = names.map { (distance(Array(word.utf8), Array($0.utf8)), $0) }.min { $0.0 < $1.0 }
         guard let ranked, ranked.0 <= max(1, word.utf8.count / 3) else { return nil }
         return ranked.1
@@ -33,7 +33,7 @@ enum NearestName {
 import InClassTesting
 
 extension NearestName: SelfTesting {
-    static var testSelectors: TestSelectors { ["testFindsTheNearest": testFindsTheNearest] }
+    package static var testSelectors: TestSelectors { ["testFindsTheNearest": testFindsTheNearest] }
 
     private static func testFindsTheNearest() {
         let names = ["--from", "--to", "--pretty"]

@@ -1,0 +1,195 @@
+// Delimited text: a transit feed as slices, as typed columns, as columns whose types are found, as values of bound types, and joined
+// in memory; beside polars, pyarrow and duckdb on one thread each, and SwiftCSV.
+
+import CSVStreaming
+import Foundation
+import PlistBuilding
+import PlistStreaming
+import SwiftCSV
+
+/// The number of stop times, which `--rows` of the command sets for databases only.
+private func feed(_ scale: Scale, full: Int) -> TransitFeed { .make(scale.amount(full: full, smoke: 300)) }
+
+let csvSuite = Suite(name: "CSV") { scale in
+    let large = feed(scale, full: 5_000_000)
+    let small = feed(scale, full: 100_000)
+    return try [slices(large), columns(large), types(small), join(large)]
+}
+
+private struct StopTime: StreamObject {
+    var trip_id = 0
+    var arrival_time = ""
+    var departure_time = ""
+    var stop_id = ""
+    var stop_sequence = 0
+    var pickup_type = 0
+    var drop_off_type = 0
+
+    var sum: UInt64 {
+        UInt64(trip_id + stop_sequence + pickup_type + drop_off_type + stop_id.utf8.count + arrival_time.utf8.count)
+    }
+}
+
+private struct Stop: StreamObject {
+    var stop_id = ""
+    var stop_name = ""
+    var stop_lat = 0.0
+    var stop_lon = 0.0
+    var parent_station: String?
+}
+
+private struct Trip: StreamObject {
+    var trip_id = 0
+    var route_id = 0
+    var trip_headsign = ""
+}
+
+private let stopTimeTypes: KeyValuePairs<String, ColumnType> = [
+    "trip_id": .integer, "arrival_time": .string, "departure_time": .string, "stop_id": .string,
+    "stop_sequence": .integer, "pickup_type": .integer, "drop_off_type": .integer,
+]
+
+private func work(_ feed: TransitFeed) -> Work {
+    Work(count: feed.rowCount, unit: "row", byteCount: feed.stopTimes.count)
+}
+
+private func slices(_ feed: TransitFeed) -> Group {
+    Group(
+        name: "slices", work: work(feed),
+        cases: [
+            Case(name: "forEachRow, one integer") {
+                var sum: Int64 = 0
+                try CSV.forEachRow(in: feed.stopTimes) { row in sum += row.integer(at: 4) ?? 0 }
+                return UInt64(sum)
+            },
+            Case(name: "forEachRow, every field") {
+                var (sum, byteCount): (Int64, Int) = (0, 0)
+                try CSV.forEachRow(in: feed.stopTimes) { row in
+                    for field in 0..<row.count { byteCount += row[field].byteCount }
+                    sum += row.integer(at: 4) ?? 0
+                }
+                return byteCount > 0 ? UInt64(sum) : 0
+            },
+        ])
+}
+
+private func columns(_ feed: TransitFeed) throws -> Group {
+    func sum(_ columns: Columns) -> UInt64 {
+        columns["stop_sequence"]?.withIntegers { $0.reduce(0) { $0 + UInt64($1) } } ?? 0
+    }
+    return try Group(
+        name: "columns", work: work(feed),
+        cases: [
+            .making(
+                "typed", peer: "polars", goal: 3, also: [Goal(peer: "pyarrow"), Goal(peer: "duckdb")],
+                { try CSV.columns(stopTimeTypes, from: feed.stopTimes) }, sum: sum),
+            .making(
+                "three chosen",
+                {
+                    try CSV.columns(
+                        ["stop_sequence": .integer, "stop_id": .string, "trip_id": .integer], from: feed.stopTimes)
+                },
+                sum: sum),
+            .making("types found", peer: "polars", { try CSV.columns(from: feed.stopTimes) }, sum: sum),
+        ] + ["polars", "pyarrow", "duckdb"].flatMap { try CSVPythonPeer.cases($0, feed) })
+}
+
+private func types(_ feed: TransitFeed) throws -> Group {
+    let text = String(decoding: feed.stopTimes, as: UTF8.self)
+    return Group(
+        name: "types", work: work(feed),
+        cases: [
+            .making(
+                "structures", peer: "SwiftCSV", goal: 50, { try CSV.decode(StopTime.self, from: feed.stopTimes) },
+                sum: { $0.reduce(0) { $0 + $1.sum } }),
+            .making(
+                "SwiftCSV",
+                {
+                    try SwiftCSV.CSV<Named>(string: text).rows.map { row in
+                        StopTime(
+                            trip_id: Int(row["trip_id"] ?? "") ?? 0, arrival_time: row["arrival_time"] ?? "",
+                            departure_time: row["departure_time"] ?? "", stop_id: row["stop_id"] ?? "",
+                            stop_sequence: Int(row["stop_sequence"] ?? "") ?? 0,
+                            pickup_type: Int(row["pickup_type"] ?? "") ?? 0,
+                            drop_off_type: Int(row["drop_off_type"] ?? "") ?? 0)
+                    }
+                }, sum: { $0.reduce(0) { $0 + $1.sum } }),
+        ])
+}
+
+/// How often each route stops at the stations of a parent, from three files: once of columns, once of bound types.
+private func join(_ feed: TransitFeed) -> Group {
+    func count(_ stops: [Stop], _ trips: [Trip], _ each: ((_ trip: Int, _ stop: String) -> Void) throws -> Void)
+        rethrows -> UInt64
+    {
+        var routes: [Int: Int] = [:]
+        for trip in trips { routes[trip.trip_id] = trip.route_id }
+        var stations: [String: Int] = [:]
+        for (index, stop) in stops.enumerated() { stations[stop.stop_id] = index }
+        var counts: [Int: UInt64] = [:]
+        var (lastTrip, route) = (-1, -1)
+        try each { trip, stop in
+            if trip != lastTrip { (lastTrip, route) = (trip, routes[trip] ?? -1) }
+            guard let station = stations[stop], stops[station].parent_station != nil else { return }
+            counts[route, default: 0] += 1
+        }
+        return counts.reduce(0) { $0 + UInt64($1.key + 1) * $1.value }
+    }
+    let byteCount = feed.stops.count + feed.trips.count + feed.stopTimes.count
+    return Group(
+        name: "join", work: Work(count: feed.rowCount, unit: "row", byteCount: byteCount),
+        cases: [
+            Case(name: "columns") {
+                let times = try CSV.columns(["trip_id": .integer, "stop_id": .string], from: feed.stopTimes)
+                let (stops, trips) = (
+                    try CSV.decode(Stop.self, from: feed.stops), try CSV.decode(Trip.self, from: feed.trips)
+                )
+                guard let trip = times["trip_id"], let stop = times["stop_id"] else { return 0 }
+                return count(stops, trips) { each in
+                    for row in 0..<times.rowCount { each(Int(trip.integer(row) ?? 0), stop.string(row) ?? "") }
+                }
+            },
+            Case(name: "structures") {
+                let times = try CSV.decode(StopTime.self, from: feed.stopTimes)
+                let (stops, trips) = (
+                    try CSV.decode(Stop.self, from: feed.stops), try CSV.decode(Trip.self, from: feed.trips)
+                )
+                return count(stops, trips) { each in for time in times { each(time.trip_id, time.stop_id) } }
+            },
+        ])
+}
+
+/// A library of Python, in a process for each run.
+private enum CSVPythonPeer {
+    /// The cases of a library; none where Python does not have it, which is said.
+    static func cases(_ library: String, _ feed: TransitFeed) throws -> [Case] {
+        guard let version = try? ask(["has", library]), version != "none" else {
+            print("skipped: \(library); Python does not have it (pip install \(library))")
+            return []
+        }
+        let file = FileManager.default.temporaryDirectory.appending(path: "benchmark-stop-times-\(getpid()).csv")
+        return [
+            Case(name: "\(library), \(version)") { _ in
+                try Data(feed.stopTimes).write(to: file)
+                defer { try? FileManager.default.removeItem(at: file) }
+                let answer = try ask(["run", library, file.path])
+                let numbers = answer.split(separator: " ").compactMap { UInt64($0) }
+                guard numbers.count == 3 else { throw DifferentResults(description: "\(library): \(answer)") }
+                return RemoteRun(
+                    checksum: numbers[2], elapsed: .nanoseconds(Int64(numbers[0])), peakGrowth: Int(numbers[1]))
+            }
+        ]
+    }
+
+    private static func ask(_ arguments: [String]) throws -> String {
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Python/csv_peers.py")
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["python3", script.standardizedFileURL.path] + arguments
+        process.standardOutput = output
+        try process.run()
+        let answer = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return String(decoding: answer, as: UTF8.self).trimmingCharacters(in: .newlines)
+    }
+}

@@ -1,0 +1,117 @@
+// Tests of columns: of types that are given, that are found, and by several workers.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+
+enum CSVColumnsTests {
+    /// The types and texts of all columns, or the error.
+    private static func shown(_ columns: Columns) -> String {
+        columns.columns.map { column in
+            let values = (0..<columns.rowCount).map { row -> String in
+                if column.isNull(row) { return "-" }
+                switch column.type {
+                case .integer: return column.integer(row).map { "\($0)" } ?? "?"
+                case .real: return column.real(row).map { "\($0)" } ?? "?"
+                case .bool: return column.bool(row).map { "\($0)" } ?? "?"
+                case .string: return column.string(row).map { "'\($0)'" } ?? "?"
+                }
+            }
+            return "\(column.name) \(column.type) " + values.joined(separator: " ")
+        }.joined(separator: "; ")
+    }
+
+    private static func found(_ text: String, _ options: CSVReaderOptions = CSVReaderOptions()) -> String {
+        do { return shown(try CSV.columns(from: Array(text.utf8), options: options)) } catch { return "\(error)" }
+    }
+}
+
+extension CSVColumnsTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFindsTheNarrowestType": testFindsTheNarrowestType,
+            "testLosesNoDigit": testLosesNoDigit,
+            "testTakesGivenTypesInAnyOrder": testTakesGivenTypesInAnyOrder,
+            "testTakesAnyNumberOfColumns": testTakesAnyNumberOfColumns,
+            "testIsTheSameByAnyNumberOfWorkers": testIsTheSameByAnyNumberOfWorkers,
+        ]
+    }
+
+    private static func testFindsTheNarrowestType() {
+        let rows = [
+            ("a\n1\n\n-2\n", "a integer 1 - -2"), ("a\n1\n0.5\n", "a real 1.0 0.5"),
+            ("a\ntrue\nfalse\n", "a bool true false"),
+            ("a\ntrue\n1\n", "a string 'true' '1'"), ("a\n1\n\"2\"\n", "a string '1' '2'"),
+            ("a\n007\n", "a string '007'"),
+            ("a,b\n,\"\"\n,x\n", "a string - -; b string '' 'x'"), ("a\n", "a string "),
+            ("a,b\n1,x\n", "a integer 1; b string 'x'"),
+            ("a\n-0\n", "a real -0.0"), ("a\n0\n0.0\n", "a real 0.0 0.0"),
+        ]
+        for (text, expected) in rows { expectEqual(found(text), expected, text) }
+        expectEqual(found("1,x\n2,y\n", CSVReaderTests.arrays), "1 integer 1 2; 2 string 'x' 'y'", "no names")
+        expectEqual(
+            found("a,b\n1,2\n3,4,5\n", CSVReaderOptions(longRecords: .drop)), "a integer 1 3; b integer 2 4",
+            "too many fields")
+        expectEqual(
+            found("a,b\n1,2\n3\n", CSVReaderOptions(columns: ["b"], shortRecords: .leaveOut)), "b integer 2 -",
+            "a chosen column")
+        expectTrue(found("a,b\n1,2\n3,\"\n").contains("expected the quote"), "an error")
+    }
+
+    private static func testLosesNoDigit() {
+        let rows = [
+            ("9223372036854775807", "integer"), ("9223372036854775808", "string"), ("9007199254740993", "integer"),
+            ("9007199254740993\n0.5", "string"), ("9007199254740992\n0.5", "real"), ("0.1", "real"),
+            ("0.30000000000000004", "real"),
+            ("0.123456789012345678", "string"), ("1e308", "real"), ("1e309", "string"), ("1e-400", "string"),
+            ("0e-400", "real"),
+            ("123456789012345.5", "real"), ("1234567890123456.25", "string"), ("5e-324", "real"), ("4e-324", "string"),
+            ("0.10000000000000000000", "real"),
+        ]
+        for (text, expected) in rows {
+            expectEqual(found("a\n\(text)\n").split(separator: " ").dropFirst().first, Substring(expected), text)
+        }
+    }
+
+    private static func testTakesGivenTypesInAnyOrder() throws {
+        let text = Array("id,name,share\n1,x,0.5\n2,,\n".utf8)
+        let columns = try CSV.columns(["share": .real, "id": .real, "name": .string], from: text)
+        expectEqual(shown(columns), "share real 0.5 -; id real 1.0 2.0; name string 'x' -", "columns")
+        let missing = expectThrows(StreamError.self, "an unknown column") {
+            _ = try CSV.columns(["nam": .string], from: text)
+        }
+        expectEqual(missing?.message, "there is no column \"nam\", did you mean \"name\"?", "message")
+        let wrong = expectThrows(StreamError.self, "a value of another type") {
+            _ = try CSV.columns(["name": .integer], from: text)
+        }
+        expectEqual(
+            wrong?.description, "$[0].name: expected an integer, found \"x\" at line 2, column 3 (byte 16)", "message")
+    }
+
+    /// More columns than are lent.
+    private static func testTakesAnyNumberOfColumns() throws {
+        let names = (0..<100).map { "c\($0)" }
+        let text =
+            names.joined(separator: ",") + "\n" + (0..<100).map { $0 % 2 == 0 ? "\($0)" : "" }.joined(separator: ",")
+            + "\n"
+        let columns = try CSV.columns(from: Array(text.utf8))
+        expectEqual(columns["c98"]?.integer(0), 98, "an integer")
+        expectEqual(columns["c99"]?.isNull(0), true, "a null")
+    }
+
+    private static func testIsTheSameByAnyNumberOfWorkers() async throws {
+        var text = Array("id,name,share,open\n".utf8)
+        for row in 0..<400 {
+            text += Array("\(row),\"n\n\(row)\",\(row % 9 == 0 ? "" : "0.\(row)"),\(row % 2 == 0)\n".utf8)
+        }
+        let expected = shown(try CSV.columns(from: text))
+        for workers in [1, 2, 3, 7] {
+            let columns = try await CSV.columns(nil, from: text, CSVReaderOptions(), workers, smallest: 16)
+            let found = shown(columns)
+            if found != expected { expectEqual(found, expected, "\(workers) workers") }
+        }
+        expectTrue(expected.hasPrefix("id integer 0 1 2"), "\(expected.prefix(40))")
+    }
+}
+#endif

@@ -1,0 +1,126 @@
+// What the text of a field is: the message for it, by the type that it is read as.
+
+import PlistBuilding
+import PlistStreaming
+
+/// What fields of a column become.
+@usableFromInline
+enum FieldKind: Sendable, Hashable {
+    /// Strings, and bare empty fields null where they may be so.
+    case text(emptyIsNull: Bool)
+    case inferred, integer, real, bool, date
+    /// What the type of a member takes: a string, or else what the field looks like.
+    case member
+
+    init(_ type: CSVFieldType) {
+        switch type {
+        case .text: self = .text(emptyIsNull: false)
+        case .inferred: self = .inferred
+        case .integer: self = .integer
+        case .real: self = .real
+        case .bool: self = .bool
+        case .date: self = .date
+        }
+    }
+
+    init(_ type: ColumnType) {
+        switch type {
+        case .integer: self = .integer
+        case .real: self = .real
+        case .bool: self = .bool
+        case .string: self = .text(emptyIsNull: true)
+        }
+    }
+
+    /// What a member gets that is stored so; nil where nobody knows.
+    init?(_ kind: FastKind) {
+        switch kind {
+        case .integer, .optionalInteger, .int8, .int16, .int32, .uint8, .uint16, .uint32, .uint64: self = .integer
+        case .real, .optionalReal, .float: self = .real
+        case .bool, .optionalBool, .columnBool: self = .bool
+        case .string: self = .text(emptyIsNull: false)
+        case .optionalString, .columnString: self = .text(emptyIsNull: true)
+        case .value: self = .member
+        case .none: return nil
+        }
+    }
+
+    /// The message for a field; its bytes are those of the text.
+    ///
+    /// - Throws: `typeMismatch` with up to 64 bytes of the text.
+    func message(_ text: UnsafeRawBufferPointer, isQuoted: Bool) throws(StreamError) -> ScalarMessage {
+        if unsafe text.isEmpty, !isQuoted || !takesEmptyText { return unsafe takesNull ? .null : .string(text) }
+        switch self {
+        case .text: return unsafe .string(text)
+        case .inferred, .member: return unsafe isQuoted ? .string(text) : Self.inferred(text)
+        case .integer:
+            if let message = unsafe Self.integer(text) { return unsafe message }
+            throw unsafe Self.mismatch("an integer", text)
+        case .real:
+            if let message = unsafe Self.real(text) { return unsafe message }
+            throw unsafe Self.mismatch("a number", text)
+        case .bool:
+            switch unsafe Self.word(text) {
+            case "true", "1": return unsafe .bool(true)
+            case "false", "0": return unsafe .bool(false)
+            default: throw unsafe Self.mismatch("true or false", text)
+            }
+        case .date:
+            if let seconds = unsafe DateText.secondsSince2001(text) { return unsafe .date(seconds) }
+            throw unsafe Self.mismatch("a date and time such as 2001-01-31T12:00:00Z", text)
+        }
+    }
+
+    private var takesEmptyText: Bool {
+        switch self {
+        case .text, .inferred, .member: true
+        case .integer, .real, .bool, .date: false
+        }
+    }
+
+    private var takesNull: Bool { self != .text(emptyIsNull: false) }
+
+    /// A short text, to be compared with words.
+    private static func word(_ text: UnsafeRawBufferPointer) -> String {
+        unsafe text.count <= 5 ? String(decoding: text, as: UTF8.self) : ""
+    }
+
+    private static func inferred(_ text: UnsafeRawBufferPointer) -> ScalarMessage {
+        if let message = unsafe number(text) { return unsafe message }
+        switch unsafe word(text) {
+        case "true": return unsafe .bool(true)
+        case "false": return unsafe .bool(false)
+        default: return unsafe .string(text)
+        }
+    }
+
+    /// The number that a text is, as the message that holds it.
+    static func number(_ text: UnsafeRawBufferPointer) -> ScalarMessage? {
+        switch unsafe NumberText.message(text.bytes) {
+        case .integer(let value): unsafe .integer(value)
+        case .unsigned(let value): unsafe .unsigned(value)
+        case .real(let value): unsafe .real(value)
+        case .text: unsafe .number(text)
+        case nil: nil
+        }
+    }
+
+    private static func integer(_ text: UnsafeRawBufferPointer) -> ScalarMessage? {
+        let span = unsafe text.bytes
+        if let value = NumberText.integer(span, as: Int64.self) { return unsafe .integer(value) }
+        if let value = NumberText.integer(span, as: UInt64.self) { return unsafe .unsigned(value) }
+        return unsafe NumberText.isWhole(span) ? .number(text) : nil
+    }
+
+    private static func real(_ text: UnsafeRawBufferPointer) -> ScalarMessage? {
+        guard let message = unsafe number(text) else { return nil }
+        if case .integer(let value) = unsafe message, let real = Double(exactly: value) { return unsafe .real(real) }
+        return unsafe message
+    }
+
+    private static func mismatch(_ expected: String, _ text: UnsafeRawBufferPointer) -> StreamError {
+        let shown = unsafe String(decoding: text.prefix(64), as: UTF8.self).debugDescription
+        return StreamError(
+            .typeMismatch, "expected \(expected), found \(shown)" + (text.count > 64 ? "…" : ""))
+    }
+}

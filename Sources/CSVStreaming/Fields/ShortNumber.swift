@@ -1,0 +1,119 @@
+// The numbers that most fields are, of a word or two: read without a loop, or left to those who know all numbers.
+
+import PlistStreaming
+
+/// Numbers of few digits, with 24 bytes to be loaded from their first one.
+enum ShortNumber {
+    // PERF: CSV/typed; a dozen instructions for up to eight digits.
+    /// The integer that a text of up to 16 digits is; nil for any other text, also for other integers.
+    @inline(__always)
+    static func integer(_ text: UnsafeRawPointer, _ count: Int) -> Int64? {
+        // SAFETY: the caller has 24 bytes.
+        let word = unsafe text.loadUnaligned(as: UInt64.self).littleEndian
+        // A zero only alone.
+        guard UInt(bitPattern: count &- 1) < 16, word & 0xFF != 0x30 || count == 1 else { return nil }
+        guard count > 8 else {
+            // Zeros move in before the first digit; what follows the last one moves out.
+            let digits = DigitRun(
+                digits: (word ^ 0x3030_3030_3030_3030) &<< UInt64(truncatingIfNeeded: 64 &- count &* 8))
+            return digits.areAllDigits ? Int64(truncatingIfNeeded: DigitWords.value(ofDigits: digits.digits)) : nil
+        }
+        let first = DigitRun(word)
+        let next = unsafe text.loadUnaligned(fromByteOffset: 8, as: UInt64.self).littleEndian
+        let rest = DigitRun(
+            digits: (next ^ 0x3030_3030_3030_3030) &<< UInt64(truncatingIfNeeded: 128 &- count &* 8))
+        guard first.areAllDigits, rest.areAllDigits else { return nil }
+        let power: UInt64 = count == 16 ? 100_000_000 : DigitRun.powerOfTen(count &- 8)
+        return Int64(
+            truncatingIfNeeded: DigitWords.value(ofDigits: first.digits) &* power
+                &+ DigitWords.value(ofDigits: rest.digits))
+    }
+
+    // PERF: CSV/typed; see above. A quotient of numbers below 2^53 and a power of ten up to 10^22 is rounded once.
+    /// The real that a text of up to seven digits, a point and up to seven digits is; nil for any other text, and for integers.
+    @inline(__always)
+    static func real(_ text: UnsafeRawPointer, _ count: Int) -> Double? {
+        // SAFETY: the caller has 24 bytes.
+        let isNegative = unsafe text.load(as: UInt8.self) == UInt8(ascii: "-")
+        let sign = isNegative ? 1 : 0
+        guard UInt(bitPattern: count &- 1) < 16 else { return nil }
+        let word = unsafe (text + sign).loadUnaligned(as: UInt64.self).littleEndian
+        let whole = DigitRun(word)
+        let wholeCount = whole.count
+        let point = sign &+ wholeCount
+        guard wholeCount > 0, wholeCount < 8, point < count,
+            unsafe text.load(fromByteOffset: point, as: UInt8.self) == 0x2E,
+            !whole.startsWithZero || wholeCount == 1
+        else { return nil }
+        let fractionCount = count &- point &- 1
+        guard fractionCount > 0, fractionCount <= 7, wholeCount &+ fractionCount <= 12 else { return nil }
+        let next = unsafe (text + (point &+ 1)).loadUnaligned(as: UInt64.self).littleEndian
+        let fraction = DigitRun(
+            digits: (next ^ 0x3030_3030_3030_3030) &<< UInt64(truncatingIfNeeded: 64 &- fractionCount &* 8))
+        guard fraction.areAllDigits else { return nil }
+        let power = DigitRun.powerOfTen(fractionCount)
+        let mantissa = whole.value &* power &+ DigitWords.value(ofDigits: fraction.digits)
+        let value = Double(Int64(truncatingIfNeeded: mantissa)) / Double(Int64(truncatingIfNeeded: power))
+        return isNegative ? -value : value
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension ShortNumber: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testAgreesWithTheGrammar": testAgreesWithTheGrammar,
+            "testTakesWhatIsShort": testTakesWhatIsShort,
+        ]
+    }
+
+    /// The numbers that a text is, with other bytes behind it.
+    private static func read(_ text: String, _ follower: UInt8) -> (integer: Int64?, real: Double?) {
+        let bytes = Array(text.utf8) + [UInt8](repeating: follower, count: 24)
+        // SAFETY: there are 24 bytes more.
+        return unsafe bytes.withUnsafeBytes { buffer in
+            guard let start = buffer.baseAddress else { return (nil, nil) }
+            return unsafe (integer(start, text.utf8.count), real(start, text.utf8.count))
+        }
+    }
+
+    private static func testAgreesWithTheGrammar() {
+        var random = TestRandom(seed: 9)
+        let alphabet = Array("0123456789012345678901234567890123456789.-+e \"")
+        for _ in 0..<20_000 {
+            let count = Int.random(in: 0...18, using: &random)
+            let text = String((0..<count).map { _ in alphabet.randomElement(using: &random) ?? "0" })
+            let message = text.withUTF8Span { NumberText.message($0) }
+            for follower in [UInt8(ascii: ","), UInt8(ascii: "7")] {
+                let found = read(text, follower)
+                if let integer = found.integer, message != .integer(integer) {
+                    expectEqual(message, .integer(integer), text)
+                }
+                if let real = found.real, message != .real(real) { expectEqual(message, .real(real), text) }
+            }
+        }
+    }
+
+    private static func testTakesWhatIsShort() {
+        for count in 1...16 {
+            let text = String("1234567890123456".prefix(count))
+            expectEqual(read(text, 0x39).integer, Int64(text), text)
+            expectNil(read("0" + text.dropLast(), 0x39).integer.flatMap { $0 == 0 ? nil : $0 }, "zeros before \(text)")
+        }
+        expectEqual(read("0", 0x39).integer, 0, "zero")
+        for text in ["0.5", "-0.25", "1234567.12345", "12345.1234567", "0.0000001", "-1234567.5", "9.0"] {
+            expectEqual(read(text, 0x39).real, Double(text), text)
+        }
+        for text in [
+            "", "5", "5.", ".5", "-", "-.5", "00.5", "12345678.5", "1.12345678", "1234567.123456", "1.5e3", "1.2.3",
+        ] {
+            expectNil(read(text, 0x39).real, text)
+        }
+        expectNil(read("12345678901234567", 0x2C).integer, "17 digits")
+    }
+}
+#endif

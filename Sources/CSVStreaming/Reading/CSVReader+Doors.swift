@@ -1,0 +1,60 @@
+// More doors of the readers: arrays, strings and data for those who have no span.
+
+public import PlistStreaming
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension CSVReader where Sink: ~Copyable {
+    /// Reads the next chunk of the input, an array of bytes.
+    ///
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    @inlinable  // PERF: so that the loop over messages specialises for sinks of other packages; so are the others.
+    public mutating func feed(_ bytes: [UInt8]) throws(StreamError) {
+        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
+            // SAFETY: the span does not leave the closure.
+            try feed(unsafe UnsafeRawBufferPointer(buffer).bytes)
+        }
+    }
+
+    /// Reads the next chunk of the input, a string.
+    ///
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    @inlinable
+    public mutating func feed(_ text: String) throws(StreamError) {
+        try text.withUTF8Span { bytes throws(StreamError) in try feed(bytes) }
+    }
+
+    /// Reads the next chunk of the input, such as one that came from a network.
+    ///
+    /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
+    @inlinable
+    public mutating func feed(_ data: Data) throws(StreamError) {
+        var result: Result<Void, StreamError> = .success(())
+        unsafe data.withUnsafeBytes { buffer in
+            // SAFETY: the span does not leave the closure.
+            do throws(StreamError) { try feed(unsafe buffer.bytes) } catch { result = .failure(error) }
+        }
+        try result.get()
+    }
+}
+
+extension PlistSink where Self: ~Copyable {
+    /// Receives a whole delimited text from data.
+    ///
+    /// - Throws: What ``readCSV(_:options:)-(RawSpan,_)`` throws.
+    @inlinable
+    public mutating func readCSV(_ data: Data, options: CSVReaderOptions = CSVReaderOptions()) throws(StreamError) {
+        var result: Result<Void, StreamError> = .success(())
+        unsafe data.withUnsafeBytes { buffer in
+            // SAFETY: the span does not leave the closure.
+            do throws(StreamError) { try readCSV(unsafe buffer.bytes, options: options) } catch {
+                result = .failure(error)
+            }
+        }
+        try result.get()
+    }
+}

@@ -1,0 +1,135 @@
+// What a CSV reader can be told, once, when it is made.
+
+public import PlistStreaming
+
+/// What the text of a field is read as.
+public enum CSVFieldType: Sendable, Hashable {
+    /// A string, whatever is in it.
+    case text
+    /// What a bare field looks like: a number in the grammar of JSON, `true` or `false`, or null where it is empty; any other
+    /// field, and each in quotes, is a string.
+    case inferred
+    /// An integer; null where the field is empty.
+    case integer
+    /// A number; null where the field is empty.
+    case real
+    /// `true`, `false`, `1` or `0`; null where the field is empty.
+    case bool
+    /// A date and time of ISO 8601, such as `2026-11-21T06:38:16Z`; null where the field is empty.
+    case date
+}
+
+/// The options of a reader of delimited text.
+public struct CSVReaderOptions: Sendable {
+    /// What becomes of a record that has fewer fields than the header, or than the first record.
+    public enum ShortRecords: Sendable, Hashable {
+        /// It is an error.
+        case reject
+        /// The missing fields are absent: no members of a dictionary, no elements of an array.
+        case leaveOut
+    }
+
+    /// What becomes of the fields of a record beyond those of the header, or of the first record.
+    public enum LongRecords: Sendable, Hashable {
+        /// They are an error.
+        case reject
+        /// They are left out.
+        case drop
+        /// They are an array of strings, the member with this name; in arrays they are elements like the others.
+        case keep(under: String)
+    }
+
+    /// What becomes of quotes within a field that does not begin with one.
+    public enum BareQuotes: Sendable, Hashable {
+        /// They are an error, as RFC 4180 has it.
+        case reject
+        /// They are text.
+        case keep
+    }
+
+    /// What becomes of columns that have the same name, or an empty one.
+    public enum RepeatedNames: Sendable, Hashable {
+        /// They are an error.
+        case reject
+        /// They are sent as they are.
+        case keep
+    }
+
+    /// The encoding of the text.
+    public enum Encoding: Sendable, Hashable {
+        /// UTF-8; bytes that are none are an error.
+        case utf8
+        /// ISO 8859-1, whose bytes are the first 256 characters.
+        case latin1
+        /// Windows-1252; its five bytes without a character are the control characters with their numbers.
+        case windows1252
+        /// Bytes that are not looked at, for rows only: what gets messages gets UTF-8, and an error for a field that is none.
+        case bytes
+    }
+
+    /// The bytes that have a meaning.
+    public var dialect: CSVDialect
+    /// The names of the fields where the text has none; those of a header are not looked at.
+    public var names: [String]?
+    /// The names of the columns that are sent, in their order; all where there are none.
+    public var columns: [String]?
+    /// What fields are read as, unless they have a type of their own, or the sink knows one.
+    public var fieldType: CSVFieldType
+    /// What the fields of some names are read as.
+    public var fieldTypes: [String: CSVFieldType]
+    /// What becomes of records with too few fields.
+    public var shortRecords: ShortRecords
+    /// What becomes of records with too many fields.
+    public var longRecords: LongRecords
+    /// What becomes of quotes within fields without quotes.
+    public var bareQuotes: BareQuotes
+    /// What becomes of names that come twice, or are empty.
+    public var repeatedNames: RepeatedNames
+    /// The encoding of the text.
+    public var encoding: Encoding
+    /// Whether a byte order mark before the first byte is skipped; else it is text.
+    public var skipsByteOrderMark: Bool
+    /// The bounds of the input. Those of strings count the bytes of a field with its quotes, those of depth none.
+    public var limits: StreamLimits
+    /// The longest record in bytes, which is what is kept of a record that comes in pieces.
+    public var recordByteCount: Int
+    /// The highest number of fields of a record.
+    public var fieldCount: Int
+    /// What the fields of some names become where no sink says otherwise, as columns of known types want them.
+    var kinds: [String: FieldKind] = [:]
+    /// Whether every byte goes through the plain machine, which tests compare with the fast one.
+    package var usesPlainScan: Bool = false
+    /// The number of blocks that the fast machine begins with, which tests make small.
+    package var firstBlockCount: Int = 16
+
+    /// Whether a sink that lends memory gets messages all the same, which tests compare with what is stored.
+    package var usesMessages: Bool = false
+
+    /// Creates options; without arguments for RFC 4180 with a header, whose fields are strings.
+    ///
+    /// - Parameters:
+    ///   - recordByteCount: 64 MiB unless given, and less than 4 GiB.
+    ///   - fieldCount: 65,536 unless given.
+    public init(
+        dialect: CSVDialect = .standard, names: [String]? = nil, columns: [String]? = nil,
+        fieldType: CSVFieldType = .text, fieldTypes: [String: CSVFieldType] = [:], shortRecords: ShortRecords = .reject,
+        longRecords: LongRecords = .reject, bareQuotes: BareQuotes = .reject, repeatedNames: RepeatedNames = .reject,
+        encoding: Encoding = .utf8, skipsByteOrderMark: Bool = true, limits: StreamLimits = .standard,
+        recordByteCount: Int = 64 << 20, fieldCount: Int = 65_536
+    ) {
+        self.dialect = dialect
+        self.names = names
+        self.columns = columns
+        self.fieldType = fieldType
+        self.fieldTypes = fieldTypes
+        self.shortRecords = shortRecords
+        self.longRecords = longRecords
+        self.bareQuotes = bareQuotes
+        self.repeatedNames = repeatedNames
+        self.encoding = encoding
+        self.skipsByteOrderMark = skipsByteOrderMark
+        self.limits = limits
+        self.recordByteCount = recordByteCount
+        self.fieldCount = fieldCount
+    }
+}

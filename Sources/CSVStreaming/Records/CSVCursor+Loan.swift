@@ -1,0 +1,114 @@
+// Records straight into the memory that a builder lends: a field that is what its member wants is stored there; what cannot be
+// stored goes as messages from its column on, with equal results and errors.
+
+import PlistBuilding
+import PlistStreaming
+
+extension CSVCursor {
+    /// What becomes of a record: nothing yet, nothing more, or the columns from one on.
+    @usableFromInline static var untried: Int { -2 }
+    @usableFromInline static var done: Int { -1 }
+
+    /// Stores records in the memory behind a handle.
+    @usableFromInline
+    func borrow(_ port: RecordPort) {
+        (isLent, rest) = (true, Self.untried)
+        let records = unsafe port.records
+        if !hasResolved { unsafe resolve(records) }
+        let isTaken =
+            unsafe !isStrict
+            && loan.pointee.begin(
+                records, columnCount: columns.count, name: { index in unsafe columns[index].key },
+                kind: { _, kind in kind })
+        if isTaken {
+            unsafe records.pointee.expectedCount = expectedCount
+            return
+        }
+        mayBorrow = false
+        unsafe leave(0, 0, records)
+    }
+
+    /// How many records the chunk probably has behind the one at hand.
+    private var expectedCount: Int {
+        count - record + scanner.restCount / max(1, scanner.inputOffset / max(1, scanner.recordCount))
+    }
+
+    /// Finds out what the members of the sink want.
+    private func resolve(_ records: UnsafeMutablePointer<RecordState>) {
+        hasResolved = true
+        isStrict = options.encoding == .bytes || options.usesMessages
+        for index in unsafe columns.indices {
+            let declared = unsafe columns[index].declared
+            if unsafe columns[index].isDeclared {
+                isStrict = true
+            } else if let taken = unsafe records.pointee.taken(by: columns[index].key),
+                let kind = unsafe FieldKind(taken.kind)
+            {
+                unsafe (columns[index].kind, columns[index].shape) = unsafe (kind, taken.shape)
+            } else if declared != .text(emptyIsNull: false) && declared != .inferred {
+                isStrict = true
+            }
+        }
+    }
+
+    /// Forgets what is known of the sink, which may be another one with the next chunk.
+    @usableFromInline
+    func forgetSink() {
+        (mayBorrow, hasResolved) = (true, false)
+        unsafe loan.pointee.forget()
+        for index in unsafe columns.indices {
+            unsafe (columns[index].kind, columns[index].shape) = unsafe (columns[index].declared, nil)
+        }
+    }
+
+    // PERF: CSV/typed; inlinable, so that it specialises for sinks of other modules.
+    /// Gives back what a sink has lent, if it has lent anything.
+    @inlinable
+    func endLoan<Sink: PlistSink & ~Copyable>(of sink: inout Sink) throws(StreamError) {
+        guard isLent else { return }
+        (isLent, rest) = (false, Self.untried)
+        try sink.endLoan()
+    }
+
+    // PERF: CSV/typed; one call for all records of a batch, which stores what has the type of its member at once.
+    /// Stores the record at hand in lent memory, and those of the batch behind it, until something is left to do, which `rest`
+    /// tells.
+    @usableFromInline
+    func fillRows() {
+        // SAFETY: the builder has made the state for rows that lie in its memory; what is trusted of it is that each member
+        // with a kind has memory for that kind at its offset from each of the rows there is room for.
+        guard let records = unsafe loan.pointee.records else { return }
+        let batch = unsafe scanner.batch
+        let filler = unsafe RowFiller(self, batch, records)
+        while true {
+            if unsafe records.pointee.doneCount > 0 { unsafe loan.pointee.advance(records) }
+            guard unsafe batch.fieldCount(of: record) == width else { return unsafe leave(0, 0, records) }
+            let (index, seen) = unsafe filler.fill(record, loan.pointee.base, columns, loan.pointee.columns)
+            let complete = unsafe records.pointee.complete
+            guard unsafe index == columns.count,
+                unsafe seen & complete == complete || records.pointee.fillMissing(loan.pointee.base, seen: seen)
+            else { return unsafe leave(index, seen, records) }
+            unsafe records.pointee.doneCount &+= 1
+            var hasRoom = unsafe records.pointee.doneCount < records.pointee.room
+            if unsafe records.pointee.delivers { hasRoom = unsafe records.pointee.deliver() && hasRoom }
+            guard hasRoom else {
+                unsafe records.pointee.expectedCount = expectedCount
+                return rest = Self.done
+            }
+            guard record + 1 < count else { return }
+            record += 1
+            row += 1
+        }
+    }
+
+    /// Leaves the rest of the record to messages, from a column on.
+    private func leave(_ index: Int, _ seen: UInt64, _ records: UnsafeMutablePointer<RecordState>) {
+        rest = index
+        unsafe (records.pointee.isOpen, records.pointee.seen) = (true, seen)
+    }
+
+    /// The message for a column of the record at hand, nil where that is an error.
+    func storedMessage(of index: Int) -> ScalarMessage? {
+        do throws(StreamError) { return try unsafe message(of: index) } catch { return nil }
+    }
+}

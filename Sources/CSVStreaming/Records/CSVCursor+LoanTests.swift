@@ -1,0 +1,197 @@
+// What is stored in memory that builders lend, against what the same records are as messages.
+
+#if DEBUG || IN_CLASS_TESTS
+import Foundation
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+
+enum CSVLoanTests {
+    private struct Stop: StreamObject, Equatable {
+        var id = 0
+        var name = ""
+        var latitude = 0.0
+        var parent: String?
+        var zone: Int?
+        var weight: Double?
+        var isOpen = false
+        var isNew: Bool?
+        var small: Int8 = 0
+        var half: Float = 0
+        var date: Date?
+        var kind: UInt16?
+    }
+
+    private final class Trip: StreamObject {
+        var id = 0
+        var name = "none"
+    }
+
+    private struct Line: StreamObject, Equatable {
+        var a = 1
+        var b = "default"
+    }
+
+    private static let header = "id,name,latitude,parent,zone,weight,isOpen,isNew,small,half,date,kind\n"
+
+    /// The values of a text, by storing or by messages, whole or in pieces, or the error.
+    private static func stops(_ text: [UInt8], _ options: CSVReaderOptions, cuts: [Int] = []) -> String {
+        do {
+            var reader = CSVReader(sink: try ObjectBuilder<[Stop]>(), options: options)
+            var start = 0
+            for end in cuts + [text.count] {
+                try reader.feed(Array(text[start..<end]))
+                start = end
+            }
+            try reader.finish()
+            return "\(try reader.sink.takeResult())"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private static func columns(_ text: [UInt8], _ options: CSVReaderOptions, cuts: [Int] = []) -> String {
+        do {
+            let builder = ColumnsBuilder([
+                "id": .integer, "name": .string, "latitude": .real, "parent": .string, "isOpen": .bool,
+                "zone": .integer,
+            ])
+            var reader = CSVReader(sink: builder, options: options)
+            var start = 0
+            for end in cuts + [text.count] {
+                try reader.feed(Array(text[start..<end]))
+                start = end
+            }
+            try reader.finish()
+            let columns = try reader.sink.takeResult()
+            return (0..<columns.rowCount).map { row in
+                columns.columns.map { column in
+                    "\(column.isNull(row)) \(column.integer(row) as Any) \(column.real(row) as Any)"
+                        + " \(column.bool(row) as Any) \(column.string(row) as Any)"
+                }.joined()
+            }.joined(separator: "\n")
+        } catch {
+            return "\(error)"
+        }
+    }
+}
+
+extension CSVLoanTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testStoresWhatMessagesSay": testStoresWhatMessagesSay,
+            "testFillsBoundTypes": testFillsBoundTypes,
+            "testSaysWhatCannotBeStored": testSaysWhatCannotBeStored,
+            "testFillsDefaultsAndClasses": testFillsDefaultsAndClasses,
+            "testHandsOverRecords": testHandsOverRecords,
+            "testForgetsASinkThatIsReplaced": testForgetsASinkThatIsReplaced,
+        ]
+    }
+
+    private static func testFillsBoundTypes() throws {
+        let text =
+            header + "1,North,-12.5,,7,,true,,-3,0.5,2001-01-01T00:00:01Z,\n"
+            + "\"2\",\"a \"\"long\"\" name, with text\",1e3,\"\",,2.5,0,1,4,1,,65535\n"
+        var builder = try ObjectBuilder<[Stop]>()
+        try builder.readCSV(text)
+        let stops = try builder.takeResult()
+        expectEqual(
+            stops,
+            [
+                Stop(
+                    id: 1, name: "North", latitude: -12.5, zone: 7, isOpen: true, small: -3, half: 0.5,
+                    date: Date(timeIntervalSinceReferenceDate: 1)),
+                Stop(
+                    id: 2, name: "a \"long\" name, with text", latitude: 1_000, parent: "", weight: 2.5, isNew: true,
+                    small: 4, half: 1, kind: 65_535),
+            ], "values")
+    }
+
+    private static func testStoresWhatMessagesSay() {
+        var random = TestRandom(seed: 7)
+        let fields: [[String]] = [
+            ["1", "-2", "1234567", "12345678", "123456789012", "9007199254740993", "\"5\"", "3.0", "1e2", "-0"],
+            [
+                "x", "a name", "größe", "\"q,\"\"\"", "exactly 15 byte", "exactly 16 bytes", "more than sixteen bytes",
+                "", "\"\"",
+            ],
+            ["0.5", "-1.25", "12", "1234567.123", "0.1234567890123456789", "1e-7", "33554433.99999999999", "\"2.5\""],
+            ["", "\"\"", "p", "größer als sonst etwas"], ["", "7", "\"8\""], ["", "0.25", "-3"],
+            ["true", "false", "1", "0"], ["", "true", "\"0\""], ["1", "-128"], ["0.1", "3", "1e3"],
+            ["", "2001-01-01T00:00:00Z", "12.5"], ["", "65535", "0"],
+        ]
+        for round in 0..<32 {
+            var text = Array(header.utf8)
+            for row in 0..<40 {
+                // Mistakes are rare, and of any column.
+                let wrong = round % 4 == 0 && row == 30 ? Int.random(in: 0..<14, using: &random) : -1
+                for (index, choices) in fields.enumerated() {
+                    if index > 0 { text.append(0x2C) }
+                    text += Array((wrong == index ? "007x" : choices.randomElement(using: &random) ?? "").utf8)
+                }
+                if wrong == 13 { text.append(0x2C) }
+                text.append(0x0A)
+            }
+            var options = CSVReaderOptions(longRecords: round % 8 == 0 ? .drop : .reject)
+            var plain = options
+            (plain.usesPlainScan, plain.usesMessages) = (true, true)
+            options.firstBlockCount = 2
+            let cut = Int.random(in: 0...text.count, using: &random)
+            for make in [stops, columns] {
+                let expected = make(text, plain, [])
+                if round % 4 != 0 {
+                    expectFalse(expected.contains("expected"), "round \(round): \(expected.prefix(200))")
+                }
+                for cuts in [[], [cut]] {
+                    let found = make(text, options, cuts)
+                    if found != expected { expectEqual(found, expected, "round \(round), cut at \(cuts)") }
+                }
+            }
+        }
+    }
+
+    private static func testSaysWhatCannotBeStored() {
+        let rows = [
+            ("1,a\nx,b\n", "$[1].a: expected an integer, found \"x\" at line 3, column 1 (byte 8)"),
+            ("1,a\n,b\n", "$[1].a: expected an integer, found null at line 3, column 1 (byte 8)"),
+            ("1.5,b\n", "$[0].a: expected an integer, found \"1.5\" at line 2, column 1 (byte 4)"),
+        ]
+        for (text, expected) in rows {
+            let error = expectThrows(StreamError.self, text) {
+                var builder = try ObjectBuilder<[Line]>()
+                try builder.readCSV("a,b\n" + text)
+            }
+            expectEqual(error?.description, expected, text)
+        }
+    }
+
+    private static func testFillsDefaultsAndClasses() throws {
+        var builder = try ObjectBuilder<[Line]>()
+        try builder.readCSV("x,a\nskipped,2\n\"\",3")
+        expectEqual(try builder.takeResult(), [Line(a: 2), Line(a: 3)], "defaults of members without a column")
+        var objects = try ObjectBuilder<[Trip]>()
+        try objects.readCSV("id,name\n" + (0..<100).map { "\($0),trip \($0)\n" }.joined())
+        let trips = try objects.takeResult()
+        expectEqual(trips.map(\.id), Array(0..<100), "numbers of objects")
+        expectEqual(trips[99].name, "trip 99", "a name of an object")
+    }
+
+    private static func testHandsOverRecords() throws {
+        var sum = 0
+        let text = "a,b\n" + (0..<500).map { "\($0),x\n" }.joined()
+        var stream = try ObjectStream<Line>(depth: 1) { line in sum += line.a }
+        try stream.readCSV(text)
+        expectEqual(sum, 124_750, "sum of what was handed over")
+    }
+
+    private static func testForgetsASinkThatIsReplaced() throws {
+        var reader = CSVReader(sink: try ObjectBuilder<[Line]>())
+        try reader.feed("a,b\n1,x\n")
+        reader.sink = try ObjectBuilder<[Line]>()
+        let error = expectThrows(StreamError.self, "messages in the middle of a stream") {
+            try reader.feed("2,y\n3,z\n")
+        }
+        expectEqual(error?.path?.description, "$", "path")
+    }
+}
+#endif

@@ -1,0 +1,125 @@
+// Records as messages: a dictionary each where columns have names, else an array.
+
+import PlistBuilding
+import PlistStreaming
+
+extension CSVCursor {
+    // PERF: CSV/typed; inlinable, so that the loop specialises for sinks of other modules.
+    /// Sends the records that a chunk completes.
+    @inlinable
+    func send<Sink: PlistSink & ~Copyable>(_ bytes: RawSpan, to sink: inout Sink) throws(StreamError) {
+        try checkGoesOn()
+        do throws(StreamError) {
+            // SAFETY: the scanner has the chunk within the closure only.
+            try unsafe bytes.withUnsafeBytes { buffer throws(StreamError) in
+                unsafe scanner.beginChunk(buffer)
+                while try next() { try sendRecord(to: &sink) }
+                scanner.endChunk()
+            }
+            try endLoan(of: &sink)
+            forgetSink()
+        } catch {
+            throw abandon(&sink, error)
+        }
+    }
+
+    /// Ends the input, and the array of the records.
+    @inlinable
+    func finish<Sink: PlistSink & ~Copyable>(into sink: inout Sink) throws(StreamError) {
+        try checkGoesOn()
+        do throws(StreamError) {
+            if try finish() { try sendRecord(to: &sink) }
+            try endLoan(of: &sink)
+            try checkEnd()
+            do throws(StreamError) {
+                if !hasBegun { try sink.beginArray() }
+                hasBegun = true
+                try sink.endArray()
+            } catch {
+                throw atEnd(error)
+            }
+            forgetSink()
+        } catch {
+            throw abandon(&sink, error)
+        }
+    }
+
+    /// Tells the sink that nothing more comes.
+    @inlinable @inline(never)
+    func abandon<Sink: PlistSink & ~Copyable>(_ sink: inout Sink, _ error: StreamError) -> StreamError {
+        // An error of what was lent is none of the text any more.
+        try? endLoan(of: &sink)
+        forgetSink()
+        sink.abandon(after: error)
+        return error
+    }
+
+    @inlinable
+    func sendRecord<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
+        var column = -1
+        do throws(StreamError) {
+            if !hasBegun { try sink.beginArray() }
+            hasBegun = true
+            if hasNames {
+                try sendDictionary(to: &sink, &column)
+            } else {
+                try sendArray(to: &sink, &column)
+            }
+        } catch {
+            throw located(error, column)
+        }
+    }
+
+    @inlinable @inline(__always)  // PERF: CSV/typed; once a record.
+    func sendDictionary<Sink: PlistSink & ~Copyable>(to sink: inout Sink, _ column: inout Int) throws(StreamError) {
+        var (first, isOpen) = (0, false)
+        if mayBorrow && !isLent {
+            if let port = try unsafe sink.beginLoan(of: .records) {
+                unsafe borrow(port)
+            } else {
+                mayBorrow = false
+            }
+        }
+        if isLent {
+            if rest == Self.untried { fillRows() }
+            if rest == Self.untried { return }
+            (first, isOpen) = (rest, true)
+            try endLoan(of: &sink)
+            if first == Self.done { return }
+        }
+        let count = try checkedFieldCount()
+        if !isOpen { try sink.beginDictionary() }
+        for index in unsafe first..<columns.count where unsafe columns[index].field < count {
+            column = index
+            let message = try unsafe message(of: index)
+            try unsafe sink.writeKey(columns[index].key.bytes)
+            try unsafe sink.write(message)
+        }
+        column = -1
+        try sendRest(to: &sink)
+        try sink.endDictionary()
+    }
+
+    /// Sends the fields behind those of the columns as a member of their own, where the options say so.
+    @inlinable
+    func sendRest<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
+        let count = recordFieldCount
+        guard case .keep(let name) = options.longRecords, count > width else { return }
+        try name.withUTF8Span { (key) throws(StreamError) in try sink.writeKey(key) }
+        try sink.beginArray()
+        for field in width..<count { try unsafe sink.write(message(ofRest: field)) }
+        try sink.endArray()
+    }
+
+    @inlinable
+    func sendArray<Sink: PlistSink & ~Copyable>(to sink: inout Sink, _ column: inout Int) throws(StreamError) {
+        let count = try checkedFieldCount()
+        try sink.beginArray()
+        for field in 0..<count {
+            column = field
+            try unsafe sink.write(message(ofField: field))
+        }
+        column = -1
+        try sink.endArray()
+    }
+}

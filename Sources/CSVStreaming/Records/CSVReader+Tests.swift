@@ -1,0 +1,251 @@
+// Tests of what texts mean, and of errors: rows of input and messages, each whole, byte by byte and at every split point.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+
+enum CSVReaderTests {
+    /// The messages of a text in pieces that end at some places, and the error.
+    static func outcome(_ bytes: [UInt8], cuts: [Int] = [], _ options: CSVReaderOptions) -> String {
+        var reader = CSVReader(sink: EventTrace(), options: options)
+        do throws(StreamError) {
+            var start = 0
+            for end in cuts + [bytes.count] {
+                try reader.feed(Array(bytes[start..<end]))
+                start = end
+            }
+            try reader.finish()
+        } catch {
+            return reader.sink.text + " ! \(error.kind.rawValue) \(error)"
+        }
+        return reader.sink.text
+    }
+
+    /// Expects the same of a text whole, in two pieces and byte by byte, by both machines.
+    static func expect(
+        _ text: String, _ expected: String, _ options: CSVReaderOptions = CSVReaderOptions(), line: UInt = #line
+    ) {
+        expect(Array(text.utf8), expected, options, line: line)
+    }
+
+    static func expect(
+        _ bytes: [UInt8], _ expected: String, _ options: CSVReaderOptions = CSVReaderOptions(), line: UInt = #line
+    ) {
+        var plain = options
+        plain.usesPlainScan = true
+        let shown = String(decoding: bytes.prefix(80), as: UTF8.self).debugDescription
+        expectEqual(outcome(bytes, plain), expected, "\(shown), line \(line)")
+        guard outcome(bytes, plain) == expected else { return }
+        for options in [plain, options] {
+            for cut in 0...bytes.count {
+                let found = outcome(bytes, cuts: [cut], options)
+                if found != expected { expectEqual(found, expected, "\(shown) cut at \(cut), line \(line)") }
+            }
+            expectEqual(
+                outcome(bytes, cuts: Array(0..<bytes.count), options), expected, "\(shown) byte by byte, line \(line)")
+        }
+    }
+
+    static let arrays = CSVReaderOptions(dialect: .standard.withoutHeader)
+}
+
+extension CSVReaderTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsRecords": testReadsRecords,
+            "testReadsAnyLineEnds": testReadsAnyLineEnds,
+            "testReadsDialects": testReadsDialects,
+            "testReadsHeaders": testReadsHeaders,
+            "testRefusesWhatIsNoCSV": testRefusesWhatIsNoCSV,
+            "testTreatsRaggedRecordsAsTold": testTreatsRaggedRecordsAsTold,
+            "testReadsTypes": testReadsTypes,
+            "testSendsChosenColumns": testSendsChosenColumns,
+            "testReadsEncodings": testReadsEncodings,
+            "testKeepsLimits": testKeepsLimits,
+            "testStopsForGood": testStopsForGood,
+        ]
+    }
+
+    private static func testReadsRecords() {
+        expect("a,b\n1,2\n", #"[ { key "a" string "1" key "b" string "2" } ]"#)
+        expect("a,b\n", "[ ]")
+        expect(
+            "a,b\n1,\n,2", ##"[ { key "a" string "1" key "b" string "" } { key "a" string "" key "b" string "2" } ]"##)
+        expect("a,b\n\"x,y\",\"p\nq\"\n", "[ { key \"a\" string \"x,y\" key \"b\" string \"p\\u{a}q\" } ]")
+        expect("1,\"\"\"2\"\"\",\"\"\n", #"[ [ string "1" string "\u{22}2\u{22}" string "" ] ]"#, arrays)
+        expect("\"\"\"\"", #"[ [ string "\u{22}" ] ]"#, arrays)
+        expect("größe\n€\n", #"[ { key "größe" string "€" } ]"#)
+        expect("", "[ ]", arrays)
+        expect("\n\n1\n\n2\n", #"[ [ string "1" ] [ string "2" ] ]"#, arrays)
+        // With one column, a line without a byte is a record with an empty field.
+        expect("\na\n1\n\n2\n", #"[ { key "a" string "1" } { key "a" string "" } { key "a" string "2" } ]"#)
+    }
+
+    private static func testReadsAnyLineEnds() {
+        let expected = #"[ [ string "1" string "2" ] [ string "3" string "" ] ]"#
+        for end in ["\n", "\r", "\r\n"] {
+            for other in ["\n", "\r", "\r\n"] {
+                for last in ["", end, other] { expect("1,2\(end)\(other)3,\(last)", expected, arrays) }
+            }
+        }
+        expect("1,\"a\r\nb\"\r\n", "[ [ string \"1\" string \"a\\u{d}\\u{a}b\" ] ]", arrays)
+    }
+
+    private static func testReadsDialects() {
+        expect("1\t2,5\n", #"[ [ string "1" string "2,5" ] ]"#, CSVReaderOptions(dialect: .tabs.withoutHeader))
+        expect("1;\";\"\n", #"[ [ string "1" string ";" ] ]"#, CSVReaderOptions(dialect: .semicolons.withoutHeader))
+        var dialect = CSVDialect(quote: nil, comment: UInt8(ascii: "#"), hasHeader: false)
+        expect(
+            "#a,\"\n\"1,2\n# \n3,#\n#", ##"[ [ string "\u{22}1" string "2" ] [ string "3" string "#" ] ]"##,
+            CSVReaderOptions(dialect: dialect))
+        dialect = CSVDialect(quote: UInt8(ascii: "'"), comment: UInt8(ascii: "#"))
+        expect(
+            "#c\r\na,'b'\r\n#d\r\n'#1',2\r\n", ##"[ { key "a" string "#1" key "b" string "2" } ]"##,
+            CSVReaderOptions(dialect: dialect))
+        var options = arrays
+        options.bareQuotes = .keep
+        expect("a\"b,\"c\"\n", #"[ [ string "a\u{22}b" string "c" ] ]"#, options)
+    }
+
+    private static func testReadsHeaders() {
+        expect("\u{FEFF}\"a\",b\n1,2", #"[ { key "a" string "1" key "b" string "2" } ]"#)
+        var options = CSVReaderOptions(skipsByteOrderMark: false)
+        expect("\u{FEFF}a\n1", "[ { key \"\u{FEFF}a\" string \"1\" } ]", options)
+        options = CSVReaderOptions(dialect: .standard.withoutHeader, names: ["x", "y"])
+        expect("1,2", #"[ { key "x" string "1" key "y" string "2" } ]"#, options)
+        options = CSVReaderOptions(names: ["x"])
+        expect("a\n1", #"[ { key "x" string "1" } ]"#, options)
+        expect("a,b\n1,2", " ! invalidSyntax expected 1 column, found 2 at line 1, column 1 (byte 0)", options)
+        expect(
+            "a,\"b\",a\n1",
+            " ! duplicateKey the name \"a\" of column 3 is that of column 1 at line 1, column 7 (byte 6)")
+        expect(
+            "a,\n1", " ! duplicateKey expected a name of a column, found an empty field at line 1, column 3 (byte 2)")
+        options = CSVReaderOptions(repeatedNames: .keep)
+        expect("a,a\n1,2", #"[ { key "a" string "1" key "a" string "2" } ]"#, options)
+        expect("", " ! unexpectedEnd expected a header, found the end of the input at line 1, column 1 (byte 0)")
+    }
+
+    private static func testRefusesWhatIsNoCSV() {
+        let begun = #"[ { key "a" string "1" key "b" string "2" }"#
+        expect(
+            "a,b\n1,2\n3,x\"y\n",
+            begun + " ! invalidSyntax $[1].b: expected a delimiter or the end of the line, "
+                + "found a quote in a field without quotes at line 3, column 4 (byte 11)")
+        expect(
+            "a,b\n1,2\n\"3\n\" ,4\n",
+            begun + " ! invalidSyntax $[1].a: expected a delimiter or the end of the line behind a closing quote, "
+                + "found another byte at line 4, column 2 (byte 12)")
+        expect(
+            "a,b\n1,2\n3,\"4\n5,6\n",
+            begun + " ! unexpectedEnd $[1].b: expected the quote that closes this one, found the end of the input "
+                + "at line 3, column 3 (byte 10)")
+        expect(
+            Array("a,b\n1,2\n3,x".utf8) + [0xC3, 0x28, 0x0A],
+            begun + " ! invalidText $[1][2]: expected UTF-8, found bytes that are none at line 3, column 5 (byte 12)")
+        expect([0xEF, 0xBB], " ! invalidText expected UTF-8, found bytes that are none at line 1, column 3 (byte 2)")
+    }
+
+    private static func testTreatsRaggedRecordsAsTold() {
+        expect("a,b\n1\n", "[ ! invalidSyntax $[0]: expected 2 fields, found 1 at line 2, column 1 (byte 4)")
+        expect("a,b\n1,2,3\n", "[ ! invalidSyntax $[0]: expected 2 fields, found 3 at line 2, column 5 (byte 8)")
+        var options = CSVReaderOptions(shortRecords: .leaveOut, longRecords: .drop)
+        expect("a,b\n1\n1,2,3\n", #"[ { key "a" string "1" } { key "a" string "1" key "b" string "2" } ]"#, options)
+        options.longRecords = .keep(under: "rest")
+        expect("a\n1,2,\n", #"[ { key "a" string "1" key "rest" [ string "2" string "" ] } ]"#, options)
+        options.dialect = .standard.withoutHeader
+        expect(
+            "1,2\n3\n4,5,6\n", #"[ [ string "1" string "2" ] [ string "3" ] [ string "4" string "5" string "6" ] ]"#,
+            options)
+    }
+
+    private static func testReadsTypes() {
+        var options = CSVReaderOptions(dialect: .standard.withoutHeader, fieldType: .inferred)
+        expect(
+            "1,-0.5,true,,x\n\"1\",\"\",false,007,1e400\n",
+            #"[ [ integer 1 real -0.5 true null string "x" ] [ string "1" string "" false string "007" number 1e400 ] ]"#,
+            options)
+        options = CSVReaderOptions(fieldType: .integer, fieldTypes: ["b": .real, "c": .bool, "d": .date, "e": .text])
+        expect(
+            "a,b,c,d,e\n\"5.0\",5,1,2001-01-01T00:00:01Z,\n,,,\"\",\"\"\n",
+            #"[ { key "a" integer 5 key "b" real 5.0 key "c" true key "d" date 1.0 key "e" string "" } "#
+                + #"{ key "a" null key "b" null key "c" null key "d" null key "e" string "" } ]"#, options)
+        options = CSVReaderOptions(fieldType: .integer)
+        expect(
+            "a,b\n1,2\n3,4x\n",
+            #"[ { key "a" integer 1 key "b" integer 2 } { key "a" integer 3 "#
+                + "! typeMismatch $[1].b: expected an integer, found \"4x\" at line 3, column 3 (byte 10)", options)
+    }
+
+    private static func testSendsChosenColumns() {
+        var options = CSVReaderOptions(columns: ["c", "a"])
+        expect("a,b,c\n1,2,3\n", #"[ { key "c" string "3" key "a" string "1" } ]"#, options)
+        options.columns = ["stop_nam"]
+        expect(
+            "stop_id,stop_name\n1,2\n",
+            " ! unknownMember there is no column \"stop_nam\", did you mean \"stop_name\"? at line 1, column 1 (byte 0)",
+            options)
+        options = CSVReaderOptions(fieldTypes: ["x": .text])
+        expect("abc\n", " ! unknownMember there is no column \"x\" at line 1, column 1 (byte 0)", options)
+    }
+
+    private static func testReadsEncodings() {
+        var options = CSVReaderOptions(dialect: .standard.withoutHeader, encoding: .latin1)
+        expect([0xE4, 0x2C, 0x22, 0x80, 0x22, 0x22, 0x22], "[ [ string \"ä\" string \"\u{80}\\u{22}\" ] ]", options)
+        options.encoding = .windows1252
+        expect([0x80, 0x2C, 0x9F, 0xFF], "[ [ string \"€\" string \"Ÿÿ\" ] ]", options)
+        options.encoding = .bytes
+        expect(
+            [0x31, 0x0A, 0xFF],
+            #"[ [ string "1" ] [ ! invalidText $[1][0]: expected UTF-8 in a field that is sent at line 2, column 1 (byte 2)"#,
+            options)
+    }
+
+    private static func testKeepsLimits() {
+        var options = CSVReaderOptions(dialect: .standard.withoutHeader, limits: StreamLimits(stringByteCount: 4))
+        expect("1234,\"56\"\n", #"[ [ string "1234" string "56" ] ]"#, options)
+        expect(
+            "1,12345", " ! limitExceeded $[0][1]: more than 4 bytes in a field at line 1, column 3 (byte 2)", options)
+        expect(
+            "1\n\"\n3\n5",
+            #"[ [ string "1" ] ! limitExceeded $[1][0]: more than 4 bytes in a field; is the closing quote missing? at line 2, column 1 (byte 2)"#,
+            options)
+        options = CSVReaderOptions(dialect: .standard.withoutHeader, recordByteCount: 5)
+        expect("1,345\n", #"[ [ string "1" string "345" ] ]"#, options)
+        expect(
+            "1\n,,,,,,",
+            #"[ [ string "1" ] ! limitExceeded $[1][5]: more than 5 bytes in a record at line 2, column 1 (byte 2)"#,
+            options)
+        options = CSVReaderOptions(dialect: .standard.withoutHeader, fieldCount: 2)
+        expect("1,2\n", #"[ [ string "1" string "2" ] ]"#, options)
+        expect(
+            "1,2,\n", " ! limitExceeded $[0][2]: more than 2 fields in a record at line 1, column 5 (byte 4)", options)
+        options = CSVReaderOptions(dialect: .standard.withoutHeader, limits: StreamLimits(totalByteCount: 3))
+        expect("1\n2", #"[ [ string "1" ] [ string "2" ] ]"#, options)
+        expect(
+            "1\n2\n",
+            #"[ [ string "1" ] ! limitExceeded $[1][0]: more than 3 bytes of input at line 2, column 2 (byte 3)"#,
+            options)
+    }
+
+    private static func testStopsForGood() throws {
+        var reader = CSVReader(sink: EventTrace())
+        try reader.feed("a\n1\n")
+        let first = expectThrows(StreamError.self, "too many fields") { try reader.feed("2,3\n") }
+        let second = expectThrows(StreamError.self, "more text") { try reader.feed("4\n") }
+        let third = expectThrows(StreamError.self, "the end") { try reader.finish() }
+        expectTrue(first == second && second == third, "the same error")
+        reader.reset()
+        reader.sink = EventTrace()
+        try reader.feed("a\n1\n")
+        try reader.finish()
+        for text in ["", "2\n"] {
+            let late = expectThrows(StreamError.self, "more behind the end") { try reader.feed(text) }
+            expectEqual(late?.kind, .misuse, "kind")
+        }
+        expectEqual(expectThrows(StreamError.self, "a second end") { try reader.finish() }?.kind, .misuse, "kind")
+        expectEqual(reader.sink.text, #"[ { key "a" string "1" } ]"#, "messages")
+        expectEqual(reader.header?.names, ["a"], "header")
+    }
+}
+#endif

@@ -1,0 +1,140 @@
+// Tests of rows that are lent: what is in them, where they are, and who refuses what.
+
+#if DEBUG || IN_CLASS_TESTS
+import Foundation
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+
+enum CSVRowTests {}
+
+extension CSVRowTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testLendsFields": testLendsFields,
+            "testIsTheSameInPieces": testIsTheSameInPieces,
+            "testKeepsAllFieldsOfARow": testKeepsAllFieldsOfARow,
+            "testPassesOnErrorsWithTheirPlace": testPassesOnErrorsWithTheirPlace,
+            "testRefusesOtherFields": testRefusesOtherFields,
+            "testTakesBytesOfAnyEncoding": testTakesBytesOfAnyEncoding,
+            "testTakesTextsOfEveryType": testTakesTextsOfEveryType,
+        ]
+    }
+
+    private static func testLendsFields() throws {
+        var rows: [String] = []
+        try CSV.forEachRow(in: "id,name,share\n7,\"a \"\"b\"\"\",0.25\n-8,,x\n") { row in
+            rows.append("\(row.index) \(row.count) \(row.integer(at: 0) ?? 0) \(row.string(at: 1) ?? "nil")")
+            rows.append("\(row.isQuoted(at: 1)) \(row.real(at: 2) ?? -1) \(row.position(of: 2))")
+            expectEqual(row.header?.index(of: "share"), 2, "column")
+        }
+        expectEqual(
+            rows,
+            [
+                "0 3 7 a \"b\"", "true 0.25 line 2, column 13 (byte 26)", "1 3 -8 ",
+                "false -1.0 line 3, column 5 (byte 35)",
+            ], "rows")
+    }
+
+    /// The texts of all fields, in pieces that end at some places.
+    private static func fields(_ text: [UInt8], _ cuts: [Int], _ options: CSVReaderOptions) throws -> [String] {
+        var fields: [String] = []
+        var reader = CSVRowReader(options: options)
+        var start = 0
+        for end in cuts + [text.count] {
+            try unsafe text[start..<end].withUnsafeBytes { buffer in
+                try reader.feed(unsafe buffer.bytes) { row in
+                    for field in 0..<row.count {
+                        fields.append("\(row.position(of: field)) \(row.string(at: field) ?? "nil")")
+                    }
+                }
+            }
+            start = end
+        }
+        try reader.finish { row in
+            for field in 0..<row.count { fields.append("\(row.position(of: field)) \(row.string(at: field) ?? "nil")") }
+        }
+        return fields
+    }
+
+    private static func testIsTheSameInPieces() throws {
+        var random = TestRandom(seed: 3)
+        let text = CSVScannerTests.randomText(&random, count: 1_500, width: 4, faults: false)
+        var options = CSVReaderOptions(
+            dialect: CSVDialect(comment: 0x23, hasHeader: false), shortRecords: .leaveOut, longRecords: .keep(under: "")
+        )
+        options.usesPlainScan = true
+        let expected = try fields(text, [], options)
+        expectGreater(expected.count, 50, "fields")
+        options.usesPlainScan = false
+        options.firstBlockCount = 3
+        for cut in stride(from: 0, to: text.count, by: 97) {
+            let found = try fields(text, [cut], options)
+            if found != expected { expectEqual(found, expected, "cut at \(cut)") }
+        }
+    }
+
+    private static func testKeepsAllFieldsOfARow() throws {
+        try CSV.forEachRow(in: "\"1\"\"\",\"\"\"22\",3,\"4\"\"4\"\n", options: CSVReaderTests.arrays) { row in
+            let (first, second, last) = (row[0], row[1], row[3])
+            expectTrue(first.equals("1\"") && second.equals("\"22") && last.equals("4\"4"), "all at once")
+            expectTrue(row[0].equals("1\"") && row[2].equals("3"), "and again")
+        }
+    }
+
+    private static func testPassesOnErrorsWithTheirPlace() {
+        let stop = expectThrows(StreamError.self, "a request to stop") {
+            try CSV.forEachRow(in: "a\n1\n2\n") { row throws(StreamError) in
+                if row.index == 1 { throw .stopRequest() }
+            }
+        }
+        expectTrue(stop?.isStopRequest ?? false, "\(stop?.description ?? "")")
+        expectEqual(stop?.position?.line, 3, "line")
+        let ragged = expectThrows(StreamError.self, "a record that is too short") {
+            try CSV.forEachRow(in: "a,b\n1,2\n3\n") { row in _ = row.count }
+        }
+        expectEqual(ragged?.path?.description, "$[1]", "path")
+    }
+
+    private static func testRefusesOtherFields() {
+        for field in [-1, 1] {
+            expectTrap("field \(field)") {
+                try? CSV.forEachRow(in: "1", options: CSVReaderTests.arrays) { row in _ = row[field] }
+            }
+        }
+    }
+
+    private static func testTakesBytesOfAnyEncoding() throws {
+        var options = CSVReaderTests.arrays
+        options.encoding = .bytes
+        try CSV.forEachRow(in: [0xFF, 0x2C, 0x31], options: options) { row in
+            expectEqual(row[0].byte(at: 0), 0xFF, "a byte")
+            expectNil(row.string(at: 0), "its text")
+            expectEqual(row.integer(at: 1), 1, "an integer")
+        }
+        options.encoding = .latin1
+        try CSV.forEachRow(in: [0xFF, 0x2C, 0x31], options: options) { row in
+            expectEqual(row.string(at: 0), "ÿ", "its text")
+        }
+    }
+
+    private static func testTakesTextsOfEveryType() throws {
+        let text = "a,b\n1,x\n2,\"y\"\n"
+        let path = try temporaryDirectory() + "/rows.csv"
+        try Data(text.utf8).write(to: URL(filePath: path))
+        var sums: [Int64] = []
+        let body = { (row: borrowing CSVRow) throws(StreamError) -> Void in sums.append(row.integer(at: 0) ?? 0) }
+        try CSV.forEachRow(in: text, body)
+        try CSV.forEachRow(in: Array(text.utf8), body)
+        try CSV.forEachRow(in: Data(text.utf8), body)
+        try CSV.forEachRow(contentsOfFile: path, body)
+        expectEqual(sums, [1, 2, 1, 2, 1, 2, 1, 2], "rows")
+        var (trace, other) = (EventTrace(), EventTrace())
+        try trace.readCSV(Data(text.utf8))
+        try other.readCSV(contentsOfFile: path)
+        expectEqual(trace.text, other.text, "messages")
+        expectEqual(try CSV.decode([String: String].self, contentsOfFile: path)[1]["b"], "y", "a value")
+        expectEqual(try CSV.columns(contentsOfFile: path)["a"]?.integer(1), 2, "a column")
+    }
+}
+#endif

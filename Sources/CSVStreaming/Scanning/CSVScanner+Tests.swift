@@ -1,0 +1,98 @@
+// The fast machine against the plain one: random texts of everything that has a meaning, in pieces of any size.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+
+enum CSVScannerTests {
+    /// A text of records, mostly well-formed, whose fields and line ends are as different as they can be.
+    static func randomText(_ random: inout TestRandom, count: Int, width: Int, faults: Bool) -> [UInt8] {
+        let plain = ["", "1", "-12.5", "true", "x", "größe", "€uro", "a b", "1234567890123456789", "🙂", "null"]
+        let quoted = ["\"\"", "\"a,b\"", "\"\"\"\"", "\"x\"\"y\"", "\"\n\"", "\"\r\n,\"", "\"é\"", "\"#\""]
+        let wrong = ["\"a", "a\"", "\"a\"b", "#c", "\u{FEFF}"]
+        var text: [UInt8] = []
+        while text.count < count {
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0: text += Array("#, \" comment\n".utf8)
+            case 1: text += Array("\n".utf8)
+            default: break
+            }
+            for field in 0..<width {
+                if field > 0 { text.append(0x2C) }
+                let isFaulty = faults && Int.random(in: 0..<200, using: &random) == 0
+                let choice = isFaulty ? wrong : Int.random(in: 0..<4, using: &random) == 0 ? quoted : plain
+                text += Array((choice.randomElement(using: &random) ?? "").utf8)
+                if faults, Int.random(in: 0..<2_000, using: &random) == 0 { text.append(0xE2) }
+                if Int.random(in: 0..<40, using: &random) == 0 { text += Array(repeating: 0x7A, count: 130) }
+            }
+            text += Array((["\n", "\n", "\r\n", "\r"].randomElement(using: &random) ?? "\n").utf8)
+        }
+        return text
+    }
+}
+
+extension CSVScannerTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testIsTheSameByBothMachines": testIsTheSameByBothMachines,
+            "testKnowsTheLineOfEveryError": testKnowsTheLineOfEveryError,
+            "testTakesTwiceTheTimeForTwiceTheInput": testTakesTwiceTheTimeForTwiceTheInput,
+        ]
+    }
+
+    // Each round has some KB, which the debug build takes a while for.
+    private static func testIsTheSameByBothMachines() {
+        var random = TestRandom(seed: 20_261_123)
+        for round in 0..<30 {
+            let width = Int.random(in: 1...7, using: &random)
+            let text = randomText(&random, count: 2_500, width: width, faults: round % 3 == 0)
+            let comment: UInt8? = round % 2 == 0 ? UInt8(ascii: "#") : nil
+            var options = CSVReaderOptions(
+                dialect: CSVDialect(quote: round % 5 == 4 ? nil : 0x22, comment: comment, hasHeader: false),
+                shortRecords: .leaveOut, longRecords: .keep(under: ""), bareQuotes: round % 4 == 3 ? .keep : .reject)
+            options.firstBlockCount = 1 + round % 9
+            var plain = options
+            plain.usesPlainScan = true
+            let expected = CSVReaderTests.outcome(text, plain)
+            let cut = Int.random(in: 0...text.count, using: &random)
+            for cuts in [[], [cut], Array(stride(from: 700, to: text.count, by: 701))] {
+                let found = CSVReaderTests.outcome(text, cuts: cuts, options)
+                if found != expected { expectEqual(found, expected, "round \(round), cut at \(cuts)") }
+            }
+        }
+    }
+
+    private static func testKnowsTheLineOfEveryError() {
+        for end in ["\n", "\r\n", "\n\"\n\",x\n"] {
+            for count in [1, 7, 40, 41, 150, 151] {
+                let text = Array((String(repeating: "ab,cd\(end)", count: count) + "\"x\"y").utf8)
+                var reader = CSVReader(sink: NullSink(), options: CSVReaderOptions(bareQuotes: .keep))
+                let error = expectThrows(StreamError.self, "a byte behind a quote") {
+                    try reader.feed(text)
+                    try reader.finish()
+                }
+                let line = 1 + text.count { $0 == 0x0A }
+                expectEqual(
+                    error?.position, StreamPosition(byteOffset: text.count - 1, line: line, column: 4),
+                    "\(count) times \(end.debugDescription)")
+            }
+        }
+    }
+
+    /// A record that comes byte by byte is not read again with each of them: the time is that of its bytes.
+    private static func testTakesTwiceTheTimeForTwiceTheInput() throws {
+        func time(_ count: Int) throws -> Duration {
+            let text = Array(("a\n\"" + String(repeating: "x\"\"\n,", count: count) + "\"\n").utf8)
+            return try ContinuousClock().measure {
+                var reader = CSVReader(sink: NullSink())
+                for byte in text { try reader.feed([byte]) }
+                try reader.finish()
+            }
+        }
+        let small = try (0..<3).map { _ in try time(1_000) }.min() ?? .zero
+        let large = try (0..<3).map { _ in try time(8_000) }.min() ?? .zero
+        // Eight times the bytes; what is read again each time would take 64 times as long.
+        expectLess(large, small * 24, "time for eight times the input")
+    }
+}
+#endif

@@ -1,0 +1,304 @@
+// The scanner's state and its door: chunks in, batches of whole records out.
+// The plain machine, which is the specification, is in CSVScanner+Plain, the fast one in CSVScanner+Blocks.
+
+import BlockMasks
+import PlistStreaming
+
+/// A machine that finds records and fields in delimited text that comes in chunks.
+///
+/// It keeps nothing of the input but a record that the end of a chunk has cut.
+@safe @usableFromInline
+final class CSVScanner {
+    /// Where in a record the plain machine is.
+    enum State: UInt8 {
+        /// At the first bytes of the input, of which some are those of a byte order mark.
+        case mark
+        /// Before a record; before one behind a CR, whose LF may follow.
+        case record, lineFeed
+        /// Before a field, within one without quotes, within quotes, behind a quote within quotes.
+        case field, bare, quoted, quote
+        /// Within a line that is no record.
+        case comment
+    }
+
+    let options: CSVReaderOptions
+    let delimiter: UInt8
+    /// -1 where there is none.
+    let quote: Int
+    let comment: Int
+    let recordLimit: Int
+    let fieldLimit: Int
+    let allowsBlocks: Bool
+    /// Whether lines without a byte are records, which have one field.
+    @usableFromInline var keepsBlankLines = false
+
+    var state: State
+    @usableFromInline var failure: StreamError?
+    /// The number of records found.
+    var recordCount = 0
+
+    // The chunk, which is there while it is scanned.
+    private(set) var chunk: UnsafeRawPointer
+    private(set) var chunkCount = 0
+    private var chunkOffset = 0
+    private var exceedsInput = false
+    /// Where the scanner is in the chunk, and where the line begins in the input.
+    var offset = 0
+    var line = 1
+    var lineOffset = 0
+
+    // The record at hand, and its last field.
+    var record = RecordBatch.Place()
+    var field = RecordBatch.Place()
+    var fieldCount = 0
+    /// The bytes of a record that earlier chunks have begun.
+    var pending: [UInt8] = []
+    /// Whether the record at hand is in `pending` as far as the chunk.
+    private var isCut = false
+
+    /// The records found last.
+    private(set) var batch: RecordBatch
+    var blocks: BlockScan
+    let classes: ByteClasses
+    /// Memory for as many blocks as the fast machine looks at, eight words each.
+    let masks: UnsafeMutableBufferPointer<UInt64>
+    var blockCount: Int
+    private var endCapacity: Int
+
+    init(options: CSVReaderOptions, place: RecordBatch.Place) {
+        self.options = options
+        (chunkOffset, line, lineOffset) = (place.offset, place.line, place.lineOffset)
+        let dialect = options.dialect
+        delimiter = dialect.delimiter
+        quote = dialect.quote.map { Int($0) } ?? -1
+        comment = dialect.comment.map { Int($0) } ?? -1
+        recordLimit = min(max(0, options.recordByteCount), Int(UInt32.max) - 1)
+        fieldLimit = min(options.limits.stringByteCount, recordLimit)
+        // Lower limits are the plain machine's.
+        allowsBlocks = !options.usesPlainScan && fieldLimit >= Self.largestBlockCount * 64
+        state = options.skipsByteOrderMark ? .mark : .record
+        classes = Self.classes(of: dialect)
+        blocks = BlockScan(classes)
+        blockCount = options.firstBlockCount
+        unsafe masks = .allocate(capacity: allowsBlocks ? Self.largestBlockCount * BlockScan.wordCount : 0)
+        endCapacity = allowsBlocks ? Self.largestBlockCount * 64 + 64 : 64
+        // SAFETY: nobody looks at the bytes of no chunk.
+        unsafe chunk = UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
+        unsafe batch = unsafe RecordBatch(
+            bytes: chunk, ends: .allocate(capacity: endCapacity), records: .allocate(capacity: endCapacity))
+    }
+
+    deinit {
+        unsafe masks.deallocate()
+        unsafe batch.ends.deallocate()
+        unsafe batch.records.deallocate()
+    }
+
+    private static func classes(of dialect: CSVDialect) -> ByteClasses {
+        func text(_ byte: UInt8?) -> String { byte.map { String(UnicodeScalar($0)) } ?? "" }
+        return ByteClasses(text(dialect.quote), text(dialect.delimiter), "\n", "\r")
+    }
+
+    /// Takes the next chunk, whose bytes stay there until `endChunk`.
+    @usableFromInline
+    func beginChunk(_ bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress else { return }
+        let allowed = options.limits.totalByteCount - chunkOffset
+        unsafe chunk = start
+        chunkCount = min(bytes.count, allowed)
+        exceedsInput = bytes.count > allowed
+        offset = 0
+    }
+
+    /// Finds the next records of the chunk; false when there are no more that are whole.
+    @usableFromInline
+    func next() throws(StreamError) -> Bool {
+        if let failure { throw failure }
+        while offset < chunkCount {
+            if allowsBlocks, recordCount > 0, try scanBlocks() { return true }
+            if try scanPlainly() { return true }
+        }
+        if exceedsInput {
+            let place = RecordBatch.Place(offset: inputOffset, line: line, lineOffset: lineOffset)
+            throw fail(.limitExceeded, "more than \(options.limits.totalByteCount) bytes of input", place)
+        }
+        return false
+    }
+
+    /// Keeps what is left of the chunk.
+    @usableFromInline
+    func endChunk() {
+        switch state {
+        case .mark, .field, .bare, .quoted, .quote:
+            if chunkCount > 0 { keepPart(to: chunkCount) }
+        case .record, .lineFeed, .comment:
+            break
+        }
+        chunkOffset += chunkCount
+        (chunkCount, offset, exceedsInput) = (0, 0, false)
+    }
+
+    /// Ends the input; true when there is a last record.
+    @usableFromInline
+    func finish() throws(StreamError) -> Bool {
+        if let failure { throw failure }
+        switch state {
+        case .record, .lineFeed, .comment:
+            return false
+        case .mark:
+            // A part of a mark is text.
+            if record.offset == inputOffset { return false }
+            field = record
+            endField()
+        case .quoted:
+            throw fail(.unexpectedEnd, "expected the quote that closes this one, found the end of the input", field)
+        case .field:
+            field.offset = inputOffset
+            try countField()
+            endField()
+        case .bare, .quote:
+            endField()
+        }
+        try endRecord()
+        state = .record
+        return true
+    }
+
+    /// The offset in the input.
+    @usableFromInline var inputOffset: Int { chunkOffset + offset }
+
+    /// The number of bytes of completed chunks.
+    @usableFromInline var byteOffset: Int { chunkOffset }
+
+    /// The number of bytes of the chunk that come behind what was found.
+    var restCount: Int { chunkCount - offset }
+
+    // MARK: What is found
+
+    /// Notes the end of the field at hand.
+    func endField() {
+        if fieldCount == endCapacity { growEnds() }
+        // SAFETY: there is room for one more. A record has less than 4 GiB.
+        unsafe batch.ends[fieldCount] = UInt32(truncatingIfNeeded: inputOffset - record.offset)
+        fieldCount += 1
+    }
+
+    private func growEnds() {
+        // SAFETY: as many ends are kept as there were.
+        let larger = UnsafeMutablePointer<UInt32>.allocate(capacity: 2 * endCapacity)
+        unsafe larger.update(from: batch.ends, count: fieldCount)
+        unsafe batch.ends.deallocate()
+        unsafe batch.ends = unsafe larger
+        endCapacity *= 2
+    }
+
+    /// Forgets the bytes kept of what turned out to be no part of a record.
+    func forgetPart() {
+        pending = []
+        isCut = false
+    }
+
+    private func keepPart(to end: Int) {
+        let start = isCut ? 0 : max(0, record.offset - chunkOffset)
+        guard start <= end else { return }
+        // SAFETY: the record begins in the chunk, or goes on from its beginning.
+        unsafe pending.append(contentsOf: UnsafeRawBufferPointer(start: chunk + start, count: end - start))
+        isCut = true
+    }
+
+    /// Makes a batch of the record that ends where the scanner is.
+    func endRecord() throws(StreamError) {
+        if isCut {
+            keepPart(to: offset)
+            isCut = false
+            let count = pending.count
+            // The bytes stay where they are until the next record is kept.
+            whole.replace(by: &pending)
+            unsafe (batch.bytes, batch.byteCount) = unsafe (whole.start, count)
+        } else {
+            // SAFETY: the record begins in the chunk.
+            unsafe batch.bytes = unsafe chunk + (record.offset - chunkOffset)
+            unsafe batch.byteCount = chunkCount - (record.offset - chunkOffset)
+        }
+        unsafe (batch.place, batch.count) = (record, 1)
+        unsafe batch.records.initialize(
+            to: RecordBatch.Record(start: 0, first: 0, last: UInt32(truncatingIfNeeded: fieldCount)))
+        try checkText(inputOffset - record.offset)
+        recordCount += 1
+        fieldCount = 0
+    }
+
+    /// The bytes of a record that came in pieces, where they stay.
+    private let whole = KeptBytes()
+
+    /// Takes a batch of records that the fast machine has found in the chunk, and goes on behind them.
+    func take(_ count: Int, from start: Int, to end: Int, lineCount: Int, lineEnd: Int) {
+        unsafe batch.bytes = unsafe chunk + start
+        unsafe (batch.byteCount, batch.count) = (chunkCount - start, count)
+        unsafe batch.place = RecordBatch.Place(offset: chunkOffset + start, line: line, lineOffset: lineOffset)
+        recordCount += count
+        offset = end
+        line += lineCount
+        if lineCount > 0 { lineOffset = chunkOffset + lineEnd + 1 }
+    }
+
+    // SPEC: Unicode 16, table 3-7.
+    /// Refuses a record that is no UTF-8.
+    private func checkText(_ count: Int) throws(StreamError) {
+        guard options.encoding == .utf8 else { return }
+        let text = unsafe UnsafeRawBufferPointer(start: batch.bytes, count: count)
+        guard unsafe !UTF8Check.isValid(text) else { return }
+        // What the end of the record cuts off is wrong there.
+        var (valid, previous) = (0, UInt32(0))
+        while valid < count, unsafe BlockScan.mayFollow(text[valid], previous) {
+            unsafe previous = previous >> 8 | UInt32(text[valid]) << 24
+            valid += 1
+        }
+        let error = unsafe StreamError(
+            .invalidText, "expected UTF-8, found bytes that are none", position: batch.position(of: valid))
+        failure = error
+        throw error
+    }
+
+    // MARK: Errors
+
+    /// Records an error; the scanner stays failed.
+    func fail(_ kind: StreamError.Kind, _ message: String, _ place: RecordBatch.Place) -> StreamError {
+        let error = StreamError(kind, message, position: place.position)
+        failure = error
+        return error
+    }
+
+    /// Counts a field that begins, of which no record has too many.
+    func countField() throws(StreamError) {
+        guard fieldCount >= max(1, options.fieldCount) else { return }
+        throw fail(.limitExceeded, "more than \(options.fieldCount) fields in a record", field)
+    }
+}
+
+/// Bytes that stay where they are until others come in their place.
+@safe
+private final class KeptBytes {
+    private(set) var start: UnsafeRawPointer
+    private var memory: UnsafeMutableRawBufferPointer
+
+    init() {
+        unsafe memory = .allocate(byteCount: 64, alignment: 8)
+        // SAFETY: the memory is there, as it has 64 bytes.
+        unsafe start = UnsafeRawPointer(memory.baseAddress.unsafelyUnwrapped)
+    }
+
+    deinit { unsafe memory.deallocate() }
+
+    /// Copies other bytes, which are left empty.
+    func replace(by other: inout [UInt8]) {
+        if unsafe memory.count < other.count || memory.count > 1 << 20 && other.count < 1 << 16 {
+            unsafe memory.deallocate()
+            unsafe memory = .allocate(byteCount: max(64, other.count), alignment: 8)
+            unsafe start = UnsafeRawPointer(memory.baseAddress.unsafelyUnwrapped)
+        }
+        unsafe memory.copyBytes(from: other)
+        // A long record is rare, and its memory is no one's for ever.
+        other.removeAll(keepingCapacity: other.count < 1 << 16)
+    }
+}

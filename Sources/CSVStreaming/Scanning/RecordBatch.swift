@@ -1,0 +1,70 @@
+// What the scanner finds: whole records side by side in memory, by the offsets of their fields.
+
+import PlistStreaming
+
+/// Whole records in memory that stays where it is until the scanner goes on.
+@unsafe @usableFromInline
+struct RecordBatch {
+    /// A record: the offset of its first field, and the indexes of its first field's end and behind its last one's.
+    @usableFromInline
+    struct Record {
+        var start: UInt32
+        var first: UInt32
+        var last: UInt32
+    }
+
+    /// What offsets count from.
+    var bytes: UnsafeRawPointer
+    /// How many bytes may be loaded from there, those behind the records included.
+    var byteCount = 0
+    /// The ends of fields. The next field begins a byte later, unless its record does not have one.
+    var ends: UnsafeMutablePointer<UInt32>
+    var records: UnsafeMutablePointer<Record>
+    /// The number of records.
+    @usableFromInline var count = 0
+    /// Where the first byte is in the input.
+    var place = Place()
+
+    /// A place in the input, with the line that it is in.
+    struct Place: Equatable {
+        var offset = 0
+        var line = 1
+        /// The offset of the line's first byte.
+        var lineOffset = 0
+
+        var position: StreamPosition {
+            StreamPosition(byteOffset: offset, line: line, column: offset - lineOffset + 1)
+        }
+    }
+
+    /// The position of an offset.
+    ///
+    /// - Complexity: O(offset).
+    func position(of offset: Int) -> StreamPosition {
+        var place = unsafe place
+        for index in 0..<offset {
+            // SAFETY: offsets are those of bytes of the batch.
+            guard unsafe bytes.load(fromByteOffset: index, as: UInt8.self) == 0x0A else { continue }
+            place.line += 1
+            place.lineOffset = place.offset + index + 1
+        }
+        place.offset += offset
+        return place.position
+    }
+
+    /// The number of fields of a record.
+    func fieldCount(of record: Int) -> Int {
+        // SAFETY: the callers stay below the number of records.
+        unsafe Int(records[record].last &- records[record].first)
+    }
+
+    /// The offsets of a field, of those that a record has.
+    @inline(__always)  // PERF: CSV/slices; once a field.
+    func range(of field: Int, in record: Int) -> Range<Int> {
+        // SAFETY: the callers stay below the numbers of records and of their fields. Ends are in order, each at least where
+        // its field begins.
+        let first = unsafe Int(records[record].first)
+        let start = unsafe field == 0 ? Int(records[record].start) : Int(ends[first &+ field &- 1]) &+ 1
+        return unsafe Range(uncheckedBounds: (start, Int(ends[first &+ field])))
+    }
+}

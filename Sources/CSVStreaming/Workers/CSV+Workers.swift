@@ -1,0 +1,120 @@
+// The doors for several workers: values, columns and rows of a text that is in memory, with the results of one worker.
+
+public import PlistBuilding
+public import PlistStreaming
+
+extension CSV {
+    /// The fewest bytes for which a worker more is worth it.
+    static var smallestPart: Int { 1 << 18 }
+
+    /// Makes values of the records in an array of bytes by several workers.
+    ///
+    /// The result is that of one worker, and so are errors, their positions included: of several the first in the order of the text.
+    /// The memory needed is that of the text and twice that of the values. A text without names of columns is read by one
+    /// worker, and what comes behind quotes that are in no field in quotes may be.
+    /// - Parameter workers: The number of tasks, 1 at least.
+    /// - Throws: What ``decode(_:from:options:builderOptions:)-(_,[UInt8],_,_)`` throws; `receiverFailed` with a
+    ///   `CancellationError` as the cause when the task is cancelled.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func decode<Value: StreamValue & Sendable>(
+        _ type: Value.Type = Value.self, from bytes: [UInt8], options: CSVReaderOptions = CSVReaderOptions(),
+        builderOptions: BuilderOptions = BuilderOptions(), workers: Int
+    ) async throws(StreamError) -> [Value] {
+        let parts = await CSVParts(bytes, options, count: workers, smallest: smallestPart)
+        return try await decode(type, parts, builderOptions)
+    }
+
+    static func decode<Value: StreamValue & Sendable>(
+        _ type: Value.Type, _ parts: CSVParts, _ options: BuilderOptions
+    ) async throws(StreamError) -> [Value] {
+        let found = try await parts.read { (piece) throws(StreamError) -> CSVParts.Output<[Value]> in
+            var builder = try ObjectBuilder<[Value]>(options: options)
+            let cursor = piece.makeCursor()
+            try piece.forEachChunk { (chunk) throws(StreamError) in try cursor.send(chunk, to: &builder) }
+            try cursor.finish(into: &builder)
+            return CSVParts.Output(value: try builder.takeResult(), rowCount: cursor.rowCount)
+        }
+        guard found.count != 1 else { return found[0] }
+        var values: [Value] = []
+        values.reserveCapacity(found.reduce(0) { $0 + $1.count })
+        for part in found { values += part }
+        return values
+    }
+
+    /// Makes values of rows by several workers, in the order of the text.
+    ///
+    /// - Parameters:
+    ///   - workers: The number of tasks, 1 at least.
+    ///   - transform: Makes a value of a row; called by several tasks at once.
+    /// - Throws: The first error of the text, or of the closure, in the order of the text, with its position; `receiverFailed` with a
+    ///   `CancellationError` as the cause when the task is cancelled.
+    /// - Complexity: O(*n*) in the bytes.
+    public static func map<Value: Sendable>(
+        rowsOf bytes: [UInt8], options: CSVReaderOptions = CSVReaderOptions(), workers: Int,
+        _ transform: @escaping @Sendable (borrowing CSVRow) throws(StreamError) -> Value
+    ) async throws(StreamError) -> [Value] {
+        let parts = await CSVParts(bytes, options, count: workers, smallest: smallestPart)
+        return try await map(parts, transform)
+    }
+
+    static func map<Value: Sendable>(
+        _ parts: CSVParts, _ transform: @escaping @Sendable (borrowing CSVRow) throws(StreamError) -> Value
+    ) async throws(StreamError) -> [Value] {
+        let found = try await parts.read { (piece) throws(StreamError) -> CSVParts.Output<[Value]> in
+            var values: [Value] = []
+            let cursor = piece.makeCursor()
+            try piece.forEachChunk { (chunk) throws(StreamError) in
+                try cursor.lendRows(of: chunk) { (row) throws(StreamError) in values.append(try transform(row)) }
+            }
+            try cursor.lendLastRow { (row) throws(StreamError) in values.append(try transform(row)) }
+            return CSVParts.Output(value: values, rowCount: cursor.rowCount)
+        }
+        return Array(found.joined())
+    }
+
+    /// Makes columns of the records in an array of bytes by several workers.
+    ///
+    /// - Parameters:
+    ///   - columns: The names and types of the columns, in any order; all columns, of the types of their fields, where there are
+    ///     none.
+    ///   - workers: The number of tasks, 1 at least.
+    /// - Throws: What ``columns(_:from:options:)`` throws; `receiverFailed` with a `CancellationError` as the cause when the task
+    ///   is cancelled.
+    /// - Complexity: O(*n*) in the bytes; the memory is that of the text and twice that of the columns.
+    public static func columns(
+        _ columns: KeyValuePairs<String, ColumnType>? = nil, from bytes: [UInt8],
+        options: CSVReaderOptions = CSVReaderOptions(), workers: Int
+    ) async throws(StreamError) -> Columns {
+        try await self.columns(columns?.map { ($0, $1) }, from: bytes, options, workers, smallest: smallestPart)
+    }
+
+    static func columns(
+        _ declared: [(name: String, type: ColumnType)]?, from bytes: [UInt8], _ options: CSVReaderOptions,
+        _ workers: Int, smallest: Int
+    ) async throws(StreamError) -> Columns {
+        let parts = await CSVParts(bytes, options, count: workers, smallest: smallest)
+        let types: [(name: String, type: ColumnType)]
+        if let declared {
+            types = declared
+        } else {
+            let found = try await parts.read { (piece) throws(StreamError) -> CSVParts.Output<InferredTypes> in
+                let cursor = piece.makeCursor()
+                var types = InferredTypes()
+                try piece.forEachChunk { (chunk) throws(StreamError) in try types.note(chunk, cursor) }
+                try types.noteLast(cursor)
+                return CSVParts.Output(value: types, rowCount: cursor.rowCount)
+            }
+            types = try InferredTypes(joining: found).columns(options)
+        }
+        let chosen = options.forColumns(types)
+        let texts = await CSVParts(bytes, chosen, count: workers, smallest: smallest)
+        let found = try await texts.read { (piece) throws(StreamError) -> CSVParts.Output<Columns> in
+            var builder = ColumnsBuilder(columns: types)
+            let cursor = piece.makeCursor()
+            try piece.forEachChunk { (chunk) throws(StreamError) in try cursor.send(chunk, to: &builder) }
+            try cursor.finish(into: &builder)
+            return CSVParts.Output(value: try builder.takeResult(), rowCount: cursor.rowCount)
+        }
+        return found.count == 1 ? found[0] : Columns(joining: found)
+    }
+}

@@ -1,0 +1,146 @@
+// The texts of values, and when they are in quotes.
+
+public import PlistStreaming
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+extension CSVWriter {
+    /// Writes an empty field.
+    public mutating func writeNull() throws(StreamError) {
+        try beginField()
+        endField()
+    }
+
+    /// Writes `true` or `false`.
+    public mutating func writeBool(_ value: Bool) throws(StreamError) { try writeBare(value ? "true" : "false") }
+
+    /// Writes an integer.
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) { try writeBare("\(value)") }
+
+    /// Writes an unsigned integer.
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try writeBare("\(value)") }
+
+    /// Writes a double with the fewest digits that read back as the same double, always with a point or an exponent.
+    ///
+    /// - Throws: `unrepresentable` for NaN and the infinities.
+    public mutating func writeReal(_ value: Double) throws(StreamError) {
+        guard value.isFinite else {
+            throw atField(StreamError(.unrepresentable, "there is no number for \(value)"))
+        }
+        // Of a large whole number the fewest digits are those of another one.
+        let isLarge = value.magnitude > 0x1p53 && value.magnitude < 0x1p64
+        try writeBare(isLarge ? "\(value < 0 ? "-" : "")\(UInt64(value.magnitude)).0" : value.description)
+    }
+
+    /// Writes the text of a number as it is.
+    ///
+    /// - Throws: `misuse` for text that is no JSON number.
+    public mutating func writeNumber(text: RawSpan) throws(StreamError) {
+        guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none in JSON") }
+        try beginField()
+        try write(text, isText: false)
+        endField()
+    }
+
+    /// Writes a string, in quotes where it has to be.
+    ///
+    /// - Throws: `invalidText` for text that is not UTF-8, `unrepresentable` for text that needs quotes where no byte quotes.
+    public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+        // SAFETY: the bytes do not leave the closure.
+        guard unsafe utf8.withUnsafeBytes({ unsafe UTF8Check.isValid($0) }) else {
+            throw atField(StreamError(.invalidText, "the string is not valid UTF-8"))
+        }
+        try beginField()
+        try write(utf8, isText: true)
+        endField()
+    }
+
+    /// Writes bytes as Base64, RFC 4648 section 4.
+    public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+        let text = Data(Array(copying: bytes)).base64EncodedString()
+        try text.withUTF8Span { text throws(StreamError) in try writeString(text) }
+    }
+
+    /// Writes a date as RFC 3339 has it, in UTC, with milliseconds when there are any.
+    ///
+    /// - Throws: `unrepresentable` for dates outside the years 0 to 9999.
+    public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        guard let text = DateText.rfc3339(secondsSince2001: seconds) else {
+            throw atField(StreamError(.unrepresentable, "a date has a year from 0 to 9999"))
+        }
+        try writeBare(text)
+    }
+
+    private mutating func writeBare(_ text: String) throws(StreamError) {
+        try beginField()
+        try text.withUTF8Span { text throws(StreamError) in try write(text, isText: false) }
+        endField()
+    }
+
+    private mutating func write(_ text: RawSpan, isText: Bool) throws(StreamError) {
+        do throws(StreamError) {
+            try FieldQuoting(options).write(text, isFirst: isFirstColumn, isText: isText, to: &line)
+        } catch {
+            throw atField(error)
+        }
+    }
+}
+
+/// When a field is in quotes.
+struct FieldQuoting {
+    private let options: CSVWriterOptions
+
+    init(_ options: CSVWriterOptions) { self.options = options }
+
+    /// Appends the text of a field.
+    ///
+    /// - Parameters:
+    ///   - isFirst: Whether the field is the first one of its line, where bytes may begin a comment or a mark.
+    ///   - isText: Whether the text must not be taken for anything else.
+    func write(_ text: RawSpan, isFirst: Bool, isText: Bool, to output: inout ByteOutput) throws(StreamError) {
+        guard options.quoting == .all || needsQuotes(text, isFirst) || isText && isAmbiguous(text) else {
+            return try output.append(text)
+        }
+        guard let quote = options.dialect.quote else {
+            if !needsQuotes(text, isFirst) { return try output.append(text) }
+            throw StreamError(.unrepresentable, "the text needs quotes, and the dialect has none")
+        }
+        try output.append(quote)
+        var start = 0
+        for offset in 0..<text.byteCount where text.byte(at: offset) == quote {
+            try output.append(text.extracting(start..<offset + 1))
+            try output.append(quote)
+            start = offset + 1
+        }
+        try output.append(text.extracting(start..<text.byteCount))
+        try output.append(quote)
+    }
+
+    private func needsQuotes(_ text: RawSpan, _ isFirst: Bool) -> Bool {
+        let dialect = options.dialect
+        if isFirst, text.byteCount > 0 {
+            let first = text.byte(at: 0)
+            if first == dialect.comment || first == 0xEF { return true }
+        }
+        for offset in 0..<text.byteCount {
+            let byte = text.byte(at: offset)
+            if byte == dialect.delimiter || byte == dialect.quote || byte == 0x0A || byte == 0x0D { return true }
+        }
+        return false
+    }
+
+    /// Whether a bare text would be read as null, a Boolean or a number.
+    private func isAmbiguous(_ text: RawSpan) -> Bool {
+        guard text.byteCount > 0 else { return true }
+        switch text.byte(at: 0) {
+        case UInt8(ascii: "t"): return text.equals("true")
+        case UInt8(ascii: "f"): return text.equals("false")
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return DecimalNumber(text) != nil
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,363 @@
+// The sink that writes delimited text: records, columns, order of messages. The texts of values are in CSVWriter+Values.
+
+public import PlistStreaming
+
+/// A sink that writes delimited text to memory or to a file descriptor.
+///
+/// It takes an array of dictionaries, whose columns are the members of the first one unless the options have others, or an array
+/// of arrays; records may also come without an array around them. A record is written when it is whole. Missing members are
+/// empty, null is empty as well, and the empty string is `""`; strings that would be read as something else are in quotes. So what
+/// is written is read back by a ``CSVReader`` with `fieldType` `.inferred` as it was, but for dates, which become the text of
+/// RFC 3339 with milliseconds, data, which become Base64, and members that were missing, which become null.
+///
+/// ```swift
+/// var writer = CSVWriter()
+/// try writer.write([["a": 1, "b": 2]])
+/// try writer.finish()
+/// writer.text
+/// ```
+///
+/// Messages outside the grammar of `PlistSink` are refused with `misuse`, containers within records with `unrepresentable`.
+public struct CSVWriter: PlistSink, ~Copyable {
+    let options: CSVWriterOptions
+    private var output: ByteOutput
+    /// The texts of the fields of the record at hand, side by side, and where each ends.
+    var line: ByteOutput = ByteOutput(capacity: 1024)
+    private var ends: [Int] = []
+    /// The columns that these fields belong to.
+    private var places: [Int] = []
+
+    /// The columns, once the first record is begun.
+    private var columns: Columns = Columns()
+    private var state: State = .root
+    private var isInArray: Bool = false
+    private(set) var recordCount: Int = 0
+    /// The column of the value to come; -1 for one that is left out.
+    private var column: Int = -1
+    /// The column that probably comes next.
+    private var next: Int = 0
+
+    private struct Columns {
+        var names: [[UInt8]] = []
+        var indexes: [[UInt8]: Int] = [:]
+        /// The last record in which each has a value, from 0; -1 for none.
+        var lastRecords: [Int] = []
+        var count = 0
+        /// Whether records are dictionaries.
+        var areNamed = true
+        /// Whether the first record decides.
+        var isOpen = true
+        /// Whether a record is begun.
+        var isBegun = false
+
+        mutating func add(_ name: [UInt8]) -> Bool {
+            guard indexes.updateValue(count, forKey: name) == nil else { return false }
+            names.append(name)
+            lastRecords.append(-1)
+            count += 1
+            return true
+        }
+    }
+
+    private enum State { case root, array, key, value, ended }
+
+    /// Creates a writer to memory.
+    public init(options: CSVWriterOptions = CSVWriterOptions()) {
+        self.init(options: options, output: ByteOutput())
+    }
+
+    /// Creates a writer to a file descriptor, which stays the caller's to close.
+    ///
+    /// - Parameter bufferByteCount: The memory used besides that of a record.
+    public init(descriptor: Int32, bufferByteCount: Int = 1 << 16, options: CSVWriterOptions = CSVWriterOptions()) {
+        self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
+    }
+
+    private init(options: CSVWriterOptions, output: consuming ByteOutput) {
+        self.options = options
+        self.output = output
+    }
+
+    /// Ends the text: checks that it is complete, and writes out what is in the buffer.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` within a record or an array,
+    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    public mutating func finish() throws(StreamError) {
+        guard state == .ended || state == .root else { throw StreamError(.misuse, "finished within an open container") }
+        if !columns.isBegun, options.columns != nil {
+            try begin(named: true)
+            try writeHeader()
+        }
+        try output.flush()
+    }
+
+    /// Forgets what was written, so that the writer's memory serves the next text.
+    public mutating func reset() {
+        output.removeAll()
+        forgetRecord()
+        columns = Columns()
+        (state, isInArray, recordCount) = (.root, false, 0)
+    }
+
+    /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
+    public var text: String {
+        // SAFETY: the bytes do not leave the closure. They are UTF-8, as all that the writer appends is ASCII or was checked,
+        // but a descriptor may have taken a part of a character.
+        withBytes { bytes in
+            unsafe bytes.withUnsafeBytes { bytes in
+                let rest = unsafe bytes.prefix(3).prefix { $0 & 0xC0 == 0x80 }.count
+                return unsafe CheckedText.string(UnsafeRawBufferPointer(rebasing: bytes[rest...]))
+            }
+        }
+    }
+
+    /// A copy of the bytes in memory so far.
+    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+
+    /// Calls a closure with the bytes in memory so far.
+    public func withBytes<Value, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try output.withBytes(body)
+    }
+
+    // MARK: Messages
+
+    /// Opens the array of records, or a record that is an array.
+    public mutating func beginArray() throws(StreamError) {
+        switch state {
+        case .root where recordCount == 0:
+            (state, isInArray) = (.array, true)
+        case .root, .array:
+            try beginRecord(named: false)
+            state = .value
+        case .key, .value, .ended:
+            throw nested("an array")
+        }
+    }
+
+    /// Closes a record that is an array, which is then written, or the array of records.
+    public mutating func endArray() throws(StreamError) {
+        if state == .array {
+            state = .ended
+        } else if state == .value, !columns.areNamed {
+            try endRecord()
+        } else {
+            throw StreamError(.misuse, "got endArray without an open array")
+        }
+    }
+
+    /// Opens a record.
+    public mutating func beginDictionary() throws(StreamError) {
+        guard state == .root || state == .array else { throw nested("a dictionary") }
+        try beginRecord(named: true)
+        state = .key
+    }
+
+    /// Closes a record, which is then written.
+    public mutating func endDictionary() throws(StreamError) {
+        guard state == .key else { throw StreamError(.misuse, "got endDictionary without an open dictionary") }
+        try endRecord()
+    }
+
+    /// Finds the column of the value to come.
+    ///
+    /// - Throws: `unknownMember` for a member that is no column, `duplicateKey` for one that comes twice in a record,
+    ///   `invalidText` for a name that is not UTF-8.
+    public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        guard state == .key else { throw StreamError(.misuse, "got writeKey outside a dictionary") }
+        column = try index(of: utf8)
+        state = .value
+    }
+
+    /// Gives up the record that is open; those before it stay written.
+    public mutating func abandon(after error: StreamError) {
+        forgetRecord()
+        state = .ended
+    }
+
+    // MARK: Records
+
+    private mutating func beginRecord(named isNamed: Bool) throws(StreamError) {
+        if !columns.isBegun { try begin(named: isNamed) }
+        guard columns.areNamed == isNamed || options.columns != nil && recordCount == 0 else {
+            let (expected, found) = isNamed ? ("an array", "a dictionary") : ("a dictionary", "an array")
+            throw located(StreamError(.typeMismatch, "expected \(expected) as the records before, found \(found)"))
+        }
+        columns.areNamed = isNamed
+        next = 0
+    }
+
+    /// Begins the text with the columns that the options have, or none.
+    private mutating func begin(named isNamed: Bool) throws(StreamError) {
+        var made = Columns()
+        (made.areNamed, made.isBegun, made.isOpen) = (isNamed, true, options.columns == nil)
+        for name in options.columns ?? [] {
+            guard made.add(Array(name.utf8)) else {
+                throw StreamError(.duplicateKey, "two columns have the same name")
+            }
+        }
+        columns = made
+    }
+
+    private mutating func index(of key: RawSpan) throws(StreamError) -> Int {
+        if !columns.isOpen, next < columns.count, Self.isEqual(key, columns.names[next]) {
+            try take(next)
+            return next - 1
+        }
+        let name = Array(copying: key)
+        if let index = columns.indexes[name] {
+            try take(index)
+            return index
+        }
+        guard columns.isOpen else {
+            if options.unknownMembers == .drop { return -1 }
+            let words = "the member is no column of the records before; CSVWriterOptions.columns has all"
+            throw located(StreamError(.unknownMember, words), name)
+        }
+        guard String(validating: key) != nil else { throw StreamError(.invalidText, "the name is not valid UTF-8") }
+        _ = columns.add(name)
+        try take(columns.count - 1)
+        return columns.count - 1
+    }
+
+    /// Notes that a column has a value in this record.
+    private mutating func take(_ index: Int) throws(StreamError) {
+        guard columns.lastRecords[index] != recordCount else {
+            throw located(StreamError(.duplicateKey, "the member comes twice"), columns.names[index])
+        }
+        columns.lastRecords[index] = recordCount
+        next = index + 1
+    }
+
+    private static func isEqual(_ key: RawSpan, _ name: [UInt8]) -> Bool {
+        // SAFETY: the buffers do not leave the closures.
+        unsafe key.withUnsafeBytes { key in unsafe key.count == name.count && key.elementsEqual(name) }
+    }
+
+    /// Notes the end of the text of a field, whose column `beginField` has told.
+    mutating func endField() {
+        if column >= 0 {
+            ends.append(line.count)
+            places.append(column)
+        } else {
+            line.truncate(to: ends.last ?? 0)
+        }
+        state = !columns.areNamed ? .value : .key
+    }
+
+    /// Finds the column of a value.
+    mutating func beginField() throws(StreamError) {
+        guard state == .value else {
+            if state == .key { throw StreamError(.misuse, "expected writeKey or endDictionary, got a value") }
+            if state == .ended { throw StreamError(.misuse, "got a value behind the end") }
+            throw located(StreamError(.unrepresentable, "expected a record, found a value that is none"))
+        }
+        guard !columns.areNamed else { return }
+        column = places.count
+        guard columns.isOpen || column < columns.count else {
+            throw located(
+                StreamError(.unrepresentable, "expected \(columns.count) fields as in the records before, found more"))
+        }
+    }
+
+    private mutating func endRecord() throws(StreamError) {
+        if columns.isOpen {
+            if !columns.areNamed { columns.count = places.count }
+            columns.isOpen = false
+            guard columns.count > 0 else {
+                throw located(StreamError(.unrepresentable, "expected a record with fields, found none"))
+            }
+        }
+        guard columns.areNamed || places.count == columns.count else {
+            throw located(
+                StreamError(
+                    .unrepresentable, "expected \(columns.count) fields as in the records before, found \(places.count)"
+                ))
+        }
+        let isEmpty = columns.count == 1 && line.count == 0
+        let hasHeader = options.dialect.hasHeader && (columns.areNamed || options.columns != nil)
+        guard !isEmpty || hasHeader else {
+            throw located(StreamError(.unrepresentable, "a line with nothing but null would not be read as a record"))
+        }
+        if recordCount == 0 { try writeHeader() }
+        try writeRecord(columns.count)
+        recordCount += 1
+        forgetRecord()
+        state = isInArray ? .array : .root
+    }
+
+    private mutating func forgetRecord() {
+        line.removeAll()
+        ends.removeAll(keepingCapacity: true)
+        places.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func writeRecord(_ count: Int) throws(StreamError) {
+        let (ends, places) = (ends, places)
+        let isInOrder = places.count == count && (count < 2 || places.indices.allSatisfy { places[$0] == $0 })
+        var fields = isInOrder ? [] : [Int](repeating: -1, count: count)
+        if !isInOrder { for (field, place) in places.enumerated() { fields[place] = field } }
+        try output.reserve(line.count + count + 2)
+        for index in 0..<count {
+            if index > 0 { output.appendReserved(options.dialect.delimiter) }
+            let field = isInOrder ? index : fields[index]
+            guard field >= 0 else { continue }
+            let range = (field == 0 ? 0 : ends[field - 1])..<ends[field]
+            line.withBytes { bytes in output.appendReserved(bytes.extracting(range)) }
+        }
+        endLine()
+    }
+
+    private mutating func endLine() {
+        if options.lineEnd == .crlf { output.appendReserved(0x0D) }
+        output.appendReserved(0x0A)
+    }
+
+    private mutating func writeHeader() throws(StreamError) {
+        guard options.dialect.hasHeader, !columns.names.isEmpty else { return }
+        var names = ByteOutput()
+        for (index, name) in columns.names.enumerated() {
+            if index > 0 { try names.append(options.dialect.delimiter) }
+            // SAFETY: the span does not leave the closure.
+            try unsafe name.withUnsafeBufferPointer { buffer throws(StreamError) in
+                let bytes = unsafe UnsafeRawBufferPointer(buffer).bytes
+                try FieldQuoting(options).write(bytes, isFirst: index == 0, isText: false, to: &names)
+            }
+        }
+        // One empty name alone would be a line without a byte.
+        if names.count == 0 {
+            for _ in 0..<2 { try names.append(options.dialect.quote ?? 0x20) }
+        }
+        try names.withBytes { bytes throws(StreamError) in
+            try output.reserve(bytes.byteCount + 2)
+            output.appendReserved(bytes)
+        }
+        endLine()
+    }
+
+    // MARK: Errors
+
+    private func nested(_ found: String) -> StreamError {
+        if state == .ended { return StreamError(.misuse, "got \(found) behind the end") }
+        if state == .key { return StreamError(.misuse, "expected writeKey or endDictionary, got \(found)") }
+        return atField(StreamError(.unrepresentable, "a field has no place for \(found)"))
+    }
+
+    /// An error with the path of the value at hand.
+    func atField(_ error: StreamError) -> StreamError {
+        if !columns.areNamed {
+            return error.located(at: StreamPath([.index(recordCount), .index(places.count)]))
+        }
+        return located(error, columns.names.indices.contains(column) ? columns.names[column] : nil)
+    }
+
+    private func located(_ error: StreamError, _ name: [UInt8]? = nil) -> StreamError {
+        var path = StreamPath([.index(recordCount)])
+        if let name { path = path.member(String(decoding: name, as: UTF8.self)) }
+        return error.located(at: path)
+    }
+
+    /// Whether the field at hand is the first one of its line.
+    var isFirstColumn: Bool { column == 0 }
+}

@@ -1,0 +1,91 @@
+// The csv-spectrum corpus: texts of every kind, and what they mean as JSON.
+// The corpus lies beside the package, in ../shared/corpora; without it the tests say so and are skipped.
+
+import CSVStreaming
+import Foundation
+import PlistBuilding
+import PlistStreaming
+import Testing
+
+/// The files of the corpus.
+private enum Corpus {
+    static let directory: URL = {
+        let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let places = [package, package.deletingLastPathComponent()].map {
+            $0.deletingLastPathComponent().appending(path: "shared/corpora/csv-spectrum")
+        }
+        return places.first { FileManager.default.fileExists(atPath: $0.path) } ?? places[0]
+    }()
+
+    static let names: [String] = {
+        let files = try? FileManager.default.contentsOfDirectory(atPath: directory.appending(path: "csvs").path)
+        return (files ?? []).filter { $0.hasSuffix(".csv") }.map { String($0.dropLast(4)) }.sorted()
+    }()
+
+    static func bytes(_ name: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: directory.appending(path: "csvs/\(name).csv")))
+    }
+
+    static func records(_ name: String) throws -> [[String: String]] {
+        let data = try Data(contentsOf: directory.appending(path: "json/\(name).json"))
+        let object = try JSONSerialization.jsonObject(with: data)
+        return (object as? [[String: String]]) ?? (object as? [String: String]).map { [$0] } ?? []
+    }
+}
+
+@Suite(.enabled(if: !Corpus.names.isEmpty, "there is no corpus at ../shared/corpora/csv-spectrum"))
+struct CSVSpectrumTests {
+    private func records(_ bytes: [UInt8], _ options: CSVReaderOptions = CSVReaderOptions()) throws -> [[String:
+        String]]
+    {
+        var builder = try ObjectBuilder<[[String: String]]>()
+        try builder.readCSV(bytes, options: options)
+        return try builder.takeResult()
+    }
+
+    @Test(arguments: Corpus.names)
+    func readsWhatTheFileMeans(_ name: String) throws {
+        // This one has quotes in fields without quotes, and its JSON has another telephone number.
+        let isOdd = name == "location_coordinates"
+        var options = CSVReaderOptions(bareQuotes: isOdd ? .keep : .reject)
+        var (found, expected) = (try records(Corpus.bytes(name), options), try Corpus.records(name))
+        if isOdd {
+            #expect(throws: StreamError.self) { try records(Corpus.bytes(name)) }
+            for index in found.indices { found[index]["Contact Phone Number"] = nil }
+            for index in expected.indices { expected[index]["Contact Phone Number"] = nil }
+        }
+        #expect(found == expected)
+        #expect(!found.isEmpty)
+        options.longRecords = .drop
+        #expect(try records(Corpus.bytes(name), options).count == found.count)
+    }
+
+    @Test(arguments: Corpus.names)
+    func writesWhatItReads(_ name: String) throws {
+        let options = CSVReaderOptions(bareQuotes: name == "location_coordinates" ? .keep : .reject)
+        var writer = CSVWriter()
+        try writer.readCSV(Corpus.bytes(name), options: options)
+        try writer.finish()
+        #expect(try records(writer.bytes) == records(Corpus.bytes(name), options))
+    }
+
+    @Test(arguments: Corpus.names)
+    func isTheSameAtEverySplitPoint(_ name: String) throws {
+        let bytes = try Corpus.bytes(name)
+        let options = CSVReaderOptions(bareQuotes: .keep)
+        var whole = EventTrace()
+        try whole.readCSV(bytes, options: options)
+        for cut in 0...bytes.count {
+            var reader = CSVReader(sink: EventTrace(), options: options)
+            try reader.feed(Array(bytes[..<cut]))
+            try reader.feed(Array(bytes[cut...]))
+            try reader.finish()
+            if reader.sink.text != whole.text { #expect(reader.sink.text == whole.text, "cut at \(cut)") }
+        }
+    }
+
+    @Test func corpusIsComplete() {
+        #expect(Corpus.names.count == 12)
+    }
+}

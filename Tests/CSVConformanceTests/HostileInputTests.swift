@@ -1,0 +1,76 @@
+// Texts that are made to cost memory or time: what is refused, where, and at what price.
+
+import CSVStreaming
+import Foundation
+import PlistBuilding
+import PlistStreaming
+import Testing
+
+@Suite(.serialized) struct HostileInputTests {
+    /// The resident memory of the process at most so far, in bytes.
+    private var peak: Int {
+        var usage = rusage()
+        // RUSAGE_SELF, which has another type on each system.
+        getrusage(0, &usage)
+        #if canImport(Darwin)
+        return usage.ru_maxrss
+        #else
+        return Int(usage.ru_maxrss) * 1024
+        #endif
+    }
+
+    @Test func anOpenQuoteEndsInBoundedMemory() throws {
+        let chunk = [UInt8](repeating: 0x78, count: 1 << 20)
+        let options = CSVReaderOptions(limits: StreamLimits(stringByteCount: 8 << 20))
+        var reader = CSVReader(sink: NullSink(), options: options)
+        try reader.feed("a,b\n1,2\n3,\"")
+        let before = peak
+        let error = #expect(throws: StreamError.self) {
+            for _ in 0..<512 { try reader.feed(chunk) }
+        }
+        #expect(error?.kind == .limitExceeded)
+        #expect(error?.position == StreamPosition(byteOffset: 10, line: 3, column: 3))
+        #expect(peak - before < 64 << 20)
+    }
+
+    @Test func moreThanTheBoundIsReadInTheBound() throws {
+        var chunk: [UInt8] = []
+        for row in 0..<20_000 { chunk += Array("\(row),\"a \"\"name\"\", \(row)\",0.5\r\n".utf8) }
+        var count = 0
+        let before = peak
+        var reader = CSVRowReader()
+        let body = { (row: borrowing CSVRow) throws(StreamError) -> Void in count += row.count }
+        try Array("id,name,share\n".utf8).withUnsafeBytes { try reader.feed($0.bytes, body) }
+        for _ in 0..<200 { try chunk.withUnsafeBytes { try reader.feed($0.bytes, body) } }
+        try reader.finish(body)
+        #expect(count == 12_000_000)
+        // 130 MB went by.
+        #expect(peak - before < 16 << 20)
+    }
+
+    @Test func aMillionColumnsAreRefused() {
+        let header = [UInt8](repeating: UInt8(ascii: ","), count: 1_000_000)
+        let error = #expect(throws: StreamError.self) { try CSV.forEachRow(in: header) { _ in } }
+        #expect(error?.kind == .limitExceeded)
+        #expect(error?.position?.byteOffset == 65_536)
+    }
+
+    @Test func columnsWithoutEndTakeTimeInTheirNumber() throws {
+        func time(_ count: Int) throws -> Duration {
+            let names = (0..<count).map { "c\($0)" }
+            let text = names.joined(separator: ",") + "\n" + names.joined(separator: ",") + "\n"
+            return try (0..<3).map { _ in
+                try ContinuousClock().measure {
+                    var trace = NullSink()
+                    try trace.readCSV(text, options: CSVReaderOptions(columns: ["c1", "c\(count - 1)"]))
+                    var writer = CSVWriter()
+                    try writer.readCSV(text)
+                    try writer.finish()
+                }
+            }.min() ?? .zero
+        }
+        let (small, large) = (try time(4_000), try time(32_000))
+        // Eight times as much; what is quadratic would take 64 times as long.
+        #expect(large < small * 24)
+    }
+}

@@ -1,0 +1,116 @@
+// Python's csv module as an independent judge: it reads what is written here, and what it writes is read here. Without Python
+// the tests say so and are skipped.
+
+import CSVStreaming
+import Foundation
+import PlistBuilding
+import PlistStreaming
+import Testing
+
+/// Conversations with Python, one process each.
+private enum Python {
+    static let isThere: Bool = (try? run("print(1)", Data())) == Data("1\n".utf8)
+
+    static func run(_ script: String, _ input: Data) throws -> Data {
+        let process = Process()
+        let (stdin, stdout) = (Pipe(), Pipe())
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["python3", "-c", script]
+        (process.standardInput, process.standardOutput) = (stdin, stdout)
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let writer = Thread {
+            try? stdin.fileHandleForWriting.write(contentsOf: input)
+            try? stdin.fileHandleForWriting.close()
+        }
+        writer.start()
+        let output = try stdout.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return output
+    }
+}
+
+@Suite(.serialized, .enabled(if: Python.isThere, "there is no python3"))
+struct PythonTests {
+    /// A generator from a seed, so that every run checks the same tables.
+    private struct Random: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+            return word ^ word >> 31
+        }
+    }
+
+    private static let tables: [[[String]]] = {
+        var random = Random(state: 1)
+        let pieces = [
+            "a", "1", ",", "\"", "\"\"", "\n", "\r\n", "\r", " ", "größe", "€", "🙂", ";", "\t", "'", "#", "0.5", "true",
+            "a longer text of many words, in quotes",
+        ]
+        return (0..<60).map { table in
+            let width = 1 + table % 6
+            return (0..<50).map { _ in
+                (0..<width).map { _ in
+                    (0..<Int.random(in: 0...4, using: &random)).map { _ in
+                        pieces.randomElement(using: &random) ?? ""
+                    }.joined()
+                }
+            }
+        }
+    }()
+
+    private static func dialect(_ index: Int) -> (CSVDialect, python: String) {
+        let delimiter = [",", ";", "\t"][index % 3]
+        let quote = index % 2 == 0 ? "\"" : "'"
+        let dialect = CSVDialect(
+            delimiter: delimiter.utf8.first ?? 0x2C, quote: quote.utf8.first, hasHeader: false)
+        return (dialect, "delimiter=\(delimiter.debugDescription),quotechar=\(quote.debugDescription)")
+    }
+
+    @Test func pythonReadsWhatIsWritten() throws {
+        for (index, table) in Self.tables.enumerated() {
+            let (dialect, python) = Self.dialect(index)
+            var writer = CSVWriter(
+                options: CSVWriterOptions(
+                    dialect: dialect, lineEnd: index % 4 < 2 ? .lf : .crlf, quoting: index % 5 == 0 ? .all : .needed))
+            try writer.write(table)
+            try writer.finish()
+            let script =
+                "import csv,io,json,sys\n"
+                + "text=sys.stdin.buffer.read().decode()\n"
+                + "print(json.dumps(list(csv.reader(io.StringIO(text,newline=''),\(python)))))"
+            let output = try Python.run(script, Data(writer.bytes))
+            let found = try JSONSerialization.jsonObject(with: output) as? [[String]]
+            #expect(found == table, "table \(index)")
+        }
+    }
+
+    @Test func readsWhatPythonWrites() throws {
+        for (index, table) in Self.tables.enumerated() {
+            let (dialect, python) = Self.dialect(index)
+            // Of one empty field Python writes a pair of quotes, as is done here.
+            let quoting = ["QUOTE_MINIMAL", "QUOTE_ALL"][index / 6 % 2]
+            // Where it quotes what it must, Python takes only the bytes of its own line end for such, before version 3.13.
+            let end = quoting == "QUOTE_ALL" ? ["\\n", "\\r\\n", "\\r"][index / 3 % 3] : "\\r\\n"
+            let script =
+                "import csv,io,json,sys\n"
+                + "rows=json.load(sys.stdin)\n"
+                + "out=io.StringIO(newline='')\n"
+                + "csv.writer(out,\(python),lineterminator='\(end)',quoting=csv.\(quoting)).writerows(rows)\n"
+                + "sys.stdout.buffer.write(out.getvalue().encode())"
+            let text = try Python.run(script, JSONSerialization.data(withJSONObject: table))
+            var builder = try ObjectBuilder<[[String]]>()
+            try builder.readCSV(text, options: CSVReaderOptions(dialect: dialect))
+            #expect(try builder.takeResult() == table, "table \(index)")
+            // The fast machine and the pieces of it give what the whole text does.
+            var reader = CSVReader(sink: try ObjectBuilder<[[String]]>(), options: CSVReaderOptions(dialect: dialect))
+            let half = text.count / 2
+            try reader.feed(text[..<half])
+            try reader.feed(text[half...])
+            try reader.finish()
+            #expect(try reader.sink.takeResult() == table, "table \(index) in two pieces")
+        }
+    }
+}

@@ -66,7 +66,8 @@ extension EncodedInput: SelfTesting {
             ("<!DOCTYPE a [<!ELEMENT a (#PCDATA)>\n]>\n", "", 1),
         ] {
             let start =
-                text.hasPrefix("<a>") ? "<a> \(shown)! $.a: " : text.hasPrefix("<!") ? "doctype a [<!ELEMENT a (#PCDATA)>\n] ! " : "! "
+                text.hasPrefix("<a>")
+                ? "<a> \(shown)! $.a: " : text.hasPrefix("<!") ? "doctype a [<!ELEMENT a (#PCDATA)>\n] ! " : "! "
             let line = text.utf8.count { $0 == 0x0A } + 1
             let place = "at line \(line), column \(column) (byte \(2 * text.utf8.count + 2))"
             expect(

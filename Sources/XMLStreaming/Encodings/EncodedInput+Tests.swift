@@ -61,6 +61,19 @@ extension EncodedInput: SelfTesting {
         expect(
             utf16("<a>", isLittle: false) + [0xD8, 0, 0, 0x61],
             "<a> ! $.a: expected UTF-16, found half a surrogate pair at line 1, column 4 (byte 8)")
+        for (text, shown, column) in [
+            ("<a>\r\n", "\"\\u{a}\" ", 1), ("<a>]", "", 5), ("<a x='", "", 7), ("<a>&am", "", 7),
+            ("<!DOCTYPE a [<!ELEMENT a (#PCDATA)>\n]>\n", "", 1),
+        ] {
+            let start =
+                text.hasPrefix("<a>")
+                ? "<a> \(shown)! $.a: " : text.hasPrefix("<!") ? "doctype a [<!ELEMENT a (#PCDATA)>\n] ! " : "! "
+            let line = text.utf8.count { $0 == 0x0A } + 1
+            let place = "at line \(line), column \(column) (byte \(2 * text.utf8.count + 2))"
+            expect(
+                utf16(text, isLittle: true) + [0xDB, 0xDB, 0xDB, 0xDB, 0x64, 0],
+                start + "expected UTF-16, found half a surrogate pair " + place)
+        }
         expect(
             utf16("<a>é", isLittle: false) + [0x20],
             #"<a> "é" ! $.a: the input ends within a character at line 1, column 6 (byte 10)"#)

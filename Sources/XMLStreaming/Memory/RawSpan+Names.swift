@@ -7,25 +7,32 @@ extension RawSpan {
     public func hasSameBytes(as other: RawSpan) -> Bool {
         let count = byteCount
         guard count == other.byteCount else { return false }
+        // SAFETY: each load is of bytes below the count of both; the last ones may be loaded twice in part.
+        if count < 8 {
+            if count >= 4 {
+                return unsafe load(0, UInt32.self) == other.load(0, UInt32.self)
+                    && load(count &- 4, UInt32.self) == other.load(count &- 4, UInt32.self)
+            }
+            var offset = 0
+            while offset < count {
+                guard unsafe load(offset, UInt8.self) == other.load(offset, UInt8.self) else { return false }
+                offset &+= 1
+            }
+            return true
+        }
         var offset = 0
-        // SAFETY: each load is of eight bytes, or one, below the count of both.
         while offset &+ 8 <= count {
-            let (left, right) = unsafe (
-                unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self),
-                other.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
-            )
-            guard left == right else { return false }
+            guard unsafe load(offset, UInt64.self) == other.load(offset, UInt64.self) else { return false }
             offset &+= 8
         }
-        while offset < count {
-            let (left, right) = unsafe (
-                unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self),
-                other.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)
-            )
-            guard left == right else { return false }
-            offset &+= 1
-        }
-        return true
+        return unsafe load(count &- 8, UInt64.self) == other.load(count &- 8, UInt64.self)
+    }
+
+    /// A number at an offset, all of whose bytes are there.
+    @unsafe @inline(__always)
+    private func load<Number: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _ type: Number.Type) -> Number {
+        // SAFETY: callers compare with the count before.
+        unsafe unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: Number.self)
     }
 
     /// Whether these are the bytes of a string in UTF-8.
@@ -51,3 +58,34 @@ extension String {
         self = unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum RawSpanNamesTests {}
+
+extension RawSpanNamesTests: SelfTesting {
+    static var testSelectors: TestSelectors { ["testComparesEveryByte": testComparesEveryByte] }
+
+    private static func testComparesEveryByte() {
+        for count in 0...40 {
+            let bytes = (0..<count).map { UInt8($0) }
+            // SAFETY: the spans do not leave the closures.
+            unsafe bytes.withUnsafeBytes { left in
+                expectTrue(unsafe left.bytes.hasSameBytes(as: left.bytes), "\(count) bytes")
+                for index in 0..<count {
+                    var other = bytes
+                    other[index] ^= 0x40
+                    let isSame = unsafe other.withUnsafeBytes { unsafe left.bytes.hasSameBytes(as: $0.bytes) }
+                    expectFalse(isSame, "\(count) bytes, another at \(index)")
+                }
+                if count > 0 {
+                    expectFalse(unsafe left.bytes.hasSameBytes(as: left.bytes.part(0, count - 1)), "one byte less")
+                }
+            }
+        }
+    }
+}
+#endif

@@ -292,6 +292,8 @@ struct XMLScanner: ~Copyable {
         let base = textOffset + carry.count
         let result = input.refill(chunk)
         guard let range = result.range else {
+            // The last piece is used, and its memory may be so for something else.
+            (pieceBase, pieceOffset, checkedEnd, pieceEnd) = (base, 0, 0, 0)
             problem = result.problem
             return problem != nil
         }

@@ -71,7 +71,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "XMLStreaming", dependencies: ["BlockMasks", "CBlockMasks", "InClassTesting", "PlistStreaming"],
+            name: "XMLStreaming",
+            dependencies: ["BlockMasks", "CBlockMasks", "InClassTesting", "PlistBuilding", "PlistStreaming"],
             swiftSettings: strict + lifetimes),
         // Without pkgConfig, by which SwiftPM would warn everybody without SQLite's header, also who imports only InClassTesting.
         .systemLibrary(name: "CSystemSQLite"),

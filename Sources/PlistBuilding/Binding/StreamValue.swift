@@ -120,7 +120,7 @@ extension BinaryFloatingPoint where Self: StreamValue {
             ValueOperations(of: Self.self),
             fast: Self.self == Double.self ? .real : Self.self == Float.self ? .float : .none,
             expectation: "a number", shape: .scalar(read, get))
-        plan.textKind = .real
+        plan.textKind = Self.self == Double.self ? .real : .number
         return plan
     }
 

@@ -53,6 +53,7 @@ enum ExpectedValueTests {
     fileprivate struct Sample: StreamObject {
         var number: Int8? = nil
         var ratio = 0.5
+        var single: Float = 0.5
         var flag = false
         var name = ""
         var list: [String] = []
@@ -80,6 +81,7 @@ extension ExpectedValueTests: SelfTesting {
         try builder.beginDictionary()
         let rows: [(StaticString, ExpectedValue)] = [
             ("number", ExpectedValue(.integer, isOptional: true)), ("ratio", ExpectedValue(.real)),
+            ("single", ExpectedValue(.number)),
             ("flag", ExpectedValue(.bool)), ("name", ExpectedValue(.text)), ("list", ExpectedValue(.array)),
             ("inner", ExpectedValue(.dictionary)), ("counts", ExpectedValue(.dictionary)), ("tree", .any),
             ("unknown", ExpectedValue(.nothing)),

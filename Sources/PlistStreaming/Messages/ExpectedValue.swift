@@ -14,6 +14,8 @@ package struct ExpectedValue: Sendable, Equatable {
         /// What is made of a string: text, and dates, addresses and others that are spelled as text.
         case text
         case integer, real, bool, array, dictionary
+        /// A number that is rounded from its text, once, such as a `Float`.
+        case number
     }
 
     package var kind: Kind

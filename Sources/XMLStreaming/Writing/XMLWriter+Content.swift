@@ -29,7 +29,22 @@ extension XMLWriter {
         try writeDoctype(parts.0, publicID: parts.1, systemID: parts.2, internalSubset: nil)
     }
 
-    /// Writes the type of the document with an internal subset, which is well-formed.
+    /// A sink that wants nothing.
+    private struct Check: XMLSink {
+        mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .endOnly }
+    }
+
+    /// Refuses an internal subset that a reader would refuse.
+    private static func check(internalSubset: [UInt8]) throws(StreamError) {
+        let document = Array("<!DOCTYPE a [".utf8) + internalSubset + Array("]><a/>".utf8)
+        var sink = Check()
+        do throws(StreamError) { try sink.readXML(document) } catch {
+            throw StreamError(
+                .unrepresentable, "the internal subset of the document type is not well-formed", cause: error)
+        }
+    }
+
+    /// Writes the type of the document, with an internal subset.
     mutating func writeDoctype(
         _ name: [UInt8], publicID: [UInt8]?, systemID: [UInt8]?, internalSubset: [UInt8]?
     ) throws(StreamError) {
@@ -53,6 +68,7 @@ extension XMLWriter {
                 throw StreamError(.unrepresentable, "a system identifier has only one kind of quotes")
             }
         }
+        if let internalSubset { try Self.check(internalSubset: internalSubset) }
         try beginNode()
         try WrittenText.append("<!DOCTYPE ", to: &output)
         try append(name)

@@ -15,7 +15,7 @@ protocol ElementReceiver: AnyObject {
 
 /// A receiver that builds a value of a bound type.
 final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
-    private var messages: XMLMessages<ObjectBuilder<Value>>
+    private var messages: XMLMessages<XML.Builder>
     private let reduce: (Value) throws -> Any?
     /// The number of open elements whose content is not wanted, though it comes.
     private var unwantedDepth = 0
@@ -25,7 +25,7 @@ final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
     ) throws(StreamError) {
         var options = options
         options.root = .value
-        messages = XMLMessages(try ObjectBuilder<Value>(options: builderOptions), options: options)
+        messages = XMLMessages(try XML.Builder(building: Value.self, options: builderOptions), options: options)
         self.reduce = reduce
     }
 
@@ -50,7 +50,7 @@ final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
         }
     }
 
-    func finish() throws -> Any? { try reduce(messages.sink.takeResult()) }
+    func finish() throws -> Any? { try reduce(messages.sink.takeResult(of: Value.self)) }
 
     func abandon(after error: StreamError) {
         unwantedDepth = 0

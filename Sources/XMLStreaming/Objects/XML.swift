@@ -68,11 +68,15 @@ public enum XML {
         }
     }
 
+    // PERF: XML/objects; the reader is specialised once, for all types.
+    /// The builder of all values: the type it is of is named again where a value is taken.
+    typealias Builder = ObjectBuilder<PropertyList>
+
     private static func build<Value: StreamValue>(
-        _ options: BuilderOptions, _ read: (inout ObjectBuilder<Value>) throws(StreamError) -> Void
+        _ options: BuilderOptions, _ read: (inout Builder) throws(StreamError) -> Void
     ) throws(StreamError) -> Value {
-        var builder = try ObjectBuilder<Value>(options: options)
+        var builder = try Builder(building: Value.self, options: options)
         try read(&builder)
-        return try builder.takeResult()
+        return try builder.takeResult(of: Value.self)
     }
 }

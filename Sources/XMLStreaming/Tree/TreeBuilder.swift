@@ -31,6 +31,7 @@ struct TreeBuilder: XMLSink, ~Copyable {
     /// Makes a builder of a document.
     init(document: [UInt8], options: XMLTreeOptions) {
         memory = TreeMemory()
+        if options.depth == .max { memory.reserve(for: document.count) }
         self.document = document
         (shift, outerCount) = (0, 0)
         (depthMax, keepsWhitespace) = (options.depth, options.keepsWhitespace)

@@ -81,7 +81,23 @@ struct TreeMemory {
     /// The most nodes, attributes, and bytes of a document or of copies.
     static var countMax: Int { Int(Int32.max) }
 
+    // PERF: XML/tree; memory that grows is copied, and pages that are touched for the first time cost as much as what is in them.
+    /// Asks for as much memory as a document of so many bytes probably needs; what is not used is never touched.
+    mutating func reserve(for byteCount: Int) {
+        nodes.reserveCapacity(byteCount / 20)
+        attributes.reserveCapacity(byteCount / 64)
+        copies.reserveCapacity(byteCount / 8)
+        // SAFETY: the memory is that of the arrays, of which no content is changed.
+        unsafe nodes.withUnsafeMutableBytes {
+            unsafe LargePages.use($0.baseAddress, byteCount / 20 * MemoryLayout<TreeNode>.stride)
+        }
+        unsafe attributes.withUnsafeMutableBytes {
+            unsafe LargePages.use($0.baseAddress, byteCount / 64 * MemoryLayout<TreeAttribute>.stride)
+        }
+    }
+
     /// Refuses what indexes cannot count.
+    @inline(__always)  // PERF: XML/tree; once a node.
     func checkRoom() throws(StreamError) {
         guard nodes.count < Self.countMax, attributes.count < Self.countMax, copies.count < Int(UInt32.max) else {
             throw StreamError(

@@ -18,21 +18,24 @@ package struct ExpectedValue: Sendable, Equatable {
         case number
     }
 
-    package var kind: Kind
+    @usableFromInline package var kind: Kind
     /// Whether null stands for a missing value.
-    package var isOptional: Bool
+    @usableFromInline package var isOptional: Bool
 
+    @inlinable
     package init(_ kind: Kind, isOptional: Bool = false) {
         self.kind = kind
         self.isOptional = isOptional
     }
 
     /// What sinks expect that do not say.
-    package static let any: ExpectedValue = ExpectedValue(.any)
+    @inlinable package static var any: ExpectedValue { ExpectedValue(.any) }
 }
 
 extension PlistSink where Self: ~Copyable {
+    // PERF: XML/objects; inlinable, so that a reader that is specialised for a sink asks it without the closures of its port.
     /// What the sink expects as its next value: behind a key the value of the member, in an array the element.
+    @inlinable @inline(__always)
     package mutating func expectedValue() -> ExpectedValue {
         guard let expected = unsafe Self.ownPort?.expected else { return .any }
         // SAFETY: the functions of a type's own port take the address of a sink of the type, during the call.

@@ -140,7 +140,8 @@ struct TreeBuilder: XMLSink, ~Copyable {
         guard !open.isEmpty else { return }
         let place = shifted(tag.place)
         memory.nodes[Int(node)].end = UInt32(place.upperBound)
-        memory.nodes[Int(node)].contentEnd = UInt32(tag.isEmptyElement ? place.upperBound : place.lowerBound)
+        let isEmpty = memory.nodes[Int(node)].flags.contains(.isEmptyTag)
+        memory.nodes[Int(node)].contentEnd = UInt32(isEmpty ? place.upperBound : place.lowerBound)
     }
 
     mutating func comment(_ comment: borrowing XMLComment) throws(StreamError) {

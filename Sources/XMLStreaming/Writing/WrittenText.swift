@@ -4,7 +4,7 @@ import PlistStreaming
 
 /// Checks text against the characters and names of XML, and escapes it.
 ///
-/// SPEC: XML 1.0, 5th edition, productions 2 to 5; Namespaces in XML 1.0, production 4.
+/// SPEC: XML 1.0, 5th edition, production 2; names are those of `NameBytes`.
 enum WrittenText {
     /// Where text stands, which decides what has to be escaped.
     enum Place {
@@ -27,9 +27,7 @@ enum WrittenText {
 
     /// Refuses what is not UTF-8 of characters that XML can hold.
     static func check(_ utf8: RawSpan, in place: StaticString) throws(StreamError) {
-        // SAFETY: the bytes are read only within the closure.
-        let isValid = unsafe utf8.withUnsafeBytes { unsafe UTF8Check.isValid($0) }
-        guard isValid else { throw StreamError(.invalidText, "\(place) is not valid UTF-8") }
+        guard isUTF8(utf8) else { throw StreamError(.invalidText, "\(place) is not valid UTF-8") }
         if let offset = firstForbidden(utf8) { throw forbidden(utf8, offset, place) }
     }
 
@@ -76,73 +74,22 @@ enum WrittenText {
 
     /// The offset of the only colon of a name; -1 for a name without; nil for what is no name with one prefix at most.
     static func colon(inQualifiedName name: RawSpan) -> Int? {
-        var colon = -1
-        var isAtStart = true
-        var offset = 0
-        while offset < name.byteCount {
-            guard let (scalar, length) = scalar(in: name, at: offset) else { return nil }
-            if scalar == 0x3A {
-                guard colon < 0, !isAtStart else { return nil }
-                (colon, isAtStart) = (offset, true)
-            } else {
-                guard isAtStart ? isNameStart(scalar) : isNameCharacter(scalar) else { return nil }
-                isAtStart = false
-            }
-            offset += length
-        }
-        return isAtStart ? nil : colon
+        guard isUTF8(name) else { return nil }
+        let extent = NameBytes.extent(in: name, from: 0)
+        return extent.end == name.byteCount && extent.isQualified ? extent.colon : nil
     }
 
     /// Whether text is a name, which may have any number of colons.
     static func isName(_ name: RawSpan) -> Bool {
-        var offset = 0
-        while offset < name.byteCount {
-            guard let (scalar, length) = scalar(in: name, at: offset) else { return false }
-            guard scalar == 0x3A || (offset == 0 ? isNameStart(scalar) : isNameCharacter(scalar)) else { return false }
-            offset += length
-        }
-        return offset > 0
+        name.byteCount > 0 && isUTF8(name) && NameBytes.extent(in: name, from: 0).end == name.byteCount
     }
 
     /// Whether text is a name without a colon.
     static func isPlainName(_ name: RawSpan) -> Bool { colon(inQualifiedName: name) == -1 }
 
-    /// Whether a name may begin with a character; colons are left to the caller.
-    static func isNameStart(_ scalar: UInt32) -> Bool {
-        switch scalar {
-        case 0x41...0x5A, 0x61...0x7A, 0x5F: true
-        case 0...0xBF: false
-        case 0xD7, 0xF7, 0x300...0x36F, 0x37E: false
-        case ...0x1FFF: true
-        case 0x200C...0x200D, 0x2070...0x218F, 0x2C00...0x2FEF, 0x3001...0xD7FF, 0xF900...0xFDCF, 0xFDF0...0xFFFD: true
-        case 0x10000...0xEFFFF: true
-        default: false
-        }
-    }
-
-    /// Whether a character may be in a name behind its first one; colons are left to the caller.
-    static func isNameCharacter(_ scalar: UInt32) -> Bool {
-        switch scalar {
-        case 0x2D, 0x2E, 0x30...0x39, 0xB7, 0x300...0x36F, 0x203F...0x2040: true
-        default: isNameStart(scalar)
-        }
-    }
-
-    /// The character at an offset and its length in bytes; nil for what is not UTF-8.
-    private static func scalar(in text: RawSpan, at offset: Int) -> (UInt32, Int)? {
-        let first = text.byte(at: offset)
-        if first < 0x80 { return (UInt32(first), 1) }
-        let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2
-        guard first >= 0xC2, first <= 0xF4, offset + length <= text.byteCount else { return nil }
-        var value = UInt32(first) & (0x7F >> UInt32(length))
-        for index in 1..<length {
-            let byte = text.byte(at: offset + index)
-            guard byte & 0xC0 == 0x80 else { return nil }
-            value = value << 6 | UInt32(byte & 0x3F)
-        }
-        let smallest: UInt32 = length == 2 ? 0x80 : length == 3 ? 0x800 : 0x10000
-        guard value >= smallest, value <= 0x10FFFF, !(0xD800...0xDFFF).contains(value) else { return nil }
-        return (value, length)
+    private static func isUTF8(_ text: RawSpan) -> Bool {
+        // SAFETY: the bytes are read only within the closure.
+        unsafe text.withUnsafeBytes { unsafe UTF8Check.isValid($0) }
     }
 
     // MARK: Escapes

@@ -35,10 +35,13 @@ extension XMLWriter {
     }
 
     /// Refuses an internal subset that a reader would refuse.
-    private static func check(internalSubset: [UInt8]) throws(StreamError) {
-        let document = Array("<!DOCTYPE a [".utf8) + internalSubset + Array("]><a/>".utf8)
+    private func check(internalSubset: [UInt8], hasExternalID: Bool) throws(StreamError) {
+        let head = hasExternalID ? "<!DOCTYPE a SYSTEM '' [" : "<!DOCTYPE a ["
+        let document = Array(head.utf8) + internalSubset + Array("]><a/>".utf8)
         var sink = Check()
-        do throws(StreamError) { try sink.readXML(document) } catch {
+        do throws(StreamError) {
+            try sink.readXML(document, options: XMLReaderOptions(knowsNamespaces: options.checksNamespaces))
+        } catch {
             throw StreamError(
                 .unrepresentable, "the internal subset of the document type is not well-formed", cause: error)
         }
@@ -68,7 +71,7 @@ extension XMLWriter {
                 throw StreamError(.unrepresentable, "a system identifier has only one kind of quotes")
             }
         }
-        if let internalSubset { try Self.check(internalSubset: internalSubset) }
+        if let internalSubset { try check(internalSubset: internalSubset, hasExternalID: systemID != nil) }
         try beginNode()
         try WrittenText.append("<!DOCTYPE ", to: &output)
         try append(name)

@@ -119,6 +119,8 @@ final class StreamPlan {
     let spare = SharedPlaces()
     /// Whether this is the plan of an array of bytes, which a data message fills.
     var isBytes = false
+    /// The kind of message that a scalar of text becomes.
+    var textKind = ExpectedValue.Kind.text
 
     init(_ operations: ValueOperations, fast: FastKind = .none, expectation: String, shape: Shape) {
         type = unsafe operations.type

@@ -31,8 +31,10 @@ extension FixedWidthInteger where Self: StreamValue {
             return Int64(exactly: value).map { .integer($0) }
                 ?? UInt64(exactly: value).map { .unsigned($0) } ?? .number("\(value)")
         }
-        return unsafe StreamPlan(
+        let plan = unsafe StreamPlan(
             ValueOperations(of: Self.self), fast: kind, expectation: "an integer", shape: .scalar(read, get))
+        plan.textKind = .integer
+        return plan
     }
 
     /// How values of the integers of the standard library lie in memory.
@@ -114,10 +116,12 @@ extension BinaryFloatingPoint where Self: StreamValue {
             let value = unsafe address.assumingMemoryBound(to: Self.self).pointee
             return .real((value as? Float).map { Double(digitsOf: $0) } ?? Double(value))
         }
-        return unsafe StreamPlan(
+        let plan = unsafe StreamPlan(
             ValueOperations(of: Self.self),
             fast: Self.self == Double.self ? .real : Self.self == Float.self ? .float : .none,
             expectation: "a number", shape: .scalar(read, get))
+        plan.textKind = Self.self == Double.self ? .real : .number
+        return plan
     }
 
     private static func outOfRange(_ message: ScalarMessage) -> StreamError {
@@ -161,8 +165,10 @@ extension Bool: StreamValue {
             unsafe address.initializeMemory(as: Bool.self, to: value)
         }
         let get: StreamPlan.Get = { .bool(unsafe $0.assumingMemoryBound(to: Bool.self).pointee) }
-        return unsafe StreamPlan(
+        let plan = unsafe StreamPlan(
             ValueOperations(of: Bool.self), fast: .bool, expectation: "a Boolean", shape: .scalar(read, get))
+        plan.textKind = .bool
+        return plan
     }
 }
 

@@ -15,7 +15,24 @@ extension ColumnsBuilder {
             },
             end: { (sink) throws(StreamError) in
                 try unsafe sink.assumingMemoryBound(to: Self.self).pointee.endLoan()
-            })
+            },
+            expected: { sink in unsafe sink.assumingMemoryBound(to: Self.self).pointee.expectedValue })
+    }
+
+    /// What value is expected next: an array of rows at the depth of the stream, dictionaries as rows, and the types of columns.
+    @usableFromInline
+    var expectedValue: ExpectedValue {
+        guard depth >= rowDepth else { return ExpectedValue(depth == rowDepth - 1 ? .dictionary : .array) }
+        if inner >= 0 { return ExpectedValue(.dictionary) }
+        guard depth == levelDepth, current >= 0 else { return ExpectedValue(.nothing) }
+        let kind: ExpectedValue.Kind =
+            switch unsafe columns[current].type {
+            case .integer: .integer
+            case .real: .real
+            case .bool: .bool
+            case .string: .text
+            }
+        return ExpectedValue(kind, isOptional: true)
     }
 
     /// Sets what is the same for all rows that readers store.

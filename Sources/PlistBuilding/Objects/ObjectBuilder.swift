@@ -129,7 +129,8 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
         return unsafe MemoryPort(
             lendingOf: Self.self,
             begin: { (sink, kind) throws(StreamError) in try unsafe machine(sink).pointee.beginLoan(of: kind) },
-            end: { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endLoan() })
+            end: { (sink) throws(StreamError) in try unsafe machine(sink).pointee.endLoan() },
+            expected: { sink in unsafe machine(sink).pointee.expectedValue() })
     }
 }
 

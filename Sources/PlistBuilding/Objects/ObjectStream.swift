@@ -239,7 +239,8 @@ public struct ObjectStream<Value: StreamValue>: PlistSink, ~Copyable {
             end: { (sink) throws(StreamError) in
                 let stream = unsafe sink.assumingMemoryBound(to: Self.self)
                 try unsafe stream.pointee.deliverIfFilled(after: machine(sink).pointee.endLoan())
-            })
+            },
+            expected: { sink in unsafe machine(sink).pointee.expectedValue() })
     }
 }
 

@@ -20,21 +20,25 @@ public struct MemoryPort {
     /// Writes a value from where it lies; called with the address of the sink. False when the sink wants messages.
     @usableFromInline
     package typealias Write = (UnsafeMutableRawPointer, ValuePort) throws(StreamError) -> Bool
+    /// Says what value is expected next; called with the address of the sink.
+    @usableFromInline package typealias Expected = (UnsafeMutableRawPointer) -> ExpectedValue
 
     /// The type of the sinks whose addresses the functions take, which is looked at before they are called.
     @usableFromInline let sink: ObjectIdentifier
     @usableFromInline let loan: (begin: Begin, end: End)?
     @usableFromInline let write: Write?
+    @usableFromInline let expected: Expected?
 
     // PERF: JSONRecords; inlinable, so that a reader calls the functions themselves where it knows the sink.
     /// Makes the port of a builder.
     @inlinable
     package init<Sink: PlistSink & ~Copyable>(
-        lendingOf type: Sink.Type, begin: @escaping Begin, end: @escaping End
+        lendingOf type: Sink.Type, begin: @escaping Begin, end: @escaping End, expected: @escaping Expected
     ) {
         sink = ObjectIdentifier(type)
         unsafe loan = unsafe (begin, end)
         unsafe write = nil
+        unsafe self.expected = unsafe expected
     }
 
     /// Makes the port of a writer.
@@ -43,6 +47,7 @@ public struct MemoryPort {
         sink = ObjectIdentifier(type)
         unsafe loan = nil
         unsafe self.write = unsafe write
+        unsafe expected = nil
     }
 }
 

@@ -1,0 +1,59 @@
+// What gets a whole element with all that is within it, and makes a value of it: a builder of objects.
+
+import PlistBuilding
+import PlistStreaming
+
+/// A receiver of the messages of one element after another.
+protocol ElementReceiver: AnyObject {
+    func start(_ tag: borrowing XMLStartTag) throws(StreamError)
+    func text(_ text: borrowing XMLText) throws(StreamError)
+    func end(_ tag: borrowing XMLEndTag) throws(StreamError)
+    /// Makes the value of the element, which is complete.
+    func finish() throws -> Any?
+    func abandon(after error: StreamError)
+}
+
+/// A receiver that builds a value of a bound type.
+final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
+    private var messages: XMLMessages<XML.Builder>
+    private let reduce: (Value) throws -> Any?
+    /// The number of open elements whose content is not wanted, though it comes.
+    private var unwantedDepth = 0
+
+    init(
+        _ options: XMLObjectOptions, _ builderOptions: BuilderOptions, _ reduce: @escaping (Value) throws -> Any?
+    ) throws(StreamError) {
+        var options = options
+        options.root = .value
+        messages = XMLMessages(try XML.Builder(building: Value.self, options: builderOptions), options: options)
+        self.reduce = reduce
+    }
+
+    func start(_ tag: borrowing XMLStartTag) throws(StreamError) {
+        if unwantedDepth > 0 {
+            unwantedDepth += 1
+        } else if try messages.startElement(tag) == .endOnly {
+            unwantedDepth = 1
+        }
+    }
+
+    func text(_ text: borrowing XMLText) throws(StreamError) {
+        if unwantedDepth == 0 { try messages.text(text) }
+    }
+
+    func end(_ tag: borrowing XMLEndTag) throws(StreamError) {
+        if unwantedDepth > 1 {
+            unwantedDepth -= 1
+        } else {
+            unwantedDepth = 0
+            try messages.endElement(tag)
+        }
+    }
+
+    func finish() throws -> Any? { try reduce(messages.sink.takeResult(of: Value.self)) }
+
+    func abandon(after error: StreamError) {
+        unwantedDepth = 0
+        messages.abandon(after: error)
+    }
+}

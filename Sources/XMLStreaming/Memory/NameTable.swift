@@ -1,0 +1,146 @@
+// Names as small numbers: each spelling gets one, the same each time, so that names are compared and counted as integers.
+
+import PlistStreaming
+
+/// A table that numbers the names it sees, from 0.
+///
+/// The places of names depend on a number that is drawn for each process, so that no document can choose names that all have one.
+struct NameTable {
+    private struct Entry {
+        let start: Int
+        let count: Int
+        let hash: UInt64
+        /// One more than the number of the next name in the same place, 0 for the last.
+        let next: Int32
+    }
+
+    private static let seed = UInt64.random(in: .min ... .max) | 1
+
+    private var bytes: [UInt8] = []
+    private var entries: [Entry] = []
+    /// One more than the number of the first name at a place, 0 for none.
+    private var places = [Int32](repeating: 0, count: 64)
+
+    /// The number of names.
+    var count: Int { entries.count }
+
+    /// About how many bytes the names take.
+    var byteCount: Int { bytes.count + entries.count * MemoryLayout<Entry>.stride }
+
+    /// The number of a name, which is new when the name is.
+    ///
+    /// - Complexity: O(*n*) in the bytes of the name, on average.
+    mutating func number(of name: RawSpan) -> Int32 {
+        let hash = Self.hash(name)
+        return find(name, hash) ?? add(name, hash)
+    }
+
+    /// The number of a name that the table has, or nil.
+    func known(_ name: RawSpan) -> Int32? { find(name, Self.hash(name)) }
+
+    private func find(_ name: RawSpan, _ hash: UInt64) -> Int32? {
+        var candidate = places[Int(truncatingIfNeeded: hash) & (places.count - 1)]
+        while candidate > 0 {
+            let entry = entries[Int(candidate - 1)]
+            if entry.hash == hash, entry.count == name.byteCount, isEqual(entry, name) { return candidate - 1 }
+            candidate = entry.next
+        }
+        return nil
+    }
+
+    @inline(never)
+    private mutating func add(_ name: RawSpan, _ hash: UInt64) -> Int32 {
+        if entries.count == places.count { spread() }
+        let place = Int(truncatingIfNeeded: hash) & (places.count - 1)
+        entries.append(Entry(start: bytes.count, count: name.byteCount, hash: hash, next: places[place]))
+        // SAFETY: the bytes are copied within the closure.
+        unsafe name.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+        places[place] = Int32(entries.count)
+        return Int32(entries.count - 1)
+    }
+
+    private mutating func spread() {
+        places = [Int32](repeating: 0, count: places.count * 2)
+        for index in entries.indices {
+            let entry = entries[index]
+            let place = Int(truncatingIfNeeded: entry.hash) & (places.count - 1)
+            entries[index] = Entry(start: entry.start, count: entry.count, hash: entry.hash, next: places[place])
+            places[place] = Int32(index + 1)
+        }
+    }
+
+    private func isEqual(_ entry: Entry, _ name: RawSpan) -> Bool {
+        unsafe bytes.withUnsafeBytes { bytes in
+            // SAFETY: the span does not leave the closure.
+            unsafe bytes.bytes.extracting(entry.start..<(entry.start + entry.count)).hasSameBytes(as: name)
+        }
+    }
+
+    /// Calls a closure with the bytes of a name.
+    func withName<Value, Failure: Error>(
+        _ number: Int32, _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let entry = entries[Int(number)]
+        return try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(Failure) in
+            // SAFETY: the span does not leave the closure.
+            try body(unsafe UnsafeRawBufferPointer(buffer).bytes.extracting(entry.start..<(entry.start + entry.count)))
+        }
+    }
+
+    /// A name as a string.
+    func string(_ number: Int32) -> String { withName(number) { String(xml: $0) } }
+
+    /// Forgets all names, and keeps the memory.
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+        for index in places.indices { places[index] = 0 }
+    }
+
+    private static func hash(_ name: RawSpan) -> UInt64 {
+        let count = name.byteCount
+        var hash = seed ^ UInt64(truncatingIfNeeded: count)
+        var offset = 0
+        // SAFETY: each load is of eight bytes, or one, below the count.
+        while offset &+ 8 <= count {
+            let word = unsafe name.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
+            hash = mixed(hash ^ word)
+            offset &+= 8
+        }
+        var rest: UInt64 = 0
+        while offset < count {
+            rest = rest << 8 | UInt64(name.uncheckedByte(offset))
+            offset &+= 1
+        }
+        return mixed(hash ^ rest)
+    }
+
+    private static func mixed(_ value: UInt64) -> UInt64 {
+        let product = (value ^ seed).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+        return product.high ^ product.low
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension NameTable: SelfTesting {
+    static var testSelectors: TestSelectors { ["testNumbersNames": testNumbersNames] }
+
+    private static func testNumbersNames() {
+        var table = NameTable()
+        let names = (0..<3_000).map { String(repeating: "n", count: $0 % 19) + "\($0)" } + [""]
+        for round in 0..<2 {
+            for (index, name) in names.enumerated() {
+                expectEqual(name.withUTF8Span { table.number(of: $0) }, Int32(index), "number of \(name) in \(round)")
+            }
+        }
+        expectEqual(table.count, names.count, "count")
+        for (index, name) in names.enumerated() { expectEqual(table.string(Int32(index)), name, "name") }
+        table.removeAll()
+        expectEqual("b".withUTF8Span { table.number(of: $0) }, 0, "number in an empty table")
+    }
+}
+#endif

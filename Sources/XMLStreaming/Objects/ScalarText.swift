@@ -1,0 +1,159 @@
+// What message the text of an element or attribute becomes, by what the sink expects.
+
+import PlistStreaming
+
+/// Sends text as the scalar that a sink expects.
+enum ScalarText {
+    /// Sends text: a number or a Boolean where one is expected and the text is one, else a string.
+    ///
+    /// Numbers are spelled as in JSON, and may have white space around them, a plus sign and zeros before them; Booleans are `true`,
+    /// `false`, `1` and `0`.
+    static func send<Sink: PlistSink & ~Copyable>(
+        _ text: RawSpan, as expected: ExpectedValue, to sink: inout Sink
+    ) throws(StreamError) {
+        switch expected.kind {
+        case .any, .text, .array, .dictionary:
+            return try sink.writeString(text)
+        case .nothing:
+            return try sink.writeNull()
+        case .integer, .real, .number, .bool:
+            break
+        }
+        let value = trimmed(text)
+        if value.byteCount == 0, expected.isOptional { return try sink.writeNull() }
+        if expected.kind == .bool {
+            if value.equals("true") || value.equals("1") { return try sink.writeBool(true) }
+            if value.equals("false") || value.equals("0") { return try sink.writeBool(false) }
+        } else if try sendNumber(value, isDouble: expected.kind == .real, to: &sink) {
+            return
+        }
+        // The sink says what it expected, and what was found.
+        try sink.writeString(text)
+    }
+
+    /// Sends a number by the first message that holds it; false for what is none.
+    private static func sendNumber<Sink: PlistSink & ~Copyable>(
+        _ text: RawSpan, isDouble: Bool, to sink: inout Sink
+    ) throws(StreamError) -> Bool {
+        if let number = DecimalNumber(text) {
+            try send(number, text, isDouble, &sink)
+            return true
+        }
+        // A plus sign and zeros before the digits are left out.
+        let sign = text.byteCount > 0 ? text.byte(at: 0) : 0
+        var start = sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") ? 1 : 0
+        while start + 1 < text.byteCount, text.byte(at: start) == UInt8(ascii: "0"),
+            text.byte(at: start + 1) &- 0x30 <= 9
+        {
+            start += 1
+        }
+        guard start < text.byteCount, text.byte(at: start) != UInt8(ascii: "-") else { return false }
+        let digits = (sign == UInt8(ascii: "-") ? [sign] : []) + Array(copying: text.extracting(start..<text.byteCount))
+        return try digits.withRawSpan { (digits) throws(StreamError) in
+            guard let number = DecimalNumber(digits) else { return false }
+            try send(number, digits, isDouble, &sink)
+            return true
+        }
+    }
+
+    private static func send<Sink: PlistSink & ~Copyable>(
+        _ number: DecimalNumber, _ text: RawSpan, _ isDouble: Bool, _ sink: inout Sink
+    ) throws(StreamError) {
+        let mantissa = number.mantissa
+        if number.isInteger, !number.isTruncated, number.exponent == 0 {
+            if !number.isNegative {
+                if let value = Int64(exactly: mantissa) { return try sink.writeInteger(value) }
+                return try sink.writeUnsigned(mantissa)
+            }
+            if mantissa == 0 { return try sink.writeReal(-0.0) }
+            if mantissa <= 1 << 63 { return try sink.writeInteger(Int64(bitPattern: 0 &- mantissa)) }
+        }
+        // The quotient and the product of two doubles that are exact are rounded once.
+        if isDouble, !number.isTruncated, mantissa <= 1 << 53, abs(number.exponent) < powersOfTen.count {
+            let value = Double(mantissa) * (number.isNegative ? -1 : 1)
+            let power = powersOfTen[abs(number.exponent)]
+            return try sink.writeReal(number.exponent < 0 ? value / power : value * power)
+        }
+        // Whoever wants the nearest value of its own type rounds the text once.
+        try sink.writeNumber(text: text)
+    }
+
+    /// The powers of ten that are doubles exactly.
+    private static let powersOfTen: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20,
+        1e21, 1e22,
+    ]
+
+    /// The text without white space at its ends.
+    @_lifetime(copy text)
+    private static func trimmed(_ text: RawSpan) -> RawSpan {
+        var (start, end) = (0, text.byteCount)
+        while start < end, isSpace(text.byte(at: start)) { start += 1 }
+        while end > start, isSpace(text.byte(at: end - 1)) { end -= 1 }
+        return text.extracting(start..<end)
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x09 || byte == 0x0D }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension ScalarText: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSendsWhatIsExpected": testSendsWhatIsExpected,
+            "testRoundsAsTheStandardLibraryDoes": testRoundsAsTheStandardLibraryDoes,
+        ]
+    }
+
+    private static func sent(_ text: String, _ expected: ExpectedValue) throws -> String {
+        var trace = EventTrace()
+        try text.withUTF8Span { (text) throws(StreamError) in try send(text, as: expected, to: &trace) }
+        return trace.text
+    }
+
+    private static func testSendsWhatIsExpected() throws {
+        let rows: [(String, ExpectedValue.Kind, String)] = [
+            (" 12 ", .integer, "integer 12"), ("+007", .integer, "integer 7"), ("-007", .integer, "integer -7"),
+            ("-0", .integer, "real -0.0"), ("00", .integer, "integer 0"),
+            ("-9223372036854775808", .integer, "integer -9223372036854775808"),
+            ("-9223372036854775809", .integer, "number -9223372036854775809"),
+            ("18446744073709551615", .integer, "unsigned 18446744073709551615"),
+            ("18446744073709551616", .integer, "number 18446744073709551616"), ("1.5", .integer, "number 1.5"),
+            ("1.5", .real, "real 1.5"), ("-01.50", .real, "real -1.5"), ("2e3", .real, "real 2000.0"),
+            ("1e400", .real, "number 1e400"), ("0.1", .number, "number 0.1"), ("12", .number, "integer 12"),
+            ("x", .integer, "string \"x\""), ("", .integer, "string \"\""), ("+-1", .integer, "string \"+-1\""),
+            ("--1", .real, "string \"--1\""), ("+", .real, "string \"+\""), (" ", .real, "string \" \""),
+            (".5", .real, "string \".5\""),
+            ("1 2", .integer, "string \"1 2\""), ("NaN", .real, "string \"NaN\""),
+            ("0x10", .integer, "string \"0x10\""),
+            ("true", .bool, "true"), (" 0\n", .bool, "false"), ("1", .bool, "true"), ("TRUE", .bool, "string \"TRUE\""),
+            (" 1 ", .text, "string \" 1 \""), ("1", .any, "string \"1\""), ("1", .dictionary, "string \"1\""),
+            ("1", .nothing, "null"),
+        ]
+        for (text, kind, expected) in rows {
+            expectEqual(try sent(text, ExpectedValue(kind)), expected, "\(text) as \(kind)")
+        }
+        expectEqual(try sent(" ", ExpectedValue(.integer, isOptional: true)), "null", "nothing as an optional number")
+        expectEqual(
+            try sent("", ExpectedValue(.text, isOptional: true)), "string \"\"", "nothing as an optional string")
+    }
+
+    private static func testRoundsAsTheStandardLibraryDoes() throws {
+        var generator = TestRandom(seed: 12)
+        for _ in 0..<2_000 {
+            let digits = UInt64.random(
+                in: 0...UInt64.max >> UInt64.random(in: 0...60, using: &generator), using: &generator)
+            let text = "\(digits)e\(Int.random(in: -40...40, using: &generator))"
+            let real = Double(text) ?? .nan
+            let found = try sent(text, ExpectedValue(.real))
+            guard found != "real \(real)", found != "number \(text)" else { continue }
+            expectEqual(found, "real \(real)", text)
+        }
+    }
+}
+#endif

@@ -1,0 +1,275 @@
+// Tests of elements as messages: whole, and byte by byte.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+
+enum XMLMessagesTests {
+    fileprivate struct Person: StreamObject, Equatable {
+        var id = 0
+        var name = ""
+        var nick: String? = nil
+        var age: Int8? = nil
+        var ratio: Float = 0
+        var active = false
+        var phone: [String] = []
+        var address = Address()
+        var tags: [String: Int] = [:]
+    }
+    fileprivate struct Address: StreamObject, Equatable {
+        var zip = ""
+        var lines: [Line] = []
+    }
+    fileprivate struct Line: StreamObject, Equatable {
+        var kind = ""
+        var text = ""
+        static var streamMembers: StreamMembers {
+            [.member("kind", \Line.kind), .member("#text", \Line.text)]
+        }
+    }
+    fileprivate struct Feed: StreamObject, Equatable {
+        var version = ""
+        var title = ""
+        var item: [Person] = []
+        var numbers: [Int] = []
+    }
+}
+
+extension XMLMessagesTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSendsElementsAsMessages": testSendsElementsAsMessages,
+            "testTakesOptions": testTakesOptions,
+            "testRefusesWhatWouldBeLost": testRefusesWhatWouldBeLost,
+            "testBindsTypes": testBindsTypes,
+            "testSaysWhereAValueDoesNotFit": testSaysWhereAValueDoesNotFit,
+            "testStreamsValues": testStreamsValues,
+            "testFillsColumns": testFillsColumns,
+            "testHoldsOneRecordAtATime": testHoldsOneRecordAtATime,
+            "testTakesLongRecordsInLinearTime": testTakesLongRecordsInLinearTime,
+            "testGoesOnAfterAnError": testGoesOnAfterAnError,
+        ]
+    }
+
+    /// The messages of a document, which are the same in every division.
+    private static func messages(_ text: String, _ options: XMLObjectOptions = XMLObjectOptions()) throws -> String {
+        var whole = EventTrace()
+        var thrown: StreamError?
+        do { try whole.readXML(text, options: options) } catch { thrown = error }
+        let bytes = Array(text.utf8)
+        for size in [1, 3] {
+            var reader = XMLReader(sink: XMLMessages(EventTrace(), options: options))
+            var pieceError: StreamError?
+            do {
+                for start in stride(from: 0, to: bytes.count, by: size) {
+                    try reader.feed(Array(bytes[start..<min(bytes.count, start + size)]))
+                }
+                try reader.finish()
+            } catch { pieceError = error }
+            expectEqual(reader.sink.sink.text, whole.text, "messages of \(text) in pieces of \(size)")
+            expectEqual(pieceError, thrown, "error of \(text) in pieces of \(size)")
+        }
+        if let thrown { throw thrown }
+        return whole.text
+    }
+
+    private static func testSendsElementsAsMessages() throws {
+        let rows = [
+            ("<a/>", #"string """#), ("<a>x&amp;<![CDATA[<y>]]></a>", #"string "x&<y>""#),
+            ("<a> \n</a>", #"string " \u{a}""#),
+            ("<a b='1'/>", #"{ key "b" string "1" }"#),
+            ("<a b='1'> x </a>", ##"{ key "b" string "1" key "#text" string " x " }"##),
+            ("<a><b>1</b> <c/>\n</a>", #"{ key "b" string "1" key "c" string "" }"#),
+            ("<a><b>1</b><b>2</b><b/></a>", #"{ key "b" [ string "1" string "2" string "" ] }"#),
+            ("<a><b>1</b><c>2</c><c>3</c></a>", #"{ key "b" string "1" key "c" [ string "2" string "3" ] }"#),
+            // What is repeated, but not side by side, within a child of the root.
+            (
+                "<a><b><c>1</c><d/><c>2</c></b></a>",
+                #"{ key "b" { key "c" [ string "1" string "2" ] key "d" string "" } }"#
+            ),
+            (
+                "<a><b c='1'><d><e/></d>t</b></a>",
+                ##"{ key "b" { key "c" string "1" key "d" { key "e" string "" } key "#text" string "t" } }"##
+            ),
+            ("<a>t<b/></a>", ##"{ key "b" string "" key "#text" string "t" }"##),
+            ("<a><b> </b></a>", #"{ key "b" string " " }"#),
+            ("<a><!--c--><b>x<!--c-->y</b><?p i?></a>", #"{ key "b" string "xy" }"#),
+            ("<p:a xmlns:p='u' p:b='1'><p:c/></p:a>", #"{ key "b" string "1" key "c" string "" }"#),
+            (
+                "<a xmlns:i='http://www.w3.org/2001/XMLSchema-instance'><b i:nil='true'/><b i:nil='0'>x</b></a>",
+                ##"{ key "b" [ null { key "nil" string "0" key "#text" string "x" } ] }"##
+            ),
+        ]
+        for (text, expected) in rows { expectEqual(try messages(text), expected, text) }
+    }
+
+    private static func testTakesOptions() throws {
+        let member = XMLObjectOptions(root: .member, attributePrefix: "@", textKey: "$")
+        let named = XMLObjectOptions(names: .qualified, arrays: .named(["b", "p:c"]))
+        let wrapped = XMLObjectOptions(wrappedArrays: ["list"])
+        let rows: [(String, XMLObjectOptions, String)] = [
+            ("<a b='1'>t</a>", member, #"{ key "a" { key "@b" string "1" key "$" string "t" } }"#),
+            ("<a/>", member, #"{ key "a" string "" }"#),
+            ("<a id='1'><id>2</id></a>", member, #"{ key "a" { key "@id" string "1" key "id" string "2" } }"#),
+            ("<a><b>1</b></a>", named, #"{ key "b" [ string "1" ] }"#),
+            ("<a><d><b>1</b><e/></d></a>", named, #"{ key "d" { key "b" [ string "1" ] key "e" string "" } }"#),
+            ("<a xmlns:p='u'><p:c/><c/></a>", named, #"{ key "p:c" [ string "" ] key "c" string "" }"#),
+            ("<a><b><b>1</b><c/></b></a>", named, #"{ key "b" [ { key "b" [ string "1" ] key "c" string "" } ] }"#),
+            ("<a><list><x>1</x><y>2</y></list></a>", wrapped, #"{ key "list" [ string "1" string "2" ] }"#),
+            ("<a><b><list/><c/></b></a>", wrapped, #"{ key "b" { key "list" [ ] key "c" string "" } }"#),
+        ]
+        for (text, options, expected) in rows { expectEqual(try messages(text, options), expected, text) }
+    }
+
+    private static func testRefusesWhatWouldBeLost() {
+        let named = XMLObjectOptions(arrays: .named(["b"]))
+        let rows: [(String, XMLObjectOptions, StreamError.Kind, String)] = [
+            ("<a>x<b/>y</a>", XMLObjectOptions(), .unrepresentable, "$.b"),
+            ("<a><b>x<c/>y</b></a>", XMLObjectOptions(), .unrepresentable, "$.b"),
+            ("<a><b/><c/><b/></a>", XMLObjectOptions(), .duplicateKey, "$.c"),
+            ("<a b='1'><b/></a>", XMLObjectOptions(), .duplicateKey, "$.b"),
+            ("<a><b c='1'><c/></b></a>", XMLObjectOptions(), .duplicateKey, "$.b"),
+            ("<a xmlns:p='u'><b/><p:b/></a>", XMLObjectOptions(), .duplicateKey, "$.b"),
+            ("<a xmlns:p='u'><d><b/><p:b/></d></a>", XMLObjectOptions(), .duplicateKey, "$.d"),
+            ("<a><c/><c/></a>", named, .duplicateKey, "$.c"),
+            ("<a><b><c/><c/></b></a>", named, .duplicateKey, "$.b[0]"),
+            ("<a t='1'>x</a>", XMLObjectOptions(textKey: "t"), .duplicateKey, "$"),
+            ("<a><b t='1'>x</b></a>", XMLObjectOptions(textKey: "t"), .duplicateKey, "$.b"),
+            ("<a><list>x<y/></list></a>", XMLObjectOptions(wrappedArrays: ["list"]), .unrepresentable, "$.list"),
+            ("<!DOCTYPE a SYSTEM 'x'><a><b>&e;</b></a>", XMLObjectOptions(), .unrepresentable, "$.b"),
+            ("<a><b>123456789</b></a>", XMLObjectOptions(heldByteCount: 8), .limitExceeded, "$.b"),
+        ]
+        for (text, options, kind, path) in rows {
+            let error = expectThrows(StreamError.self, text) { _ = try messages(text, options) }
+            expectEqual(error?.kind, kind, "kind for \(text)")
+            expectEqual(error?.path?.description, path, "path for \(text)")
+            expectNotNil(error?.position, "position for \(text)")
+        }
+    }
+
+    private static let document = """
+        <feed version="2"><title>T &amp; t</title>
+          <item id="007" unknown="x"><name lang="en">Ada</name><age/><ratio> 0.1 </ratio><active>1</active>
+            <phone>1</phone><nick></nick><phone/><other><deep>x</deep></other>
+            <address><lines kind="a">one</lines><zip>0123</zip><lines>two</lines></address><tags><x>1</x><y>2</y></tags>
+          </item><item><phone>+1</phone><age>-128</age></item>
+          <skipped><item/></skipped><numbers>1</numbers><skipped/>
+        </feed>
+        """
+
+    private static func testBindsTypes() throws {
+        var ada = Person(id: 7, name: "Ada", nick: "", age: nil, ratio: 0.1, active: true, phone: ["1", ""])
+        ada.address = Address(zip: "0123", lines: [Line(kind: "a", text: "one"), Line(text: "two")])
+        ada.tags = ["x": 1, "y": 2]
+        let other = Person(age: -128, phone: ["+1"])
+        let feed = Feed(version: "2", title: "T & t", item: [ada, other], numbers: [1])
+        expectTrue(try XML.decode(Feed.self, from: document) == feed, "the feed")
+        var reader = XMLReader(sink: XMLMessages(try ObjectBuilder<Feed>()))
+        for byte in document.utf8 { try reader.feed([byte]) }
+        try reader.finish()
+        expectTrue(try reader.sink.sink.takeResult() == feed, "the feed byte by byte")
+        expectEqual(try XML.decode([Int].self, from: "<a><b>1</b><c>2</c></a>"), [1, 2], "children of the root")
+        expectEqual(try XML.decode([[Int]].self, from: "<a><b><c>1</c></b><b/></a>"), [[1], []], "arrays of arrays")
+        expectEqual(try XML.decode(Int.self, from: Array("<a> 5 </a>".utf8)), 5, "the root as a number")
+        expectEqual(
+            try XML.decode([String: [Int]].self, from: "<a><b>1</b><b>2</b><c>3</c></a>"), ["b": [1, 2], "c": [3]],
+            "a dictionary")
+        expectEqual(
+            try XML.decode(PropertyList.self, from: "<a><b>1</b></a>").description, #"{"b": "1"}"#, "a property list")
+        expectEqual(try XML.decode(Person?.self, from: "<a><id>3</id></a>")?.id, 3, "an optional")
+    }
+
+    private static func testSaysWhereAValueDoesNotFit() {
+        let rows: [(String, StreamError.Kind, String)] = [
+            ("<f><item/><item><age>128</age></item></f>", .unrepresentable, "$.item[1].age"),
+            ("<f><item><id>x</id></item></f>", .typeMismatch, "$.item[0].id"),
+            ("<f><item><name><x/></name></item></f>", .typeMismatch, "$.item[0].name"),
+            ("<f><title/><title/></f>", .duplicateKey, "$.title"),
+            ("<f><item><name/><id/><name/></item></f>", .duplicateKey, "$.item[0]"),
+            ("<f><item><name/><name/></item></f>", .duplicateKey, "$.item[0]"),
+            ("<f><item/><title/><item/></f>", .duplicateKey, "$.title"),
+            ("<f><item>x</f>", .invalidSyntax, "$.f.item"),
+        ]
+        for (text, kind, path) in rows {
+            let error = expectThrows(StreamError.self, text) { _ = try XML.decode(Feed.self, from: text) }
+            expectEqual(error?.kind, kind, "kind for \(text): \(error?.description ?? "")")
+            expectEqual(error?.path?.description ?? "nil", path, "path for \(text)")
+            expectNotNil(error?.position, "position for \(text)")
+        }
+    }
+
+    private static func testStreamsValues() throws {
+        for (depth, text) in [
+            (1, "<all><p id='1'/><q id='2'/><p id='3'/></all>"), (2, "<all><x><p id='1'/><q id='2'/></x></all>"),
+            (2, "<all><p id='1'/><p id='2'/><q id='3'/></all>"), (0, "<p id='1'/>"),
+        ] {
+            var ids: [Int] = []
+            var stream = try ObjectStream<Person>(depth: depth) { person in ids.append(person.id) }
+            let options = XMLObjectOptions(wrappedArrays: ["x"])
+            try stream.readXML(text, options: options)
+            expectEqual(ids, Array(1...ids.count), "values of \(text)")
+            expectEqual(ids.count, text.components(of: "id="), "number of values of \(text)")
+        }
+    }
+
+    private static func testFillsColumns() throws {
+        var builder = ColumnsBuilder(["id": .integer, "score": .real, "name": .string, "ok": .bool, "at.x": .integer])
+        try builder.readXML(
+            """
+            <all><row id="1"><score>0.5</score><name>a</name><ok>true</ok><at><x>7</x></at><z><y/></z></row>
+            <row><name/><id/></row></all>
+            """)
+        let columns = try builder.takeResult()
+        expectEqual(columns.rowCount, 2, "rows")
+        expectEqual([columns["id"]?.integer(0), columns["id"]?.integer(1)], [1, nil], "integers")
+        expectEqual(columns["score"]?.real(0), 0.5, "reals")
+        expectEqual(columns["at.x"]?.integer(0), 7, "an inner column")
+    }
+
+    private static func testHoldsOneRecordAtATime() throws {
+        let record = "<item><name>\(String(repeating: "n", count: 100))</name></item>"
+        var reader = XMLReader(
+            sink: XMLMessages(
+                try ObjectStream<Person>(depth: 2) { _ in }, options: XMLObjectOptions(heldByteCount: 2_000)))
+        try reader.feed("<feed>")
+        for _ in 0..<2_000 { try reader.feed(record) }
+        try reader.feed("</feed>")
+        try reader.finish()
+        expectEqual(reader.sink.sink.count, 2_000, "values")
+    }
+
+    private static func testTakesLongRecordsInLinearTime() throws {
+        // Each child compared with each other, or moved, would take minutes.
+        var text = "<all><r>"
+        for index in 0..<100_000 { text += "<c\(index % 50_000)/>" }
+        text += "</r><r/></all>"
+        var trace = NullSink()
+        try trace.readXML(text)
+        let people = "<all>" + String(repeating: "<x/>", count: 200_000) + "</all>"
+        expectEqual(try XML.decode([Person].self, from: people).count, 200_000, "records")
+    }
+
+    private static func testGoesOnAfterAnError() throws {
+        var reader = XMLReader(sink: XMLMessages(try ObjectBuilder<[Person]>()))
+        for bad in ["<a><b><id>x</id></b></a>", "<a><b><name>", "<a><b id='1'/><c>"] {
+            expectThrows(StreamError.self, bad) {
+                try reader.feed(bad)
+                try reader.finish()
+            }
+            reader.reset()
+            try reader.feed("<a><b id='5'/></a>")
+            try reader.finish()
+            expectEqual(try reader.sink.sink.takeResult().map(\.id), [5], "values after \(bad)")
+            reader.reset()
+        }
+    }
+}
+
+extension String {
+    /// How often a text is in this one.
+    fileprivate func components(of text: String) -> Int {
+        split(separator: text, omittingEmptySubsequences: false).count - 1
+    }
+}
+#endif

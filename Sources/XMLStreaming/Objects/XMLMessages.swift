@@ -1,0 +1,421 @@
+// Elements and attributes as property-list messages: the elements around the records, which are open for as long as the document
+// is, and what is sent of them as it comes. What is within a record is held until it is complete; see XMLMessages+Sending.
+
+public import PlistStreaming
+
+/// An XML sink that sends a document to a sink of property-list messages, such as a builder of objects.
+///
+/// An element is a dictionary of its attributes and its children by their names, or a string when it has none. Children with the same
+/// name become an array. What a sink of this package expects decides first: of a type's members it is known which are arrays, numbers,
+/// Booleans, and which are not wanted.
+///
+/// ```swift
+/// struct Person: StreamObject { var id = 0, name = "", phone: [String] = [] }
+/// var people = XMLMessages(try ObjectBuilder<[Person]>())
+/// try people.readXML("<people><person id='1'><name>Ada</name><phone>1</phone><phone>2</phone></person></people>")
+/// ```
+///
+/// Where the sink expects an array as the document, the children of the root are its elements. Records, the elements of arrays, are
+/// held one at a time, and their children may come in any order; around them, children of the same name have to follow each other.
+///
+/// Nothing is lost in silence but what has no place in the messages: the name of the root, comments, processing instructions,
+/// white space between tags, and for builders what their options ignore. What else cannot be kept is an error: text between children
+/// that is in more than one piece, a child and an attribute of the same key, a repeated element where one is expected.
+public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
+    /// The receiver of the messages.
+    public var sink: Sink
+    let options: XMLObjectOptions
+    var names: NameTable
+    /// What options say of names, by their numbers: 1 for elements of arrays, 2 for arrays.
+    var marks: [UInt8] = []
+    /// The number of the key of text.
+    let textName: Int32
+    var held = HeldElements()
+    private var levels: [OpenLevel] = []
+    /// Whether the content of an element that nobody wants is skipped.
+    private var isSkipping = false
+    /// The name under construction.
+    private var key: [UInt8] = []
+    /// What is left to be sent of what is held.
+    var steps: [SendingStep] = []
+
+    /// An element around records.
+    private struct OpenLevel {
+        enum Kind {
+            /// It is a string unless a child comes.
+            case undecided
+            case dictionary
+            /// An array of its children, whatever their names.
+            case array
+        }
+        /// What follows the last child.
+        enum Run {
+            case none
+            /// The array of the children with one name is open.
+            case array
+            /// A child is held until it is known whether another one of its name follows.
+            case held
+            /// There can be no other child of the name.
+            case single
+            /// Children of the name are not wanted.
+            case unwanted
+        }
+
+        var kind: Kind
+        var expected: ExpectedValue
+        var run = Run.none
+        var runName: Int32 = -1
+        /// The number of children of the run.
+        var runCount = 0
+        /// The namespace of the names of the run.
+        var runNamespace: Int32 = -1
+        /// The names of the runs so far.
+        var seen: Set<Int32> = []
+        /// Those of children that are not wanted.
+        var unwanted: Set<Int32> = []
+        var text: [UInt8] = []
+        var runStart = 0
+    }
+
+    /// Creates a sink before another one.
+    public init(_ sink: consuming Sink, options: XMLObjectOptions = XMLObjectOptions()) {
+        self.sink = sink
+        self.options = options
+        var names = NameTable()
+        var marked: [(String, UInt8)] = options.wrappedArrays.map { ($0, 2) }
+        if case .named(let arrays) = options.arrays { marked += arrays.map { ($0, 1) } }
+        textName = options.textKey.withUTF8Span { names.number(of: $0) }
+        for (name, mark) in marked {
+            let number = Int(name.withUTF8Span { names.number(of: $0) })
+            while marks.count <= number { marks.append(0) }
+            marks[number] |= mark
+        }
+        self.names = names
+    }
+
+    /// What options say of a name.
+    func mark(_ name: Int32) -> UInt8 { Int(name) < marks.count ? marks[Int(name)] : 0 }
+
+    // MARK: Names
+
+    /// The number of the key that a name becomes.
+    private mutating func keyNumber(_ name: borrowing XMLName, isAttribute: Bool) -> Int32 {
+        let isQualified = options.names == .qualified
+        if !isAttribute || options.attributePrefix.isEmpty {
+            return names.number(of: isQualified ? name.qualified : name.local)
+        }
+        key.removeAll(keepingCapacity: true)
+        key.append(contentsOf: options.attributePrefix.utf8)
+        // SAFETY: the bytes are copied within the closure.
+        unsafe (isQualified ? name.qualified : name.local).withUnsafeBytes { unsafe key.append(contentsOf: $0) }
+        return unsafe key.withUnsafeBytes { unsafe names.number(of: $0.bytes) }
+    }
+
+    /// The number of the namespace of a name, -1 for none.
+    private mutating func namespaceNumber(_ name: borrowing XMLName) -> Int32 {
+        name.namespace.byteCount == 0 ? -1 : names.number(of: name.namespace)
+    }
+
+    // MARK: Messages of the reader
+
+    /// Sends what the element begins, or begins to hold it.
+    public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        if held.isOpen {
+            try hold(tag)
+            return .content
+        }
+        guard let last = levels.indices.last else { return try beginRoot(tag) }
+        try endTextRun()
+        if levels[last].kind == .array {
+            levels[last].runCount += 1
+            try hold(tag)
+            return .content
+        }
+        try decideForDictionary()
+        let name = keyNumber(tag.name, isAttribute: false)
+        if levels[last].runName == name { return try continueRun(tag) }
+        try endRun()
+        if levels[last].unwanted.contains(name) {
+            isSkipping = true
+            return .endOnly
+        }
+        try beginRun(name, namespaceNumber(tag.name))
+        return try beginChild(tag, name)
+    }
+
+    private mutating func beginRoot(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        if options.root == .member {
+            levels.append(OpenLevel(kind: .undecided, expected: sink.expectedValue()))
+            try decideForDictionary()
+            let name = keyNumber(tag.name, isAttribute: false)
+            try beginRun(name, namespaceNumber(tag.name))
+            return try beginChild(tag, name)
+        }
+        let expected = sink.expectedValue()
+        switch expected.kind {
+        case .array:
+            try beginArrayOfChildren(tag, expected)
+        case .dictionary, .any:
+            try openLevel(tag, expected)
+        default:
+            try hold(tag)
+        }
+        return .content
+    }
+
+    /// Sends the key of children that follow each other.
+    private mutating func beginRun(_ name: Int32, _ namespace: Int32) throws(StreamError) {
+        let last = levels.count - 1
+        guard levels[last].seen.insert(name).inserted else {
+            throw failure(
+                .duplicateKey,
+                "an element \(WrittenText.quoted(names.string(name).utf8)) comes again behind others")
+        }
+        levels[last].runName = name
+        levels[last].runNamespace = namespace
+        levels[last].runCount = 1
+        try sendKey(name)
+    }
+
+    /// Begins what follows the key of the first child with a name.
+    private mutating func beginChild(_ tag: borrowing XMLStartTag, _ name: Int32) throws(StreamError) -> XMLInterest {
+        let last = levels.count - 1
+        let expected = sink.expectedValue()
+        let isWrapped = mark(name) & 2 != 0
+        var isArray = expected.kind == .array && !isWrapped
+        levels[last].run = .single
+        if expected.kind == .any, !isWrapped {
+            switch options.arrays {
+            case .repeated:
+                levels[last].run = levels.count == 1 && options.root == .member ? .single : .held
+            case .named:
+                isArray = mark(name) & 1 != 0
+            }
+        }
+        if isArray {
+            levels[last].run = .array
+            try sink.beginArray()
+            try hold(tag)
+        } else if expected.kind == .nothing {
+            levels[last].run = .unwanted
+            levels[last].unwanted.insert(name)
+            try sink.writeNull()
+            isSkipping = true
+            return .endOnly
+        } else if isWrapped {
+            try beginArrayOfChildren(tag, expected)
+        } else if expected.kind == .dictionary || expected.kind == .any && levels[last].run == .single {
+            try openLevel(tag, expected)
+        } else {
+            try hold(tag)
+        }
+        return .content
+    }
+
+    /// Begins another child with the name of the one before.
+    private mutating func continueRun(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        let last = levels.count - 1
+        guard namespaceNumber(tag.name) == levels[last].runNamespace || options.names == .qualified else {
+            throw namespaceClash(levels[last].runName)
+        }
+        levels[last].runCount += 1
+        switch levels[last].run {
+        case .array:
+            try hold(tag)
+        case .held:
+            try sink.beginArray()
+            levels[last].run = .array
+            try sendHeld()
+            try hold(tag)
+        case .unwanted:
+            isSkipping = true
+            return .endOnly
+        case .single, .none:
+            throw failure(
+                .duplicateKey,
+                "an element \(WrittenText.quoted(names.string(levels[last].runName).utf8)) comes again where one is expected"
+            )
+        }
+        return .content
+    }
+
+    /// Ends the children with one name.
+    private mutating func endRun() throws(StreamError) {
+        let last = levels.count - 1
+        if levels[last].run == .held { try sendHeld() }
+        if levels[last].run == .array { try sink.endArray() }
+        levels[last].run = .none
+    }
+
+    /// Adds a piece of text to the element it is in.
+    public mutating func text(_ text: borrowing XMLText) throws(StreamError) {
+        if held.isOpen {
+            held.append(text.utf8)
+            if held.byteCount > options.heldByteCount { throw heldTooMuch() }
+        } else if let last = levels.indices.last {
+            // SAFETY: the bytes are copied within the closure.
+            unsafe text.utf8.withUnsafeBytes { unsafe levels[last].text.append(contentsOf: $0) }
+            if levels[last].text.count > options.heldByteCount { throw heldTooMuch() }
+        }
+    }
+
+    /// Refuses what has no value.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable``.
+    public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
+        throw failure(
+            .unrepresentable,
+            "the text of the entity \(WrittenText.quoted(Array(copying: reference.name))) is not known")
+    }
+
+    /// Sends what the element ends.
+    public mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
+        if isSkipping {
+            isSkipping = false
+            return
+        }
+        if held.isOpen {
+            guard held.end() else { return }
+            if levels.last?.run != .held { try sendHeld() }
+        } else {
+            try endLevel()
+        }
+    }
+
+    /// Ends the dictionary around the root, if there is one.
+    public mutating func endDocument() throws(StreamError) {
+        guard !levels.isEmpty else { return }
+        try endRun()
+        levels.removeAll()
+        try sink.endDictionary()
+    }
+
+    /// Forgets what is held, and passes the notice on.
+    public mutating func abandon(after error: StreamError) {
+        levels.removeAll()
+        held.removeAll()
+        isSkipping = false
+        sink.abandon(after: error)
+    }
+
+    // MARK: Elements around records
+
+    /// Opens an element whose children are sent as they come.
+    private mutating func openLevel(_ tag: borrowing XMLStartTag, _ expected: ExpectedValue) throws(StreamError) {
+        levels.append(OpenLevel(kind: .undecided, expected: expected))
+        guard expected.kind == .dictionary || !tag.attributes.isEmpty else { return }
+        try decideForDictionary()
+        for index in 0..<tag.attributes.count {
+            let attribute = tag.attributes[index]
+            let name = keyNumber(attribute.name, isAttribute: true)
+            try beginRun(name, namespaceNumber(attribute.name))
+            levels[levels.count - 1].run = .single
+            try ScalarText.send(attribute.value, as: sink.expectedValue(), to: &sink)
+        }
+    }
+
+    /// Opens an element whose children are the elements of an array.
+    private mutating func beginArrayOfChildren(
+        _ tag: borrowing XMLStartTag, _ expected: ExpectedValue
+    ) throws(StreamError) {
+        try sink.beginArray()
+        levels.append(OpenLevel(kind: .array, expected: expected))
+    }
+
+    private mutating func decideForDictionary() throws(StreamError) {
+        guard levels[levels.count - 1].kind == .undecided else { return }
+        levels[levels.count - 1].kind = .dictionary
+        try sink.beginDictionary()
+    }
+
+    /// Ends a piece of the text of the innermost element, which is dropped when it is white space between tags.
+    private mutating func endTextRun() throws(StreamError) {
+        let last = levels.count - 1
+        let start = levels[last].runStart
+        guard levels[last].text.count > start else { return }
+        let isBlank = levels[last].text[start...].allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
+        if isBlank {
+            levels[last].text.removeSubrange(start...)
+        } else if start > 0 || levels[last].kind == .array {
+            throw mixedText()
+        }
+        levels[last].runStart = levels[last].text.count
+    }
+
+    private mutating func endLevel() throws(StreamError) {
+        let last = levels.count - 1
+        guard last >= 0 else { throw StreamError(.misuse, "got the end of an element that is not open") }
+        if levels[last].kind != .undecided {
+            try endTextRun()
+            try endRun()
+        }
+        let level = levels.removeLast()
+        switch level.kind {
+        case .array:
+            try sink.endArray()
+        case .undecided:
+            try level.text.withRawSpan { (text) throws(StreamError) in
+                try ScalarText.send(text, as: level.expected, to: &sink)
+            }
+        case .dictionary:
+            if !level.text.isEmpty {
+                guard !level.seen.contains(textName) else { throw textClash() }
+                try sendKey(textName)
+                let expected = sink.expectedValue()
+                try level.text.withRawSpan { (text) throws(StreamError) in
+                    try ScalarText.send(text, as: expected, to: &sink)
+                }
+            }
+            try sink.endDictionary()
+        }
+    }
+
+    // MARK: Holding
+
+    private mutating func hold(_ tag: borrowing XMLStartTag) throws(StreamError) {
+        held.begin(keyNumber(tag.name, isAttribute: false), namespace: namespaceNumber(tag.name))
+        for index in 0..<tag.attributes.count {
+            let attribute = tag.attributes[index]
+            let isNil = attribute.name.isNamed("nil", in: "http://www.w3.org/2001/XMLSchema-instance")
+            if isNil, attribute.value.equals("true") || attribute.value.equals("1") {
+                held.setNil()
+            } else {
+                held.addAttribute(
+                    keyNumber(attribute.name, isAttribute: true), namespace: namespaceNumber(attribute.name),
+                    value: attribute.value)
+            }
+        }
+        if held.byteCount + names.byteCount > options.heldByteCount { throw heldTooMuch() }
+    }
+
+    func heldTooMuch() -> StreamError {
+        failure(.limitExceeded, "a record, or the text of an element, has more than \(options.heldByteCount) bytes")
+    }
+
+    func textClash() -> StreamError {
+        failure(
+            .duplicateKey, "an element or attribute has the key of text, \(WrittenText.quoted(options.textKey.utf8))")
+    }
+
+    func mixedText() -> StreamError {
+        failure(
+            .unrepresentable,
+            "text between elements, in more than one piece or among the elements of an array, has no key")
+    }
+
+    func namespaceClash(_ name: Int32) -> StreamError {
+        failure(.duplicateKey, "names of two namespaces have one key, \(WrittenText.quoted(names.string(name).utf8))")
+    }
+
+    /// Makes an error with the path to what is sent next.
+    func failure(_ kind: StreamError.Kind, _ message: String) -> StreamError {
+        var path = StreamPath()
+        for level in levels {
+            if level.runName >= 0, level.kind != .array { path = path.member(names.string(level.runName)) }
+            if level.run == .array || level.kind == .array, level.runCount > 0 {
+                path = path.element(level.runCount - 1)
+            }
+        }
+        return StreamError(kind, message, path: path)
+    }
+}

@@ -1,0 +1,63 @@
+// How elements become members, values and arrays of messages that know nothing of elements.
+
+/// How an XML document becomes the values of members, for builders of objects and other sinks of property-list messages.
+public struct XMLObjectOptions: Sendable, Hashable {
+    /// What names become keys.
+    public enum Names: Sendable, Hashable {
+        /// Names without their prefixes. Two names of one element that differ only in their namespaces are an error.
+        case local
+        /// Names as they are spelled.
+        case qualified
+    }
+
+    /// What the root element is.
+    public enum Root: Sendable, Hashable {
+        /// The value of the document; its name is not sent.
+        case value
+        /// The only member of a dictionary, by its name.
+        case member
+    }
+
+    /// Which elements are elements of an array, where the sink does not say.
+    public enum Arrays: Sendable, Hashable {
+        /// Those that are repeated.
+        ///
+        /// Whether an element is repeated is known at its next sibling, so that each child of the root is held in memory.
+        case repeated
+        /// Those with these names, as keys, even when there is one only; all others come once, or are an error.
+        case named(Set<String>)
+    }
+
+    /// What names become keys.
+    public var names: Names
+    /// What the root element is.
+    public var root: Root
+    /// Which elements are elements of an array, where the sink does not say.
+    public var arrays: Arrays
+    /// The keys of elements whose children, whatever their names, are the elements of an array: `<phones><p>1</p><p>2</p></phones>`.
+    public var wrappedArrays: Set<String>
+    /// What comes before the names of attributes in keys.
+    public var attributePrefix: String
+    /// The key of the text of an element that has attributes or children as well.
+    public var textKey: String
+    /// The most bytes, about, of elements held at a time, such as one record.
+    public var heldByteCount: Int
+
+    /// Creates options.
+    ///
+    /// - Parameters:
+    ///   - attributePrefix: None unless given; an attribute and a child with the same key are then an error.
+    ///   - heldByteCount: 64 MiB unless given.
+    public init(
+        names: Names = .local, root: Root = .value, arrays: Arrays = .repeated, wrappedArrays: Set<String> = [],
+        attributePrefix: String = "", textKey: String = "#text", heldByteCount: Int = 64 << 20
+    ) {
+        self.names = names
+        self.root = root
+        self.arrays = arrays
+        self.wrappedArrays = wrappedArrays
+        self.attributePrefix = attributePrefix
+        self.textKey = textKey
+        self.heldByteCount = max(0, heldByteCount)
+    }
+}

@@ -1,0 +1,229 @@
+// The sink that makes the nodes of a tree.
+
+import PlistStreaming
+
+/// A sink that makes nodes, of a whole document or of an element that was not made before.
+struct TreeBuilder: XMLSink, ~Copyable {
+    var memory: TreeMemory
+    /// The bytes of the document, in UTF-8.
+    let document: [UInt8]
+    /// What is added to the places that come, where what is read is a part of the document.
+    private let shift: Int
+    private let depthMax: Int
+    private let keepsWhitespace: Bool
+    /// The number of elements around those that are to be made.
+    private var outerCount: Int
+    /// The open elements, the innermost last; the first one is the document, or the element whose content is made.
+    private var open: [(node: Int32, last: Int32)]
+    /// The bytes of the XML declaration and of the document type.
+    private(set) var declarationPlace: Range<Int>?
+    private(set) var doctypePlace: Range<Int>?
+
+    // The text since the last tag.
+    private var hasText = false
+    private var isTextBlank = true
+    /// The end of the last tag, comment or instruction, where text may begin.
+    private var textStart = 0
+    /// The text in the document, as long as it is there as it is meant.
+    private var isTextInDocument = true
+    private var textContent = 0..<0
+
+    /// Makes a builder of a document.
+    init(document: [UInt8], options: XMLTreeOptions) {
+        memory = TreeMemory()
+        if options.depth == .max { memory.reserve(for: document.count) }
+        self.document = document
+        (shift, outerCount) = (0, 0)
+        (depthMax, keepsWhitespace) = (options.depth, options.keepsWhitespace)
+        var root = TreeNode(kind: .document)
+        (root.end, root.contentEnd) = (UInt32(document.count), UInt32(document.count))
+        memory.nodes.append(root)
+        open = [(0, -1)]
+    }
+
+    /// Makes a builder of the content of an element, around which another one is read.
+    init(
+        _ memory: consuming TreeMemory, document: [UInt8], of node: Int32, shift: Int, options: XMLTreeOptions
+    ) {
+        self.memory = memory
+        self.document = document
+        self.shift = shift
+        (depthMax, keepsWhitespace) = (options.depth, options.keepsWhitespace)
+        outerCount = 2
+        open = [(node, -1)]
+    }
+
+    private func shifted(_ place: XMLPlace) -> Range<Int> {
+        (place.byteRange.lowerBound + shift)..<(place.byteRange.upperBound + shift)
+    }
+
+    // MARK: Nodes
+
+    /// Adds a node behind the last one of the innermost element.
+    private mutating func append(_ node: TreeNode, _ place: XMLPlace) throws(StreamError) {
+        try memory.checkRoom()
+        var node = node
+        let range = shifted(place)
+        (node.start, node.end) = (UInt32(range.lowerBound), UInt32(range.upperBound))
+        if place.isInEntity { node.flags.insert(.hasNoPlace) }
+        append(node)
+    }
+
+    private mutating func append(_ node: TreeNode) {
+        var node = node
+        let index = Int32(memory.nodes.count)
+        let (parent, last) = open[open.count - 1]
+        node.parent = parent
+        node.previous = last
+        if last < 0 { memory.nodes[Int(parent)].firstChild = index } else { memory.nodes[Int(last)].next = index }
+        if node.flags.contains(.hasNoPlace) { memory.nodes[Int(parent)].flags.insert(.hasExpansions) }
+        memory.nodes.append(node)
+        open[open.count - 1].last = index
+    }
+
+    /// Ends the children of the innermost element: the first one knows the last.
+    private mutating func closeChildren() {
+        let (parent, last) = open.removeLast()
+        guard last >= 0 else { return }
+        memory.nodes[Int(memory.nodes[Int(parent)].firstChild)].previous = last
+    }
+
+    // MARK: Messages of the reader
+
+    mutating func declaration(_ declaration: borrowing XMLDeclaration) throws(StreamError) {
+        if outerCount == 0 { declarationPlace = shifted(declaration.place) }
+    }
+
+    mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) {
+        if outerCount == 0 { doctypePlace = shifted(type.place) }
+    }
+
+    mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        if outerCount > 0 {
+            // The element that is made for the scopes, and the one whose content is made.
+            outerCount -= 1
+            textStart = shifted(tag.place).upperBound
+            return .content
+        }
+        endText(before: tag.place)
+        var node = TreeNode(kind: .element)
+        node.name = memory.names.number(of: tag.name.qualified)
+        node.namespace = memory.namespace(tag.name.namespace)
+        node.firstAttribute = Int32(memory.attributes.count)
+        if tag.isEmptyElement { node.flags.insert(.isEmptyTag) }
+        for index in 0..<tag.declarations.count { try add(tag.declarations[index], isDeclaration: true) }
+        for index in 0..<tag.attributes.count { try add(tag.attributes[index], isDeclaration: false) }
+        node.attributeCount = Int32(memory.attributes.count) - node.firstAttribute
+        try append(node, tag.place)
+        let index = Int32(memory.nodes.count - 1)
+        memory.nodes[Int(index)].contentStart = memory.nodes[Int(index)].end
+        open.append((index, -1))
+        guard open.count - 1 >= depthMax, !tag.isEmptyElement, !tag.place.isInEntity else { return .content }
+        memory.nodes[Int(index)].flags.insert(.isLazy)
+        return .endOnly
+    }
+
+    private mutating func add(_ attribute: borrowing XMLAttribute, isDeclaration: Bool) throws(StreamError) {
+        let value = try memory.copy(attribute.value)
+        memory.attributes.append(
+            TreeAttribute(
+                name: memory.names.number(of: attribute.name.qualified),
+                namespace: memory.namespace(attribute.name.namespace), valueStart: UInt32(value.lowerBound),
+                valueCount: UInt32(value.count), isDeclaration: isDeclaration, isDefaulted: attribute.isDefaulted))
+    }
+
+    mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
+        guard let (node, last) = open.last else { return }
+        endText(before: tag.place, isOnlyChild: last < 0)
+        closeChildren()
+        // The content of an element that was not made before ends with its tag.
+        guard !open.isEmpty else { return }
+        let place = shifted(tag.place)
+        memory.nodes[Int(node)].end = UInt32(place.upperBound)
+        let isEmpty = memory.nodes[Int(node)].flags.contains(.isEmptyTag)
+        memory.nodes[Int(node)].contentEnd = UInt32(isEmpty ? place.upperBound : place.lowerBound)
+    }
+
+    mutating func comment(_ comment: borrowing XMLComment) throws(StreamError) {
+        try append(.comment, name: -1, comment.utf8, comment.place)
+    }
+
+    mutating func processingInstruction(_ instruction: borrowing XMLProcessingInstruction) throws(StreamError) {
+        try append(
+            .instruction, name: memory.names.number(of: instruction.target), instruction.data, instruction.place)
+    }
+
+    mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
+        try append(.entityReference, name: memory.names.number(of: reference.name), RawSpan(), reference.place)
+    }
+
+    private mutating func append(
+        _ kind: TreeNode.Kind, name: Int32, _ value: RawSpan, _ place: XMLPlace
+    ) throws(StreamError) {
+        if outerCount > 0 || open.isEmpty { return }
+        endText(before: place)
+        var node = TreeNode(kind: kind, flags: .isCopied)
+        let content = try memory.copy(value)
+        (node.contentStart, node.contentEnd) = (UInt32(content.lowerBound), UInt32(content.upperBound))
+        node.name = name
+        try append(node, place)
+    }
+
+    mutating func endDocument() throws(StreamError) {
+        if open.count == 1 { closeChildren() }
+    }
+
+    // MARK: Text
+
+    mutating func text(_ text: borrowing XMLText) throws(StreamError) {
+        if outerCount > 0 || open.isEmpty { return }
+        let place = shifted(text.place)
+        let isPlain = !text.isCDATA && !text.place.isInEntity && isTextInDocument && isInDocument(text.utf8, place)
+        if !hasText {
+            try memory.checkRoom()
+            (hasText, isTextBlank) = (true, true)
+            textContent = place.lowerBound..<place.lowerBound
+        }
+        if isPlain && textContent.upperBound == place.lowerBound {
+            textContent = textContent.lowerBound..<place.upperBound
+        } else {
+            if isTextInDocument {
+                // What was in the document so far is copied.
+                isTextInDocument = false
+                let before = document[textContent]
+                textContent = memory.copies.count..<(memory.copies.count + before.count)
+                memory.copies += before
+            }
+            textContent = textContent.lowerBound..<(try memory.copy(text.utf8).upperBound)
+        }
+        if text.isCDATA || text.place.isInEntity { isTextBlank = false }
+        if isTextBlank, !text.utf8.isXMLWhitespace { isTextBlank = false }
+    }
+
+    /// Whether a text is in the document as it is meant.
+    private func isInDocument(_ text: RawSpan, _ place: Range<Int>) -> Bool {
+        guard text.byteCount == place.count, place.upperBound <= document.count else { return false }
+        return unsafe document.withUnsafeBytes { bytes in
+            // SAFETY: the span does not leave the closure.
+            unsafe bytes.bytes.extracting(place).hasSameBytes(as: text)
+        }
+    }
+
+    /// Makes a node of the text between the last part and another one, unless it is white space between tags.
+    private mutating func endText(before place: XMLPlace, isOnlyChild: Bool = false) {
+        let range = shifted(place)
+        let start = textStart
+        textStart = range.upperBound
+        guard hasText else { return }
+        defer { (hasText, isTextInDocument) = (false, true) }
+        if isTextBlank && !keepsWhitespace && !isOnlyChild { return }
+        var node = TreeNode(kind: .text, flags: isTextInDocument ? [] : .isCopied)
+        if let parent = open.last?.node, parent > 0, memory.nodes[Int(parent)].flags.contains(.hasNoPlace) {
+            node.flags.insert(.hasNoPlace)
+        }
+        // The brackets of CDATA sections belong to the text.
+        (node.start, node.end) = (UInt32(start), UInt32(max(start, range.lowerBound)))
+        (node.contentStart, node.contentEnd) = (UInt32(textContent.lowerBound), UInt32(textContent.upperBound))
+        append(node)
+    }
+}

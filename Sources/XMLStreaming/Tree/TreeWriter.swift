@@ -1,0 +1,223 @@
+// A tree as text: what was not changed from the bytes of the document, the rest anew.
+
+import PlistStreaming
+
+/// Writes the nodes of a tree, in their order.
+struct TreeWriter {
+    private let memory: TreeMemory
+    private let document: [UInt8]
+    /// The parts of the document that were removed, in their order.
+    private let removals: [Range<Int>]
+    /// The end of the XML declaration, or of the byte order mark.
+    private let declarationEnd: Int
+    /// The first removal that may be behind what was written.
+    private var nextRemoval = 0
+    /// The bytes of the document before this were written or left out.
+    private var cursor = 0
+
+    init(_ tree: XMLTree, removals: [Range<Int>]) {
+        memory = tree.memory
+        document = tree.document
+        declarationEnd = tree.declarationPlace?.upperBound ?? (document.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
+        self.removals = removals.sorted { $0.lowerBound < $1.lowerBound }
+    }
+
+    /// Writes an XML declaration of UTF-8 in place of the one of the document.
+    mutating func writeDeclaration(_ place: Range<Int>?, to output: inout ByteOutput) throws(StreamError) {
+        // A byte order mark is left out as well.
+        cursor = declarationEnd
+        guard let place else { return }
+        let isStandalone = document[place].withContiguousBytes { WrittenText.offset(of: "standalone", in: $0) != nil }
+        let isNo = document[place].withContiguousBytes { bytes in
+            WrittenText.offset(of: "\"no\"", in: bytes) != nil || WrittenText.offset(of: "'no'", in: bytes) != nil
+        }
+        try WrittenText.append("<?xml version=\"1.0\" encoding=\"UTF-8\"", to: &output)
+        if isStandalone { try WrittenText.append(isNo ? " standalone=\"no\"" : " standalone=\"yes\"", to: &output) }
+        try WrittenText.append("?>", to: &output)
+    }
+
+    /// Writes a node and all that is within it.
+    ///
+    /// - Complexity: O(*n*) in what is written, without recursion.
+    mutating func write(_ top: Int32, to output: inout ByteOutput) throws(StreamError) {
+        var node = top
+        while true {
+            if try enter(node, isTop: node == top, &output) {
+                node = memory.nodes[Int(node)].firstChild
+                continue
+            }
+            while node != top, memory.nodes[Int(node)].next < 0 {
+                node = memory.nodes[Int(node)].parent
+                try leave(node, &output)
+            }
+            if node == top { return }
+            node = memory.nodes[Int(node)].next
+        }
+    }
+
+    // MARK: Nodes
+
+    /// Whether a node has bytes of its own in the document.
+    private func hasPlace(_ node: TreeNode) -> Bool { !node.flags.contains(.hasNoPlace) }
+
+    /// Writes what is before a node, and the node or its start tag.
+    ///
+    /// - Returns: Whether its children come next.
+    private mutating func enter(_ index: Int32, isTop: Bool, _ output: inout ByteOutput) throws(StreamError) -> Bool {
+        let node = memory.nodes[Int(index)]
+        if hasPlace(node) && !(isTop && index == 0) { try reach(node, &output) }
+        // Nothing comes before the XML declaration.
+        if !hasPlace(node) && node.parent == 0 && cursor < declarationEnd { try copyGap(to: declarationEnd, &output) }
+        // A text beside the replacement text of an entity may have bytes in common with it.
+        let isPart =
+            node.kind == .text && node.parent >= 0 && memory.nodes[Int(node.parent)].flags.contains(.hasExpansions)
+        let hasChanges = isPart || !node.flags.isDisjoint(with: [.isChanged, .hasChanges])
+        if hasPlace(node) && !hasChanges {
+            try copy(node.place, &output)
+            cursor = max(cursor, node.place.upperBound)
+            return false
+        }
+        switch node.kind {
+        case .document:
+            if node.firstChild < 0 { try copyGap(to: document.count, &output) }
+            return node.firstChild >= 0
+        case .element:
+            try writeStartTag(node, &output)
+            if hasPlace(node) { cursor = max(cursor, Int(node.contentStart)) }
+            if node.firstChild >= 0 { return true }
+            try leave(index, &output)
+        case .text:
+            try with(value(node)) { (text) throws(StreamError) in
+                try WrittenText.append(text, in: .content, to: &output)
+            }
+            if hasPlace(node) { cursor = max(cursor, node.place.upperBound) }
+        case .comment, .instruction, .entityReference:
+            try writeOther(node, &output)
+            if hasPlace(node) { cursor = max(cursor, node.place.upperBound) }
+        }
+        return false
+    }
+
+    /// Writes what the document has before a node.
+    private mutating func reach(_ node: TreeNode, _ output: inout ByteOutput) throws(StreamError) {
+        let start = node.place.lowerBound
+        if node.parent >= 0, memory.nodes[Int(node.parent)].flags.contains(.hasExpansions) {
+            cursor = max(cursor, start)
+        } else {
+            try copyGap(to: start, &output)
+        }
+    }
+
+    /// Writes what the document has behind the last child of a node, and its end tag.
+    private mutating func leave(_ index: Int32, _ output: inout ByteOutput) throws(StreamError) {
+        let node = memory.nodes[Int(index)]
+        guard node.kind == .element else { return try copyGap(to: document.count, &output) }
+        if !hasPlace(node) {
+            if node.firstChild >= 0 { try writeEndTag(node, &output) }
+            return
+        }
+        if node.flags.contains(.isEmptyTag) {
+            if node.firstChild >= 0 { try writeEndTag(node, &output) }
+        } else {
+            if node.flags.contains(.hasExpansions) {
+                cursor = max(cursor, Int(node.contentEnd))
+            } else {
+                try copyGap(to: Int(node.contentEnd), &output)
+            }
+            try copy(Int(node.contentEnd)..<Int(node.end), &output)
+        }
+        cursor = max(cursor, Int(node.end))
+    }
+
+    private mutating func writeStartTag(_ node: TreeNode, _ output: inout ByteOutput) throws(StreamError) {
+        let isEmpty = node.flags.contains(.isEmptyTag) || !hasPlace(node)
+        let endsTag = isEmpty && node.firstChild < 0
+        if hasPlace(node) && !node.flags.contains(.isChanged) {
+            let tag = node.place.lowerBound..<Int(node.flags.contains(.isEmptyTag) ? node.end : node.contentStart)
+            guard node.flags.contains(.isEmptyTag), node.firstChild >= 0 else { return try copy(tag, &output) }
+            // `/>` becomes `>`.
+            try copy(tag.lowerBound..<(tag.upperBound - 2), &output)
+            return try output.append(UInt8(ascii: ">"))
+        }
+        try output.append(UInt8(ascii: "<"))
+        try writeName(node.name, &output)
+        for attribute in memory.attributes[Int(node.firstAttribute)..<Int(node.firstAttribute + node.attributeCount)]
+        where !attribute.isDefaulted || !hasPlace(node) {
+            try output.append(0x20)
+            try writeName(attribute.name, &output)
+            try WrittenText.append("=\"", to: &output)
+            try with(Array(memory.copies[attribute.value])) { (value) throws(StreamError) in
+                try WrittenText.append(value, in: .attribute, to: &output)
+            }
+            try output.append(UInt8(ascii: "\""))
+        }
+        if endsTag { try output.append(UInt8(ascii: "/")) }
+        try output.append(UInt8(ascii: ">"))
+    }
+
+    private func writeEndTag(_ node: TreeNode, _ output: inout ByteOutput) throws(StreamError) {
+        try WrittenText.append("</", to: &output)
+        try writeName(node.name, &output)
+        try output.append(UInt8(ascii: ">"))
+    }
+
+    private func writeOther(_ node: TreeNode, _ output: inout ByteOutput) throws(StreamError) {
+        switch node.kind {
+        case .comment:
+            try WrittenText.append("<!--", to: &output)
+            try with(value(node)) { (text) throws(StreamError) in try output.append(text) }
+            try WrittenText.append("-->", to: &output)
+        case .instruction:
+            try WrittenText.append("<?", to: &output)
+            try writeName(node.name, &output)
+            if node.content.count > 0 { try output.append(0x20) }
+            try with(value(node)) { (text) throws(StreamError) in try output.append(text) }
+            try WrittenText.append("?>", to: &output)
+        default:
+            try output.append(UInt8(ascii: "&"))
+            try writeName(node.name, &output)
+            try output.append(UInt8(ascii: ";"))
+        }
+    }
+
+    // MARK: Bytes
+
+    private func value(_ node: TreeNode) -> [UInt8] {
+        Array(node.flags.contains(.isCopied) ? memory.copies[node.content] : document[node.content])
+    }
+
+    private func writeName(_ name: Int32, _ output: inout ByteOutput) throws(StreamError) {
+        try memory.names.withName(name) { (name) throws(StreamError) in try output.append(name) }
+    }
+
+    private func with(_ bytes: [UInt8], _ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
+        try bytes.withRawSpan(body)
+    }
+
+    private func copy(_ range: Range<Int>, _ output: inout ByteOutput) throws(StreamError) {
+        try document.withRawSpan { (bytes) throws(StreamError) in try output.append(bytes.extracting(range)) }
+    }
+
+    /// Writes the document up to an offset, without what was removed.
+    private mutating func copyGap(to end: Int, _ output: inout ByteOutput) throws(StreamError) {
+        while nextRemoval < removals.count, removals[nextRemoval].lowerBound < end {
+            let removal = removals[nextRemoval]
+            if removal.lowerBound > cursor { try copy(cursor..<removal.lowerBound, &output) }
+            cursor = max(cursor, removal.upperBound)
+            guard removal.upperBound <= end else { return }
+            nextRemoval += 1
+        }
+        if cursor < end { try copy(cursor..<end, &output) }
+        cursor = max(cursor, end)
+    }
+}
+
+extension ArraySlice where Element == UInt8 {
+    /// Calls a closure with the bytes.
+    func withContiguousBytes<Value>(_ body: (RawSpan) -> Value) -> Value {
+        unsafe withUnsafeBytes { bytes in
+            // SAFETY: the span does not leave the closure.
+            body(unsafe bytes.bytes)
+        }
+    }
+}

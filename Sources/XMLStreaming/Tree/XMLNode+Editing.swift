@@ -1,0 +1,290 @@
+// Changing a tree: each change is checked before anything is changed, so that the tree is always one of a well-formed document.
+
+public import PlistStreaming
+
+extension XMLNode {
+    // MARK: Text
+
+    /// Replaces all that is in an element by text, or the text of a text, a comment or a processing instruction.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for the document, references, and what was removed;
+    ///   ``PlistStreaming/StreamError/Kind/unrepresentable`` for text that XML cannot hold there.
+    public func setText(_ text: String) throws(StreamError) {
+        try checkAttached()
+        switch node.kind {
+        case .element:
+            let new = try makeNode(.text, text: text)
+            tree.expand(index)
+            removeContent()
+            if !text.isEmpty { tree.memory.link(new.index, in: index) }
+            markContentChanged()
+        case .text, .comment, .instruction:
+            try Self.check(text, as: node.kind)
+            let range = try text.withUTF8Span { (text) throws(StreamError) in try tree.memory.copy(text) }
+            change { node in
+                node.flags.formUnion([.isCopied, .isChanged])
+                (node.contentStart, node.contentEnd) = (UInt32(range.lowerBound), UInt32(range.upperBound))
+            }
+            tree.memory.markChanged(around: index)
+        case .document, .entityReference:
+            throw StreamError(.misuse, "a document, or a reference to an entity, has no text to set")
+        }
+    }
+
+    private static func check(_ text: String, as kind: TreeNode.Kind) throws(StreamError) {
+        var writer = XMLWriter()
+        switch kind {
+        case .comment: try writer.comment(text)
+        case .instruction: try writer.processingInstruction("check", text)
+        default: try text.withUTF8Span { (text) throws(StreamError) in try WrittenText.check(text, in: "text") }
+        }
+    }
+
+    private func change(_ body: (inout TreeNode) -> Void) { body(&tree.memory.nodes[Int(index)]) }
+
+    private func checkAttached() throws(StreamError) {
+        guard !isRemoved else { throw StreamError(.misuse, "the node was removed from its document") }
+    }
+
+    private func markContentChanged() {
+        change { $0.flags.insert(.hasChanges) }
+        tree.memory.markChanged(around: index)
+    }
+
+    /// Removes all that is in an element.
+    private func removeContent() {
+        var child = node.firstChild
+        while child >= 0 {
+            let next = tree.memory.nodes[Int(child)].next
+            tree.memory.nodes[Int(child)].flags.insert(.isRemoved)
+            (tree.memory.nodes[Int(child)].parent, tree.memory.nodes[Int(child)].next) = (-1, -1)
+            child = next
+        }
+        change { $0.firstChild = -1 }
+        let node = node
+        if !node.flags.contains(.hasNoPlace), !node.content.isEmpty { tree.removals.append(node.content) }
+    }
+
+    // MARK: Attributes
+
+    /// Sets the value of an attribute, which is added when the element does not have it.
+    ///
+    /// `xmlns:p` declares a namespace, where the prefix is not declared for another one.
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for what is no element or was removed, and for prefixes that are not
+    ///   declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML cannot hold.
+    /// - Complexity: O(*n*) in the attributes of the elements around, amortised.
+    public func setAttribute(_ name: String, _ value: String) throws(StreamError) {
+        try checkAttached()
+        guard node.kind == .element else { throw StreamError(.misuse, "only elements have attributes") }
+        try value.withUTF8Span { (value) throws(StreamError) in
+            try WrittenText.check(value, in: "a value of an attribute")
+        }
+        let (namespace, isDeclaration) = try resolveAttribute(name, value)
+        let number = name.withUTF8Span { tree.memory.names.number(of: $0) }
+        var attributes = Array(tree.attributes(of: index))
+        let place = attributes.firstIndex { $0.name == number }
+        if !isDeclaration, namespace >= 0 {
+            let local = Self.local(name)
+            let clash = attributes.contains { other in
+                other.name != number && other.namespace == namespace && !other.isDeclaration
+                    && Self.local(tree.memory.names.string(other.name)) == local
+            }
+            guard !clash else { throw StreamError(.duplicateKey, "the attribute \(name) has another prefix there") }
+        }
+        try tree.memory.checkRoom()
+        let range = try value.withUTF8Span { (value) throws(StreamError) in try tree.memory.copy(value) }
+        let made = TreeAttribute(
+            name: number, namespace: namespace, valueStart: UInt32(range.lowerBound), valueCount: UInt32(range.count),
+            isDeclaration: isDeclaration)
+        if let place { attributes[place] = made } else { attributes.append(made) }
+        replaceAttributes(attributes)
+    }
+
+    /// Removes an attribute.
+    ///
+    /// - Returns: Whether the element had it.
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for what was removed, for declarations of namespaces, which what is within may
+    ///   need, and for defaults of the document type, which would come again.
+    @discardableResult
+    public func removeAttribute(_ name: String) throws(StreamError) -> Bool {
+        try checkAttached()
+        guard let number = name.withUTF8Span({ tree.memory.names.known($0) }) else { return false }
+        var attributes = Array(tree.attributes(of: index))
+        guard let place = attributes.firstIndex(where: { $0.name == number }) else { return false }
+        guard !attributes[place].isDeclaration else {
+            throw StreamError(.misuse, "the declaration of a namespace is not removed")
+        }
+        guard !attributes[place].isDefaulted else {
+            throw StreamError(.misuse, "the attribute \(name) is a default of the document type")
+        }
+        attributes.remove(at: place)
+        replaceAttributes(attributes)
+        return true
+    }
+
+    private func replaceAttributes(_ attributes: [TreeAttribute]) {
+        let (start, count) = (node.firstAttribute, Int(node.attributeCount))
+        if attributes.count > count {
+            // The last attributes of all grow where they are, others move behind them.
+            let isLast = Int(start) + count == tree.memory.attributes.count
+            if isLast { tree.memory.attributes.removeLast(count) }
+            let first = isLast ? start : Int32(tree.memory.attributes.count)
+            change { $0.firstAttribute = first }
+            tree.memory.attributes += attributes
+        } else {
+            for (offset, attribute) in attributes.enumerated() {
+                tree.memory.attributes[Int(start) + offset] = attribute
+            }
+        }
+        change { node in
+            node.attributeCount = Int32(attributes.count)
+            node.flags.insert(.isChanged)
+        }
+        tree.memory.markChanged(around: index)
+    }
+
+    static func local(_ name: String) -> Substring {
+        name.firstIndex(of: ":").map { name[name.index(after: $0)...] } ?? name[...]
+    }
+
+    /// The number of the namespace of an attribute to be, and whether it declares one.
+    private func resolveAttribute(_ name: String, _ value: String) throws(StreamError) -> (Int32, Bool) {
+        guard tree.options.reader.knowsNamespaces else {
+            guard name.withUTF8Span({ WrittenText.isName($0) }) else { throw Self.noName(name) }
+            return (-1, false)
+        }
+        guard let colon = name.withUTF8Span({ WrittenText.colon(inQualifiedName: $0) }) else { throw Self.noName(name) }
+        let prefix = colon < 0 ? [] : Array(Array(name.utf8)[..<colon])
+        if name == "xmlns" || prefix == Array("xmlns".utf8) {
+            try checkDeclaration(Array(Self.local(name).utf8), isDefault: colon < 0, value)
+            return (-1, true)
+        }
+        if colon < 0 { return (-1, false) }
+        return (try namespaceNumber(prefix, at: index), false)
+    }
+
+    private static func noName(_ name: String) -> StreamError {
+        StreamError(.unrepresentable, "\(WrittenText.quoted(name.utf8)) is no name")
+    }
+
+    /// Refuses a declaration that would change what names within mean.
+    private func checkDeclaration(_ local: [UInt8], isDefault: Bool, _ uri: String) throws(StreamError) {
+        let prefix = isDefault ? [] : local
+        if let objection = NamespaceScopes.objection(to: prefix, Array(uri.utf8)) {
+            throw StreamError(.misuse, objection)
+        }
+        let declared = tree.namespacesInScope(of: index).first { $0.prefix == prefix }?.uri
+        let isSame = declared.map { $0 == Array(uri.utf8) } ?? (isDefault ? uri.isEmpty : true)
+        guard isSame else {
+            throw StreamError(.misuse, "the prefix \(WrittenText.quoted(prefix)) stands for something else there")
+        }
+    }
+
+    /// The number of the namespace that a prefix has at a node.
+    private func namespaceNumber(_ prefix: [UInt8], at node: Int32) throws(StreamError) -> Int32 {
+        if prefix == Array("xml".utf8) {
+            return try NamespaceScopes.xmlURI.withRawSpan { (uri) throws(StreamError) in tree.memory.namespace(uri) }
+        }
+        let uri = tree.namespacesInScope(of: node).first { $0.prefix == prefix }?.uri
+        guard let uri else {
+            if prefix.isEmpty { return -1 }
+            throw StreamError(.misuse, "the prefix \(WrittenText.quoted(prefix)) is not declared")
+        }
+        return try uri.withRawSpan { (uri) throws(StreamError) in tree.memory.namespace(uri) }
+    }
+
+    // MARK: Inserting and removing
+
+    /// Adds an element behind the children of this one, or before one of them.
+    ///
+    /// - Parameters:
+    ///   - name: Its name, whose prefix must be declared here.
+    ///   - sibling: The child before which it comes, nil for behind the last one.
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for what is no element, was removed, or is no child of this node, and for a
+    ///   prefix that is not declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name.
+    @discardableResult
+    public func insertElement(_ name: String, before sibling: XMLNode? = nil) throws(StreamError) -> XMLNode {
+        try checkParent(of: .element, sibling)
+        var namespace: Int32 = -1
+        if tree.options.reader.knowsNamespaces {
+            guard let colon = name.withUTF8Span({ WrittenText.colon(inQualifiedName: $0) }) else {
+                throw Self.noName(name)
+            }
+            let prefix = colon < 0 ? [] : Array(Array(name.utf8)[..<colon])
+            guard prefix != Array("xmlns".utf8) else {
+                throw StreamError(.misuse, "the prefix xmlns is for declarations")
+            }
+            namespace = try namespaceNumber(prefix, at: index)
+        } else {
+            guard name.withUTF8Span({ WrittenText.isName($0) }) else { throw Self.noName(name) }
+        }
+        return try insert(try makeNode(.element, name: name, namespace: namespace), before: sibling)
+    }
+
+    /// Adds a text behind the children of this element, or before one of them.
+    ///
+    /// - Throws: What `insertElement(_:before:)` throws.
+    @discardableResult
+    public func insertText(_ text: String, before sibling: XMLNode? = nil) throws(StreamError) -> XMLNode {
+        try checkParent(of: .text, sibling)
+        return try insert(try makeNode(.text, text: text), before: sibling)
+    }
+
+    /// Adds a comment behind the children of this node, or before one of them.
+    ///
+    /// - Throws: What `insertElement(_:before:)` throws.
+    @discardableResult
+    public func insertComment(_ text: String, before sibling: XMLNode? = nil) throws(StreamError) -> XMLNode {
+        try checkParent(of: .comment, sibling)
+        return try insert(try makeNode(.comment, text: text), before: sibling)
+    }
+
+    private func checkParent(of kind: TreeNode.Kind, _ sibling: XMLNode?) throws(StreamError) {
+        try checkAttached()
+        tree.expand(index)
+        guard node.kind == .element || node.kind == .document && kind == .comment else {
+            throw StreamError(.misuse, "only elements have children that are inserted")
+        }
+        if let sibling {
+            guard sibling.tree === tree, sibling.node.parent == index else {
+                throw StreamError(.misuse, "the node to insert before is no child of this one")
+            }
+        }
+    }
+
+    private func makeNode(
+        _ kind: TreeNode.Kind, name: String = "", namespace: Int32 = -1, text: String = ""
+    ) throws(StreamError) -> XMLNode {
+        try Self.check(text, as: kind)
+        try tree.memory.checkRoom()
+        var node = TreeNode(kind: kind, flags: [.isCopied, .hasNoPlace])
+        if !name.isEmpty { node.name = name.withUTF8Span { tree.memory.names.number(of: $0) } }
+        node.namespace = namespace
+        node.firstAttribute = Int32(tree.memory.attributes.count)
+        let range = try text.withUTF8Span { (text) throws(StreamError) in try tree.memory.copy(text) }
+        (node.contentStart, node.contentEnd) = (UInt32(range.lowerBound), UInt32(range.upperBound))
+        tree.memory.nodes.append(node)
+        return XMLNode(tree: tree, index: Int32(tree.memory.nodes.count - 1))
+    }
+
+    private func insert(_ new: XMLNode, before sibling: XMLNode?) throws(StreamError) -> XMLNode {
+        tree.memory.link(new.index, in: index, before: sibling?.index ?? -1)
+        markContentChanged()
+        return new
+    }
+
+    /// Removes the node with all that is within it.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for the document, the root element, and what was removed already.
+    public func remove() throws(StreamError) {
+        try checkAttached()
+        let node = node
+        guard index > 0, self != tree.root else {
+            throw StreamError(.misuse, "a document has its root element as long as it lives")
+        }
+        if !node.flags.contains(.hasNoPlace), !node.place.isEmpty { tree.removals.append(node.place) }
+        tree.memory.markChanged(around: index)
+        tree.memory.unlink(index)
+        change { $0.flags.insert(.isRemoved) }
+    }
+}

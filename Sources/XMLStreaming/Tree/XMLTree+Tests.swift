@@ -1,0 +1,370 @@
+// Tests of trees: what is found in them, what is written back, and what is refused.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+
+enum XMLTreeTests {}
+
+extension XMLTreeTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testFindsItsWay": testFindsItsWay,
+            "testKnowsNamespaces": testKnowsNamespaces,
+            "testWritesBackByteForByte": testWritesBackByteForByte,
+            "testMakesElementsWhenTheyAreAskedFor": testMakesElementsWhenTheyAreAskedFor,
+            "testWritesOnlyChangesAnew": testWritesOnlyChangesAnew,
+            "testChangesWhatEntitiesHave": testChangesWhatEntitiesHave,
+            "testWritesOtherEncodings": testWritesOtherEncodings,
+            "testRefusesWhatIsNotWellFormed": testRefusesWhatIsNotWellFormed,
+            "testStaysWellFormedByAnyChanges": testStaysWellFormedByAnyChanges,
+            "testTakesManyChildrenInLinearTime": testTakesManyChildrenInLinearTime,
+        ]
+    }
+
+    private static let document = """
+        <?xml version='1.0'?>
+        <!DOCTYPE a [<!ENTITY e "entity"><!ATTLIST b d CDATA "default">]>
+        <!-- before --><a x = '1'  y="&lt;2">
+          <b>text &amp; &e;</b> <b/>tail<![CDATA[<c>]]>
+          <n:c xmlns:n="urn:n" n:z='3'><n:d>deep</n:d></n:c><?go on?><!--c-->
+        </a>
+        <?end?>
+
+        """
+
+    private static func testFindsItsWay() throws {
+        for depth in [Int.max, 1, 2] {
+            let tree = try XMLTree(document, options: XMLTreeOptions(depth: depth))
+            let root = tree.root
+            expectEqual(root.name, "a", "the root")
+            expectEqual(root.elements.map(\.name), ["b", "b", "n:c"], "elements")
+            expectEqual(
+                root.children.map(\.kind),
+                [.element, .element, .text, .element, .processingInstruction, .comment], "children")
+            expectEqual(root.attribute("y"), "<2", "an attribute")
+            expectNil(root.attribute("z"), "no attribute")
+            expectEqual(root.first("b")?.attributes.map(\.value), ["default"], "a default")
+            expectEqual(root.first("b")?.text, "text & entity", "text")
+            expectEqual(root.elements("b").map(\.text), ["text & entity", ""], "texts")
+            expectEqual(root.text, "text & entitytail<c>\n  deep", "all text")
+            expectEqual(root.children.map(\.path)[2], "/a/text()", "the path of a text")
+            expectEqual(root.elements[1].path, "/a/b[2]", "the path of the second one")
+            expectEqual(root.first("n:c")?.first("n:d")?.path, "/a/n:c/n:d", "a path")
+            expectEqual(root.lastChild?.text, "c", "the last child")
+            expectEqual(root.lastChild?.previous?.name, "go", "a processing instruction")
+            expectNil(root.firstChild?.previous, "before the first child")
+            expectNil(root.lastChild?.next, "behind the last child")
+            expectEqual(root.first("n:c")?.first("n:d")?.parent?.parent, root, "the parent's parent")
+            expectEqual(root.parent?.kind, .document, "around the root")
+            expectEqual(
+                tree.documentNode.children.map(\.kind), [.comment, .element, .processingInstruction], "the document")
+            let range = root.first("n:c")?.byteRange ?? 0..<0
+            expectEqual(String(decoding: Array(document.utf8)[range], as: UTF8.self).prefix(6), "<n:c x", "the place")
+            expectNil(tree.expansionFailure, "elements that were made later")
+        }
+        let spaces = try XMLTree("<a> <b> </b> </a>", options: XMLTreeOptions(keepsWhitespace: true))
+        expectEqual(spaces.root.children.map(\.kind), [.text, .element, .text], "white space that is kept")
+        let none = try XMLTree("<a> <b> </b> </a>")
+        expectEqual(none.root.children.map(\.text), [" "], "white space that is no text between tags")
+    }
+
+    private static func testKnowsNamespaces() throws {
+        let text =
+            "<a xmlns='urn:d' xmlns:p='urn:p' p:x='1' x='2'><p:b><c xmlns=''><p:d xmlns:p='urn:q'/></c></p:b></a>"
+        for depth in [Int.max, 1, 2, 3] {
+            let tree = try XMLTree(text, options: XMLTreeOptions(depth: depth))
+            let root = tree.root
+            expectTrue(root.isNamed("a", in: "urn:d"), "the default namespace")
+            expectEqual(root.attribute("x", in: "urn:p"), "1", "an attribute with a prefix")
+            expectEqual(root.attribute("x", in: ""), "2", "an attribute without")
+            let deepest = root.first("b", in: "urn:p")?.first("c", in: "")?.first("d", in: "urn:q")
+            expectEqual(deepest?.name, "p:d", "the scopes of namespaces at depth \(depth)")
+            expectEqual(tree.text, text, "the text")
+        }
+    }
+
+    private static func testWritesBackByteForByte() throws {
+        let texts = [
+            document, "<a/>", "\u{FEFF}<a></a>\n", "<a  b = 'c'\n/ >".replacing("/ ", with: "/"), "<a>\r\nx\ry</a >",
+            "<!DOCTYPE a [<!ENTITY e 'x<b>y</b>z'>]><a>1&e;2</a>", "<a><![CDATA[]]></a>", "<a>&#65;&#x10FFFF;</a>",
+            "<!DOCTYPE a SYSTEM 'x'><a>&e;</a>",
+        ]
+        for text in texts {
+            for depth in [Int.max, 1, 2] {
+                let tree = try XMLTree(text, options: XMLTreeOptions(depth: depth))
+                expectEqual(tree.text, text, "the text")
+                _ = tree.root.text
+                expectEqual(tree.text, text, "the text when all is made")
+                expectFalse(tree.isChanged, "whether it is changed")
+            }
+        }
+    }
+
+    private static func testMakesElementsWhenTheyAreAskedFor() throws {
+        let tree = try XMLTree("<a><b><c><d>1</d></c></b><e/></a>", options: XMLTreeOptions(depth: 2))
+        let count = tree.memory.nodes.count
+        expectEqual(count, 4, "nodes at first")
+        expectEqual(tree.root.first("b")?.first("c")?.name, "c", "one that was not made")
+        expectEqual(tree.memory.nodes.count, count + 2, "nodes then")
+        expectEqual(tree.root.text, "1", "text")
+        let error = expectThrows(StreamError.self, "a part that is skipped") {
+            _ = try XMLTree("<a><b><c></d></b></a>", options: XMLTreeOptions(depth: 1))
+        }
+        expectEqual(error?.kind, .invalidSyntax, "an error in what is not made")
+    }
+
+    private static func testWritesOnlyChangesAnew() throws {
+        let rows: [(String, String, (XMLNode) throws -> Void)] = [
+            (
+                "<a  x='1' ><b/> <c></c></a>", "<a  x='1' ><b>t&lt;</b> <c></c></a>",
+                { try $0.first("b")?.setText("t<") }
+            ),
+            ("<a  x='1' ><b/></a >", "<a x=\"2\"><b/></a >", { try $0.setAttribute("x", "2") }),
+            (
+                "<a><b  /> <c/></a>", "<a><b  y=\"\"/> <c/></a>".replacing("b  y", with: "b y"),
+                { try $0.first("b")?.setAttribute("y", "") }
+            ),
+            ("<a><b/> <c/> </a>", "<a> <c/> </a>", { try $0.first("b")?.remove() }),
+            ("<a>x<b/>y</a>", "<a>xy</a>", { try $0.first("b")?.remove() }),
+            ("<a><b>x</b><!--c--></a>", "<a>new</a>", { try $0.setText("new") }),
+            ("<a>x</a>", "<a></a>", { try $0.setText("") }),
+            ("<a><b>x &amp; y</b></a>", "<a><b>z</b></a>", { try $0.first("b")?.firstChild?.setText("z") }),
+            (
+                "<a>x<!--c--><?p i?></a>", "<a>x<!--d--><?p j?></a>",
+                {
+                    try $0.firstChild?.next?.setText("d")
+                    try $0.lastChild?.setText("j")
+                }
+            ),
+            (
+                "<a> <b/> </a>", "<a><n k=\"v\">t</n> <b/><m/> </a>",
+                {
+                    let node = try $0.insertElement("n", before: $0.first("b"))
+                    try node.setAttribute("k", "v")
+                    try node.insertText("t")
+                    try $0.insertElement("m")
+                }
+            ),
+            (
+                "<a/>", "<a><b><c/></b><!--d--></a>",
+                {
+                    try $0.insertElement("b").insertElement("c")
+                    try $0.insertComment("d")
+                }
+            ),
+            (
+                "<a xmlns='u'><p:b xmlns:p='v'/></a>", "<a xmlns='u'><p:b xmlns:p='v'><p:c/><d p:e=\"1\"/></p:b></a>",
+                {
+                    try $0.first("p:b")?.insertElement("p:c")
+                    try $0.first("p:b")?.insertElement("d").setAttribute("p:e", "1")
+                }
+            ),
+            ("<a x='1' y='2'/>", "<a y=\"2\"/>", { try $0.removeAttribute("x") }),
+            (
+                "<?xml version='1.0'?><a/><!--x-->", "<?xml version='1.0'?><!--y--><a/><!--x--><!--z-->",
+                {
+                    try $0.parent?.insertComment("y", before: $0)
+                    try $0.parent?.insertComment("z")
+                }
+            ),
+            (
+                "<a><b/></a>",
+                "<a><b q:x=\"1\" xmlns:q=\"u\"/></a>".replacing(
+                    "q:x=\"1\" xmlns:q=\"u\"", with: "xmlns:q=\"u\" q:x=\"1\""),
+                {
+                    try $0.first("b")?.setAttribute("xmlns:q", "u")
+                    try $0.first("b")?.setAttribute("q:x", "1")
+                }
+            ),
+            (
+                "<a><b><c/>x<d/></b>y</a>", "<a><b>x</b>y</a>",
+                {
+                    try $0.first("b")?.first("d")?.remove()
+                    try $0.first("b")?.first("c")?.remove()
+                }
+            ),
+            (
+                "<a><b/><b/><b/></a>", "<a><b/></a>",
+                {
+                    try $0.lastChild?.remove()
+                    try $0.firstChild?.remove()
+                }
+            ),
+        ]
+        for (text, expected, change) in rows {
+            for depth in [Int.max, 1] {
+                let tree = try XMLTree(text, options: XMLTreeOptions(depth: depth))
+                try change(tree.root)
+                expectEqual(tree.text, expected, "the changed \(text)")
+                expectTrue(tree.isChanged, "whether it is changed")
+            }
+        }
+    }
+
+    private static func testChangesWhatEntitiesHave() throws {
+        let type = "<!DOCTYPE a [<!ENTITY e 'x<b>y</b>z'>]>"
+        let rows: [(String, String, (XMLNode) throws -> Void)] = [
+            ("<a>1&e;2</a>", "<a>1x<b>new</b>z2</a>", { try $0.first("b")?.setText("new") }),
+            ("<a> <c/>1&e;2<d  /></a>", "<a><c/>1x<b>y</b>z2<d  /><n/></a>", { try $0.insertElement("n") }),
+            ("<a><c>&e;</c> <d/></a>", "<a><c>&e;</c> <d>t</d></a>", { try $0.first("d")?.setText("t") }),
+            ("<a>&e;&e;</a>", "<a>x<b>y</b>zxz</a>", { try $0.lastChild?.previous?.remove() }),
+            ("<a>&e;</a>", "<a></a>", { try $0.setText("") }),
+        ]
+        for (text, expected, change) in rows {
+            let tree = try XMLTree(type + text)
+            try change(tree.root)
+            expectEqual(tree.text, type + expected, "the changed \(text)")
+        }
+    }
+
+    private static func testWritesOtherEncodings() throws {
+        let text = "<?xml version='1.0' encoding='ISO-8859-1' standalone='yes'?><a>größe<b/></a>"
+        let latin = text.unicodeScalars.map { UInt8($0.value) }
+        var wide: [UInt8] = [0xFE, 0xFF]
+        for unit in "<a>größe<b/></a>".utf16 { wide += [UInt8(unit >> 8), UInt8(unit & 0xFF)] }
+        for (bytes, head) in [(latin, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>"), (wide, "")] {
+            for depth in [Int.max, 1] {
+                let tree = try XMLTree(bytes, options: XMLTreeOptions(depth: depth))
+                expectEqual(tree.root.text, "größe", "text")
+                expectEqual(tree.bytes, bytes, "unchanged bytes")
+                try tree.root.first("b")?.setText("ü")
+                expectEqual(tree.text, head + "<a>größe<b>ü</b></a>", "changed text")
+            }
+        }
+    }
+
+    private static func testRefusesWhatIsNotWellFormed() throws {
+        let rows: [(String, StreamError.Kind, (XMLNode) throws -> Void)] = [
+            ("a name", .unrepresentable, { try $0.insertElement("1") }),
+            ("a prefix", .misuse, { try $0.insertElement("q:a") }),
+            ("a prefix of an attribute", .misuse, { try $0.setAttribute("q:a", "") }),
+            ("a name of an attribute", .unrepresentable, { try $0.setAttribute("a b", "") }),
+            ("a value", .unrepresentable, { try $0.setAttribute("x", "\u{1}") }),
+            ("text", .unrepresentable, { try $0.setText("\u{0}") }),
+            ("inserted text", .unrepresentable, { try $0.insertText("\u{FFFF}") }),
+            ("a comment", .unrepresentable, { try $0.insertComment("--") }),
+            ("another comment", .unrepresentable, { try $0.firstChild?.setText("a-") }),
+            ("an instruction", .unrepresentable, { try $0.firstChild?.next?.setText("?>") }),
+            ("the root", .misuse, { try $0.remove() }),
+            ("the document", .misuse, { try $0.parent?.remove() }),
+            ("text of the document", .misuse, { try $0.parent?.setText("a") }),
+            ("a second root", .misuse, { try $0.parent?.insertElement("a") }),
+            ("text at the root", .misuse, { try $0.parent?.insertText("a") }),
+            ("a child of a comment", .misuse, { try $0.firstChild?.insertText("a") }),
+            ("another prefix", .misuse, { try $0.setAttribute("xmlns:p", "urn:other") }),
+            ("another default", .misuse, { try $0.setAttribute("xmlns", "urn:other") }),
+            ("no namespace", .misuse, { try $0.setAttribute("xmlns:z", "") }),
+            ("a declaration", .misuse, { try $0.removeAttribute("xmlns:p") }),
+            ("one attribute by two prefixes", .duplicateKey, { try $0.setAttribute("s:x", "2") }),
+            ("a sibling that is none", .misuse, { try $0.insertElement("b", before: $0) }),
+            (
+                "a sibling of another tree", .misuse,
+                { try $0.insertElement("b", before: XMLTree("<a><b/></a>").root.firstChild) }
+            ),
+            (
+                "a node that was removed", .misuse,
+                {
+                    let node = try $0.insertElement("b")
+                    try node.remove()
+                    expectTrue(node.isRemoved, "whether it was removed")
+                    try node.setText("x")
+                }
+            ),
+            (
+                "a node within one that was removed", .misuse,
+                {
+                    let node = try $0.insertElement("b").insertElement("c")
+                    try $0.setText("")
+                    try node.insertText("x")
+                }
+            ),
+        ]
+        let text = "<a xmlns:p='u' xmlns:s='u' p:x='1'><!--c--><?p i?></a>"
+        for (name, kind, change) in rows {
+            let tree = try XMLTree(text)
+            let error = expectThrows(StreamError.self, name) { try change(tree.root) }
+            expectEqual(error?.kind, kind, "kind of \(name): \(error?.description ?? "")")
+            guard !name.hasPrefix("a node") else { continue }
+            expectEqual(tree.text, text, "the text after \(name)")
+        }
+    }
+
+    /// Random changes, after each of which the tree is read again from its text, and is the same.
+    private static func testStaysWellFormedByAnyChanges() throws {
+        var random = TestRandom(seed: 5)
+        for round in 0..<60 {
+            let options = XMLTreeOptions(depth: round % 3 == 0 ? 1 : .max, keepsWhitespace: true)
+            let tree = try XMLTree(document, options: options)
+            for _ in 0..<12 {
+                var node = tree.root
+                while Bool.random(using: &random), let child = Array(node.children).randomElement(using: &random) {
+                    node = child
+                }
+                let text = ["", "x", "<&>\"'\r\n\t", "]]>", "größe", " "].randomElement(using: &random) ?? ""
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0: try? node.setText(text)
+                case 1:
+                    try? node.setAttribute(
+                        ["x", "q", "n:z", "xmlns:k", "k:a"].randomElement(using: &random) ?? "", text)
+                case 2:
+                    _ = try? node.insertElement(
+                        ["b", "n:b", "k:c"].randomElement(using: &random) ?? "", before: node.firstChild)
+                case 3: _ = try? node.insertElement("e")
+                case 4: _ = try? node.insertText(text, before: node.lastChild)
+                case 5: _ = try? node.insertComment(text)
+                case 6: try? node.remove()
+                default: _ = try? node.removeAttribute("x")
+                }
+            }
+            let written = tree.text
+            let again = try XMLTree(written, options: options)
+            expectEqual(again.text, written, "written twice")
+            expectEqual(shape(again.root), shape(tree.root), "the tree of \(written)")
+        }
+    }
+
+    /// The elements, attributes and texts of a node; texts side by side are one, and defaults of the document type are left out.
+    private static func shape(_ node: XMLNode) -> String {
+        var shape = "<{\(node.namespace)}\(node.name)"
+        for (name, value) in node.attributes.sorted(by: { $0.name < $1.name }) where name != "d" {
+            shape += " \(name)=\(value.debugDescription)"
+        }
+        shape += ">"
+        var text = ""
+        func flush() {
+            if !text.isEmpty { shape += text.debugDescription }
+            text = ""
+        }
+        for child in node.children {
+            switch child.kind {
+            case .text: text += child.text
+            case .element:
+                flush()
+                shape += Self.shape(child)
+            default:
+                flush()
+                shape += "(\(child.kind) \(child.name) \(child.text.debugDescription))"
+            }
+        }
+        flush()
+        return shape + "</>"
+    }
+
+    private static func testTakesManyChildrenInLinearTime() throws {
+        // One step through all siblings, or a copy of the tree, for each change would take minutes.
+        let count = 20_000
+        let tree = try XMLTree(
+            "<a>" + String(repeating: "<b><c/></b>", count: count) + "</a>", options: XMLTreeOptions(depth: 2))
+        for node in tree.root.children { try node.first("c")?.setText("x") }
+        for _ in 0..<count { try tree.root.insertElement("d") }
+        for _ in 0..<count { try tree.root.insertElement("e", before: tree.root.firstChild) }
+        for _ in 0..<count { try tree.root.firstChild?.remove() }
+        for _ in 0..<count { try tree.root.lastChild?.remove() }
+        expectEqual(tree.root.text.utf8.count, count, "texts")
+        expectEqual(tree.bytes.count, 7 + count * 15, "bytes")
+        for node in Array(tree.root.children) { try node.remove() }
+        expectEqual(tree.text, "<a></a>", "nothing left")
+    }
+}
+#endif

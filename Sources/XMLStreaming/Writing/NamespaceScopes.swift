@@ -1,0 +1,113 @@
+// Which prefixes are declared where a writer or a tree is: a scope for each open element.
+
+/// The namespaces in scope, by prefix, each declaration for as long as its element is open.
+///
+/// SPEC: Namespaces in XML 1.0, sections 2 and 6.
+struct NamespaceScopes {
+    private struct Declaration {
+        let prefix: [UInt8]
+        let uri: [UInt8]
+        /// The index of the declaration of the same prefix around this one, -1 without.
+        let outer: Int
+        let depth: Int
+    }
+
+    /// The namespace of the prefix `xml`.
+    static let xmlURI: [UInt8] = Array("http://www.w3.org/XML/1998/namespace".utf8)
+    /// The namespace of the prefix `xmlns`.
+    static let xmlnsURI: [UInt8] = Array("http://www.w3.org/2000/xmlns/".utf8)
+
+    private var declarations: [Declaration] = []
+    private var innermost: [[UInt8]: Int] = [:]
+
+    /// Whether no namespace is declared.
+    var isEmpty: Bool { declarations.isEmpty }
+
+    /// The namespace of a prefix, empty where the default namespace is none; nil for an undeclared prefix.
+    ///
+    /// - Complexity: O(1).
+    func uri(of prefix: [UInt8]) -> [UInt8]? {
+        if let index = innermost[prefix] { return declarations[index].uri }
+        return switch prefix {
+        case []: []
+        case Array("xml".utf8): Self.xmlURI
+        default: nil
+        }
+    }
+
+    /// Declares a prefix for the elements from a depth down.
+    mutating func declare(_ prefix: [UInt8], _ uri: [UInt8], depth: Int) {
+        let outer = innermost.updateValue(declarations.count, forKey: prefix) ?? -1
+        declarations.append(Declaration(prefix: prefix, uri: uri, outer: outer, depth: depth))
+    }
+
+    /// Whether the element at a depth declares a prefix.
+    func declares(_ prefix: [UInt8], depth: Int) -> Bool {
+        innermost[prefix].map { declarations[$0].depth == depth } ?? false
+    }
+
+    /// Forgets the declarations of the elements from a depth down.
+    mutating func close(depth: Int) {
+        while let last = declarations.last, last.depth >= depth {
+            declarations.removeLast()
+            innermost[last.prefix] = last.outer < 0 ? nil : last.outer
+        }
+    }
+
+    /// What is wrong with a declaration by itself; nil when it may stand.
+    static func objection(to prefix: [UInt8], _ uri: [UInt8]) -> String? {
+        let isXML = prefix == Array("xml".utf8)
+        if isXML || uri == xmlURI {
+            return isXML && uri == xmlURI ? nil : "only the prefix xml has the namespace of xml"
+        }
+        if prefix == Array("xmlns".utf8) || uri == xmlnsURI { return "the prefix xmlns and its namespace are reserved" }
+        if uri.isEmpty && !prefix.isEmpty { return "only the default namespace can be none" }
+        return nil
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension NamespaceScopes: SelfTesting {
+    static var testSelectors: TestSelectors {
+        ["testScopesNest": testScopesNest, "testObjectsToReservedNames": testObjectsToReservedNames]
+    }
+
+    private static func testScopesNest() {
+        var scopes = NamespaceScopes()
+        func uri(_ prefix: String) -> String? {
+            scopes.uri(of: Array(prefix.utf8)).map { String(decoding: $0, as: UTF8.self) }
+        }
+        expectEqual(uri(""), "", "no default namespace")
+        expectEqual(uri("xml"), "http://www.w3.org/XML/1998/namespace", "the prefix xml")
+        expectNil(uri("p"), "an undeclared prefix")
+        scopes.declare([0x70], [0x31], depth: 1)
+        scopes.declare([], [0x32], depth: 1)
+        scopes.declare([0x70], [0x33], depth: 2)
+        scopes.declare([], [], depth: 3)
+        expectEqual([uri("p"), uri("")], ["3", ""], "within")
+        expectTrue(scopes.declares([0x70], depth: 2), "its own declaration")
+        expectFalse(scopes.declares([0x70], depth: 3), "another one's declaration")
+        scopes.close(depth: 2)
+        expectEqual([uri("p"), uri("")], ["1", "2"], "behind it")
+        scopes.close(depth: 1)
+        expectEqual([uri("p"), uri("")], [nil, ""], "at the end")
+        expectTrue(scopes.isEmpty, "nothing declared")
+    }
+
+    private static func testObjectsToReservedNames() {
+        let (xml, xmlns) = (Array("xml".utf8), Array("xmlns".utf8))
+        expectNil(objection(to: [0x70], [0x31]), "a prefix")
+        expectNil(objection(to: [], []), "no default namespace")
+        expectNil(objection(to: xml, xmlURI), "the prefix xml")
+        for (prefix, uri) in [
+            ([0x70], []), (xml, [0x31]), ([0x70], xmlURI), (xmlns, [0x31]), ([], xmlnsURI), ([], xmlURI),
+        ] {
+            expectNotNil(objection(to: prefix, uri), "\(prefix) for \(uri)")
+        }
+    }
+}
+#endif

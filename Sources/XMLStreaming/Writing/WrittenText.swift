@@ -1,0 +1,238 @@
+// Which text XML can hold, and how it is escaped: characters, names, content and values of attributes.
+
+import PlistStreaming
+
+/// Checks text against the characters and names of XML, and escapes it.
+///
+/// SPEC: XML 1.0, 5th edition, production 2; names are those of `NameBytes`.
+enum WrittenText {
+    /// Where text stands, which decides what has to be escaped.
+    enum Place {
+        /// Between tags.
+        case content
+        /// In a value in double quotes.
+        case attribute
+
+        /// The bytes below 64 that are escaped.
+        fileprivate var escaped: UInt64 {
+            let content: UInt64 = 1 << 0x0D | 1 << 0x26 | 1 << 0x3C | 1 << 0x3E
+            return switch self {
+            case .content: content
+            case .attribute: content | 1 << 0x09 | 1 << 0x0A | 1 << 0x22
+            }
+        }
+    }
+
+    // MARK: Characters
+
+    /// Refuses what is not UTF-8 of characters that XML can hold.
+    static func check(_ utf8: RawSpan, in place: StaticString) throws(StreamError) {
+        guard isUTF8(utf8) else { throw StreamError(.invalidText, "\(place) is not valid UTF-8") }
+        if let offset = firstForbidden(utf8) { throw forbidden(utf8, offset, place) }
+    }
+
+    /// The offset of the first character that XML cannot hold, in valid UTF-8.
+    private static func firstForbidden(_ utf8: RawSpan) -> Int? {
+        let allowed: UInt64 = ~0 << 32 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D
+        let count = utf8.byteCount
+        var offset = 0
+        while offset < count {
+            if offset <= count - 8 {
+                // SAFETY: the line above compares with the count.
+                let word = unsafe utf8.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
+                // No byte is a control or 0xEF, by which the last characters of the first plane begin.
+                let ones: UInt64 = 0x0101_0101_0101_0101
+                let last = word ^ (ones &* 0xEF)
+                let found = (word &- ones &* 0x20) & ~word | (last &- ones) & ~last
+                if found & (ones &* 0x80) == 0 {
+                    offset += 8
+                    continue
+                }
+            }
+            let byte = utf8.byte(at: offset)
+            if byte < 0x40, allowed >> UInt64(byte) & 1 == 0 { return offset }
+            // U+FFFE and U+FFFF.
+            if byte == 0xEF, offset + 2 < count, utf8.byte(at: offset + 1) == 0xBF, utf8.byte(at: offset + 2) >= 0xBE {
+                return offset
+            }
+            offset += 1
+        }
+        return nil
+    }
+
+    @inline(never)
+    private static func forbidden(_ utf8: RawSpan, _ offset: Int, _ place: StaticString) -> StreamError {
+        let byte = utf8.byte(at: offset)
+        let scalar = byte == 0xEF ? 0xFFC0 | UInt32(utf8.byte(at: offset + 2) & 0x3F) : UInt32(byte)
+        let digits = String(scalar, radix: 16, uppercase: true)
+        let code = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        return StreamError(
+            .unrepresentable, "\(place) has the character U+\(code) at byte \(offset), which XML cannot hold")
+    }
+
+    // MARK: Names
+
+    /// The offset of the only colon of a name; -1 for a name without; nil for what is no name with one prefix at most.
+    static func colon(inQualifiedName name: RawSpan) -> Int? {
+        guard isUTF8(name) else { return nil }
+        let extent = NameBytes.extent(in: name, from: 0)
+        return extent.end == name.byteCount && extent.isQualified ? extent.colon : nil
+    }
+
+    /// Whether text is a name, which may have any number of colons.
+    static func isName(_ name: RawSpan) -> Bool {
+        name.byteCount > 0 && isUTF8(name) && NameBytes.extent(in: name, from: 0).end == name.byteCount
+    }
+
+    /// Whether text is a name without a colon.
+    static func isPlainName(_ name: RawSpan) -> Bool { colon(inQualifiedName: name) == -1 }
+
+    private static func isUTF8(_ text: RawSpan) -> Bool {
+        // SAFETY: the bytes are read only within the closure.
+        unsafe text.withUnsafeBytes { unsafe UTF8Check.isValid($0) }
+    }
+
+    // MARK: Escapes
+
+    /// Appends text that was checked, escaped for where it stands.
+    static func append(_ utf8: RawSpan, in place: Place, to output: inout ByteOutput) throws(StreamError) {
+        let escaped = place.escaped
+        let count = utf8.byteCount
+        var (start, offset) = (0, 0)
+        while offset < count {
+            if offset <= count - 8 {
+                // SAFETY: the line above compares with the count.
+                let word = unsafe utf8.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
+                // Letters and what is beyond ASCII have one of the two highest bits, and the space needs no escape.
+                let ones: UInt64 = 0x0101_0101_0101_0101
+                let spaces = word ^ (ones &* 0x20)
+                let isSpace = ~((spaces & (ones &* 0x7F) &+ ones &* 0x7F) | spaces)
+                if (word | word << 1 | isSpace) & (ones &* 0x80) == ones &* 0x80 {
+                    offset += 8
+                    continue
+                }
+            }
+            let byte = utf8.byte(at: offset)
+            if byte < 0x40, escaped >> UInt64(byte) & 1 != 0 {
+                try output.append(utf8.extracting(start..<offset))
+                try append(Self.escape(of: byte), to: &output)
+                start = offset + 1
+            }
+            offset += 1
+        }
+        try output.append(utf8.extracting(start..<count))
+    }
+
+    private static func escape(of byte: UInt8) -> StaticString {
+        switch byte {
+        case 0x26: "&amp;"
+        case 0x3C: "&lt;"
+        case 0x3E: "&gt;"
+        case 0x22: "&quot;"
+        case 0x09: "&#9;"
+        case 0x0A: "&#10;"
+        default: "&#13;"
+        }
+    }
+
+    /// Appends a literal.
+    static func append(_ literal: StaticString, to output: inout ByteOutput) throws(StreamError) {
+        // SAFETY: the bytes of a literal live as long as the program; all literals here are longer than one character.
+        try output.append(
+            unsafe UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount).bytes)
+    }
+
+    /// The offset of a sequence of bytes in text, which is not empty.
+    static func offset(of sequence: StaticString, in text: RawSpan, from start: Int = 0) -> Int? {
+        let length = sequence.utf8CodeUnitCount
+        var offset = start
+        while offset <= text.byteCount - length {
+            var index = 0
+            // SAFETY: the index is below the length of the literal.
+            while index < length, unsafe text.byte(at: offset + index) == sequence.utf8Start[index] { index += 1 }
+            if index == length { return offset }
+            offset += 1
+        }
+        return nil
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension WrittenText: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testKnowsNames": testKnowsNames,
+            "testRefusesWhatXMLCannotHold": testRefusesWhatXMLCannotHold,
+            "testEscapesInEveryPlaceOfAWord": testEscapesInEveryPlaceOfAWord,
+        ]
+    }
+
+    private static func testKnowsNames() {
+        let rows: [(String, Int?)] = [
+            ("a", -1), ("größe", -1), ("_", -1), ("a-b.c9·", -1), ("p:a", 1), ("größe:a", 7), ("\u{10000}", -1),
+            ("", nil), ("9a", nil), ("-a", nil), (":a", nil), ("a:", nil), ("a:9", nil), ("a:b:c", nil), ("a b", nil),
+            ("a×", nil), ("\u{37E}", nil), ("a\u{300}", -1), ("\u{300}", nil), ("a\u{2FF0}", nil), ("a/", nil),
+        ]
+        for (name, colon) in rows {
+            expectEqual(name.withUTF8Span { Self.colon(inQualifiedName: $0) }, colon, "colon of \(name)")
+        }
+        expectTrue(":a:b:".withUTF8Span { isName($0) }, "a name with colons")
+        expectFalse("".withUTF8Span { isName($0) }, "no name")
+        for bytes: [UInt8] in [[0x61, 0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80], [0x80]] {
+            // SAFETY: the span does not leave the closure.
+            expectNil(unsafe bytes.withUnsafeBytes { Self.colon(inQualifiedName: unsafe $0.bytes) }, "name of \(bytes)")
+        }
+    }
+
+    private static func testRefusesWhatXMLCannotHold() {
+        for length in 0..<20 {
+            for place in 0...length {
+                func text(_ character: String) -> String {
+                    String(repeating: "ü", count: place / 2) + String(repeating: "a", count: place % 2) + character
+                        + String(repeating: "b", count: length - place)
+                }
+                for good in [
+                    "\t", "\n", "\r", " ", "\u{7F}", "\u{80}", "\u{FFFD}", "\u{EFFF}", "\u{F000}", "\u{1FFFF}",
+                ] {
+                    expectNoThrow("\(good.debugDescription) at \(place)") {
+                        try text(good).withUTF8Span { try check($0, in: "text") }
+                    }
+                }
+                for (bad, name) in [
+                    ("\0", "U+0000"), ("\u{1F}", "U+001F"), ("\u{FFFE}", "U+FFFE"), ("\u{FFFF}", "U+FFFF"),
+                ] {
+                    let error = expectThrows(StreamError.self, "\(name) at \(place)") {
+                        try text(bad).withUTF8Span { try check($0, in: "text") }
+                    }
+                    expectEqual(
+                        error?.message, "text has the character \(name) at byte \(place), which XML cannot hold",
+                        "error")
+                }
+            }
+        }
+    }
+
+    private static func testEscapesInEveryPlaceOfAWord() throws {
+        let escapes: [(Character, content: String, attribute: String)] = [
+            ("&", "&amp;", "&amp;"), ("<", "&lt;", "&lt;"), (">", "&gt;", "&gt;"), ("\"", "\"", "&quot;"),
+            ("\r", "&#13;", "&#13;"), ("\n", "\n", "&#10;"), ("\t", "\t", "&#9;"), ("'", "'", "'"), ("@", "@", "@"),
+            (" ", " ", " "), ("\u{7F}", "\u{7F}", "\u{7F}"), ("ü", "ü", "ü"),
+        ]
+        for (character, content, attribute) in escapes {
+            for before in 0..<10 {
+                let (head, tail) = (String(repeating: "A z", count: before), "behind it é")
+                for (place, escape) in [(Place.content, content), (.attribute, attribute)] {
+                    var output = ByteOutput()
+                    try "\(head)\(character)\(tail)".withUTF8Span { try append($0, in: place, to: &output) }
+                    expectEqual(
+                        output.withBytes { String(validating: $0) }, head + escape + tail, "\(character) at \(before)")
+                }
+            }
+        }
+    }
+}
+#endif

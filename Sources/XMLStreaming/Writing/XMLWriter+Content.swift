@@ -1,0 +1,228 @@
+// What an XML writer writes besides tags: text, CDATA sections, comments, processing instructions, and what comes before the
+// root. Each is checked before anything of it is written.
+
+public import PlistStreaming
+
+extension XMLWriter {
+    /// Writes `<?xml version="1.0" encoding="UTF-8"?>`, which nothing comes before.
+    ///
+    /// - Parameter standalone: What is said of declarations outside the document; nil says nothing.
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` when something is written already.
+    public mutating func declaration(standalone: Bool? = nil) throws(StreamError) {
+        guard place == .start else { throw StreamError(.misuse, "the XML declaration comes first or not at all") }
+        try WrittenText.append("<?xml version=\"1.0\" encoding=\"UTF-8\"", to: &output)
+        if let standalone {
+            try WrittenText.append(standalone ? " standalone=\"yes\"" : " standalone=\"no\"", to: &output)
+        }
+        try WrittenText.append("?>", to: &output)
+        try endNode()
+    }
+
+    /// Writes the type of the document, once and before the root.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` where it cannot stand, and for a public identifier without a system
+    ///   identifier; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name or identifier.
+    public mutating func doctype(
+        _ name: String, publicID: String? = nil, systemID: String? = nil
+    ) throws(StreamError) {
+        let parts = (Array(name.utf8), publicID.map { Array($0.utf8) }, systemID.map { Array($0.utf8) })
+        try writeDoctype(parts.0, publicID: parts.1, systemID: parts.2, internalSubset: nil)
+    }
+
+    /// A sink that wants nothing.
+    private struct Check: XMLSink {
+        mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .endOnly }
+    }
+
+    /// Refuses an internal subset that a reader would refuse.
+    private func check(internalSubset: [UInt8], hasExternalID: Bool) throws(StreamError) {
+        let head = hasExternalID ? "<!DOCTYPE a SYSTEM '' [" : "<!DOCTYPE a ["
+        let document = Array(head.utf8) + internalSubset + Array("]><a/>".utf8)
+        var sink = Check()
+        do throws(StreamError) {
+            try sink.readXML(document, options: XMLReaderOptions(knowsNamespaces: options.checksNamespaces))
+        } catch {
+            throw StreamError(
+                .unrepresentable, "the internal subset of the document type is not well-formed", cause: error)
+        }
+    }
+
+    /// Writes the type of the document, with an internal subset.
+    mutating func writeDoctype(
+        _ name: [UInt8], publicID: [UInt8]?, systemID: [UInt8]?, internalSubset: [UInt8]?
+    ) throws(StreamError) {
+        guard place == .start || place == .prolog else {
+            throw StreamError(.misuse, "the document type comes once, before the root element")
+        }
+        guard try name.withRawSpan({ name in WrittenText.isName(name) }) else {
+            throw StreamError(.unrepresentable, "\(WrittenText.quoted(name)) is no name of an element")
+        }
+        guard publicID == nil || systemID != nil else {
+            throw StreamError(.misuse, "a document type with a public identifier needs a system identifier")
+        }
+        if let publicID, !publicID.allSatisfy(Self.isPublicIDByte) {
+            throw StreamError(.unrepresentable, "\(WrittenText.quoted(publicID)) is no public identifier")
+        }
+        if let systemID {
+            try systemID.withRawSpan { (text) throws(StreamError) in
+                try WrittenText.check(text, in: "a system identifier")
+            }
+            guard !systemID.contains(UInt8(ascii: "\"")) || !systemID.contains(UInt8(ascii: "'")) else {
+                throw StreamError(.unrepresentable, "a system identifier has only one kind of quotes")
+            }
+        }
+        if let internalSubset { try check(internalSubset: internalSubset, hasExternalID: systemID != nil) }
+        try beginNode()
+        try WrittenText.append("<!DOCTYPE ", to: &output)
+        try append(name)
+        if let publicID {
+            try WrittenText.append(" PUBLIC", to: &output)
+            try appendQuoted(publicID)
+        } else if systemID != nil {
+            try WrittenText.append(" SYSTEM", to: &output)
+        }
+        if let systemID { try appendQuoted(systemID) }
+        if let internalSubset {
+            try WrittenText.append(" [", to: &output)
+            try append(internalSubset)
+            try output.append(UInt8(ascii: "]"))
+        }
+        try output.append(UInt8(ascii: ">"))
+        try endNode(.typed)
+    }
+
+    /// SPEC: XML 1.0, production 13.
+    private static func isPublicIDByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x61...0x7A, 0x41...0x5A, 0x30...0x39, 0x20, 0x0D, 0x0A: true
+        default: "-'()+,./:=?;!*#@$_%".utf8.contains(byte)
+        }
+    }
+
+    private mutating func append(_ bytes: [UInt8]) throws(StreamError) {
+        try bytes.withRawSpan { (bytes) throws(StreamError) in try output.append(bytes) }
+    }
+
+    private mutating func appendQuoted(_ bytes: [UInt8]) throws(StreamError) {
+        let quote = bytes.contains(UInt8(ascii: "\"")) ? UInt8(ascii: "'") : UInt8(ascii: "\"")
+        try output.append(0x20)
+        try output.append(quote)
+        try append(bytes)
+        try output.append(quote)
+    }
+
+    // MARK: Content
+
+    /// Writes text, escaped.
+    ///
+    /// - Parameter utf8: UTF-8, read during the call.
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` outside the root, unless it is whitespace, of which nothing is written
+    ///   there; ``PlistStreaming/StreamError/Kind/unrepresentable`` or `invalidText` for what XML cannot hold.
+    /// - Complexity: O(*n*) in the bytes.
+    public mutating func text(_ utf8: RawSpan) throws(StreamError) {
+        let isWhitespace = utf8.isXMLWhitespace
+        if utf8.byteCount == 0 || isWhitespace && depth == 0 { return }
+        if !isWhitespace { try WrittenText.check(utf8, in: "text") }
+        try beginText(isWhitespace: isWhitespace)
+        try WrittenText.append(utf8, in: .content, to: &output)
+    }
+
+    /// Writes text in a CDATA section, or in several where it has `]]>`; a carriage return is escaped between two of them.
+    ///
+    /// - Throws: What ``text(_:)-(RawSpan)`` throws.
+    public mutating func cdata(_ utf8: RawSpan) throws(StreamError) {
+        try WrittenText.check(utf8, in: "a CDATA section")
+        try beginText(isWhitespace: false)
+        try WrittenText.append("<![CDATA[", to: &output)
+        var start = 0
+        for offset in 0..<utf8.byteCount {
+            switch utf8.byte(at: offset) {
+            case UInt8(ascii: ">") where offset - start >= 2 && utf8.extracting((offset - 2)..<offset).equals("]]"):
+                try output.append(utf8.extracting(start..<offset))
+                try WrittenText.append("]]><![CDATA[", to: &output)
+                start = offset
+            case 0x0D:
+                // A reader would take it for the end of a line.
+                try output.append(utf8.extracting(start..<offset))
+                try WrittenText.append("]]>&#13;<![CDATA[", to: &output)
+                start = offset + 1
+            default:
+                continue
+            }
+        }
+        try output.append(utf8.extracting(start..<utf8.byteCount))
+        try WrittenText.append("]]>", to: &output)
+    }
+
+    /// Writes a comment.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for text with `--` or `-` at its end, with a carriage return,
+    ///   which a reader would change, or with what XML cannot hold.
+    public mutating func comment(_ utf8: RawSpan) throws(StreamError) {
+        try Self.checkUnescaped(utf8, in: "a comment")
+        let last = utf8.byteCount - 1
+        guard WrittenText.offset(of: "--", in: utf8) == nil, last < 0 || utf8.byte(at: last) != UInt8(ascii: "-") else {
+            throw StreamError(.unrepresentable, "a comment has no -- and no - at its end")
+        }
+        try beginNode()
+        try WrittenText.append("<!--", to: &output)
+        try output.append(utf8)
+        try WrittenText.append("-->", to: &output)
+        try endNode()
+    }
+
+    /// Writes a processing instruction.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for a target that is no name or is reserved, for `?>` in the
+    ///   text, whitespace at its start or a carriage return, which a reader would change, and for what XML cannot hold.
+    public mutating func processingInstruction(_ target: RawSpan, _ data: RawSpan) throws(StreamError) {
+        let isReserved = target.byteCount == 3 && String(validating: target)?.lowercased() == "xml"
+        guard WrittenText.isPlainName(target), !isReserved else {
+            throw StreamError(.unrepresentable, "a processing instruction has a name, and not xml, as its target")
+        }
+        try Self.checkUnescaped(data, in: "a processing instruction")
+        guard WrittenText.offset(of: "?>", in: data) == nil else {
+            throw StreamError(.unrepresentable, "a processing instruction has no ?>")
+        }
+        guard data.byteCount == 0 || !data.extracting(0..<1).isXMLWhitespace else {
+            throw StreamError(.unrepresentable, "the text of a processing instruction begins with no whitespace")
+        }
+        try beginNode()
+        try WrittenText.append("<?", to: &output)
+        try output.append(target)
+        if data.byteCount > 0 { try output.append(0x20) }
+        try output.append(data)
+        try WrittenText.append("?>", to: &output)
+        try endNode()
+    }
+
+    private static func checkUnescaped(_ utf8: RawSpan, in place: StaticString) throws(StreamError) {
+        try WrittenText.check(utf8, in: place)
+        for offset in utf8.byteOffsets where utf8.byte(at: offset) == 0x0D {
+            throw StreamError(.unrepresentable, "\(place) has a carriage return, which a reader would change")
+        }
+    }
+}
+
+extension RawSpan {
+    /// Whether all bytes are spaces, tabs or ends of lines.
+    var isXMLWhitespace: Bool {
+        for offset in byteOffsets {
+            switch byte(at: offset) {
+            case 0x20, 0x09, 0x0A, 0x0D: continue
+            default: return false
+            }
+        }
+        return true
+    }
+}
+
+extension Array where Element == UInt8 {
+    /// Calls a closure with the bytes.
+    func withRawSpan<Value>(_ body: (RawSpan) throws(StreamError) -> Value) throws(StreamError) -> Value {
+        try unsafe withUnsafeBufferPointer { (buffer) throws(StreamError) in
+            // SAFETY: the span does not leave the closure.
+            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
+        }
+    }
+}

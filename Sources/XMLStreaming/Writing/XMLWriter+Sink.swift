@@ -1,0 +1,201 @@
+// An XML writer as a sink: what a reader sends is written again.
+
+public import PlistStreaming
+
+extension XMLWriter: XMLSink {
+    /// Writes the XML declaration, with the encoding that is written.
+    public mutating func declaration(_ declaration: borrowing XMLDeclaration) throws(StreamError) {
+        try self.declaration(standalone: declaration.isStandalone)
+    }
+
+    /// Writes the document type declaration.
+    public mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) {
+        let hasPublicID = type.publicID.byteCount > 0
+        try writeDoctype(
+            Array(copying: type.name), publicID: hasPublicID ? Array(copying: type.publicID) : nil,
+            systemID: type.hasExternalID ? Array(copying: type.systemID) : nil,
+            internalSubset: type.hasInternalSubset ? Array(copying: type.internalSubset) : nil)
+    }
+
+    /// Writes a start tag, with the declarations of namespaces that it has and those that it needs here.
+    ///
+    /// Attributes that are defaults of the document type are left out where the type is written.
+    public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        let withNamespaces = options.checksNamespaces
+        let hasType = isTyped
+        try writeStartTag { draft in
+            draft.begin(tag.name.qualified)
+            if withNamespaces { draft.setNamespace(tag.name.namespace) }
+            for index in 0..<tag.declarations.count {
+                let declaration = tag.declarations[index]
+                if withNamespaces {
+                    let isDefault = declaration.name.prefix.byteCount == 0
+                    draft.declare(isDefault ? RawSpan() : declaration.name.local, declaration.value)
+                } else {
+                    draft.add(declaration.name.qualified, value: declaration.value)
+                }
+            }
+            for index in 0..<tag.attributes.count {
+                let attribute = tag.attributes[index]
+                if attribute.isDefaulted && hasType { continue }
+                draft.add(attribute.name.qualified, value: attribute.value)
+                if withNamespaces { draft.setNamespace(attribute.name.namespace) }
+            }
+        }
+        return .content
+    }
+
+    /// Closes the innermost element, which must have the name.
+    public mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
+        guard isOpen(tag.name.qualified) else {
+            throw StreamError(.misuse, "got the end of another element than the innermost")
+        }
+        try endElement()
+    }
+
+    /// Writes a piece of text, in a CDATA section where it was in one.
+    public mutating func text(_ text: borrowing XMLText) throws(StreamError) {
+        if text.isCDATA { try cdata(text.utf8) } else { try self.text(text.utf8) }
+    }
+
+    /// Writes a comment.
+    public mutating func comment(_ comment: borrowing XMLComment) throws(StreamError) {
+        try self.comment(comment.utf8)
+    }
+
+    /// Writes a processing instruction.
+    public mutating func processingInstruction(_ instruction: borrowing XMLProcessingInstruction) throws(StreamError) {
+        try processingInstruction(instruction.target, instruction.data)
+    }
+
+    /// Writes a reference to an entity that the document does not have, which a document type must allow for.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` when no document type was written.
+    public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
+        guard isTyped, WrittenText.isName(reference.name) else {
+            throw StreamError(.unrepresentable, "a reference to an entity needs a document type that may declare it")
+        }
+        try beginText(isWhitespace: false)
+        try output.append(UInt8(ascii: "&"))
+        try output.append(reference.name)
+        try output.append(UInt8(ascii: ";"))
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum XMLWriterSinkTests {}
+
+extension XMLWriterSinkTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testDeclaresWhatTheTagNeeds": testDeclaresWhatTheTagNeeds,
+            "testWritesEveryMessage": testWritesEveryMessage,
+            "testRefusesAnotherEnd": testRefusesAnotherEnd,
+        ]
+    }
+
+    /// Sends a start tag of names as `p:a`, each with its namespace.
+    private static func start(
+        _ name: (String, String), _ attributes: [(String, String, value: String)] = [],
+        declaring: [(String, String)] = [], to writer: inout XMLWriter
+    ) throws(StreamError) {
+        var memory = XMLTagMemory()
+        try with(name) { (name) throws(StreamError) in memory.begin(name) }
+        for (qualified, namespace, value) in attributes {
+            try with((qualified, namespace)) { (name) throws(StreamError) in
+                value.withUTF8Span { memory.append(name, value: $0) }
+            }
+        }
+        for (qualified, uri) in declaring {
+            try with((qualified, "")) { (name) throws(StreamError) in
+                uri.withUTF8Span { memory.appendDeclaration(name, uri: $0) }
+            }
+        }
+        _ = try writer.startElement(memory.startTag)
+    }
+
+    private static func end(_ name: String, _ writer: inout XMLWriter) throws(StreamError) {
+        try with((name, "")) { (name) throws(StreamError) in
+            try writer.endElement(XMLEndTag(name: XMLName(name.qualified)))
+        }
+    }
+
+    private static func with(
+        _ name: (String, String), _ body: (borrowing XMLName) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        try name.0.withUTF8Span { qualified throws(StreamError) in
+            try name.1.withUTF8Span { namespace throws(StreamError) in
+                let colon = name.0.utf8.firstIndex(of: UInt8(ascii: ":"))
+                let count = colon.map { name.0.utf8.distance(from: name.0.startIndex, to: $0) } ?? 0
+                try body(XMLName(qualified, prefixCount: count, namespace: namespace))
+            }
+        }
+    }
+
+    private static func testDeclaresWhatTheTagNeeds() throws {
+        var writer = XMLWriter()
+        try start(("a", "urn:a"), [("p:b", "urn:p", "1")], to: &writer)
+        try start(("p:c", "urn:p"), declaring: [("xmlns:q", "urn:q"), ("xmlns", "urn:a")], to: &writer)
+        try start(("d", ""), [("p:e", "urn:other", "2")], to: &writer)
+        for name in ["d", "p:c", "a"] { try end(name, &writer) }
+        try writer.finish()
+        expectEqual(
+            writer.text,
+            """
+            <a xmlns="urn:a" xmlns:p="urn:p" p:b="1"><p:c xmlns:q="urn:q" xmlns="urn:a">\
+            <d xmlns="" xmlns:p="urn:other" p:e="2"/></p:c></a>
+            """, "text")
+        writer.reset()
+        let error = expectThrows(StreamError.self, "two namespaces") {
+            try start(("p:a", "urn:a"), [("p:b", "urn:b", "1")], to: &writer)
+        }
+        expectEqual(error?.kind, .misuse, "kind")
+        expectEqual(writer.text, "", "nothing is written")
+    }
+
+    private static func testWritesEveryMessage() throws {
+        var writer = XMLWriter()
+        try "1.0".withUTF8Span { text throws(StreamError) in
+            try writer.declaration(XMLDeclaration(version: text, encoding: text, isStandalone: false))
+        }
+        try "a".withUTF8Span { a throws(StreamError) in
+            try "<!ENTITY e SYSTEM 'e'>".withUTF8Span { subset throws(StreamError) in
+                try writer.documentType(
+                    XMLDocumentType(
+                        name: a, hasExternalID: true, publicID: a, systemID: a, hasInternalSubset: true,
+                        internalSubset: subset))
+            }
+            try start(("a", ""), to: &writer)
+            try writer.text(XMLText(a))
+            try writer.text(XMLText(a, isCDATA: true))
+            try writer.comment(XMLComment(a))
+            try writer.processingInstruction(XMLProcessingInstruction(target: a, data: a))
+            try writer.skippedEntity(XMLSkippedEntity(name: a))
+            try end("a", &writer)
+        }
+        try writer.endDocument()
+        expectEqual(
+            writer.text,
+            """
+            <?xml version="1.0" encoding="UTF-8" standalone="no"?><!DOCTYPE a PUBLIC "a" "a" [<!ENTITY e SYSTEM 'e'>]>\
+            <a>a<![CDATA[a]]><!--a--><?a a?>&a;</a>
+            """, "text")
+    }
+
+    private static func testRefusesAnotherEnd() throws {
+        var writer = XMLWriter()
+        try start(("a", ""), to: &writer)
+        expectEqual(expectThrows(StreamError.self, "end") { try end("b", &writer) }?.kind, .misuse, "another end")
+        let error = expectThrows(StreamError.self, "entity") {
+            try "e".withUTF8Span { try writer.skippedEntity(XMLSkippedEntity(name: $0)) }
+        }
+        expectEqual(error?.kind, .unrepresentable, "an entity without a document type")
+        try end("a", &writer)
+        expectEqual(writer.text, "<a/>", "text")
+    }
+}
+#endif

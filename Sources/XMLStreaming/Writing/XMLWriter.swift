@@ -1,0 +1,206 @@
+// The writer of XML text: what is open, what may come next, tags and layout. Text and the rest are in XMLWriter+Content,
+// the doors for strings in XMLWriter+Elements.
+
+public import PlistStreaming
+
+/// A writer of XML text to memory or to a file descriptor.
+///
+/// The text is always well-formed: XML 1.0 and Namespaces in XML 1.0, UTF-8, one root. What XML cannot hold, such as control
+/// characters, bad names, `--` in a comment, or a prefix that is not declared, is refused before anything of it is written.
+///
+/// ```swift
+/// var writer = XMLWriter()
+/// try writer.element("people") { people throws(StreamError) in
+///     try people.element("person", ["id": "1"], text: "Ada & Charles")
+/// }
+/// try writer.finish()
+/// writer.text  // <people><person id="1">Ada &amp; Charles</person></people>
+/// ```
+///
+/// It is an ``XMLSink`` as well: what a reader sends is written as it was read, but for the spelling of text and values.
+public struct XMLWriter: ~Copyable {
+    /// Where in the document the writer is.
+    enum Place {
+        /// Nothing is written, something before the document type, something behind it.
+        case start, prolog, typed
+        /// The root is open, or was closed.
+        case content, end
+    }
+
+    let options: XMLWriterOptions
+    private let indent: Int
+    var output: ByteOutput
+    private(set) var place: Place = .start
+    /// Whether a document type is written.
+    private(set) var isTyped = false
+    private var scopes = NamespaceScopes()
+    private var draft = StartTagDraft()
+    /// The names of the open elements, one behind the other.
+    private var names: [UInt8] = []
+    private var open: [OpenElement] = []
+    /// Whether the last start tag has no bracket at its end yet.
+    private var isTagOpen = false
+
+    private struct OpenElement {
+        let nameStart: Int
+        /// Whether there is text in it, so that the layout adds no whitespace.
+        var hasText = false
+        /// Whether children have lines of their own.
+        var hasLines = false
+    }
+
+    /// Creates a writer to memory.
+    public init(options: XMLWriterOptions = XMLWriterOptions()) {
+        self.init(options: options, output: ByteOutput())
+    }
+
+    /// Creates a writer to a file descriptor, which stays the caller's to close.
+    ///
+    /// - Parameter bufferByteCount: The memory used; what is longer is written as it comes.
+    public init(descriptor: Int32, bufferByteCount: Int = 1 << 16, options: XMLWriterOptions = XMLWriterOptions()) {
+        self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
+    }
+
+    private init(options: XMLWriterOptions, output: consuming ByteOutput) {
+        self.options = options
+        self.output = output
+        indent = if case .pretty(let indent) = options.layout { max(0, min(indent, 64)) } else { -1 }
+    }
+
+    /// Ends the text: checks that it is complete, and writes out what is in the buffer.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open element or a missing root,
+    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    public mutating func finish() throws(StreamError) {
+        guard open.isEmpty else { throw StreamError(.misuse, "finished with \(open.count) open elements") }
+        guard place == .end else { throw StreamError(.misuse, "finished without a root element") }
+        try output.flush()
+    }
+
+    /// Forgets what was written, so that the writer's memory serves the next text.
+    public mutating func reset() {
+        output.removeAll()
+        (place, isTyped) = (.start, false)
+        scopes = NamespaceScopes()
+        names.removeAll(keepingCapacity: true)
+        open.removeAll(keepingCapacity: true)
+        isTagOpen = false
+    }
+
+    /// The number of open elements.
+    public var depth: Int { open.count }
+
+    /// The text in memory so far; of a writer to a descriptor, the part of which nothing was written out yet.
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// A copy of the bytes in memory so far.
+    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+
+    /// Calls a closure with the bytes in memory so far.
+    public func withBytes<Value, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try output.withBytes(body)
+    }
+
+    // MARK: Tags
+
+    /// Collects a start tag by a closure, checks and writes it.
+    mutating func writeStartTag(_ collect: (inout StartTagDraft) -> Void) throws(StreamError) {
+        guard place != .end else { throw StreamError(.misuse, "got a second root element") }
+        guard open.count < options.depthLimit else {
+            throw StreamError(.limitExceeded, "more than \(options.depthLimit) levels of elements")
+        }
+        collect(&draft)
+        let depth = open.count
+        do throws(StreamError) {
+            try draft.check(
+                in: &scopes, depth: depth, known: options.namespaces, withNamespaces: options.checksNamespaces)
+        } catch {
+            scopes.close(depth: depth)
+            throw error
+        }
+        try beginNode()
+        try draft.write(to: &output)
+        place = .content
+        open.append(OpenElement(nameStart: names.count))
+        names.append(contentsOf: draft.name)
+        isTagOpen = true
+    }
+
+    /// Closes the innermost element.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` when no element is open.
+    public mutating func endElement() throws(StreamError) {
+        guard let element = open.last else { throw StreamError(.misuse, "got endElement without an open element") }
+        if isTagOpen {
+            try WrittenText.append("/>", to: &output)
+        } else {
+            if element.hasLines && !element.hasText { try beginLine(open.count - 1) }
+            try WrittenText.append("</", to: &output)
+            for byte in names[element.nameStart...] { try output.append(byte) }
+            try output.append(UInt8(ascii: ">"))
+        }
+        isTagOpen = false
+        open.removeLast()
+        names.removeSubrange(element.nameStart...)
+        scopes.close(depth: open.count)
+        if open.isEmpty {
+            place = .end
+            if indent >= 0 { try output.append(0x0A) }
+        }
+    }
+
+    /// Whether the innermost open element has a name.
+    func isOpen(_ name: RawSpan) -> Bool {
+        guard let element = open.last, names.count - element.nameStart == name.byteCount else { return false }
+        return (0..<name.byteCount).allSatisfy { names[element.nameStart + $0] == name.byte(at: $0) }
+    }
+
+    // MARK: What comes before a part of the content
+
+    /// Writes what comes before an element, a comment or a processing instruction.
+    mutating func beginNode() throws(StreamError) {
+        try endOpenTag()
+        guard indent >= 0 else { return }
+        if let last = open.indices.last {
+            guard !open[last].hasText else { return }
+            open[last].hasLines = true
+            try beginLine(open.count)
+        } else if place != .start && place != .end {
+            try output.append(0x0A)
+        }
+    }
+
+    /// Ends a comment, a processing instruction or what else is not an element.
+    mutating func endNode(_ next: Place = .prolog) throws(StreamError) {
+        guard open.isEmpty else { return }
+        if place == .end {
+            if indent >= 0 { try output.append(0x0A) }
+        } else if place != .typed {
+            place = next
+            isTyped = next == .typed
+        }
+    }
+
+    /// Writes what comes before text, and refuses text that would be read together with whitespace of the layout.
+    mutating func beginText(isWhitespace: Bool) throws(StreamError) {
+        guard let last = open.indices.last else { throw StreamError(.misuse, "got text outside the root element") }
+        guard !open[last].hasLines || isWhitespace else {
+            throw StreamError(.misuse, "got text behind children that have lines of their own, which would change it")
+        }
+        open[last].hasText = true
+        try endOpenTag()
+    }
+
+    private mutating func endOpenTag() throws(StreamError) {
+        guard isTagOpen else { return }
+        try output.append(UInt8(ascii: ">"))
+        isTagOpen = false
+    }
+
+    private mutating func beginLine(_ depth: Int) throws(StreamError) {
+        try output.append(0x0A)
+        for _ in 0..<(indent * depth) { try output.append(0x20) }
+    }
+}

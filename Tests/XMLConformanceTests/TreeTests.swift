@@ -1,0 +1,98 @@
+// The suite's documents as trees and through the writer: written back byte for byte, the same when they are read again, and
+// well-formed after changes.
+
+import Foundation
+import PlistStreaming
+import Testing
+import XMLStreaming
+
+@Suite(.enabled(if: !XMLCatalog.cases.isEmpty, "there is no suite at ../shared/corpora/xmlconf"))
+struct TreeTests {
+    /// The documents that are read without an error, with their canonical form.
+    static let documents: [(test: XMLCase, bytes: [UInt8], canonical: String)] = XMLCatalog.cases.compactMap { test in
+        let bytes = test.bytes
+        var writer = CanonicalWriter()
+        guard (try? writer.readXML(bytes, options: XMLConformanceTests.options(test))) != nil else { return nil }
+        return (test, bytes, writer.text)
+    }
+
+    /// A node of a tree as canonical XML.
+    static func canonical(_ node: XMLNode) -> String {
+        switch node.kind {
+        case .document: return node.children.map(canonical).joined()
+        case .text: return escaped(node.text)
+        case .processingInstruction: return "<?\(node.name) \(node.text)?>"
+        case .comment, .entityReference: return ""
+        case .element: break
+        }
+        let attributes = node.attributes.sorted {
+            Array($0.name.unicodeScalars).lexicographicallyPrecedes(Array($1.name.unicodeScalars))
+        }
+        let tag = attributes.map { " \($0.name)=\"\(escaped($0.value))\"" }.joined()
+        return "<\(node.name)\(tag)>" + node.children.map(canonical).joined() + "</\(node.name)>"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "\t", "\n", "\r": escaped += "&#\(scalar.value);"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+
+    @Test func treesAreWrittenBackByteForByte() throws {
+        #expect(Self.documents.count > 400, "\(Self.documents.count) documents")
+        for (test, bytes, canonical) in Self.documents {
+            for (depth, keepsWhitespace) in [(Int.max, true), (1, true), (2, true), (3, true), (.max, false)] {
+                let options = XMLTreeOptions(
+                    reader: XMLConformanceTests.options(test), depth: depth, keepsWhitespace: keepsWhitespace)
+                let tree = try XMLTree(bytes, options: options)
+                #expect(tree.bytes == bytes, "\(test.id) at once, depth \(depth)")
+                let found = Self.canonical(tree.documentNode)
+                if keepsWhitespace { #expect(found == canonical, "the tree of \(test.id), depth \(depth)") }
+                #expect(tree.bytes == bytes, "\(test.id) when all is made, depth \(depth)")
+                #expect(tree.expansionFailure == nil, "\(test.id), depth \(depth)")
+            }
+        }
+    }
+
+    @Test func changedTreesAreWellFormed() throws {
+        for (test, bytes, _) in Self.documents {
+            for depth in [Int.max, 1] {
+                let reader = XMLConformanceTests.options(test)
+                let options = XMLTreeOptions(reader: reader, depth: depth, keepsWhitespace: true)
+                // A change at a time, then all of them.
+                for mask in [1, 2, 4, 8, 15] {
+                    let tree = try XMLTree(bytes, options: options)
+                    let root = tree.root
+                    if mask & 1 != 0 { try root.insertElement("new").setText("<&>") }
+                    if mask & 2 != 0 { try root.setAttribute("new", "\"\n<") }
+                    if mask & 4 != 0, let first = root.elements.first { try first.setText("]]>") }
+                    if mask & 8 != 0, let last = root.lastChild, last.kind != .entityReference { try last.remove() }
+                    let again = try XMLTree(tree.bytes, options: options)
+                    #expect(
+                        Self.canonical(again.documentNode) == Self.canonical(tree.documentNode),
+                        "\(test.id) with \(mask), depth \(depth)")
+                }
+            }
+        }
+    }
+
+    @Test func whatTheWriterWritesIsTheSameWhenReadAgain() throws {
+        for (test, bytes, canonical) in Self.documents {
+            var writer = XMLWriter(options: XMLWriterOptions(checksNamespaces: test.knowsNamespaces))
+            try writer.readXML(bytes, options: XMLConformanceTests.options(test))
+            try writer.finish()
+            var again = CanonicalWriter()
+            try again.readXML(writer.bytes, options: XMLConformanceTests.options(test))
+            #expect(again.text == canonical, "\(test.id): \(writer.text)")
+        }
+    }
+}

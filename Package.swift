@@ -31,6 +31,7 @@ let package = Package(
         .library(name: "XMLStreaming", targets: ["XMLStreaming"]),
         .library(name: "SQLiteStreaming", targets: ["SQLiteStreaming"]),
         .library(name: "SQLiteImporting", targets: ["SQLiteImporting"]),
+        .library(name: "ItemRepository", targets: ["ItemRepository"]),
         .executable(name: "convert", targets: ["convert"]),
     ],
     targets: [
@@ -46,7 +47,7 @@ let package = Package(
             name: "SelfTests",
             dependencies: [
                 "InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger", "convert",
-                "SQLiteImporting", "PropertyListFiles", "CSVStreaming", "XMLStreaming",
+                "SQLiteImporting", "PropertyListFiles", "ItemRepository", "CSVStreaming", "XMLStreaming",
             ],
             plugins: ["InClassTests"]),
         .plugin(name: "InClassTests", capability: .buildTool(), dependencies: ["testlogger"]),
@@ -96,6 +97,13 @@ let package = Package(
             name: "SQLiteImporting",
             dependencies: [
                 "CSystemSQLite", "InClassTesting", "PlistBuilding", "PlistStreaming", "SQLiteStreaming", "StringTables",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "ItemRepository",
+            dependencies: [
+                "InClassTesting", "JSONStreaming", "PlistBuilding", "PlistStreaming", "PropertyListFiles",
+                "SQLiteStreaming",
             ],
             swiftSettings: strict),
         .executableTarget(

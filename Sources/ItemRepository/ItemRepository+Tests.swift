@@ -1,0 +1,436 @@
+// The in-class tests of repositories, each in every format of files.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import JSONStreaming
+import PlistBuilding
+import PlistStreaming
+import PropertyListFiles
+import SQLiteStreaming
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+enum ItemRepositoryTests {
+    struct Frame: StreamObject, Equatable {
+        var x = 0.0
+        var width = 0.0
+    }
+
+    struct Clip: StreamObject, Identifiable, Equatable {
+        var identifier = ""
+        var createdAt = Date(timeIntervalSinceReferenceDate: 0)
+        var data = Data()
+        var note: String? = nil
+        var views: UInt = 0
+        var frame = Frame()
+        var id: String { identifier }
+
+        init() {}
+
+        init(_ number: Int) {
+            identifier = "clip \(number)"
+            createdAt = Date(timeIntervalSinceReferenceDate: 780_000_000.25 + Double(number))
+            data = Data("bytes \(number) \u{1F600}".utf8)
+            note = number % 2 == 0 ? "näme\n\(number)" : nil
+            views = UInt.max - UInt(number)
+            frame = Frame(x: 0.1 * Double(number), width: -1e300)
+        }
+
+        static var streamMembers: StreamMembers {
+            [
+                .required("identifier", \Clip.identifier), .member("createdAt", \Clip.createdAt),
+                .member("data", \Clip.data), .member("note", \Clip.note), .member("views", \Clip.views),
+                .member("frame", \Clip.frame),
+            ]
+        }
+    }
+}
+
+extension ItemRepositoryTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testKeepsItemsByKey": testKeepsItemsByKey,
+            "testReadsWhatItWrote": testReadsWhatItWrote,
+            "testForgetsWhatWasNotWritten": testForgetsWhatWasNotWritten,
+            "testAgreesWithADictionaryInOrder": testAgreesWithADictionaryInOrder,
+            "testKeepsACorruptFileAside": testKeepsACorruptFileAside,
+            "testKeepsInvalidItemsInTheFile": testKeepsInvalidItemsInTheFile,
+            "testTakesItemsOfAnOlderType": testTakesItemsOfAnOlderType,
+            "testThrowsWhatTheSystemRefuses": testThrowsWhatTheSystemRefuses,
+            "testSurvivesKillsAtAnyMoment": testSurvivesKillsAtAnyMoment,
+            "testFollowsALinkAndKeepsOtherNames": testFollowsALinkAndKeepsOtherNames,
+            "testWritesOnlyChangedRows": testWritesOnlyChangedRows,
+            "testKeepsTheRestOfADatabase": testKeepsTheRestOfADatabase,
+            "testRefusesAForeignTable": testRefusesAForeignTable,
+        ]
+    }
+
+    private typealias Clips = ItemRepository<Clip>
+
+    private static func eachFormat(_ body: (ItemFileFormat, String) throws -> Void) throws {
+        for format in ItemFileFormat.allCases { try body(format, "\(try directory(for: format))/clips") }
+    }
+
+    private static func directory(for format: ItemFileFormat) throws -> String {
+        let path = "\(try temporaryDirectory())/\(format)"
+        unsafe mkdir(path, 0o755)
+        return path
+    }
+
+    private static func bytes(_ path: String) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        try InputFile(path: path).readChunks { bytes += Array(copying: $0) }
+        return bytes
+    }
+
+    private static func put(_ bytes: [UInt8], _ path: String) throws {
+        var options = OutputFile.Options()
+        options.isDurable = false
+        let file = try OutputFile(path: path, options: options)
+        try requireEqual(unsafe write(file.descriptor, bytes, bytes.count), bytes.count, "written bytes")
+        try file.commit()
+    }
+
+    // MARK: Items
+
+    private static func testKeepsItemsByKey() throws {
+        let clips = try Clips(path: "\(try temporaryDirectory())/none")
+        expectEqual(clips.count, 0, "without a file")
+        for number in 0..<5 { expectNil(clips.add(Clip(number)), "new \(number)") }
+        var changed = Clip(2)
+        changed.views = 7
+        expectEqual(clips.add(changed), Clip(2), "what was replaced")
+        expectEqual(clips["clip 2"]?.views, 7, "what replaced it")
+        expectNil(clips["clip 9"], "no such item")
+        expectEqual(clips.remove(id: "clip 0"), Clip(0), "what was removed")
+        expectNil(clips.remove(id: "clip 0"), "what is gone")
+        expectNil(clips["clip 0"], "what is gone, looked up")
+        expectEqual(clips.items.map(\.id), ["clip 1", "clip 2", "clip 3", "clip 4"], "order")
+        clips.add(Clip(0))
+        expectEqual(clips.items.last?.id, "clip 0", "what was added again")
+        expectEqual(clips.count, 5, "count")
+        clips.removeAll()
+        expectEqual(clips.items, [], "all removed")
+    }
+
+    private static func testReadsWhatItWrote() throws {
+        try eachFormat { format, path in
+            let clips = try Clips(path: path, format: format)
+            for count in [0, 1, 300] {
+                for number in 0..<count { clips.add(Clip(number)) }
+                try clips.flush()
+                let again = try Clips(path: path, format: format)
+                expectEqual(again.items, clips.items, "\(count) items as \(format)")
+                expectEqual(again.problems.count, 0, "problems")
+            }
+            clips.removeAll()
+            try clips.flush()
+            expectEqual(try Clips(path: path, format: format).count, 0, "no more items")
+        }
+    }
+
+    private static func testForgetsWhatWasNotWritten() throws {
+        try eachFormat { format, path in
+            let clips = try Clips(path: path, format: format)
+            clips.add(Clip(1))
+            try clips.flush()
+            clips.add(Clip(2))
+            clips.remove(id: "clip 1")
+            try clips.reload()
+            expectEqual(clips.items, [Clip(1)], "\(format)")
+            unsafe unlink(path)
+            try clips.reload()
+            expectEqual(clips.items, [], "without the file")
+            try clips.flush()
+            expectEqual(try Clips(path: path, format: format).count, 0, "an empty file as \(format)")
+        }
+    }
+
+    private static func testAgreesWithADictionaryInOrder() throws {
+        try eachFormat { format, path in
+            var random = TestRandom(seed: 20_261_123)
+            var clips = try Clips(path: path, format: format)
+            var expected: [Clip] = []
+            for _ in 0..<400 {
+                var clip = Clip(Int.random(in: 0..<60, using: &random))
+                clip.views = UInt.random(in: 0...9, using: &random)
+                let index = expected.firstIndex { $0.id == clip.id }
+                switch Int.random(in: 0..<20, using: &random) {
+                case 0..<9:
+                    if let index { expected[index] = clip } else { expected.append(clip) }
+                    clips.add(clip)
+                case 9..<18:
+                    expectEqual(clips.remove(id: clip.id), index.map { expected.remove(at: $0) }, "removed")
+                case 18: try clips.flush()
+                default:
+                    try clips.flush()
+                    clips = try Clips(path: path, format: format)
+                }
+                guard clips.items != expected || clips.count != expected.count else { continue }
+                expectEqual(clips.items.map(\.id), expected.map(\.id), "\(format)")
+                return
+            }
+        }
+    }
+
+    // MARK: Bad files
+
+    private static func testKeepsACorruptFileAside() throws {
+        try eachFormat { format, path in
+            let clips = try Clips(path: path, format: format)
+            for number in 0..<20 { clips.add(Clip(number)) }
+            try clips.flush()
+            var damaged = try bytes(path)
+            if format == .sqlite {
+                // The header says how large the file is, and SQLite takes one that was cut at a page for whole.
+                damaged.replaceSubrange(0..<16, with: [UInt8](repeating: 0x78, count: 16))
+            } else {
+                damaged.removeLast(7)
+            }
+            for number in 1...3 {
+                try put(damaged, path)
+                let found = try Clips(path: path, format: format)
+                expectEqual(found.count, 0, "items of a damaged file")
+                guard found.problems.count == 1, case .corruptFile(_, let moved) = found.problems[0] else {
+                    fail("\(format): expected a corrupt file, found \(found.problems)")
+                    return
+                }
+                expectEqual(moved, "\(path).corrupt-\(number)", "where it is")
+                expectEqual(try bytes(moved), damaged, "what is in it")
+                expectNotEqual(unsafe access(path, F_OK), 0, "the file under its name")
+                found.add(Clip(number))
+                try found.flush()
+                expectEqual(try Clips(path: path, format: format).items, [Clip(number)], "the next file")
+            }
+        }
+    }
+
+    private static func testKeepsInvalidItemsInTheFile() throws {
+        let texts = [
+            #"{"identifier": "a", "views": 1}"#, #"{"views": 2, "x": null, "u": {"CF$UID": 3}}"#,
+            #"{"identifier": "b", "views": "many"}"#, "7",
+            #"{"identifier": "a", "views": 3}"#, #"{"identifier": "c"}"#,
+        ]
+        let messages = [
+            "item 1 is left out: $: expected a member \"identifier\" of Clip",
+            "item 2 is left out: $.views: expected an integer", "item 3 is left out: $: expected",
+            "item 4 is left out: there is an item with the key \"a\" before it",
+        ]
+        let json = "[\(texts.joined(separator: ","))]"
+        try eachFormat { format, path in
+            switch format {
+            case .json: try put(Array(json.utf8), path)
+            case .binaryPropertyList:
+                var writer = BinaryPlistWriter(options: BinaryPlistWriterOptions(nulls: .write, writesUIDs: true))
+                try writer.readJSON(json)
+                try writer.finish()
+                try put(writer.bytes, path)
+            case .sqlite:
+                let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+                try connection.execute("CREATE TABLE items (number INTEGER PRIMARY KEY, id TEXT, item TEXT)")
+                for text in texts { try connection.run("INSERT INTO items VALUES (NULL, '?', ?)", [text]) }
+            }
+            for round in 0..<3 {
+                let clips = try Clips(path: path, format: format)
+                let ids = clips.items.map(\.id)
+                expectEqual(ids, ["a", "c"] + (round == 0 ? [] : ["new"]), "\(format), round \(round)")
+                expectEqual(clips["a"]?.views, 1, "the first one of two")
+                expectEqual(clips.problems.count, 4, "problems")
+                if round == 0 {
+                    for (problem, message) in zip(clips.problems, messages) {
+                        expectTrue("\(problem)".hasPrefix(message), "\(problem)")
+                    }
+                    clips.add(Clip(0))
+                    clips.remove(id: "clip 0")
+                    var new = Clip()
+                    new.identifier = "new"
+                    clips.add(new)
+                }
+                try clips.flush()
+            }
+        }
+    }
+
+    private static func testTakesItemsOfAnOlderType() throws {
+        struct Older: StreamObject, Identifiable {
+            var identifier = ""
+            var gone = 3
+            var id: String { identifier }
+        }
+        try eachFormat { format, path in
+            let older = try ItemRepository<Older>(path: path, format: format)
+            older.add(Older(identifier: "x"))
+            try older.flush()
+            let clips = try Clips(path: path, format: format)
+            var expected = Clip()
+            expected.identifier = "x"
+            expectEqual(clips.items, [expected], "\(format)")
+            expectEqual(clips.problems.count, 0, "problems")
+        }
+    }
+
+    // MARK: The system
+
+    private static func testThrowsWhatTheSystemRefuses() throws {
+        try eachFormat { format, path in
+            unsafe mkdir(path, 0o755)
+            expectThrows(StreamError.self, "a directory, as \(format)") { _ = try Clips(path: path, format: format) }
+            let clips = try Clips(path: "\(path)/no/such/clips", format: format)
+            clips.add(Clip(1))
+            let error = expectThrows(StreamError.self, "no directory, as \(format)") { try clips.flush() }
+            expectEqual(error?.kind, .cannotWrite, "kind")
+            expectEqual(clips.items, [Clip(1)], "the items")
+        }
+        let clips = try ItemRepository<Ratio>(path: "\(try temporaryDirectory())/ratios", format: .json)
+        clips.add(Ratio(id: 1, value: 0.5))
+        try clips.flush()
+        let before = try bytes(clips.path)
+        clips.add(Ratio(id: 2, value: .infinity))
+        let error = expectThrows(StreamError.self, "what JSON cannot hold") { try clips.flush() }
+        expectEqual(error?.path?.description, "$[1].value", "path")
+        expectEqual(try bytes(clips.path), before, "the file")
+    }
+
+    private struct Ratio: StreamObject, Identifiable {
+        var id = 0
+        var value = 0.0
+    }
+
+    /// Each generation has all items with its number, in a process that is killed while it writes them again and again.
+    private static func testSurvivesKillsAtAnyMoment() throws {
+        var random = TestRandom(seed: 5)
+        try eachFormat { format, path in
+            for round in 0..<6 {
+                let delay = UInt32.random(in: 2_000...40_000, using: &random)
+                expectExit(.signal(SIGKILL), "round \(round)") {
+                    let killer = Thread {
+                        usleep(delay)
+                        kill(getpid(), SIGKILL)
+                    }
+                    guard killer.start(), let clips = try? Clips(path: path, format: format) else { return }
+                    for generation in UInt(round * 1_000_000)... {
+                        for number in 0..<50 {
+                            var clip = Clip(number)
+                            clip.views = generation
+                            clips.add(clip)
+                        }
+                        guard (try? clips.flush()) != nil else { return }
+                    }
+                }
+                let clips = try Clips(path: path, format: format)
+                expectEqual(clips.problems.count, 0, "\(format): \(clips.problems)")
+                expectTrue(clips.count == 50 || clips.count == 0, "\(format): \(clips.count) items")
+                expectTrue(Set(clips.items.map(\.views)).count <= 1, "\(format): items of one generation")
+            }
+        }
+    }
+
+    /// A thread of the child process, in which Foundation may not be used.
+    private final class Thread: @unchecked Sendable {
+        private let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+        func start() -> Bool {
+            #if canImport(Darwin)
+            var thread: pthread_t?
+            #else
+            var thread = pthread_t()
+            #endif
+            // SAFETY: the reference is retained until the thread takes it.
+            return unsafe pthread_create(
+                &thread, nil,
+                { argument in
+                    #if canImport(Darwin)
+                    let address: UnsafeMutableRawPointer? = argument
+                    #else
+                    let address = unsafe argument
+                    #endif
+                    if let address = unsafe address {
+                        unsafe Unmanaged<Thread>.fromOpaque(address).takeRetainedValue().body()
+                    }
+                    return nil
+                }, Unmanaged.passRetained(self).toOpaque()) == 0
+        }
+    }
+
+    private static func testFollowsALinkAndKeepsOtherNames() throws {
+        for format in [ItemFileFormat.binaryPropertyList, .json] {
+            let directory = try directory(for: format)
+            let clips = try Clips(path: "\(directory)/real", format: format)
+            try clips.flush()
+            let empty = try bytes(clips.path)
+            expectEqual(unsafe symlink("real", "\(directory)/link"), 0, "symlink")
+            expectEqual(unsafe link("\(directory)/real", "\(directory)/backup"), 0, "link")
+            let linked = try Clips(path: "\(directory)/link", format: format)
+            linked.add(Clip(1))
+            try linked.flush()
+            try clips.reload()
+            expectEqual(clips.items, [Clip(1)], "what the link leads to")
+            expectEqual(try bytes("\(directory)/backup"), empty, "the old file by its other name")
+            expectEqual(OutputFile.names(in: directory).count, 5, "files, with two for directories")
+        }
+    }
+
+    // MARK: Databases
+
+    private static func testWritesOnlyChangedRows() throws {
+        let path = "\(try temporaryDirectory())/clips"
+        let clips = try Clips(path: path, format: .sqlite)
+        for number in 0..<10 { clips.add(Clip(number)) }
+        try clips.flush()
+        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .readWrite))
+        try connection.execute(
+            """
+            CREATE TABLE log (what TEXT);
+            CREATE TRIGGER i AFTER INSERT ON items BEGIN INSERT INTO log VALUES ('+' || new.id); END;
+            CREATE TRIGGER u AFTER UPDATE ON items BEGIN INSERT INTO log VALUES ('*' || new.id); END;
+            CREATE TRIGGER d AFTER DELETE ON items BEGIN INSERT INTO log VALUES ('-' || old.id); END;
+            """)
+        var changed = Clip(4)
+        changed.note = "changed"
+        clips.add(changed)
+        clips.remove(id: "clip 7")
+        clips.add(Clip(11))
+        try clips.flush()
+        try clips.flush()
+        expectEqual(
+            try connection.value("SELECT group_concat(what) FROM (SELECT what FROM log ORDER BY what)"),
+            .text("*clip 4,+clip 11,-clip 7"), "changes")
+    }
+
+    private static func testKeepsTheRestOfADatabase() throws {
+        let path = "\(try temporaryDirectory())/clips"
+        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create, journalMode: .wal))
+        try connection.execute("CREATE TABLE other (x); INSERT INTO other VALUES (1)")
+        let clips = try Clips(path: path, format: .sqlite)
+        expectEqual(clips.count, 0, "a database without the table")
+        clips.add(Clip(1))
+        try clips.flush()
+        clips.removeAll()
+        try clips.flush()
+        expectEqual(try connection.value("SELECT count(*) FROM other"), .integer(1), "another table")
+        expectEqual(try connection.value("SELECT count(*) FROM items"), .integer(0), "items")
+    }
+
+    private static func testRefusesAForeignTable() throws {
+        let path = "\(try temporaryDirectory())/clips"
+        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+        try connection.execute("CREATE TABLE items (price REAL); INSERT INTO items VALUES (1)")
+        let error = expectThrows(StreamError.self, "another table") { _ = try Clips(path: path, format: .sqlite) }
+        expectEqual(error?.kind, .cannotRead, "kind")
+        expectTrue(error?.message.contains("expected a table items") ?? false, "\(error?.message ?? "")")
+        expectEqual(try connection.value("SELECT count(*) FROM items"), .integer(1), "its rows")
+    }
+}
+#endif

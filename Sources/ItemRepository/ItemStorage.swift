@@ -1,0 +1,71 @@
+// What a repository wants of its file, and what it tells of it.
+
+import PlistBuilding
+public import PlistStreaming
+
+/// What the file of a repository is.
+public enum ItemFileFormat: Sendable, Hashable, CaseIterable {
+    /// A binary property list, an array of dictionaries: the smallest and quickest one, exact for every type.
+    case binaryPropertyList
+    /// JSON, an array of objects, which people can read: dates and data are strings in it.
+    case json
+    /// A database with a table `items`, in which each item is a row, its JSON a column: only what changed is written.
+    ///
+    /// Other tables of the database are not touched. The table has the columns `number`, by which rows are in order, `id`, and `item`.
+    case sqlite
+}
+
+/// What was wrong with the file of a repository.
+public enum ItemProblem: Sendable, CustomStringConvertible {
+    /// An element of the file, counted from 0, is no item, or has the key of one before it. It stays in the file.
+    case invalidItem(index: Int, StreamError)
+    /// The file could not be read at all, and was moved to another path.
+    case corruptFile(StreamError, movedTo: String)
+
+    /// The problem in words.
+    public var description: String {
+        switch self {
+        case .invalidItem(let index, let error): "item \(index) is left out: \(error)"
+        case .corruptFile(let error, let path): "the file cannot be read, and is now \(path): \(error)"
+        }
+    }
+}
+
+/// A file that holds the items of a repository.
+protocol ItemStorage: AnyObject {
+    /// Reads the file; without one there are no items.
+    func load<Item: StreamObject & Identifiable>(
+        _ type: Item.Type
+    ) throws(StreamError) -> (ItemContents<Item>, [ItemProblem])
+    /// Replaces what is in the file.
+    func save<Item: StreamObject & Identifiable>(_ contents: ItemContents<Item>) throws(StreamError)
+}
+
+extension ItemContents where Item: StreamObject {
+    /// Makes contents of the elements of a file one by one, where not all of them are items.
+    static func sorted(
+        _ elements: some Sequence<(index: Int, value: PropertyList)>
+    ) throws(StreamError) -> (ItemContents, [ItemProblem]) {
+        var contents = ItemContents()
+        var problems: [ItemProblem] = []
+        var builder = try ObjectBuilder<Item>()
+        for (index, value) in elements {
+            do throws(StreamError) {
+                try value.send(to: &builder)
+                try contents.addNew(builder.takeResult())
+            } catch {
+                contents.foreign.append(value)
+                problems.append(.invalidItem(index: index, error))
+            }
+        }
+        return (contents, problems)
+    }
+
+    /// Adds an item whose key there is not yet.
+    mutating func addNew(_ item: Item) throws(StreamError) {
+        guard self[item.id] == nil else {
+            throw StreamError(.duplicateKey, "there is an item with the key \(String(reflecting: item.id)) before it")
+        }
+        add(item)
+    }
+}

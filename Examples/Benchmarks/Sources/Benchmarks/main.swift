@@ -9,6 +9,7 @@ import Darwin
 #endif
 
 let suites = [
+    archiveSuite,
     csvSuite,
     jsonReaderSuite,
     jsonRecordsSuite,

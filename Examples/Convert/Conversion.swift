@@ -64,21 +64,17 @@ struct Conversion {
             return try output.commit()
         }
         if arguments.from == .sqlite {
-            let source = try DatabaseInput(path: arguments.input)
-            defer { source.close() }
-            let names = try source.tableNames(only: arguments.table)
-            if arguments.to == .jsonLines, names.count != 1 {
-                let found = names.isEmpty ? "none" : "\(names.count) (\(Warnings.list(names)))"
-                throw StreamError(
-                    .unrepresentable, "expected one table, whose rows are lines, found \(found); see --table")
-            }
+            let database = try DatabaseInput(path: arguments.input)
+            defer { database.close() }
+            let tables = try TableSource(database, arguments, warnings)
             let output = try OutputFile(path: arguments.output, options: outputOptions())
-            try write(names, of: source, to: output.descriptor)
+            try TextOutput(descriptor: output.descriptor, arguments, warnings).write(tables)
             return try output.commit()
         }
-        let input = try openInput()
+        let input = try TextSource(arguments)
         let output = try OutputFile(path: arguments.output, options: outputOptions())
-        try write(input, to: output.descriptor)
+        let target = TextOutput(descriptor: output.descriptor, arguments, warnings)
+        if arguments.from.isJSON, arguments.to.isJSON { try target.writeJSON(input) } else { try target.write(input) }
         try output.commit()
     }
 
@@ -87,95 +83,6 @@ struct Conversion {
         (options.isNamed, options.isDurable) = (isNamed, isDurable)
         options.noteTemporaryName = Interruption.remove
         return options
-    }
-
-    private func openInput() throws(StreamError) -> InputFile {
-        arguments.input == "-" ? InputFile(descriptor: 0) : try InputFile(path: arguments.input)
-    }
-
-    /// Feeds a sink with all of a text.
-    private func read<Sink: PlistSink & ~Copyable>(
-        _ input: borrowing InputFile, into sink: inout Sink
-    ) throws(StreamError) {
-        var progress = Progress(totalByteCount: input.byteCount)
-        defer { progress.finish() }
-        var scanner = JSONScanner(options: JSONReaderOptions(isSequence: arguments.from.isSequence))
-        try input.readChunks { chunk throws(StreamError) in
-            try scanner.scan(chunk, into: &sink)
-            progress.advance(by: chunk.byteCount)
-        }
-        try scanner.finish(into: &sink)
-    }
-
-    // MARK: To text
-
-    private var lineOptions: JSONWriterOptions { JSONWriterOptions(sortsKeys: arguments.sortsKeys, isSequence: true) }
-
-    private var textOptions: JSONWriterOptions {
-        JSONWriterOptions(layout: arguments.isPretty ? .pretty(indent: 2) : .compact, sortsKeys: arguments.sortsKeys)
-    }
-
-    private func write(_ input: borrowing InputFile, to descriptor: Int32) throws(StreamError) {
-        if arguments.to == .jsonLines, !arguments.from.isSequence {
-            var elements = RootElements(JSONWriter(descriptor: descriptor, options: lineOptions))
-            try read(input, into: &elements)
-            return try elements.target.finish()
-        }
-        let isSequence = arguments.to == .jsonLines
-        var writer = JSONWriter(descriptor: descriptor, options: isSequence ? lineOptions : textOptions)
-        // The values of a sequence become the elements of one array.
-        let isArray = arguments.from.isSequence && !isSequence
-        if isArray { try writer.beginArray() }
-        try read(input, into: &writer)
-        if isArray { try writer.endArray() }
-        try writer.finish()
-    }
-
-    private func write(_ names: [String], of source: DatabaseInput, to descriptor: Int32) throws(StreamError) {
-        if arguments.to == .jsonLines {
-            let writer = JSONWriter(descriptor: descriptor, options: lineOptions)
-            var notes = BlobNotes(RootElements(writer), warnings)
-            try send(names, of: source, to: &notes)
-            try notes.target.target.finish()
-        } else {
-            var notes = BlobNotes(JSONWriter(descriptor: descriptor, options: textOptions), warnings)
-            try send(names, of: source, to: &notes)
-            try notes.target.finish()
-        }
-    }
-
-    /// Sends one table as the array of its rows, several as a dictionary of arrays.
-    private func send<Target: PlistSink & ~Copyable>(
-        _ names: [String], of source: DatabaseInput, to sink: inout BlobNotes<Target>
-    ) throws(StreamError) {
-        try warnOfViews(source)
-        let isAlone = names.count == 1
-        if !isAlone { try sink.target.beginDictionary() }
-        for name in names {
-            let path: [StreamPath.Step] = isAlone ? [] : [.key(name)]
-            if !isAlone {
-                try name.withUTF8Span { (span) throws(StreamError) in try sink.target.writeKey(span) }
-            }
-            do throws(StreamError) {
-                sink.begin(path, columns: try source.columnNames(of: name))
-                try source.send(name, to: &sink)
-            } catch {
-                guard !isAlone, error.sqliteError == nil, let inner = error.path else { throw error }
-                throw StreamError(
-                    error.kind, error.message, position: error.position, path: StreamPath(path + inner.steps))
-            }
-        }
-        if !isAlone { try sink.target.endDictionary() }
-    }
-
-    private func warnOfViews(_ source: DatabaseInput) throws(StreamError) {
-        guard arguments.table == nil else { return }
-        do throws(SQLiteError) {
-            let views = try source.names(of: "view")
-            if !views.isEmpty { warnings.add("views are not converted: \(Warnings.list(views))") }
-        } catch {
-            throw error.streamError(.cannotRead)
-        }
     }
 
     // MARK: To a database
@@ -197,7 +104,6 @@ struct Conversion {
     private func fill(_ path: String, isScratch: Bool) throws(StreamError) {
         let source = arguments.from == .sqlite ? try DatabaseInput(path: arguments.input) : nil
         defer { source?.close() }
-        let names = try source?.tableNames(only: arguments.table) ?? []
         let connection: SQLiteConnection
         do throws(SQLiteError) {
             connection = try SQLiteConnection(
@@ -207,7 +113,15 @@ struct Conversion {
         }
         // Before the source, which it may have attached.
         defer { try? connection.close() }
-        if let source {
+        if let source, let query = arguments.query {
+            try transaction(connection) { () throws(StreamError) in
+                let writer = DatabaseWriter(
+                    connection, table: arguments.table ?? "rows", isSequence: false, warnings: warnings)
+                try source.send(query: query, to: writer)
+                try writer.finish()
+            }
+        } else if let source {
+            let names = try source.tableNames(only: arguments.table)
             let copy = DatabaseCopy(source: source, target: connection, warnings: warnings)
             if isScratch, arguments.table == nil { return try copy.copyAll() }
             try copy.attach()
@@ -221,12 +135,12 @@ struct Conversion {
                 try add(names, by: copy)
             }
         } else {
-            let input = try openInput()
+            let input = try TextSource(arguments)
             try transaction(connection) { () throws(StreamError) in
-                var writer = DatabaseWriter(
+                let writer = DatabaseWriter(
                     connection, table: arguments.table ?? "rows", isSequence: arguments.from.isSequence,
                     warnings: warnings)
-                try read(input, into: &writer)
+                try input.send(to: writer)
                 try writer.finish()
             }
         }
@@ -243,14 +157,14 @@ struct Conversion {
 
     /// Copies the tables that are not there; adds the rows of the others.
     private func add(_ names: [String], by copy: DatabaseCopy) throws(StreamError) {
-        try warnOfViews(copy.source)
+        if arguments.table == nil { try TableSource.warnOfViews(copy.source, warnings) }
         for name in names {
             if try !copy.target.isInFile(name) {
                 if try copy.copyTable(name) { continue }
                 warnings.add("\(name), a view or a virtual table, becomes an ordinary one")
             }
-            var writer = DatabaseWriter(copy.target, table: name, isSequence: false, warnings: warnings)
-            try copy.source.send(name, to: &writer)
+            let writer = DatabaseWriter(copy.target, table: name, isSequence: false, warnings: warnings)
+            try copy.source.send(name, columns: nil, to: writer)
             try writer.finish()
         }
     }

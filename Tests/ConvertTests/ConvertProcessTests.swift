@@ -125,20 +125,35 @@ import Testing
     }
 
     #if os(Linux)
-    @Test(arguments: ["json", "jsonl"])
-    func takesConstantMemory(to format: String) throws {
-        try withDirectory { directory in
-            let convert = try RunningConvert(["-", "-", "--to", format], in: directory)
-            try convert.write(Array("[".utf8))
-            for _ in 0..<16 { try convert.write(elements) }
-            let early = try #require(convert.peakMemory())
-            // 80 KB each.
-            for _ in 0..<80 { try convert.write(elements) }
-            let late = try #require(convert.peakMemory())
-            #expect(late - early < 2 << 20, "\(early) bytes after 1.3 MB, \(late) after 8 MB")
-            try convert.write(Array("0]".utf8))
-            convert.closeInput()
-            #expect(convert.wait() == 0)
+    /// A beginning, records, and an end, in a format.
+    private static let documents: [String: (String, record: String, String)] = [
+        "json": ("[", "{\"a\":1,\"b\":\"x\"},\n", "{\"a\":1,\"b\":\"x\"}]"), "csv": ("a,b\n", "1,\"x,\ny\"\n", "1,x"),
+        "openstep": ("(", "{a = <*I1>; b = x;},\n", ")"),
+        "plist": (
+            "<plist version='1.0'><array>",
+            "<dict><key>a</key><integer>1</integer><key>b</key><string>x</string></dict>\n",
+            "</array></plist>"
+        ), "xml": ("<people>", "<p a='1'><b>x &amp; y</b></p>\n", "</people>"),
+    ]
+
+    @Test(arguments: ["json", "csv", "openstep", "plist", "xml"])
+    func takesConstantMemory(from format: String) throws {
+        let (start, record, end) = try #require(Self.documents[format])
+        let records = Array(String(repeating: record, count: 4_096).utf8)
+        for output in ["json", "jsonl", "csv", "plist", "openstep", "xml"] {
+            try withDirectory { directory in
+                let convert = try RunningConvert(["-", "-", "--from", format, "--to", output], in: directory)
+                try convert.write(Array(start.utf8))
+                for _ in 0..<16 { try convert.write(records) }
+                let early = try #require(convert.peakMemory())
+                for _ in 0..<80 { try convert.write(records) }
+                let late = try #require(convert.peakMemory())
+                #expect(
+                    late - early < 2 << 20, "\(format) to \(output): \(early) bytes, \(late) behind six times as much")
+                try convert.write(Array(end.utf8))
+                convert.closeInput()
+                #expect(convert.wait() == 0, "\(format) to \(output)")
+            }
         }
     }
     #endif

@@ -31,9 +31,7 @@ extension CSVWriter {
         guard value.isFinite else {
             throw atField(StreamError(.unrepresentable, "there is no number for \(value)"))
         }
-        // Of a large whole number the fewest digits are those of another one.
-        let isLarge = value.magnitude > 0x1p53 && value.magnitude < 0x1p64
-        try writeBare(isLarge ? "\(value < 0 ? "-" : "")\(UInt64(value.magnitude)).0" : value.description)
+        try writeBare(NumberText.text(of: value))
     }
 
     /// Writes the text of a number as it is.

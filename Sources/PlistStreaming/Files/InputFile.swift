@@ -16,11 +16,17 @@ import Glibc
 public struct InputFile: ~Copyable {
     private let descriptor: Int32
     private let isOwned: Bool
+    /// Gets the number of bytes of each chunk behind which reading goes on.
+    private let noteBytes: ((Int) -> Void)?
 
     /// Opens a file for reading.
     ///
     /// - Throws: ``StreamError/Kind/cannotRead``.
-    public init(path: String) throws(StreamError) {
+    public init(path: String) throws(StreamError) { try self.init(path: path, noteBytes: nil) }
+
+    /// Opens a file for reading, of which somebody is told how far it is read.
+    package init(path: String, noteBytes: ((Int) -> Void)?) throws(StreamError) {
+        self.noteBytes = noteBytes
         // SAFETY: the path is a string that outlives the call.
         descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         isOwned = true
@@ -30,7 +36,10 @@ public struct InputFile: ~Copyable {
     }
 
     /// Reads from a descriptor that stays the caller's to close, such as standard input.
-    public init(descriptor: Int32) {
+    public init(descriptor: Int32) { self.init(descriptor: descriptor, noteBytes: nil) }
+
+    package init(descriptor: Int32, noteBytes: ((Int) -> Void)?) {
+        self.noteBytes = noteBytes
         self.descriptor = descriptor
         isOwned = false
     }
@@ -74,6 +83,7 @@ public struct InputFile: ~Copyable {
                 // Those with a position are about the bytes.
                 throw error as? StreamError ?? StreamError(ofReceiver: error)
             }
+            noteBytes?(count)
         }
     }
 }

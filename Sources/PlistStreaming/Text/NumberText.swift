@@ -39,6 +39,13 @@ package enum NumberText {
         return value.flatMap { $0.isFinite ? $0 : nil }
     }
 
+    /// The fewest digits that read back as the same finite double, always with a point or an exponent.
+    package static func text(of value: Double) -> String {
+        // Of a large whole number the fewest digits are those of another one.
+        let isLarge = value.magnitude > 0x1p53 && value.magnitude < 0x1p64
+        return isLarge ? "\(value < 0 ? "-" : "")\(UInt64(value.magnitude)).0" : value.description
+    }
+
     /// A number in 64 bits.
     package enum Kept: Equatable {
         case integer(Int64)

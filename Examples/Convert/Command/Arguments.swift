@@ -26,11 +26,22 @@ struct Arguments: Equatable {
     var isPretty: Bool = false
     var sortsKeys: Bool = false
     var table: String?
+    var query: String?
+    var columns: [String]?
+    var delimiter: UInt8?
+    var hasHeader: Bool = true
     var existing: ExistingOutput = .keep
     var wantsHelp: Bool = false
 
+    /// The columns that are chosen where OUT is written, and not where IN is read.
+    var writtenColumns: [String]? {
+        let isChosen = from.isDelimited || from == .sqlite && query == nil
+        return to.isDelimited && !isChosen ? columns : nil
+    }
+
     static let help = """
-        usage: convert IN OUT [--from FORMAT] [--to FORMAT] [--table NAME] [--replace | --append] [--pretty] [--sort-keys]
+        usage: convert IN OUT [--from FORMAT] [--to FORMAT] [--table NAME | --query SQL] [--columns NAMES]
+                       [--replace | --append] [--pretty] [--sort-keys] [--delimiter CHARACTER] [--no-header]
 
         Converts a file from one format to another, in constant memory. IN and OUT are files, or - for the standard
         streams. The formats are those of the endings, unless they are given; json for the standard streams.
@@ -38,33 +49,58 @@ struct Arguments: Equatable {
           --from FORMAT   the format of IN
           --to FORMAT     the format of OUT
           --table NAME    the only table that is read of a sqlite database; the one that is made of other formats
+          --query SQL     what is read of a sqlite database: the rows of one statement that only reads
+          --columns NAMES the columns, separated by commas, in their order: those that are read of csv, tsv and of one
+                          table of a database, or else those that are written to csv and tsv
           --replace       replace a database that is there
           --append        add to a database that is there, in one transaction: rows to tables that it has, other tables
-          --pretty        one line for each element and member, indented (json)
-          --sort-keys     members in the order of their names; holds one outermost dictionary in memory
+          --pretty        one line for each element and member, indented (json, xml, openstep)
+          --sort-keys     members in the order of their names; holds one outermost dictionary in memory (json)
+          --delimiter C   what is between the fields of csv
+          --no-header     the first record of csv and tsv has no names; records are arrays
           -h, --help      print this
 
-        formats: json   one value (RFC 8259)
-                 jsonl  any number of values, one a line when written (also: ndjson)
-                 sqlite a database, which is a file and never - (also: sqlite3, db)
+        formats: json     one value (RFC 8259)
+                 jsonl    any number of values, one a line when written (also: ndjson)
+                 csv, tsv records of fields, with a header (RFC 4180; also: tab)
+                 plist    a property list of any form; in XML when written
+                 bplist   a binary property list, which is held in memory
+                 openstep a property list in the old text form (also: strings), with GNUstep's typed values
+                 xml      any document that is read; what XPath's json-to-xml makes when written
+                 sqlite   a database, which is a file and never - (also: sqlite3, db)
 
-        The elements of a json array become the lines of jsonl, and the lines the elements. Numbers with a fraction or an
-        exponent are doubles, integers have any length.
+        The elements of an array become the lines of jsonl, and the lines the elements. Numbers with a fraction or an
+        exponent are doubles, integers have any length. Fields of csv are numbers, true, false and null where they look
+        so and are not in quotes; what is written is quoted accordingly.
         A database of one table is the array of its rows; one of several is a dictionary of such arrays by table, and the
         same becomes a database: the table of an array is called rows, unless --table says otherwise. Keys become
         columns, of a type that changes no value; a column declared BOOLEAN that has only 0, 1 and null is one of false and
         true. A database becomes another one page by page, and a table of it with its constraints and indexes.
+        Of xml that json-to-xml did not make, elements are dictionaries of their attributes, with an @ before their
+        names, and their children; those that are repeated become arrays, and all that has no type is text.
         What the other format does not have is refused with its place, or said by a warning: arrays, dictionaries, missing
-        members and Booleans beside other values in a table, blobs and views in json.
+        members and Booleans beside other values in a table, blobs, dates and views in json, null in property lists.
         OUT appears when it is complete; after an error there is none, and an earlier one stays as it was. Devices, pipes
         and descriptors such as /dev/stdout are written to, and links stay links.
+
+        examples:
+          convert people.csv people.json --pretty --columns name,age
+          convert feed.jsonl feed.db --table posts
+          convert feed.db top.csv --query "SELECT author, count(*) AS posts FROM posts GROUP BY author"
+          convert Info.plist - --pretty
 
         exit status: 0 converted, 1 the input is bad or cannot be read, or the output cannot be written,
         2 the command line is wrong, or does not say what becomes of a database that is there
         """
 
     private static let options = [
-        "--from", "--to", "--table", "--replace", "--append", "--pretty", "--sort-keys", "--help",
+        "--from", "--to", "--table", "--query", "--columns", "--delimiter", "--no-header", "--replace", "--append",
+        "--pretty", "--sort-keys", "--help",
+    ]
+    /// Those that have a value.
+    private static let valued = [
+        "--from": "a format", "--to": "a format", "--table": "a name", "--query": "a statement", "--columns": "names",
+        "--delimiter": "a character",
     ]
 
     /// Reads the words after the command's name.
@@ -86,22 +122,19 @@ struct Arguments: Equatable {
             }
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             var value: String? = parts.count > 1 ? parts[1] : nil
-            if parts[0] == "--from" || parts[0] == "--to" {
+            if let wanted = Self.valued[parts[0]] {
                 if value == nil, index < words.count {
                     value = words[index]
                     index += 1
                 }
-                let format = try Self.format(value, of: parts[0])
-                if parts[0] == "--from" { from = format } else { to = format }
-                continue
-            }
-            if parts[0] == "--table" {
-                if value == nil, index < words.count {
-                    value = words[index]
-                    index += 1
+                guard let value, !value.isEmpty else {
+                    throw UsageError(message: "the option \(parts[0]) needs \(wanted)")
                 }
-                guard let value, !value.isEmpty else { throw UsageError(message: "the option --table needs a name") }
-                table = value
+                switch parts[0] {
+                case "--from": from = try Self.format(value)
+                case "--to": to = try Self.format(value)
+                default: try set(parts[0], value)
+                }
                 continue
             }
             if let value { throw UsageError(message: "the option \(parts[0]) takes no value, got '\(value)'") }
@@ -114,11 +147,31 @@ struct Arguments: Equatable {
                 existing = wanted
             case "--pretty": isPretty = true
             case "--sort-keys": sortsKeys = true
+            case "--no-header": hasHeader = false
             case "--help", "-h": wantsHelp = true
             default: throw Self.unknown("option", word, among: Self.options)
             }
         }
         if !wantsHelp { try complete(paths, from, to) }
+    }
+
+    private mutating func set(_ option: String, _ value: String) throws(UsageError) {
+        switch option {
+        case "--table": table = value
+        case "--query": query = value
+        case "--columns":
+            let names = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            guard Set(names).count == names.count else {
+                throw UsageError(message: "the option --columns names a column twice: \(value)")
+            }
+            columns = names
+        default:
+            let byte = value == "\\t" ? 0x09 : value.utf8.first ?? 0
+            guard value.utf8.count == 1 || value == "\\t", byte < 0x80, ![0x0A, 0x0D, 0x22].contains(byte) else {
+                throw UsageError(message: "the option --delimiter needs one character of ASCII, got '\(value)'")
+            }
+            delimiter = byte
+        }
     }
 
     /// Sets files and formats, and checks that they fit the options.
@@ -139,10 +192,28 @@ struct Arguments: Equatable {
         if table != nil, self.from != .sqlite, self.to != .sqlite {
             throw UsageError(message: "the option --table needs sqlite on one side")
         }
+        try checkColumns()
     }
 
-    private static func format(_ name: String?, of option: String) throws(UsageError) -> Format {
-        guard let name else { throw UsageError(message: "the option \(option) needs a format") }
+    private func checkColumns() throws(UsageError) {
+        let isDelimited = from.isDelimited || to.isDelimited
+        if query != nil {
+            guard from == .sqlite else { throw UsageError(message: "the option --query needs sqlite as IN") }
+            guard columns == nil || to.isDelimited else {
+                throw UsageError(message: "the columns of --query are those that it selects")
+            }
+            if table != nil, to != .sqlite { throw UsageError(message: "expected --table or --query, got both") }
+        }
+        if columns != nil, !isDelimited, from != .sqlite || to == .sqlite {
+            throw UsageError(message: "the option --columns needs csv, tsv, or a table of sqlite that becomes text")
+        }
+        if !hasHeader, !isDelimited { throw UsageError(message: "the option --no-header needs csv or tsv on one side") }
+        if delimiter != nil, from != .csv, to != .csv {
+            throw UsageError(message: "the option --delimiter needs csv on one side")
+        }
+    }
+
+    private static func format(_ name: String) throws(UsageError) -> Format {
         guard let format = Format.names[name.lowercased()] else {
             throw unknown("format", name, among: Format.names.keys.sorted())
         }
@@ -204,6 +275,20 @@ extension Arguments: SelfTesting {
             (["a.json", "-", "--to", "db"], "a database is written to a file, not to -"),
             (["a.json", "b.db", "--append", "--replace"], "expected --replace or --append, got both"),
             (["a.db", "b.json", "--append"], "the option --append needs sqlite as OUT"),
+            (["a.csv", "b.json", "--query", "SELECT 1"], "the option --query needs sqlite as IN"),
+            (["a.db", "b.json", "--query", "SELECT 1", "--table", "t"], "expected --table or --query, got both"),
+            (
+                ["a.db", "b.json", "--query", "SELECT 1", "--columns=a"],
+                "the columns of --query are those that it selects"
+            ),
+            (
+                ["a.json", "b.json", "--columns", "a"],
+                "the option --columns needs csv, tsv, or a table of sqlite that becomes text"
+            ),
+            (["a.csv", "b.json", "--columns", "a,b,a"], "the option --columns names a column twice: a,b,a"),
+            (["a.json", "b.json", "--no-header"], "the option --no-header needs csv or tsv on one side"),
+            (["a.tsv", "b.json", "--delimiter", ";"], "the option --delimiter needs csv on one side"),
+            (["a.csv", "b.json", "--delimiter", "é"], "the option --delimiter needs one character of ASCII, got 'é'"),
             (["a.json", "b.json", "--pretty=yes"], "the option --pretty takes no value, got 'yes'"),
         ]
         for (words, message) in rows {

@@ -7,7 +7,7 @@ import SQLiteStreaming
 import StringTables
 
 /// A sink that makes tables: of an array of dictionaries one, of a dictionary of such arrays one for each.
-struct DatabaseWriter: PlistSink, ~Copyable {
+final class DatabaseWriter: ValueSink {
     private let connection: SQLiteConnection
     private let warnings: Warnings
     private let defaultTable: String
@@ -51,7 +51,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     }
 
     /// Gives all tables their types.
-    mutating func finish() throws(StreamError) {
+    func finish() throws(StreamError) {
         if names.isEmpty {
             throw StreamError(
                 .unrepresentable, "expected at least one row, since a table needs columns; found none")
@@ -64,7 +64,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     }
 
     /// Ends a table that rows were added to, before another one gets some.
-    private mutating func endTable() throws(StreamError) {
+    private func endTable() throws(StreamError) {
         if let table = current as? AppendedTable { try table.finish(warnings) }
         guard current != nil else { return }
         current = nil
@@ -86,7 +86,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         return StreamError(.unrepresentable, message, path: rowPath.member(key))
     }
 
-    private mutating func store(_ value: SQLiteValue, _ origin: RowValue.Origin = .cell) throws(StreamError) {
+    private func store(_ value: SQLiteValue, _ origin: RowValue.Origin = .cell) throws(StreamError) {
         guard isInRow else { throw refusal("a value outside any row") }
         // By bytes, as SQLite tells columns apart: `==` takes a composed "é" for a decomposed one.
         let (isNew, index) = rowKeys.insert(key)
@@ -108,7 +108,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     /// The way to the row that is read.
     private var rowPath: StreamPath { tablePath.element(current.map { $0.isNamed(name) ? $0.rowCount : 0 } ?? 0) }
 
-    private mutating func endRow() throws(StreamError) {
+    private func endRow() throws(StreamError) {
         if let current, current.isNamed(name) {
             try current.insert(row)
         } else {
@@ -122,7 +122,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     }
 
     /// Makes the table for the row that was read, the first of its name.
-    private mutating func makeTable() throws(StreamError) -> any RowTable {
+    private func makeTable() throws(StreamError) -> any RowTable {
         func refused(_ message: String) -> StreamError { StreamError(.unrepresentable, message, path: rowPath) }
         let folded = SQLText.folded(name)
         guard names.insert(folded).inserted else {
@@ -142,20 +142,20 @@ struct DatabaseWriter: PlistSink, ~Copyable {
 
     // MARK: Containers
 
-    mutating func beginArray() throws(StreamError) {
+    override func beginArray() throws(StreamError) {
         if try beginNested(isArray: true) { return }
         guard depth == 0 || depth == 1 && isInTables else { throw refusal("an array in an array") }
         depth += 1
         hasRows = false
     }
 
-    mutating func endArray() throws(StreamError) {
+    override func endArray() throws(StreamError) {
         if try endNested(isArray: true) { return }
         depth -= 1
         if !hasRows, isInTables { emptyArrays.append(tableName) }
     }
 
-    mutating func beginDictionary() throws(StreamError) {
+    override func beginDictionary() throws(StreamError) {
         if try beginNested(isArray: false) { return }
         depth += 1
         if depth == 1, !isSequence {
@@ -166,7 +166,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         }
     }
 
-    mutating func endDictionary() throws(StreamError) {
+    override func endDictionary() throws(StreamError) {
         if try endNested(isArray: false) { return }
         if isInRow {
             try endRow()
@@ -177,7 +177,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
     }
 
     /// Begins an array or dictionary that is a value of a row, or one inside it.
-    private mutating func beginNested(isArray: Bool) throws(StreamError) -> Bool {
+    private func beginNested(isArray: Bool) throws(StreamError) -> Bool {
         guard isInRow else { return false }
         if nestedDepth == 0 { nested = .some(JSONWriter()) }
         nestedDepth += 1
@@ -185,7 +185,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         return true
     }
 
-    private mutating func endNested(isArray: Bool) throws(StreamError) -> Bool {
+    private func endNested(isArray: Bool) throws(StreamError) -> Bool {
         guard nestedDepth > 0 else { return false }
         if isArray { try nested?.endArray() } else { try nested?.endDictionary() }
         nestedDepth -= 1
@@ -196,7 +196,7 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         return true
     }
 
-    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
+    override func writeKey(_ utf8: RawSpan) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeKey(utf8) ?? () }
         let text = String(validating: utf8) ?? ""
         if isInRow {
@@ -211,26 +211,26 @@ struct DatabaseWriter: PlistSink, ~Copyable {
 
     // MARK: Values
 
-    mutating func writeNull() throws(StreamError) {
+    override func writeNull() throws(StreamError) {
         if nestedDepth > 0 { try nested?.writeNull() } else { try store(.null) }
     }
-    mutating func writeBool(_ value: Bool) throws(StreamError) {
+    override func writeBool(_ value: Bool) throws(StreamError) {
         if nestedDepth > 0 { try nested?.writeBool(value) } else { try store(.integer(value ? 1 : 0), .bool) }
     }
-    mutating func writeInteger(_ value: Int64) throws(StreamError) {
+    override func writeInteger(_ value: Int64) throws(StreamError) {
         if nestedDepth > 0 { try nested?.writeInteger(value) } else { try store(.integer(value)) }
     }
-    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
+    override func writeUnsigned(_ value: UInt64) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeUnsigned(value) ?? () }
         guard let integer = Int64(exactly: value) else {
             throw refusal(of: "expected an integer below 2^63, found \(value)")
         }
         try store(.integer(integer))
     }
-    mutating func writeReal(_ value: Double) throws(StreamError) {
+    override func writeReal(_ value: Double) throws(StreamError) {
         if nestedDepth > 0 { try nested?.writeReal(value) } else { try store(.real(value)) }
     }
-    mutating func writeNumber(text: RawSpan) throws(StreamError) {
+    override func writeNumber(text: RawSpan) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeNumber(text: text) ?? () }
         let kept: NumberText.Kept
         do throws(StreamError) { kept = try NumberText.kept(text) } catch { throw refusal(of: error.message) }
@@ -239,13 +239,13 @@ struct DatabaseWriter: PlistSink, ~Copyable {
         case .real(let value): try store(.real(value))
         }
     }
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
+    override func writeString(_ utf8: RawSpan) throws(StreamError) {
         if nestedDepth > 0 { try nested?.writeString(utf8) } else { try store(.text(String(validating: utf8) ?? "")) }
     }
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
+    override func writeData(_ bytes: RawSpan) throws(StreamError) {
         if nestedDepth > 0 { try nested?.writeData(bytes) } else { try store(.blob(Array(copying: bytes))) }
     }
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+    override func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeDate(secondsSince2001: seconds) ?? () }
         // Unix time, which SQLite's date functions take.
         try store(.real(seconds + 978_307_200))

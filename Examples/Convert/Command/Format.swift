@@ -4,11 +4,20 @@
 enum Format: String, CaseIterable {
     case json
     case jsonLines = "jsonl"
+    case csv
+    case tsv
     case sqlite
+    /// A property list of any form when it is read, in XML when it is written.
+    case propertyList = "plist"
+    case binaryPropertyList = "bplist"
+    case openStep = "openstep"
+    case xml
 
     /// The names that `--from` and `--to` accept, and the endings of file names.
     static let names: [String: Format] = [
-        "json": .json, "jsonl": .jsonLines, "ndjson": .jsonLines, "sqlite": .sqlite, "sqlite3": .sqlite, "db": .sqlite,
+        "json": .json, "jsonl": .jsonLines, "ndjson": .jsonLines, "csv": .csv, "tsv": .tsv, "tab": .tsv,
+        "sqlite": .sqlite, "sqlite3": .sqlite, "db": .sqlite, "plist": .propertyList, "bplist": .binaryPropertyList,
+        "openstep": .openStep, "strings": .openStep, "xml": .xml,
     ]
 
     /// The format of a file by its ending; JSON for `-`, the standard streams.
@@ -25,6 +34,10 @@ enum Format: String, CaseIterable {
 
     /// Whether a document is any number of values, and not one.
     var isSequence: Bool { self == .jsonLines }
+    /// Whether a document is JSON or a sequence of such.
+    var isJSON: Bool { self == .json || self == .jsonLines }
+    /// Whether a document is of records and fields.
+    var isDelimited: Bool { self == .csv || self == .tsv }
 }
 
 // MARK: - In-class tests
@@ -38,8 +51,9 @@ extension Format: SelfTesting {
     private static func testIsKnownByItsEnding() {
         let rows: [(String, Format?)] = [
             ("a.json", .json), ("/tmp/x.y/B.JSON", .json), ("a.jsonl", .jsonLines), ("a.ndjson", .jsonLines),
-            ("-", .json), ("a.sqlite", .sqlite), ("a.db", .sqlite), ("a.sqlite3", .sqlite),
-            ("a.txt", nil), ("json", nil), ("a.json/b", nil), ("", nil),
+            ("-", .json), ("a.sqlite", .sqlite), ("a.db", .sqlite), ("a.sqlite3", .sqlite), ("a.csv", .csv),
+            ("a.TSV", .tsv), ("a.plist", .propertyList), ("a.bplist", .binaryPropertyList), ("a.strings", .openStep),
+            ("a.xml", .xml), ("a.txt", nil), ("json", nil), ("a.json/b", nil), ("", nil),
         ]
         for (path, format) in rows { expectEqual(Format(path: path), format, path) }
     }

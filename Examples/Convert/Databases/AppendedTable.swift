@@ -160,7 +160,8 @@ extension SQLiteColumn.Affinity {
 }
 
 extension [UInt8] {
-    fileprivate func withRawSpan(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
+    /// Calls a closure with the bytes.
+    func withRawSpan(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
         let result = withUnsafeBytes { bytes in
             Result { () throws(StreamError) in try body(bytes.bytes) }
         }

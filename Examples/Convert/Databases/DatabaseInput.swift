@@ -118,19 +118,19 @@ final class DatabaseInput {
         return names
     }
 
-    func columnNames(of table: String) throws(StreamError) -> [String] {
-        do throws(SQLiteError) {
-            return try connection.columns(ofTable: table).map(\.name)
-        } catch {
-            throw error.streamError(.cannotRead)
-        }
-    }
-
-    /// Sends the rows of a table; its columns of Booleans as such when they hold nothing else.
-    func send<Sink: PlistSink & ~Copyable>(_ table: String, to sink: inout Sink) throws(StreamError) {
+    /// Sends the rows of a table, or some of their columns; columns of Booleans as such when they hold nothing else.
+    func send(_ table: String, columns: [String]?, to sink: ValueSink) throws(StreamError) {
+        var sink = sink
         var options = SQLiteReadingOptions()
+        var chosen = "*"
         do throws(SQLiteError) {
-            for column in try connection.columns(ofTable: table) where column.isBoolean {
+            let known = try connection.columns(ofTable: table)
+            for column in columns ?? [] where !known.contains(where: { $0.name == column }) {
+                let nearest = NearestName.find(column, among: known.map(\.name)).map { "; did you mean '\($0)'?" } ?? ""
+                throw SQLiteError(.error, "there is no column '\(column)' in \(table)\(nearest)")
+            }
+            if let columns { chosen = columns.map(SQLText.quoted).joined(separator: ", ") }
+            for column in known where column.isBoolean {
                 let name = SQLText.quoted(column.name)
                 let others = try connection.value(
                     """
@@ -142,62 +142,13 @@ final class DatabaseInput {
         } catch {
             throw error.streamError(.cannotRead)
         }
-        try connection.query("SELECT * FROM \(SQLText.quoted(table))", options: options, into: &sink)
-    }
-}
-
-/// A sink before a writer of JSON that notes what JSON does not have: blobs, which become text.
-struct BlobNotes<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
-    var target: Target
-    private let warnings: Warnings
-    private var path: [StreamPath.Step] = []
-    /// The row and column of the value to come.
-    private var row = -1
-    private var column = -1
-    private var names: [String] = []
-
-    init(_ target: consuming Target, _ warnings: Warnings) {
-        self.target = target
-        self.warnings = warnings
+        try connection.query("SELECT \(chosen) FROM \(SQLText.quoted(table))", options: options, into: &sink)
     }
 
-    /// Begins a table, of which the warnings are said to be.
-    mutating func begin(_ path: [StreamPath.Step], columns: [String]) {
-        self.path = path
-        names = columns
-        row = -1
-    }
-
-    mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        let name = names.indices.contains(column) ? names[column] : "?"
-        warnings.add(
-            "blobs of the column \(name) become text, in base64", at: StreamPath(path + [.index(row), .key(name)]))
-        try target.writeData(bytes)
-    }
-
-    mutating func beginDictionary() throws(StreamError) {
-        row += 1
-        column = -1
-        try target.beginDictionary()
-    }
-
-    mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        column += 1
-        try target.writeKey(utf8)
-    }
-
-    mutating func beginArray() throws(StreamError) { try target.beginArray() }
-    mutating func endArray() throws(StreamError) { try target.endArray() }
-    mutating func endDictionary() throws(StreamError) { try target.endDictionary() }
-    mutating func writeNull() throws(StreamError) { try target.writeNull() }
-    mutating func writeBool(_ value: Bool) throws(StreamError) { try target.writeBool(value) }
-    mutating func writeInteger(_ value: Int64) throws(StreamError) { try target.writeInteger(value) }
-    mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try target.writeUnsigned(value) }
-    mutating func writeReal(_ value: Double) throws(StreamError) { try target.writeReal(value) }
-    mutating func writeNumber(text: RawSpan) throws(StreamError) { try target.writeNumber(text: text) }
-    mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try target.writeString(utf8) }
-    mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
-        try target.writeDate(secondsSince2001: seconds)
+    /// Sends the rows that a statement gives.
+    func send(query: String, to sink: ValueSink) throws(StreamError) {
+        var sink = sink
+        try connection.query(query, into: &sink)
     }
 }
 

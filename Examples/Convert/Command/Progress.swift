@@ -9,40 +9,44 @@
 #endif
 
 /// A line of progress on standard error, when that is a terminal.
-struct Progress {
+final class Progress {
     private let isShown: Bool
+    /// What is counted; nil for bytes.
+    private let unit: String?
     private let total: Int?
     private let start = ContinuousClock.now
     private var lastUpdate = ContinuousClock.now
-    private var byteCount: Int = 0
+    private var count: Int = 0
     private var isOnScreen: Bool = false
 
-    init(totalByteCount: Int?) {
-        total = totalByteCount
+    init(total: Int?, unit: String? = nil) {
+        self.total = total
+        self.unit = unit
         isShown = isatty(STDERR_FILENO) == 1
     }
 
-    /// Counts bytes, and shows the line at most ten times a second, from the first half second on.
-    mutating func advance(by count: Int) {
-        byteCount += count
+    /// Counts bytes or what else there is, and shows the line at most ten times a second, from the first half second on.
+    func advance(by more: Int) {
+        count += more
         guard isShown else { return }
         let now = ContinuousClock.now
         guard now - start > .milliseconds(500), now - lastUpdate > .milliseconds(100) else { return }
         lastUpdate = now
         isOnScreen = true
-        fputs("\r\u{1B}[K" + Self.line(byteCount, of: total, after: now - start), stderr)
+        fputs("\r\u{1B}[K" + Self.line(count, of: total, unit, after: now - start), stderr)
     }
 
     /// Takes the line away.
-    mutating func finish() {
+    func finish() {
         guard isOnScreen else { return }
         fputs("\r\u{1B}[K", stderr)
         isOnScreen = false
     }
 
-    /// The words of the line, such as `45 % of 1200 MB, 540 MB/s`.
-    static func line(_ count: Int, of total: Int?, after elapsed: Duration) -> String {
+    /// The words of the line, such as `45 % of 1200 MB, 540 MB/s`, or `3000 rows, 1500 rows/s`.
+    static func line(_ count: Int, of total: Int?, _ unit: String? = nil, after elapsed: Duration) -> String {
         let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) * 1e-18
+        if let unit { return "\(count) \(unit), \(Int(Double(count) / max(seconds, 1e-9))) \(unit)/s" }
         let rate = "\(Int(Double(count) / 1e6 / max(seconds, 1e-9))) MB/s"
         guard let total, total > 0 else { return "\(count / 1_000_000) MB, \(rate)" }
         return "\(min(100, count * 100 / total)) % of \(total / 1_000_000) MB, \(rate)"
@@ -60,6 +64,7 @@ extension Progress: SelfTesting {
     private static func testWordsTheLine() {
         expectEqual(line(540_000_000, of: 1_200_000_000, after: .seconds(1)), "45 % of 1200 MB, 540 MB/s", "a file")
         expectEqual(line(10_000_000, of: nil, after: .milliseconds(500)), "10 MB, 20 MB/s", "a pipe")
+        expectEqual(line(3_000, of: nil, "rows", after: .seconds(2)), "3000 rows, 1500 rows/s", "a table")
         expectEqual(line(5, of: 0, after: .zero), "0 MB, 5000 MB/s", "an empty file that grew")
     }
 }

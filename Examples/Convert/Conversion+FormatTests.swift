@@ -1,0 +1,245 @@
+// The in-class tests of conversions between any two formats, and of what is chosen of tables and records.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistStreaming
+import SQLiteStreaming
+
+enum ConversionFormatTests {}
+
+extension ConversionFormatTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testIsExactByEveryTwoFormats": testIsExactByEveryTwoFormats,
+            "testKeepsNestedValuesWhereThereAreAny": testKeepsNestedValuesWhereThereAreAny,
+            "testSaysWhatIsNotKept": testSaysWhatIsNotKept,
+            "testChoosesColumns": testChoosesColumns,
+            "testReadsRecordsWithoutAHeader": testReadsRecordsWithoutAHeader,
+            "testReadsTheRowsOfAStatement": testReadsTheRowsOfAStatement,
+            "testReadsAnyXML": testReadsAnyXML,
+            "testReadsEscapesOfARepresentation": testReadsEscapesOfARepresentation,
+            "testPlacesErrorsInTheirTexts": testPlacesErrorsInTheirTexts,
+        ]
+    }
+
+    private static let endings = ["json", "jsonl", "csv", "tsv", "plist", "bplist", "openstep", "xml", "db"]
+
+    private static func file(_ name: String, _ text: String) throws -> String {
+        let path = "\(try temporaryDirectory())/\(name)"
+        try Conversion.write(text, to: path)
+        return path
+    }
+
+    /// What a command writes to a file with another ending, and its warnings.
+    private static func converted(
+        _ input: String, to ending: String, _ options: String...
+    ) throws -> (text: String, warnings: [String]) {
+        let output = "\(try temporaryDirectory())/out.\(ending)"
+        let conversion = Conversion(try Arguments([input, output, "--replace"] + options), isDurable: false)
+        try conversion.check()
+        try conversion.run()
+        return (ending == "db" ? "" : try Conversion.text(output), conversion.warnings.lines)
+    }
+
+    private static func message(_ input: String, to ending: String, _ options: String...) -> String? {
+        let error = expectThrows(StreamError.self, "\(input) to \(ending)") {
+            let output = "\(try temporaryDirectory())/out.\(ending)"
+            let conversion = Conversion(try Arguments([input, output, "--replace"] + options), isDurable: false)
+            try conversion.check()
+            try conversion.run()
+        }
+        return error?.compilerDescription(file: "in")
+    }
+
+    // MARK: Values
+
+    private static let scalars = [
+        "true", "false", "0", "-7", "9007199254740993", "-9223372036854775808", "1.5", "-0.0", "1e300", "5e-324",
+        "9007199254740992.0", "\"\"", "\"a\"", "\"12\"", "\"true\"", "\"null\"", "\" x \"", "\"é🙂\"", "\"a,b;\\tc\"",
+        "\"q\\\"uo\\\\te\"", "\"line\\nline\\r\\n\"", "\"<&>]]>\"", "\"{(=)}\"", "\"2001-01-01T00:00:00Z\"", "\"-\"",
+        "\"1e5\"",
+    ]
+
+    /// Records with the same members each, and never null: what all formats have.
+    private static func testIsExactByEveryTwoFormats() throws {
+        var random = TestRandom(seed: 12)
+        for first in endings {
+            for second in endings {
+                let names = ["id", "näme", "with space", "x,y", "<k>", "q\"k"].prefix(
+                    Int.random(in: 1...6, using: &random))
+                let rows = (0..<Int.random(in: 1...4, using: &random)).map { _ in
+                    let members = names.map { name in
+                        "\"\(name.replacing("\"", with: "\\\""))\":\(scalars.randomElement(using: &random) ?? "0")"
+                    }
+                    return "{\(members.joined(separator: ","))}"
+                }
+                let input = try file("in.json", "[\(rows.joined(separator: ","))]")
+                let directory = try temporaryDirectory()
+                let steps = [["\(directory)/a.\(first)"], ["\(directory)/b.\(second)"], ["\(directory)/out.json"]]
+                let outcome = try Conversion.outcome(input, by: steps, Conversion.sorted)
+                // In a table true and false beside other values become numbers, which is said.
+                if case .warned(let words) = outcome, words.contains("true and false become 1 and 0") { continue }
+                let text = try Conversion.text(input)
+                expectEqual(outcome, .exact, "\(text) by \(first) and \(second)")
+            }
+        }
+    }
+
+    private static func testKeepsNestedValuesWhereThereAreAny() throws {
+        let documents = [
+            "{}", "[]", "\"x\"", "[[],{},[[]]]", "{\"a\":{\"b\":[1,\"x\",{\"c\":true}]},\"\":1}",
+            "[18446744073709551615]",
+            "{\"CF$UID\":3}", "{\"key\":\"key\",\"array\":[\"string\"]}",
+        ]
+        for document in documents {
+            for ending in endings where !["csv", "tsv", "db", "jsonl"].contains(ending) {
+                let input = try file("in.json", document)
+                let steps = [["\(try temporaryDirectory())/a.\(ending)"], ["\(try temporaryDirectory())/out.json"]]
+                expectEqual(
+                    try Conversion.outcome(input, by: steps, Conversion.sorted), .exact, "\(document) by \(ending)")
+            }
+        }
+    }
+
+    private static func testSaysWhatIsNotKept() throws {
+        let nulls = try file("in.json", #"[{"a":null,"b":1},{"a":null,"b":null}]"#)
+        for ending in ["plist", "bplist", "openstep"] {
+            let found = try converted(nulls, to: ending)
+            expectEqual(found.warnings, ["$[0].a: members that are null are left out (and 2 more)"], ending)
+            expectEqual(
+                message(try file("null.json", "[1,\n null]"), to: ending),
+                "in:2:2: error: $[1]: expected a value that property lists have, found null", ending)
+        }
+        let missing = try converted(try file("missing.json", #"[{"a":1,"b":2},{"b":3}]"#), to: "csv")
+        expectEqual(missing.warnings, ["$[1]: members that are missing become null"], "a missing member")
+        expectEqual(missing.text, "a,b\r\n1,2\r\n,3\r\n", "csv")
+        let typed = try file(
+            "in.openstep",
+            "{d = <*D2001-01-01 00:00:01 +0000>; b = <01ff>; n = {list = (<*D2001-01-01 00:00:01 +0000>);};}")
+        for ending in ["json", "xml"] {
+            let found = try converted(typed, to: ending)
+            expectEqual(
+                found.warnings, ["$.d: dates become text (and 1 more)", "$.b: data become text, in base64"], ending)
+        }
+        expectEqual(
+            try converted(typed, to: "json").text,
+            #"{"d":"2001-01-01T00:00:01Z","b":"Af8=","n":{"list":["2001-01-01T00:00:01Z"]}}"#, "json")
+        for ending in ["plist", "bplist"] { expectEqual(try converted(typed, to: ending).warnings, [], ending) }
+        let named = try converted(try file("in.json", #"{"posts":[{"a":1}]}"#), to: "csv")
+        expectEqual(named.warnings, ["the records do not keep their name, posts"], "a name")
+        expectEqual(named.text, "a\r\n1\r\n", "records with a name")
+    }
+
+    // MARK: Columns and rows
+
+    private static func testChoosesColumns() throws {
+        let csv = try file("in.csv", "a,b,c\n1,x,true\n2,\"y,z\",\n")
+        expectEqual(
+            try converted(csv, to: "json", "--columns", "c,a").text, #"[{"c":true,"a":1},{"c":null,"a":2}]"#, "of csv")
+        expectEqual(
+            try converted(csv, to: "tsv", "--columns=b").text, "b\r\nx\r\n\"y,z\"\r\n".replacing("\"", with: ""), "tsv")
+        let database = "\(try temporaryDirectory())/in.db"
+        try Conversion.run(csv, database, "--replace", "--table", "t")
+        expectEqual(
+            try converted(database, to: "csv", "--columns", "b,a").text, "b,a\r\nx,1\r\n\"y,z\",2\r\n", "of a table")
+        let json = try file("in.json", #"[{"a":1},{"b":2,"a":3}]"#)
+        expectEqual(
+            try converted(json, to: "csv", "--columns", "b,a").text, "b,a\r\n,1\r\n2,3\r\n", "of csv that is written")
+        expectEqual(
+            message(json, to: "csv"),
+            "in:1:11: error: $[1].b: the member is no column of the records before, which --columns could name",
+            "another")
+        expectEqual(
+            message(csv, to: "json", "--columns", "aa"),
+            "in:1:1: error: there is no column \"aa\", did you mean \"a\"?",
+            "an unknown column")
+        expectTrue(
+            message(database, to: "json", "--columns", "bb")?.contains("no column 'bb' in t; did you mean 'b'?")
+                ?? false,
+            "an unknown column of a table")
+    }
+
+    private static func testReadsRecordsWithoutAHeader() throws {
+        let csv = try file("in.csv", "1;x\n2;\"a;b\"\n")
+        let options = ["--no-header", "--delimiter", ";"]
+        expectEqual(
+            try converted(csv, to: "json", options[0], options[1], options[2]).text, #"[[1,"x"],[2,"a;b"]]"#, "json")
+        let arrays = try file("in.json", #"[[1,"x"],[2,"a,b"]]"#)
+        let written = try converted(arrays, to: "csv")
+        expectEqual(written.text, "1,x\r\n2,\"a,b\"\r\n", "csv")
+        expectEqual(written.warnings.count, 1, "\(written.warnings)")
+        expectEqual(
+            try converted(try file("again.csv", written.text), to: "json", "--no-header").text, #"[[1,"x"],[2,"a,b"]]"#,
+            "read again")
+        let records = try file("in.json", #"[{"a":1}]"#)
+        expectEqual(try converted(records, to: "csv", "--no-header").text, "1\r\n", "written without a header")
+    }
+
+    private static func testReadsTheRowsOfAStatement() throws {
+        let json = try file("in.json", #"[{"a":1,"b":"x"},{"a":2,"b":"x"},{"a":3,"b":"y"}]"#)
+        let database = "\(try temporaryDirectory())/in.db"
+        try Conversion.run(json, database, "--replace")
+        let sql = "SELECT b, sum(a) AS n FROM rows GROUP BY b ORDER BY b"
+        expectEqual(try converted(database, to: "csv", "--query", sql).text, "b,n\r\nx,3\r\ny,3\r\n", "csv")
+        let copy = try converted(database, to: "db", "--query", sql, "--table", "sums")
+        expectEqual(copy.warnings, [], "warnings")
+        let again = "\(try temporaryDirectory())/out.db"
+        expectEqual(
+            try converted(again, to: "json", "--table", "sums").text, #"[{"b":"x","n":3},{"b":"y","n":3}]"#, "a table")
+        for sql in ["selct", "DELETE FROM rows", "SELECT 1; SELECT 2"] {
+            expectNotNil(message(database, to: "json", "--query", sql), sql)
+        }
+        expectEqual(try converted(database, to: "csv").text.count(where: { $0 == "\r\n" }), 4, "the rows are all there")
+    }
+
+    // MARK: XML
+
+    private static func testReadsAnyXML() throws {
+        let people = try file(
+            "in.xml", "<people><p id='1'><name>Ada</name></p><p id='2'><name>Bob &amp; C</name></p></people>")
+        expectEqual(
+            try converted(people, to: "json").text,
+            #"{"people":{"p":[{"@id":"1","name":"Ada"},{"@id":"2","name":"Bob & C"}]}}"#, "json")
+        expectEqual(try converted(people, to: "csv").text, "@id,name\r\n\"1\",Ada\r\n\"2\",Bob & C\r\n", "csv")
+        expectNotNil(message(try file("in.xml", "<a>x<b/>y</a>"), to: "json"), "mixed content")
+    }
+
+    private static func testReadsEscapesOfARepresentation() throws {
+        let document = #"{"\u0000\\n":"a\u0001\\u0041\uFFFE\"","\\":"\\n"}"#
+        let input = try file("in.json", document)
+        let steps = [["\(try temporaryDirectory())/a.xml"], ["\(try temporaryDirectory())/out.json"]]
+        expectEqual(try Conversion.outcome(input, by: steps, Conversion.sorted), .exact, document)
+        let namespace = "xmlns='http://www.w3.org/2005/xpath-functions'"
+        let rows = [
+            ("<map \(namespace)><string/></map>", "expected a key of a member of a map"),
+            ("<array \(namespace)><string key='a'/></array>", "expected no key outside a map"),
+            ("<array \(namespace)>x</array>", "expected an element, found text"),
+            ("<array \(namespace)><number>0x1</number></array>", "expected a number of JSON, found '0x1'"),
+            ("<boolean \(namespace)>yes</boolean>", "expected true or false, found 'yes'"),
+            ("<array \(namespace)><list/></array>", "expected an element of a JSON representation, found <list>"),
+            ("<string \(namespace)><null/></string>", "expected text in an element <string>, found an element <null>"),
+            ("<string \(namespace) escaped='true'>\\x</string>", "expected text with escapes of JSON"),
+            ("<null \(namespace) escaped='true'/>", "expected no attribute escaped of an element <null>"),
+        ]
+        for (text, words) in rows {
+            let found = message(try file("in.xml", text), to: "json") ?? ""
+            expectTrue(found.contains(words), "\(found), expected: \(words)")
+            expectTrue(found.hasPrefix("in:1:"), "the place of \(found)")
+        }
+    }
+
+    private static func testPlacesErrorsInTheirTexts() throws {
+        let rows: [(String, String, String)] = [
+            ("in.csv", "a,b\n1,\"x", "in:2:3: error:"), ("in.csv", "a,b\n1,2,3\n", "in:2:"),
+            ("in.tsv", "a\tb\nx\"y\t1\n", "in:2:"), ("in.openstep", "{a = b;\n c d;}", "in:2:"),
+            ("in.plist", "<plist><dict>\n<string>x</string></dict></plist>", "in:2:"),
+            ("in.xml", "<a>\n<b></a>", "in:2:"),
+            ("in.bplist", "bplist00", "in:1:9: error:"),
+        ]
+        for (name, text, place) in rows {
+            let found = message(try file(name, text), to: "json") ?? ""
+            expectTrue(found.hasPrefix(place), "\(name): \(found)")
+        }
+    }
+}
+#endif

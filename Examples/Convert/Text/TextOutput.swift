@@ -1,0 +1,83 @@
+// What is written as text, by the writer of each format.
+
+import CSVStreaming
+import JSONStreaming
+import PlistStreaming
+import PropertyListFiles
+
+extension JSONWriter: TextWriter {}
+extension CSVWriter: TextWriter {}
+extension XMLPlistWriter: TextWriter {}
+extension BinaryPlistWriter: TextWriter {}
+extension OpenStepPlistWriter: TextWriter {}
+
+/// A descriptor to which values are written in a format.
+struct TextOutput {
+    private let descriptor: Int32
+    private let arguments: Arguments
+    private let warnings: Warnings
+
+    init(descriptor: Int32, _ arguments: Arguments, _ warnings: Warnings) {
+        self.descriptor = descriptor
+        self.arguments = arguments
+        self.warnings = warnings
+    }
+
+    /// Writes JSON that is read straight into it.
+    // PERF: JSON to JSON; the reader and the writer of one format know each other.
+    func writeJSON(_ source: borrowing TextSource) throws(StreamError) {
+        var writer = JSONWriter(descriptor: descriptor, options: jsonOptions)
+        if arguments.to == .jsonLines, !arguments.from.isSequence {
+            var elements = RootElements(writer)
+            try source.sendJSON(to: &elements)
+            return try elements.target.finish()
+        }
+        // The values of a sequence become the elements of one array.
+        let isArray = arguments.from.isSequence && arguments.to == .json
+        if isArray { try writer.beginArray() }
+        try source.sendJSON(to: &writer)
+        if isArray { try writer.endArray() }
+        try writer.finish()
+    }
+
+    func write<Source: ValueSource & ~Copyable>(_ source: borrowing Source) throws(StreamError) {
+        switch arguments.to {
+        case .json, .jsonLines: try send(source, to: JSONWriter(descriptor: descriptor, options: jsonOptions))
+        case .csv, .tsv:
+            try send(source, to: CSVWriter(descriptor: descriptor, options: delimitedOptions))
+        case .propertyList:
+            let options = XMLPlistWriterOptions(dateFractions: .roundDown)
+            try send(source, to: XMLPlistWriter(descriptor: descriptor, options: options))
+        case .binaryPropertyList: try send(source, to: BinaryPlistWriter(descriptor: descriptor))
+        case .openStep:
+            let options = OpenStepPlistWriterOptions(
+                layout: arguments.isPretty ? .pretty(indent: 4) : .compact, dateFractions: .roundDown)
+            try send(source, to: OpenStepPlistWriter(descriptor: descriptor, options: options))
+        case .xml: try send(source, to: XMLRepresentationWriter(descriptor: descriptor, isPretty: arguments.isPretty))
+        case .sqlite: throw StreamError(.misuse, "a database is no text")
+        }
+    }
+
+    private var jsonOptions: JSONWriterOptions {
+        guard arguments.to == .json else { return JSONWriterOptions(sortsKeys: arguments.sortsKeys, isSequence: true) }
+        return JSONWriterOptions(
+            layout: arguments.isPretty ? .pretty(indent: 2) : .compact, sortsKeys: arguments.sortsKeys)
+    }
+
+    private var delimitedOptions: CSVWriterOptions {
+        CSVWriterOptions(
+            dialect: arguments.dialect(of: arguments.to), columns: arguments.writtenColumns,
+            unknownMembers: arguments.writtenColumns == nil ? .reject : .drop)
+    }
+
+    private func send<Source: ValueSource & ~Copyable, Writer: TextWriter & ~Copyable>(
+        _ source: borrowing Source, to writer: consuming Writer
+    ) throws(StreamError) {
+        let sink = WriterSink(writer, arguments, warnings)
+        let isArray = arguments.from.isSequence && arguments.to != .jsonLines
+        if isArray { try sink.beginArray() }
+        try source.send(to: sink)
+        if isArray { try sink.endArray() }
+        try sink.finish()
+    }
+}

@@ -1,0 +1,140 @@
+// What is read of texts and databases: the same messages, whoever gets them.
+
+import CSVStreaming
+import JSONStreaming
+import PlistStreaming
+import PropertyListFiles
+import SQLiteStreaming
+import XMLStreaming
+
+/// Something that sends messages, once.
+protocol ValueSource: ~Copyable {
+    func send(to sink: ValueSink) throws(StreamError)
+}
+
+/// A file or a stream in one of the formats that are read from the first byte to the last.
+struct TextSource: ValueSource, ~Copyable {
+    private let file: InputFile
+    private let arguments: Arguments
+    private let progress: Progress
+    /// Whether the file can be read more than once.
+    private let isRegular: Bool
+
+    init(_ arguments: Arguments) throws(StreamError) {
+        self.arguments = arguments
+        let size = arguments.input == "-" ? nil : (try? OutputPlace(arguments.input))?.state?.size
+        isRegular = size != nil
+        let progress = Progress(total: size)
+        self.progress = progress
+        let note: (Int) -> Void = { progress.advance(by: $0) }
+        file =
+            arguments.input == "-"
+            ? InputFile(descriptor: 0, noteBytes: note) : try InputFile(path: arguments.input, noteBytes: note)
+    }
+
+    func send(to sink: ValueSink) throws(StreamError) {
+        defer { progress.finish() }
+        var sink = sink
+        switch arguments.from {
+        case .json, .jsonLines: try sendJSON(to: &sink)
+        case .csv, .tsv: try sink.readCSV(file, options: delimitedOptions)
+        case .propertyList: try sendPropertyList(to: &sink)
+        case .binaryPropertyList: try sink.readBinaryPlist(file)
+        case .openStep: try sink.readOpenStepPlist(file)
+        case .xml: try sendXML(to: sink)
+        case .sqlite: throw StreamError(.misuse, "a database is no text")
+        }
+    }
+
+    /// Sends JSON to a sink that the reader is to know.
+    func sendJSON<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
+        defer { progress.finish() }
+        try sink.readJSON(file, options: JSONReaderOptions(isSequence: arguments.from.isSequence))
+    }
+
+    private func sendXML(to sink: ValueSink) throws(StreamError) {
+        // A table has no place for the name of the root; that of its children is the table's.
+        let isTable = arguments.to == .sqlite || arguments.to.isDelimited
+        let options = XMLObjectOptions(names: .qualified, root: isTable ? .value : .member, attributePrefix: "@")
+        var values = XMLValues(sink, options)
+        try values.readXML(file)
+    }
+
+    private func sendPropertyList(to sink: inout ValueSink) throws(StreamError) {
+        guard isRegular else {
+            // A stream is read once, and its first bytes say how.
+            var bytes: [UInt8] = []
+            try file.readChunks { chunk in bytes += Array(copying: chunk) }
+            try sink.readPropertyList(bytes)
+            return
+        }
+        switch try PropertyListFormat(ofFile: arguments.input) {
+        case .binary: try sink.readBinaryPlist(file)
+        case .xml: try sink.readXMLPlist(file)
+        case .openStep: try sink.readOpenStepPlist(file)
+        }
+    }
+
+    private var delimitedOptions: CSVReaderOptions {
+        CSVReaderOptions(
+            dialect: arguments.dialect(of: arguments.from), columns: arguments.columns, fieldType: .inferred)
+    }
+}
+
+extension Arguments {
+    /// The dialect of delimited text; what is said of it holds for both sides where there are two.
+    func dialect(of format: Format) -> CSVDialect {
+        let usual = format == .tsv ? UInt8(ascii: "\t") : UInt8(ascii: ",")
+        return CSVDialect(delimiter: format == .csv ? delimiter ?? usual : usual, hasHeader: hasHeader)
+    }
+}
+
+/// The tables of a database, or the rows of one statement.
+struct TableSource: ValueSource {
+    private let database: DatabaseInput
+    private let arguments: Arguments
+    private let names: [String]
+
+    init(_ database: DatabaseInput, _ arguments: Arguments, _ warnings: Warnings) throws(StreamError) {
+        self.database = database
+        self.arguments = arguments
+        names = arguments.query == nil ? try database.tableNames(only: arguments.table) : []
+        guard arguments.query == nil else { return }
+        if arguments.to == .jsonLines || arguments.to.isDelimited || arguments.columns != nil, names.count != 1 {
+            let found = names.isEmpty ? "none" : "\(names.count) (\(Warnings.list(names)))"
+            let what = arguments.to == .jsonLines ? "lines" : "records"
+            throw StreamError(
+                .unrepresentable, "expected one table, whose rows are \(what), found \(found); see --table")
+        }
+        if arguments.table == nil { try Self.warnOfViews(database, warnings) }
+    }
+
+    static func warnOfViews(_ database: DatabaseInput, _ warnings: Warnings) throws(StreamError) {
+        do throws(SQLiteError) {
+            let views = try database.names(of: "view")
+            if !views.isEmpty { warnings.add("views are not converted: \(Warnings.list(views))") }
+        } catch {
+            throw error.streamError(.cannotRead)
+        }
+    }
+
+    /// Sends one table as the array of its rows, several as a dictionary of arrays.
+    func send(to sink: ValueSink) throws(StreamError) {
+        if let query = arguments.query { return try database.send(query: query, to: sink) }
+        if names.count == 1 { return try database.send(names[0], columns: arguments.columns, to: sink) }
+        try sink.beginDictionary()
+        for name in names {
+            try name.withUTF8Span { (span) throws(StreamError) in try sink.writeKey(span) }
+            do throws(StreamError) {
+                try database.send(name, columns: nil, to: sink)
+            } catch {
+                // What the sink says has the whole path already.
+                let isWhole = error.path?.steps.first == .key(name)
+                guard error.sqliteError == nil, let inner = error.path, !isWhole else { throw error }
+                throw StreamError(
+                    error.kind, error.message, position: error.position, path: StreamPath([.key(name)] + inner.steps))
+            }
+        }
+        try sink.endDictionary()
+    }
+}

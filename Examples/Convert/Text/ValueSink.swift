@@ -1,0 +1,253 @@
+// The one sink that readers know, whatever is written: so that there is one of each reader, and not one for each pair.
+
+import PlistStreaming
+
+/// A sink that is called by reference; subclasses say what becomes of the messages.
+class ValueSink: PlistSink {
+    func beginArray() throws(StreamError) {}
+    func endArray() throws(StreamError) {}
+    func beginDictionary() throws(StreamError) {}
+    func endDictionary() throws(StreamError) {}
+    func writeKey(_ utf8: RawSpan) throws(StreamError) {}
+    func writeNull() throws(StreamError) {}
+    func writeBool(_ value: Bool) throws(StreamError) {}
+    func writeInteger(_ value: Int64) throws(StreamError) {}
+    func writeUnsigned(_ value: UInt64) throws(StreamError) {}
+    func writeReal(_ value: Double) throws(StreamError) {}
+    func writeNumber(text: RawSpan) throws(StreamError) {}
+    func writeString(_ utf8: RawSpan) throws(StreamError) {}
+    func writeData(_ bytes: RawSpan) throws(StreamError) {}
+    func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {}
+    func abandon(after error: StreamError) {}
+}
+
+/// What the sink at the end of a conversion has to be told.
+protocol TextWriter: PlistSink, ~Copyable {
+    mutating func finish() throws(StreamError)
+}
+
+/// What a format does not have, and what becomes of it.
+struct FormatGaps {
+    /// What becomes of null.
+    enum Nulls { case kept, leftOut }
+    /// What becomes of dates.
+    enum Dates { case kept, wholeSeconds, text }
+
+    var nulls = Nulls.kept
+    var dates = Dates.kept
+    /// Whether data become text.
+    var hasData = true
+    /// Whether all records have the same members, so that one that is missing becomes null.
+    var hasColumns = false
+
+    static func of(_ format: Format) -> FormatGaps {
+        switch format {
+        case .json, .jsonLines, .xml: FormatGaps(dates: .text, hasData: false)
+        case .csv, .tsv: FormatGaps(dates: .text, hasData: false, hasColumns: true)
+        case .propertyList, .openStep: FormatGaps(nulls: .leftOut, dates: .wholeSeconds)
+        case .binaryPropertyList: FormatGaps(nulls: .leftOut)
+        case .sqlite: FormatGaps()
+        }
+    }
+}
+
+/// A sink before a writer that says what the format of the writer does not have.
+final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
+    private var writer: Writer
+    private let gaps: FormatGaps
+    private let warnings: Warnings
+    /// How the warnings call data.
+    private let isOfDatabase: Bool
+    /// Shows the rows of a database, of which nobody knows how many bytes they are.
+    private let progress: Progress?
+    /// Whether the elements of a root array are roots.
+    private let passesElements: Bool
+    private var isInRootArray = false
+    /// Whether the root is a dictionary, of which only the one member is written.
+    private var isInRootMember = false
+    private var rootMember: String?
+    private var isBeginningArray = false
+    private var path = MessagePath()
+    /// Whether the key of the value to come was not sent yet, since that may be null.
+    private var hasKey = false
+    /// The columns that are asked for.
+    private let columns: Set<[UInt8]>?
+    /// The members of the record that are columns, and those of the first one.
+    private var memberCount = 0
+    private var columnCount: Int?
+
+    init(_ writer: consuming Writer, _ arguments: Arguments, _ warnings: Warnings) {
+        self.writer = writer
+        self.warnings = warnings
+        gaps = FormatGaps.of(arguments.to)
+        isOfDatabase = arguments.from == .sqlite
+        progress = isOfDatabase ? Progress(total: nil, unit: "rows") : nil
+        passesElements = arguments.to == .jsonLines && !arguments.from.isSequence
+        columns = arguments.writtenColumns.map { Set($0.map { Array($0.utf8) }) }
+        columnCount = columns?.count
+    }
+
+    func finish() throws(StreamError) {
+        progress?.finish()
+        try writer.finish()
+    }
+
+    // MARK: Containers
+
+    override func beginArray() throws(StreamError) {
+        isBeginningArray = true
+        defer { isBeginningArray = false }
+        try beginValue()
+        let isRoot = path.depth == 0
+        if gaps.hasColumns, !isRoot, path.depth != 1 || !isInRootMember {
+            warnings.add("records that are arrays have no header; --no-header reads them again", at: path.streamPath)
+        }
+        path.begin(isDictionary: false)
+        if isRoot, passesElements { isInRootArray = true } else { try writer.beginArray() }
+    }
+
+    override func endArray() throws(StreamError) {
+        path.end()
+        if path.depth == 0, isInRootArray { isInRootArray = false } else { try writer.endArray() }
+    }
+
+    override func beginDictionary() throws(StreamError) {
+        try beginValue()
+        let isRoot = path.depth == 0
+        path.begin(isDictionary: true)
+        if isRoot, gaps.hasColumns {
+            isInRootMember = true
+            return
+        }
+        memberCount = 0
+        try writer.beginDictionary()
+    }
+
+    override func endDictionary() throws(StreamError) {
+        if isInRootMember, path.depth == 1 { return try endRootMember() }
+        if gaps.hasColumns {
+            if let columnCount, memberCount < columnCount {
+                path.end()
+                warnings.add("members that are missing become null", at: path.streamPath)
+                path.begin(isDictionary: true)
+            }
+            columnCount = columnCount ?? memberCount
+        }
+        path.end()
+        progress?.advance(by: 1)
+        try writer.endDictionary()
+    }
+
+    /// Begins a member of the root: the array that has the records.
+    private func beginRootMember() throws(StreamError) {
+        let key = path.keyText
+        guard rootMember == nil else {
+            throw StreamError(
+                .unrepresentable, "expected one array of records, found another member", path: path.streamPath)
+        }
+        rootMember = key
+        warnings.add("the records do not keep their name, \(key)")
+    }
+
+    private func endRootMember() throws(StreamError) {
+        path.end()
+        isInRootMember = false
+        guard rootMember != nil else {
+            throw StreamError(.unrepresentable, "expected an array of records, found an empty dictionary")
+        }
+    }
+
+    override func writeKey(_ utf8: RawSpan) throws(StreamError) {
+        path.setKey(utf8)
+        if isInRootMember, path.depth == 1 { return try beginRootMember() }
+        if columns?.contains(Array(copying: utf8)) ?? true { memberCount += 1 }
+        guard gaps.nulls == .kept else {
+            hasKey = true
+            return
+        }
+        do throws(StreamError) { try writer.writeKey(utf8) } catch {
+            guard gaps.hasColumns, error.kind == .unknownMember else { throw error }
+            throw StreamError(
+                error.kind, "the member is no column of the records before, which --columns could name",
+                path: error.path)
+        }
+    }
+
+    private func beginValue() throws(StreamError) {
+        if isInRootMember, path.depth == 1, !isBeginningArray {
+            throw StreamError(.unrepresentable, "expected an array of records", path: path.streamPath)
+        }
+        path.beginValue()
+        guard hasKey else { return }
+        hasKey = false
+        try Array(path.key).withRawSpan { (key) throws(StreamError) in try writer.writeKey(key) }
+    }
+
+    // MARK: Values
+
+    override func writeNull() throws(StreamError) {
+        guard gaps.nulls == .leftOut else {
+            try beginValue()
+            return try writer.writeNull()
+        }
+        guard hasKey else {
+            path.beginValue()
+            throw StreamError(
+                .unrepresentable, "expected a value that property lists have, found null", path: path.streamPath)
+        }
+        hasKey = false
+        warnings.add("members that are null are left out", at: path.streamPath)
+    }
+
+    override func writeData(_ bytes: RawSpan) throws(StreamError) {
+        try beginValue()
+        if !gaps.hasData {
+            let what = isOfDatabase ? "blobs of the column \(path.keyText)" : "data"
+            warnings.add("\(what) become text, in base64", at: path.streamPath)
+        }
+        try writer.writeData(bytes)
+    }
+
+    override func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
+        try beginValue()
+        switch gaps.dates {
+        case .kept: break
+        case .text: warnings.add("dates become text", at: path.streamPath)
+        case .wholeSeconds:
+            if seconds != seconds.rounded(.down) {
+                warnings.add("the fractions of seconds of dates are left out", at: path.streamPath)
+            }
+        }
+        try writer.writeDate(secondsSince2001: seconds)
+    }
+
+    override func writeBool(_ value: Bool) throws(StreamError) {
+        try beginValue()
+        try writer.writeBool(value)
+    }
+    override func writeInteger(_ value: Int64) throws(StreamError) {
+        try beginValue()
+        try writer.writeInteger(value)
+    }
+    override func writeUnsigned(_ value: UInt64) throws(StreamError) {
+        try beginValue()
+        try writer.writeUnsigned(value)
+    }
+    override func writeReal(_ value: Double) throws(StreamError) {
+        try beginValue()
+        try writer.writeReal(value)
+    }
+    override func writeNumber(text: RawSpan) throws(StreamError) {
+        try beginValue()
+        try writer.writeNumber(text: text)
+    }
+    override func writeString(_ utf8: RawSpan) throws(StreamError) {
+        try beginValue()
+        try writer.writeString(utf8)
+    }
+
+    override func abandon(after error: StreamError) {
+        progress?.finish()
+        writer.abandon(after: error)
+    }
+}

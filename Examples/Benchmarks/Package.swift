@@ -24,6 +24,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SwiftCSV", package: "SwiftCSV"),
                 .product(name: "CSVStreaming", package: "InClassTesting"),
+                .product(name: "XMLStreaming", package: "InClassTesting"),
                 .product(name: "ItemRepository", package: "InClassTesting"),
                 .product(name: "JSONStreaming", package: "InClassTesting"),
                 .product(name: "PlistBuilding", package: "InClassTesting"),

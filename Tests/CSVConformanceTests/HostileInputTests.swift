@@ -54,23 +54,4 @@ import Testing
         #expect(error?.kind == .limitExceeded)
         #expect(error?.position?.byteOffset == 65_536)
     }
-
-    @Test func columnsWithoutEndTakeTimeInTheirNumber() throws {
-        func time(_ count: Int) throws -> Duration {
-            let names = (0..<count).map { "c\($0)" }
-            let text = names.joined(separator: ",") + "\n" + names.joined(separator: ",") + "\n"
-            return try (0..<3).map { _ in
-                try ContinuousClock().measure {
-                    var trace = NullSink()
-                    try trace.readCSV(text, options: CSVReaderOptions(columns: ["c1", "c\(count - 1)"]))
-                    var writer = CSVWriter()
-                    try writer.readCSV(text)
-                    try writer.finish()
-                }
-            }.min() ?? .zero
-        }
-        let (small, large) = (try time(4_000), try time(32_000))
-        // Eight times as much; what is quadratic would take 64 times as long.
-        #expect(large < small * 24)
-    }
 }

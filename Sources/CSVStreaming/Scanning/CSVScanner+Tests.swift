@@ -36,7 +36,6 @@ extension CSVScannerTests: SelfTesting {
         [
             "testIsTheSameByBothMachines": testIsTheSameByBothMachines,
             "testKnowsTheLineOfEveryError": testKnowsTheLineOfEveryError,
-            "testTakesTwiceTheTimeForTwiceTheInput": testTakesTwiceTheTimeForTwiceTheInput,
         ]
     }
 
@@ -77,22 +76,6 @@ extension CSVScannerTests: SelfTesting {
                     "\(count) times \(end.debugDescription)")
             }
         }
-    }
-
-    /// A record that comes byte by byte is not read again with each of them: the time is that of its bytes.
-    private static func testTakesTwiceTheTimeForTwiceTheInput() throws {
-        func time(_ count: Int) throws -> Duration {
-            let text = Array(("a\n\"" + String(repeating: "x\"\"\n,", count: count) + "\"\n").utf8)
-            return try ContinuousClock().measure {
-                var reader = CSVReader(sink: NullSink())
-                for byte in text { try reader.feed([byte]) }
-                try reader.finish()
-            }
-        }
-        let small = try (0..<3).map { _ in try time(1_000) }.min() ?? .zero
-        let large = try (0..<3).map { _ in try time(8_000) }.min() ?? .zero
-        // Eight times the bytes; what is read again each time would take 64 times as long.
-        expectLess(large, small * 24, "time for eight times the input")
     }
 }
 #endif

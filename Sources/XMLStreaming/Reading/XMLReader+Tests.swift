@@ -59,6 +59,7 @@ extension XMLReaderTests: SelfTesting {
             "testSaysWhereErrorsAre": testSaysWhereErrorsAre,
             "testSkipsWhatIsNotWanted": testSkipsWhatIsNotWanted,
             "testTellsPlaces": testTellsPlaces,
+            "testSaysWhetherAnEndHasATag": testSaysWhetherAnEndHasATag,
             "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
         ]
     }
@@ -242,6 +243,30 @@ extension XMLReaderTests: SelfTesting {
         var other = XMLTrace(showsPlaces: true)
         try other.readXML(bytes)
         expectEqual(other.line, "<a> @3..<6 \"é\" @6..<8 </a> @8..<12 end", "places of UTF-16")
+    }
+
+    private struct Ends: XMLSink {
+        var areEmpty: [Bool] = []
+
+        mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .content }
+        mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) { areEmpty.append(tag.isEmptyElement) }
+    }
+
+    private static func testSaysWhetherAnEndHasATag() throws {
+        let text = "<!DOCTYPE a [<!ENTITY e '<c/>'>]><a><b/><b></b><b>&e;</b></a>"
+        for pieces in [1, 7, text.utf8.count] {
+            for isPlain in [false, true] {
+                var options = XMLReaderOptions()
+                options.usesPlainScan = isPlain
+                var reader = XMLReader(sink: Ends(), options: options)
+                let bytes = Array(text.utf8)
+                for start in stride(from: 0, to: bytes.count, by: pieces) {
+                    try reader.feed(Array(bytes[start..<min(start + pieces, bytes.count)]))
+                }
+                try reader.finish()
+                expectEqual(reader.sink.areEmpty, [true, false, true, false, false], "by \(pieces)")
+            }
+        }
     }
 
     private static func testReadsThroughEveryDoor() throws {

@@ -250,6 +250,7 @@ extension XMLTokenizer {
             if text.uncheckedByte(end) != UInt8(ascii: ">") { end = NameBytes.endOfSpace(in: text, from: end) }
             if end < text.byteCount, text.uncheckedByte(end) == UInt8(ascii: ">") {
                 offset = end &+ 1
+                isEmptyElement = false
                 return .endTag
             }
         }

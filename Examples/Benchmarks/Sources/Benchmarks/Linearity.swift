@@ -40,7 +40,9 @@ private let largestRatio = 2.6
 
 let linearity = Check(name: "Linearity") { scale, beginnings in
     var steep: [String] = []
-    let all = readingDoors + decodingDoors + encodingDoors + statementDoors + rowDoors + importDoors + keyDoors
+    let all =
+        readingDoors + decodingDoors + encodingDoors + statementDoors + rowDoors + importDoors + keyDoors
+        + formatDoors
     let doors = beginnings.isEmpty ? all : all.filter { door in beginnings.contains(where: door.name.hasPrefix) }
     for door in doors {
         let (line, isSteep) = try scale == .full ? measure(door) : (try runOnce(door), false)

@@ -89,6 +89,23 @@ import Testing
         }
     }
 
+    /// The form is told by the first bytes, which are read once.
+    @Test(arguments: ["plist", "bplist", "openstep"], [1, 2_000])
+    func readsPropertyListsFromStreams(form: String, count: Int) throws {
+        try withDirectory { directory in
+            let json = "[" + (0..<count).map { #"{"a":\#($0),"b":"x"}"# }.joined(separator: ",") + "]"
+            try Data(json.utf8).write(to: directory.appending(path: "in.json"))
+            #expect(try run(["in.json", "list", "--to", form], in: directory).status == 0)
+            let bytes = try Data(contentsOf: directory.appending(path: "list"))
+            let piped = try RunningConvert(
+                ["-", "-", "--from", "plist", "--to", "json"], in: directory, output: directory.path + "/out.json")
+            try piped.write(Array(bytes))
+            piped.closeInput()
+            #expect(piped.wait() == 0)
+            #expect(try String(contentsOf: directory.appending(path: "out.json"), encoding: .utf8) == json)
+        }
+    }
+
     @Test func refusesWhatIsNoDatabaseAndOneThatIsOpen() throws {
         try withDirectory { directory in
             for text in ["x", "SQLite format 2", String(repeating: "x", count: 5_000)] {

@@ -61,18 +61,32 @@ struct TextSource: ValueSource, ~Copyable {
     }
 
     private func sendPropertyList(to sink: inout ValueSink) throws(StreamError) {
-        guard isRegular else {
-            // A stream is read once, and its first bytes say how.
-            var bytes: [UInt8] = []
-            try file.readChunks { chunk in bytes += Array(copying: chunk) }
-            try sink.readPropertyList(bytes)
-            return
-        }
+        guard isRegular else { return try sendPropertyListStream(to: sink) }
         switch try PropertyListFormat(ofFile: arguments.input) {
         case .binary: try sink.readBinaryPlist(file)
         case .xml: try sink.readXMLPlist(file)
         case .openStep: try sink.readOpenStepPlist(file)
         }
+    }
+
+    /// A stream is read once, and its first bytes say how; what is not binary is read in pieces.
+    private func sendPropertyListStream(to sink: ValueSink) throws(StreamError) {
+        var first: [UInt8] = []
+        var text: PropertyListText?
+        try file.readChunks { chunk throws(StreamError) in
+            if text != nil {
+                try text?.feed(chunk)
+                return
+            }
+            first += Array(copying: chunk)
+            guard first.count >= 1_024, !first.starts(with: "bplist".utf8) else { return }
+            text = PropertyListText(first, sink)
+            try first.withRawSpan { (bytes) throws(StreamError) in try text?.feed(bytes) }
+            first = []
+        }
+        if text != nil { return try text?.finish() ?? () }
+        var sink = sink
+        try sink.readPropertyList(first)
     }
 
     private var delimitedOptions: CSVReaderOptions {
@@ -136,5 +150,28 @@ struct TableSource: ValueSource {
             }
         }
         try sink.endDictionary()
+    }
+}
+
+/// A property list in one of the forms of text that comes in pieces.
+private struct PropertyListText: ~Copyable {
+    private var xml: XMLPlistReader<ValueSink>?
+    private var openStep: OpenStepPlistReader<ValueSink>?
+
+    init(_ firstBytes: [UInt8], _ sink: ValueSink) {
+        let format = firstBytes.withUnsafeBytes { PropertyListFormat(firstBytes: $0.bytes) }
+        xml = nil
+        openStep = nil
+        if format == .xml { xml = XMLPlistReader(sink: sink) } else { openStep = OpenStepPlistReader(sink: sink) }
+    }
+
+    mutating func feed(_ bytes: RawSpan) throws(StreamError) {
+        try xml?.feed(bytes)
+        try openStep?.feed(bytes)
+    }
+
+    mutating func finish() throws(StreamError) {
+        try xml?.finish()
+        try openStep?.finish()
     }
 }

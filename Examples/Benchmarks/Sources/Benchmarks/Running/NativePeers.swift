@@ -153,7 +153,7 @@ struct NativePeers: @unchecked Sendable {
 
     /// Compiles the sources of the peers into a library and loads it.
     private static func compiledByGCC() -> NativePeers? {
-        let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../CJSONPeers")
+        let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../CJSONPeers")
             .standardizedFileURL
         let files = (try? FileManager.default.contentsOfDirectory(atPath: sources.path)) ?? []
         let library = FileManager.default.temporaryDirectory.appending(path: "benchmarks-\(getpid())-peers.so")

@@ -33,7 +33,7 @@ final class PythonPeers: @unchecked Sendable {
 
     private init() throws {
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(
-            path: "../../Python/json_peers.py")
+            path: "../../../Python/json_peers.py")
         let replies = Pipe()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["python3", script.standardizedFileURL.path]

@@ -182,7 +182,8 @@ private enum CSVPythonPeer {
     }
 
     private static func ask(_ arguments: [String]) throws -> String {
-        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Python/csv_peers.py")
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../../../Python/csv_peers.py")
         let (process, output) = (Process(), Pipe())
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["python3", script.standardizedFileURL.path] + arguments

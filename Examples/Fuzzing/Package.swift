@@ -4,10 +4,8 @@ import PackageDescription
 // swift build -c release -Xswiftc -sanitize=fuzzer,address -Xswiftc -use-ld=lld --package-path Examples/Fuzzing \
 //     --product FuzzJSONReader
 // Examples/Fuzzing/.build/release/FuzzJSONReader CORPUS -max_total_time=600 -max_len=600 -len_control=0
-// The targets: FuzzJSONReader, FuzzJSONRoundTrip, FuzzObjects, FuzzColumns, FuzzTrees, FuzzBinding, FuzzSQLite, FuzzXML,
-// FuzzBinaryPlist, FuzzTextPlist.
-// The targets: FuzzJSONReader, FuzzJSONRoundTrip, FuzzObjects, FuzzColumns, FuzzTrees, FuzzBinding, FuzzSQLite,
-// FuzzCSV.
+// The targets: FuzzJSONReader, FuzzJSONRoundTrip, FuzzObjects, FuzzColumns, FuzzTrees, FuzzBinding, FuzzSQLite, FuzzCSV,
+// FuzzXML, FuzzBinaryPlist, FuzzTextPlist.
 // Without the sanitizer the targets do not link, for want of the fuzzer; therefore this package is nested.
 let package = Package(
     name: "Fuzzing",

@@ -53,12 +53,14 @@ extension TestloggerTests {
             let sources = Fixtures.checkout.appending(path: "Sources")
             var examples: [String: String] = [:]
             for module in try FileManager.default.contentsOfDirectory(atPath: sources.path)
-            where ["Streaming", "Building", "Coding", "Importing", "Tables"].contains(where: module.hasSuffix) {
+            where ["Streaming", "Building", "Coding", "Importing", "Tables", "Files", "Repository"].contains(
+                where: module.hasSuffix)
+            {
                 let article = sources.appending(path: "\(module)/\(module).docc/\(module).md")
                 // What comes later in an article may use what came before.
                 examples[module] = try Self.blocks(of: article).joined(separator: "\n")
             }
-            #expect(examples.count == 7 && examples.values.allSatisfy { $0.contains("import ") }, "\(examples.keys)")
+            #expect(examples.count == 11 && examples.values.allSatisfy { $0.contains("import ") }, "\(examples.keys)")
             let last = try #require(Self.blocks(of: Fixtures.checkout.appending(path: "README.md")).last)
             let imports = ["JSONStreaming", "PlistBuilding", "SQLiteStreaming"].map { "import \($0)\n" }.joined()
             examples["README"] = imports + last

@@ -22,7 +22,9 @@ extension Columns {
 extension Column {
     fileprivate init(joining parts: [Column], rowCount: Int) {
         let first = unsafe parts[0].memory.buffer
-        var joined = unsafe ColumnBuffer(name: first.name, type: first.type, level: first.level, inner: first.inner)
+        // The name of a buffer is the builder's, which is gone; no one looks members up here.
+        let noName = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+        var joined = unsafe ColumnBuffer(name: noName, type: first.type, level: first.level, inner: first.inner)
         if rowCount > 0 { unsafe joined.reserve(rowCount) }
         if unsafe joined.type == .string {
             unsafe joined.growText(by: max(1, parts.reduce(0) { unsafe $0 + $1.memory.buffer.textCount }))

@@ -54,6 +54,7 @@ extension JSONReaderErrorTests: SelfTesting {
 
     /// Reads another text for each integer.
     private struct Other: PlistSink {
+        let hasSize = true
         mutating func beginArray() throws(StreamError) {}
         mutating func endArray() throws(StreamError) {}
         mutating func beginDictionary() throws(StreamError) {}

@@ -6,6 +6,8 @@ import PlistStreaming
 enum DocumentText {
     /// A sink that stops where the encoding is known.
     private struct Stop: XMLSink {
+        /// As `NullSink` has it.
+        let hasSize = true
         mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
             throw StreamError.stopRequest()
         }

@@ -31,6 +31,9 @@ extension XMLWriter {
 
     /// A sink that wants nothing.
     private struct Check: XMLSink {
+        /// As `NullSink` has it.
+        let hasSize = true
+
         mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .endOnly }
     }
 

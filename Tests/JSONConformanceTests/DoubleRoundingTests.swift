@@ -30,7 +30,7 @@ private struct LastNumber: PlistSink {
 }
 
 @Suite(.serialized) struct DoubleRoundingTests {
-    static let count = Int(ProcessInfo.processInfo.environment["JSON_DOUBLES"] ?? "") ?? 8_000
+    static let count = Int(ProcessInfo.processInfo.environment["JSON_DOUBLES"] ?? "") ?? 2_000
 
     /// A generator from a seed, so that every run checks the same numbers.
     struct Random: RandomNumberGenerator {

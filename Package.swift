@@ -114,14 +114,17 @@ let package = Package(
             ],
             path: "Examples/Convert", swiftSettings: lifetimes,
             plugins: ["InClassTests"]),
+        .target(name: "TestCorpora", path: "Tests/TestCorpora"),
         .testTarget(
-            name: "JSONConformanceTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming"]),
+            name: "JSONConformanceTests",
+            dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "TestCorpora"]),
         .testTarget(
-            name: "CSVConformanceTests", dependencies: ["CSVStreaming", "PlistBuilding", "PlistStreaming"]),
+            name: "CSVConformanceTests",
+            dependencies: ["CSVStreaming", "PlistBuilding", "PlistStreaming", "TestCorpora"]),
         .testTarget(
             name: "PropertyListTests", dependencies: ["PlistBuilding", "PlistStreaming", "PropertyListFiles"]),
         .testTarget(
-            name: "XMLConformanceTests", dependencies: ["PlistStreaming", "XMLStreaming"],
+            name: "XMLConformanceTests", dependencies: ["PlistStreaming", "TestCorpora", "XMLStreaming"],
             swiftSettings: lifetimes),
         .testTarget(name: "ConvertTests", dependencies: ["convert"]),
         .executableTarget(
@@ -135,7 +138,8 @@ let package = Package(
                 "SQLiteWorker",
             ]),
         .testTarget(
-            name: "SQLiteTests", dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming"]),
+            name: "SQLiteTests",
+            dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteStreaming", "TestCorpora"]),
         .testTarget(name: "TestloggerTests", dependencies: ["testlogger"], exclude: ["Goldens"]),
     ]
 )

@@ -1,22 +1,16 @@
 // The csv-spectrum corpus: texts of every kind, and what they mean as JSON.
-// The corpus lies beside the package, in ../shared/corpora; without it the tests say so and are skipped.
+// Without the corpus the tests say so and are skipped.
 
 import CSVStreaming
 import Foundation
 import PlistBuilding
 import PlistStreaming
+import TestCorpora
 import Testing
 
 /// The files of the corpus.
 private enum Corpus {
-    static let directory: URL = {
-        let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let places = [package, package.deletingLastPathComponent()].map {
-            $0.deletingLastPathComponent().appending(path: "shared/corpora/csv-spectrum")
-        }
-        return places.first { FileManager.default.fileExists(atPath: $0.path) } ?? places[0]
-    }()
+    static let directory = TestCorpora.place("csv-spectrum")
 
     static let names: [String] = {
         let files = try? FileManager.default.contentsOfDirectory(atPath: directory.appending(path: "csvs").path)

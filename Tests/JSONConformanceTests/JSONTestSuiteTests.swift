@@ -1,16 +1,15 @@
 // The JSONTestSuite corpus: y_ files are accepted, n_ files rejected, and each i_ file is decided here.
-// The corpus lies beside the package, in ../shared/corpora; without it the tests say so and are skipped.
+// Without the corpus the tests say so and are skipped.
 
 import Foundation
 import JSONStreaming
 import PlistStreaming
+import TestCorpora
 import Testing
 
 /// The files of the corpus.
 enum Corpus {
-    static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(
-            path: "shared/corpora/JSONTestSuite/test_parsing")
+    static let directory = TestCorpora.place("JSONTestSuite/test_parsing")
 
     static let names: [String] =
         ((try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []).filter { $0.hasSuffix(".json") }

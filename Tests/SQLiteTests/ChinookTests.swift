@@ -1,18 +1,17 @@
 // The Chinook database, a real file that others made: read by every sink, copied, and changed in a copy.
-// It lies beside the package, in ../shared/corpora; without it the tests say so and are skipped.
+// Without it the tests say so and are skipped.
 
 import Foundation
 import JSONStreaming
 import PlistBuilding
 import PlistStreaming
 @_spi(InsertPaths) import SQLiteStreaming
+import TestCorpora
 import Testing
 
 /// The database of the corpus.
 enum Chinook {
-    static let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "shared/corpora/chinook/chinook.db")
-        .path
+    static let path = TestCorpora.place("chinook/chinook.db").path
 
     static let isThere = FileManager.default.fileExists(atPath: path)
 

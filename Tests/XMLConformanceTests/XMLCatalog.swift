@@ -1,8 +1,9 @@
 // The W3C's conformance suite: its catalogs, read by the reader that they are for.
-// The suite lies beside the package or above it, in shared/corpora/xmlconf; without it the tests say so and are skipped.
+// Without the suite the tests say so and are skipped.
 
 import Foundation
 import PlistStreaming
+import TestCorpora
 import XMLStreaming
 
 /// A test of a catalog.
@@ -25,13 +26,8 @@ struct XMLCase: Sendable, CustomStringConvertible {
 /// The parts of the suite.
 enum XMLCatalog {
     static let directory: URL? = {
-        var place = URL(filePath: #filePath).deletingLastPathComponent()
-        while place.path != "/" {
-            place = place.deletingLastPathComponent()
-            let suite = place.appending(path: "shared/corpora/xmlconf")
-            if FileManager.default.fileExists(atPath: suite.appending(path: "xmlconf.xml").path) { return suite }
-        }
-        return nil
+        let catalog = TestCorpora.place("xmlconf/xmlconf.xml")
+        return FileManager.default.fileExists(atPath: catalog.path) ? catalog.deletingLastPathComponent() : nil
     }()
 
     static let catalogs = [

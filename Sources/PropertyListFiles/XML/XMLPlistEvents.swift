@@ -19,6 +19,8 @@ private enum PlistLeaf: String, CaseIterable, Sendable {
     }
 
     var name: String { rawValue }
+    /// Whether text in the element is a value; in the others there may be whitespace.
+    var hasText: Bool { self != .yes && self != .no }
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 }
@@ -27,7 +29,7 @@ private enum PlistLeaf: String, CaseIterable, Sendable {
 ///
 /// The root element is `plist`, with one value: `array`, `dict`, `string`, `integer`, `real`, `true`, `false`, `date` or `data`. Each
 /// `key` in a `dict` is followed by a value. Attributes and comments count for nothing, as does whitespace around all but strings
-/// and keys.
+/// and keys, and within `true` and `false`.
 struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     /// What may come next between elements.
     private enum Next: Sendable {
@@ -105,13 +107,13 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
 
     mutating func text(_ text: borrowing XMLText) throws(StreamError) {
         let utf8 = text.utf8
-        if let leaf, leaf != .yes, leaf != .no {
+        if let leaf, leaf.hasText {
             if utf8.byteCount <= limits.stringByteCount - self.text.count {
                 utf8.appendTo(&self.text)
             } else {
                 isTooLong = true
             }
-        } else if leaf != nil || !utf8.byteOffsets.allSatisfy({ PlistLeaf.isSpace(utf8.byte(at: $0)) }) {
+        } else if !utf8.byteOffsets.allSatisfy({ PlistLeaf.isSpace(utf8.byte(at: $0)) }) {
             isUnexpected = true
         }
     }

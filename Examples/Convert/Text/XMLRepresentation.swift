@@ -90,7 +90,7 @@ struct XMLRepresentationWriter: TextWriter, ~Copyable {
         try write("string", escaped ?? text, isEscaped: escaped != nil)
     }
     mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        try write("string", Data(Array(copying: bytes)).base64EncodedString())
+        try write("string", Base64Text.string(of: bytes))
     }
     mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         guard let text = DateText.rfc3339(secondsSince2001: seconds) else {

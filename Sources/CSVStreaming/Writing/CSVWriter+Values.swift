@@ -2,12 +2,6 @@
 
 public import PlistStreaming
 
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import Foundation
-#endif
-
 extension CSVWriter {
     /// Writes an empty field.
     public mutating func writeNull() throws(StreamError) {
@@ -59,8 +53,7 @@ extension CSVWriter {
 
     /// Writes bytes as Base64, RFC 4648 section 4.
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
-        let text = Data(Array(copying: bytes)).base64EncodedString()
-        try text.withUTF8Span { text throws(StreamError) in try writeString(text) }
+        try Base64Text.string(of: bytes).withUTF8Span { text throws(StreamError) in try writeString(text) }
     }
 
     /// Writes a date as RFC 3339 has it, in UTC, with milliseconds when there are any.

@@ -213,7 +213,7 @@ extension OpenStepScan {
             try checkLength(text.count)
         default:
             guard byte == UInt8(ascii: ">") else { throw fail(expected: "'>'", bytes, offset) }
-            guard let data = try text.withSpan({ (text) throws(StreamError) in Base64.decoded(text) }) else {
+            guard let data = try text.withSpan({ (text) throws(StreamError) in Base64Text.decoded(text) }) else {
                 throw fail(.invalidSyntax, "expected data in Base64", at: tokenPlace)
             }
             try endData(data, to: &sink)

@@ -190,7 +190,7 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     }
 
     private mutating func endData() throws(StreamError) {
-        guard let data = try text.withSpan({ (text) throws(StreamError) in Base64.decoded(text) }) else {
+        guard let data = try text.withSpan({ (text) throws(StreamError) in Base64Text.decoded(text) }) else {
             throw StreamError(.invalidSyntax, "expected Base64 in <data>")
         }
         try data.withSpan { (data) throws(StreamError) in try target.writeData(data) }

@@ -203,7 +203,8 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
         let lineByteCount = max(12, 76 - 8 * open.count) / 4 * 3
         for start in stride(from: 0, to: bytes.byteCount, by: lineByteCount) {
             try output.append(0x09, count: open.count)
-            try Base64.write(bytes, start..<min(start + lineByteCount, bytes.byteCount), to: &output.bytes)
+            let line = bytes.extracting(start..<min(start + lineByteCount, bytes.byteCount))
+            try Base64Text.write(line, to: &output.bytes)
             try output.append("\n")
         }
         try output.append(0x09, count: open.count)

@@ -1,9 +1,7 @@
-// Data as Base64 text, RFC 4648 section 4, in lines, as property lists in XML and those of GNUstep have it.
-
-import PlistStreaming
+// Data as Base64 text, RFC 4648 section 4, which is how formats carry it that have nothing but text.
 
 /// The Base64 text of data.
-enum Base64 {
+package enum Base64Text {
     private static let alphabet: [UInt8] = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -14,11 +12,11 @@ enum Base64 {
         return values
     }()
 
-    /// Writes a part of the bytes in groups of four letters, the last one padded with `=`.
-    static func write(_ bytes: RawSpan, _ range: Range<Int>, to output: inout ByteOutput) throws(StreamError) {
-        var offset = range.lowerBound
-        while offset < range.upperBound {
-            let count = min(3, range.upperBound - offset)
+    /// Writes bytes in groups of four letters, the last one padded with `=`.
+    package static func write(_ bytes: RawSpan, to output: inout ByteOutput) throws(StreamError) {
+        var offset = 0
+        while offset < bytes.byteCount {
+            let count = min(3, bytes.byteCount - offset)
             var group: UInt32 = 0
             for index in 0..<3 { group = group << 8 | (index < count ? UInt32(bytes.byte(at: offset + index)) : 0) }
             try output.reserve(4)
@@ -30,8 +28,16 @@ enum Base64 {
         }
     }
 
+    /// The text of bytes, as a string.
+    package static func string(of bytes: RawSpan) -> String {
+        var output = ByteOutput(capacity: (bytes.byteCount + 2) / 3 * 4)
+        // Memory refuses nothing.
+        do throws(StreamError) { try write(bytes, to: &output) } catch { assertionFailure("\(error)") }
+        return output.withBytes { String(validating: $0) ?? "" }
+    }
+
     /// The bytes of a text in which whitespace counts for nothing; nil for text that is not Base64 with its padding.
-    static func decoded(_ text: RawSpan) -> [UInt8]? {
+    package static func decoded(_ text: RawSpan) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.byteCount / 4 * 3 + 3)
         var (group, letterCount, paddingCount): (UInt32, Int, Int) = (0, 0, 0)
@@ -67,8 +73,8 @@ enum Base64 {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-extension Base64: SelfTesting {
-    static var testSelectors: TestSelectors {
+extension Base64Text: SelfTesting {
+    package static var testSelectors: TestSelectors {
         ["testReadsWhatItWrites": testReadsWhatItWrites, "testRefusesOtherText": testRefusesOtherText]
     }
 
@@ -79,8 +85,9 @@ extension Base64: SelfTesting {
         ]
         for (text, expected) in rows {
             var output = ByteOutput()
-            try text.withUTF8Span { (bytes) throws(StreamError) in try write(bytes, 0..<bytes.byteCount, to: &output) }
+            try text.withUTF8Span { (bytes) throws(StreamError) in try write(bytes, to: &output) }
             expectEqual(output.withBytes { String(validating: $0) }, expected, text)
+            expectEqual(text.withUTF8Span { string(of: $0) }, expected, "string of \(text)")
             expectEqual(expected.withUTF8Span { decoded($0) }, Array(text.utf8), expected)
             let spaced = expected.map { "\n\t\($0) \r" }.joined()
             expectEqual(spaced.withUTF8Span { decoded($0) }, Array(text.utf8), "with spaces")

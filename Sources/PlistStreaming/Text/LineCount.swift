@@ -1,11 +1,9 @@
 // Counting the lines of a chunk, 64 bytes at a time, for the positions of errors.
 
-import PlistStreaming
-
 /// The lines of a chunk.
-enum LineCount {
+package enum LineCount {
     /// The number of LFs before an offset, and the offset of the last one.
-    static func count(in bytes: RawSpan, to end: Int) -> (count: Int, last: Int) {
+    package static func count(in bytes: RawSpan, to end: Int) -> (count: Int, last: Int) {
         var count = 0
         var offset = 0
         let newlines = SIMD16<UInt8>(repeating: 0x0A)
@@ -31,12 +29,12 @@ enum LineCount {
             count += sum(lanes.0) + sum(lanes.1) + sum(lanes.2) + sum(lanes.3)
         }
         while offset < end {
-            if bytes.uncheckedByte(offset) == 0x0A { count += 1 }
+            if bytes.byte(at: offset) == 0x0A { count += 1 }
             offset += 1
         }
         guard count > 0 else { return (0, -1) }
         var last = end - 1
-        while bytes.uncheckedByte(last) != 0x0A { last -= 1 }
+        while bytes.byte(at: last) != 0x0A { last -= 1 }
         return (count, last)
     }
 
@@ -51,7 +49,7 @@ enum LineCount {
 import InClassTesting
 
 extension LineCount: SelfTesting {
-    static var testSelectors: TestSelectors { ["testCountsAsAPlainLoopDoes": testCountsAsAPlainLoopDoes] }
+    package static var testSelectors: TestSelectors { ["testCountsAsAPlainLoopDoes": testCountsAsAPlainLoopDoes] }
 
     private static func testCountsAsAPlainLoopDoes() {
         for count in [0, 1, 15, 63, 64, 65, 127, 128, 129, 255 * 64 - 1, 255 * 64, 255 * 64 + 1, 300 * 64] {

@@ -40,7 +40,8 @@ extension JSONWriter {
                 return try unsafe source.pointee.send(address, form, to: &self, depth: depth)
             }
             try unsafe writeMembers(of: address, at: base, form, source, depth: depth)
-        case .messages: try unsafe source.pointee.send(address, form, to: &self, depth: depth)
+        case .messages, .date, .data, .dictionary:
+            try unsafe source.pointee.send(address, form, to: &self, depth: depth)
         }
     }
 

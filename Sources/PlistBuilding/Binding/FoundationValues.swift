@@ -99,6 +99,32 @@ extension UUID: StreamConvertible {
     public var streamForm: String { uuidString }
 }
 
+extension MemoryForm {
+    /// The kind of Foundation's scalars, which no text can hold as they are.
+    static func foundationKind(of type: Any.Type) -> Kind {
+        type == Date.self ? .date : type == Data.self ? .data : .messages
+    }
+
+    /// The seconds since 2001 of the date at an address.
+    package static func seconds(ofDateAt address: UnsafeRawPointer) -> Double {
+        // SAFETY: the caller has a form of the kind `date`.
+        unsafe address.assumingMemoryBound(to: Date.self).pointee.timeIntervalSinceReferenceDate
+    }
+
+    // PERF: PropertyLists/items written; of a generic result Foundation would look up the type each time.
+    /// Calls a closure with the bytes of the data at an address.
+    package static func withBytes(
+        ofDataAt address: UnsafeRawPointer, _ body: (RawSpan) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        var thrown: StreamError?
+        // SAFETY: the caller has a form of the kind `data`; the span does not leave the closure.
+        unsafe address.assumingMemoryBound(to: Data.self).pointee.withUnsafeBytes { buffer in
+            do throws(StreamError) { try body(unsafe buffer.bytes) } catch { thrown = error }
+        }
+        if let thrown { throw thrown }
+    }
+}
+
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS

@@ -117,9 +117,10 @@ struct ValueOperations {
         unsafe members = { dictionary, body in
             let members = unsafe dictionary.assumingMemoryBound(to: [String: Value].self).pointee
             // PERF: PropertyLists/items; the keys are put in order, and the values, which may be large, stay where they are.
-            let places = members.indices.map { (key: members.keys[$0], index: $0) }
-            for (key, index) in places.sorted(by: { $0.key < $1.key }) {
-                unsafe withUnsafePointer(to: members.values[index]) { unsafe body(key, UnsafeRawPointer($0)) }
+            let places = Array(members.indices)
+            for number in KeyOrder.sorted(Array(members.keys)) {
+                let (key, value) = members[places[number]]
+                unsafe withUnsafePointer(to: value) { unsafe body(key, UnsafeRawPointer($0)) }
             }
         }
     }

@@ -1,5 +1,5 @@
-// What a writer of JSON knows of a bound type that it reads from memory itself, instead of being sent messages: how values
-// lie there, and the names of members as text has them. Made with plans; all else is left to `PlanWriter` and messages.
+// What a writer knows of a bound type that it reads from memory itself, instead of being sent messages: how values lie there, and
+// the names of members as JSON has them. Made with plans; all else is left to `PlanWriter` and messages.
 
 import PlistStreaming
 
@@ -21,8 +21,13 @@ package struct MemoryFormMember {
 
     /// The name of a member that can be written from memory.
     package var name: String {
-        // SAFETY: such a name is quoted without escapes, and followed by a colon.
-        unsafe String(decoding: UnsafeRawBufferPointer(start: text + 1, count: length - 3), as: UTF8.self)
+        unsafe String(decoding: utf8, as: UTF8.self)
+    }
+
+    /// The bytes of the name, which live as long as the layout.
+    package var utf8: UnsafeRawBufferPointer {
+        // SAFETY: the name is quoted as it is, and followed by a colon.
+        unsafe UnsafeRawBufferPointer(start: text + 1, count: length - 3)
     }
 
     init(name: String, plan: StreamPlan, offset: Int) {
@@ -68,13 +73,15 @@ package struct MemoryForm {
         /// A value for which messages are sent.
         case messages
         case scalar, optional, array, structure, object
+        /// What text has no form of its own for: Foundation's dates and data, and dictionaries of any values.
+        case date, data, dictionary
     }
 
     /// The form of the values.
     package private(set) var kind = Kind.messages
     /// How a scalar is read from memory; `none` for all else, and for a type with an encoder of its own.
     package private(set) var fast = FastKind.none
-    /// What is inside an optional or an array.
+    /// What is inside an optional, an array or a dictionary.
     package private(set) var element: UnsafePointer<MemoryForm>?
     /// The members of a structure or object.
     package private(set) var members: UnsafeMutableBufferPointer<MemoryFormMember>?
@@ -94,13 +101,14 @@ package struct MemoryForm {
         }
         guard unsafe plan.writable == nil || fast != .none else { return }
         switch plan.shape {
-        case .scalar: unsafe kind = fast == .none ? .messages : .scalar
+        case .scalar: unsafe kind = fast == .none ? Self.foundationKind(of: plan.type) : .scalar
         case .optional(let wrapped): unsafe (kind, element) = (.optional, UnsafePointer(wrapped.written))
         case .array(let element): unsafe (kind, self.element) = (.array, UnsafePointer(element.written))
         case .object(let layout):
             unsafe (kind, members) = (layout.isClass ? .object : .structure, layout.written.buffer)
             unsafe self.layout = layout
-        case .dictionary, .converted, .propertyList: unsafe kind = .messages
+        case .dictionary(let element): unsafe (kind, self.element) = (.dictionary, UnsafePointer(element.written))
+        case .converted, .propertyList: unsafe kind = .messages
         }
     }
 
@@ -135,6 +143,12 @@ package struct MemoryForm {
     package func withValue(_ address: UnsafeRawPointer, _ body: (UnsafeRawPointer?) -> Void) {
         guard let element = unsafe element else { return }
         unsafe element.pointee.operations.pointee.unwrap(address, body)
+    }
+
+    /// Calls a closure with each key, in order, and the address of its value, in a dictionary.
+    package func withMembers(_ address: UnsafeRawPointer, _ body: (String, UnsafeRawPointer) -> Void) {
+        guard let element = unsafe element else { return }
+        unsafe element.pointee.operations.pointee.members(address, body)
     }
 
     /// The memory of an object, or nil for one of a subclass.

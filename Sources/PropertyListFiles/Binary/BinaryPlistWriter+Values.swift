@@ -7,12 +7,15 @@ extension BinaryPlistWriter {
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` otherwise.
     public mutating func writeNull() throws(StreamError) {
-        guard options.nulls == .write else { throw StreamError(.unrepresentable, "property lists have no null") }
-        try writeSingle(0x00)
+        try beginValue()
+        endValue(try addNull())
     }
 
     /// Writes a Boolean.
-    public mutating func writeBool(_ value: Bool) throws(StreamError) { try writeSingle(value ? 0x09 : 0x08) }
+    public mutating func writeBool(_ value: Bool) throws(StreamError) {
+        try beginValue()
+        endValue(try addBool(value))
+    }
 
     /// Writes an integer in 1, 2, 4 or 8 bytes; a negative one in 8.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
@@ -25,13 +28,13 @@ extension BinaryPlistWriter {
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
         if takeUID(value) { return }
         try beginValue()
-        endValue(value <= UInt64(Int64.max) ? try addInteger(value) : try addWide(WideInteger(high: 0, low: value)))
+        endValue(try addUnsigned(value))
     }
 
     /// Writes a floating-point number as a double; infinities and NaN as well.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         try beginValue()
-        endValue(try addDouble(0x23, value))
+        endValue(try addReal(value))
     }
 
     /// Writes a number: an integer of up to 128 bits exactly, one with a fraction or exponent as the nearest double.
@@ -52,7 +55,7 @@ extension BinaryPlistWriter {
     /// Writes a date.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         try beginValue()
-        endValue(try addDouble(0x33, seconds))
+        endValue(try addDate(seconds))
     }
 
     /// Writes a string.
@@ -66,15 +69,7 @@ extension BinaryPlistWriter {
     /// Writes data.
     public mutating func writeData(_ bytes: RawSpan) throws(StreamError) {
         try beginValue()
-        let start = try beginObject(reserving: bytes.byteCount)
-        try writeMarker(0x40, count: bytes.byteCount)
-        try output.append(bytes)
-        endValue(try share(from: start))
-    }
-
-    private mutating func writeSingle(_ marker: UInt8) throws(StreamError) {
-        try beginValue()
-        endValue(try addNumber(marker, 0, byteCount: 0))
+        endValue(try addData(bytes))
     }
 
     // MARK: Objects
@@ -88,14 +83,14 @@ extension BinaryPlistWriter {
     }
 
     /// Returns the number of the object that was written from an offset on, or of an equal one; then the bytes are taken back.
-    private mutating func share(from start: Int, isKey: Bool = false) throws(StreamError) -> UInt32 {
+    mutating func share(from start: Int, isKey: Bool = false) throws(StreamError) -> UInt32 {
         let byteCount = output.count &- start
         // SAFETY: the bytes from the start to the end are initialized. No object that was written earlier begins less than so many
         // bytes before the end, and what has the same beginning has the same length.
         let memory = unsafe UnsafeRawPointer(output.end) - output.count
         let hash = unsafe shared.hash(UnsafeRawBufferPointer(start: memory + start, count: byteCount))
         let found = shared.find(hash) { object in
-            let offset = objects[Int(truncatingIfNeeded: object)].offset
+            let offset = unsafe objects[Int(truncatingIfNeeded: object)].offset
             return unsafe Self.areEqual(memory + offset, memory + start, byteCount)
         }
         if let found {
@@ -131,7 +126,7 @@ extension BinaryPlistWriter {
     /// Whether an object is the string that a key is; false also for some that are, of which the bytes are then compared.
     func isKey(_ object: UInt32, _ utf8: RawSpan) -> Bool {
         let byteCount = utf8.byteCount
-        let offset = objects[Int(truncatingIfNeeded: object)].offset
+        let offset = unsafe objects[Int(truncatingIfNeeded: object)].offset
         // Containers are at 0 yet, where the header is.
         guard byteCount < 256, offset > 0 else { return false }
         let memory = unsafe UnsafeRawPointer(output.end) - output.count
@@ -161,8 +156,38 @@ extension BinaryPlistWriter {
             0x10 | UInt8(truncatingIfNeeded: byteCount.trailingZeroBitCount), value, byteCount: byteCount)
     }
 
-    private mutating func addDouble(_ marker: UInt8, _ value: Double) throws(StreamError) -> UInt32 {
-        try addNumber(marker, value.bitPattern, byteCount: 8)
+    /// Adds an unsigned integer.
+    mutating func addUnsigned(_ value: UInt64) throws(StreamError) -> UInt32 {
+        value <= UInt64(Int64.max) ? try addInteger(value) : try addWide(WideInteger(high: 0, low: value))
+    }
+
+    /// Adds null, if the options say so.
+    mutating func addNull() throws(StreamError) -> UInt32 {
+        guard options.nulls == .write else { throw StreamError(.unrepresentable, "property lists have no null") }
+        return try addNumber(0x00, 0, byteCount: 0)
+    }
+
+    /// Adds a Boolean.
+    mutating func addBool(_ value: Bool) throws(StreamError) -> UInt32 {
+        try addNumber(value ? 0x09 : 0x08, 0, byteCount: 0)
+    }
+
+    /// Adds a floating-point number.
+    mutating func addReal(_ value: Double) throws(StreamError) -> UInt32 {
+        try addNumber(0x23, value.bitPattern, byteCount: 8)
+    }
+
+    /// Adds a date.
+    mutating func addDate(_ seconds: Double) throws(StreamError) -> UInt32 {
+        try addNumber(0x33, seconds.bitPattern, byteCount: 8)
+    }
+
+    /// Adds data.
+    mutating func addData(_ bytes: RawSpan) throws(StreamError) -> UInt32 {
+        let start = try beginObject(reserving: bytes.byteCount)
+        try writeMarker(0x40, count: bytes.byteCount)
+        try output.append(bytes)
+        return try share(from: start)
     }
 
     /// Adds an object of a marker and up to eight bytes, unless there is one, not too many numbers ago.
@@ -208,16 +233,63 @@ extension BinaryPlistWriter {
 
     @inline(never)
     private mutating func addUTF16(_ utf8: RawSpan, isKey: Bool) throws(StreamError) -> UInt32 {
-        guard let text = String(validating: utf8) else {
+        // SAFETY: the bytes are read only within the closures.
+        guard let count = unsafe utf8.withUnsafeBytes({ unsafe UTF16Text.count(of: $0) }) else {
             throw StreamError(.invalidText, "expected text in UTF-8, found other bytes")
         }
-        let count = text.utf16.count
         let start = try beginObject(reserving: 2 * count)
         try writeMarker(0x60, count: count)
-        for unit in text.utf16 {
-            output.appendReserved(UInt8(truncatingIfNeeded: unit >> 8))
-            output.appendReserved(UInt8(truncatingIfNeeded: unit))
-        }
+        try output.reserve(2 * count)
+        unsafe utf8.withUnsafeBytes { unsafe UTF16Text.store($0, at: output.end) }
+        output.advance(by: 2 * count)
         return try share(from: start, isKey: isKey)
+    }
+}
+
+/// Text in UTF-16 with the high byte first.
+private enum UTF16Text {
+    /// The number of code units of a text; nil where it is not UTF-8.
+    static func count(of utf8: UnsafeRawBufferPointer) -> Int? {
+        guard unsafe UTF8Check.isValid(utf8) else { return nil }
+        var count = 0
+        for offset in 0..<utf8.count {
+            let byte = unsafe utf8[offset]
+            // Each byte that begins a character is a unit, of four bytes two.
+            count &+= (byte & 0xC0 == 0x80 ? 0 : 1) &+ (byte >= 0xF0 ? 1 : 0)
+        }
+        return count
+    }
+
+    // PERF: PropertyLists/items written; a string's own view takes ten times as long.
+    /// Stores the units of valid text.
+    static func store(_ utf8: UnsafeRawBufferPointer, at address: UnsafeMutableRawPointer) {
+        var (place, offset) = unsafe (address, 0)
+        // SAFETY: in valid text each first byte says how many follow; there is room for the units that were counted.
+        func following() -> UInt32 {
+            let byte = unsafe utf8[offset]
+            offset &+= 1
+            return UInt32(byte & 0x3F)
+        }
+        func store(_ unit: UInt32) {
+            unsafe place.storeBytes(of: UInt16(truncatingIfNeeded: unit).bigEndian, as: UInt16.self)
+            unsafe place += 2
+        }
+        while offset < utf8.count {
+            let first = unsafe UInt32(utf8[offset])
+            offset &+= 1
+            if first < 0x80 {
+                store(first)
+            } else if first < 0xE0 {
+                store((first & 0x1F) &<< 6 | following())
+            } else if first < 0xF0 {
+                let middle = following()
+                store((first & 0x0F) &<< 12 | middle &<< 6 | following())
+            } else {
+                let (second, third) = (following(), following())
+                let scalar = ((first & 0x07) &<< 18 | second &<< 12 | third &<< 6 | following()) &- 0x10000
+                store(0xD800 | scalar &>> 10)
+                store(0xDC00 | scalar & 0x3FF)
+            }
+        }
     }
 }

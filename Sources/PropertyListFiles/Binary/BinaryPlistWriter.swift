@@ -1,6 +1,7 @@
 // The sink that writes binary property lists: order of messages, containers, the table at the end. Values without children are in
 // `BinaryPlistWriter+Values`.
 
+import PlistBuilding
 public import PlistStreaming
 
 /// A sink that writes a binary property list to memory, or at its end to a file descriptor.
@@ -21,7 +22,9 @@ public import PlistStreaming
 ///
 /// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything. A key that comes twice in a
 /// dictionary is refused.
+@safe
 public struct BinaryPlistWriter: PlistSink, ~Copyable {
+    // SAFETY: the memories are this writer's alone, and gone with it; each index into them is checked.
     /// An object that was written or begun.
     struct Object {
         /// Its offset in the output; of a container, 0 before the end.
@@ -48,9 +51,11 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
 
     let options: BinaryPlistWriterOptions
     var output: ByteOutput
-    var objects: [Object] = []
+    // PERF: PropertyLists/items written; memory that grows without being copied, for half a dozen values a member.
+    var objects = unsafe GrowingMemory<Object>()
     var shared = SharedObjects()
     var numbers = RecentNumbers()
+    var boundKeys = BoundKeys()
     // PERF: PropertyLists/items written; the innermost container is not in the array, which is looked at for a container only.
     private var innermost = Container()
     /// The containers around the innermost one, the outermost first; that of the root is none.
@@ -59,9 +64,9 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     /// The number of the root's object.
     private var root: UInt32 = 0
     /// The references of the containers that are open; of a dictionary, keys and values by turns.
-    private var references: [UInt32] = []
+    private var references = unsafe GrowingMemory<UInt32>()
     /// Of each container that is complete its object, twice its count, or one more for a dictionary, and its references.
-    private var containers: [UInt32] = []
+    private var containers = unsafe GrowingMemory<UInt32>()
     /// What has come of a dictionary that may be a UID.
     private var uid = PendingUID.none
     /// Whether the table was written.
@@ -89,6 +94,12 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         self.output.isHolding = true
     }
 
+    deinit {
+        unsafe objects.deallocate()
+        unsafe references.deallocate()
+        unsafe containers.deallocate()
+    }
+
     /// Ends the list: writes containers and the table, and to a descriptor everything.
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
@@ -106,12 +117,13 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     public mutating func reset() {
         output.removeAll()
         output.isHolding = true
-        objects.removeAll(keepingCapacity: true)
+        unsafe objects.removeLast(objects.count)
         shared.removeAll()
         numbers.removeAll()
+        boundKeys.removeAll()
         outer.removeAll()
-        references.removeAll()
-        containers.removeAll(keepingCapacity: true)
+        unsafe references.removeLast(references.count)
+        unsafe containers.removeLast(containers.count)
         next = .root
         uid = .none
         isFinished = false
@@ -135,7 +147,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     /// Ends an array.
     public mutating func endArray() throws(StreamError) {
         guard next == .element else { throw StreamError(.misuse, "got endArray without an open array") }
-        end()
+        try end()
     }
 
     /// Begins a dictionary.
@@ -154,31 +166,44 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
                     ? "expected the value of a key, got endDictionary" : "got endDictionary without an open dictionary")
         }
         try checkKeys()
-        end()
+        try end()
     }
 
     /// Names the value that follows in a dictionary.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        try settleUID()
-        guard next == .key else {
-            throw StreamError(
-                .misuse,
-                next == .value ? "expected the value of a key, got writeKey" : "got writeKey outside a dictionary")
-        }
-        if options.writesUIDs, references.count == innermost.start, utf8.equals("\(PlistUID.key)") {
+        try beginKey()
+        if options.writesUIDs, unsafe references.count == innermost.start, utf8.equals("\(PlistUID.key)") {
             uid = .key
             next = .value
             return
         }
         let lastKey = Int(truncatingIfNeeded: innermost.lastKey)
         // PERF: PropertyLists/binary; dictionaries of one kind have their keys in one order.
-        var key = objects[lastKey].follower
+        var key = unsafe objects[lastKey].follower
         if !isKey(key, utf8) {
             key = try addString(utf8, isKey: true)
-            objects[lastKey].follower = key
+            unsafe objects[lastKey].follower = key
         }
         innermost.lastKey = key
-        references.append(key)
+        beginMember(key)
+    }
+
+    /// Refuses a key that the grammar does not allow here.
+    @inline(__always)  // PERF: as below.
+    mutating func beginKey() throws(StreamError) {
+        if case .none = uid {} else { try settleUID() }
+        if next != .key { throw misplacedKey() }
+    }
+
+    private func misplacedKey() -> StreamError {
+        StreamError(
+            .misuse, next == .value ? "expected the value of a key, got writeKey" : "got writeKey outside a dictionary")
+    }
+
+    /// Puts the object of a key where a key is expected.
+    @inline(__always)  // PERF: PropertyLists/items written; once a member, as below.
+    mutating func beginMember(_ key: UInt32) {
+        unsafe references.append(key)
         next = .value
     }
 
@@ -191,18 +216,22 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         let object = try addObject(at: 0)
         endValue(object)
         outer.append(innermost)
-        innermost = Container(object: object, start: references.count, isDictionary: isDictionary, lastKey: object)
+        innermost = unsafe Container(
+            object: object, start: references.count, isDictionary: isDictionary, lastKey: object)
         next = isDictionary ? .key : .element
     }
 
     /// Ends the innermost container; there is one.
-    private mutating func end() {
+    private mutating func end() throws(StreamError) {
         let container = innermost
-        let count = (references.count - container.start) / (container.isDictionary ? 2 : 1)
-        containers.append(container.object)
-        containers.append(UInt32(truncatingIfNeeded: 2 * count + (container.isDictionary ? 1 : 0)))
-        containers.append(contentsOf: references[container.start...])
-        references.removeLast(references.count - container.start)
+        let count = unsafe (references.count - container.start) / (container.isDictionary ? 2 : 1)
+        // The count and a bit have 32 bits.
+        guard count < 1 << 31 else { throw StreamError(.limitExceeded, "more than \(Int32.max) elements or members") }
+        let added = unsafe UnsafeBufferPointer(rebasing: references.values[container.start...])
+        unsafe containers.append(container.object)
+        unsafe containers.append(UInt32(truncatingIfNeeded: 2 * count + (container.isDictionary ? 1 : 0)))
+        unsafe containers.append(contentsOf: added)
+        unsafe references.removeLast(added.count)
         leaveInnermost()
     }
 
@@ -214,10 +243,10 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     /// Refuses the innermost dictionary when it has a key twice; keys are equal when their objects are one.
     private mutating func checkKeys() throws(StreamError) {
         let container = innermost
-        for index in stride(from: container.start, to: references.count, by: 2) {
-            let key = Int(truncatingIfNeeded: references[index])
-            guard objects[key].dictionary != container.object &+ 1 else { throw duplicateKey() }
-            objects[key].dictionary = container.object &+ 1
+        for index in unsafe stride(from: container.start, to: references.count, by: 2) {
+            let key = unsafe Int(truncatingIfNeeded: references[index])
+            guard unsafe objects[key].dictionary != container.object &+ 1 else { throw duplicateKey() }
+            unsafe objects[key].dictionary = container.object &+ 1
         }
     }
 
@@ -242,9 +271,9 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     mutating func endValue(_ object: UInt32) {
         switch next {
         case .value:
-            references.append(object)
+            unsafe references.append(object)
             next = .key
-        case .element: references.append(object)
+        case .element: unsafe references.append(object)
         default:
             root = object
             next = .nothing
@@ -254,14 +283,17 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     /// Adds an object that is written at an offset.
     mutating func addObject(at offset: Int) throws(StreamError) -> UInt32 {
         // A reference and a number plus 1 have 32 bits.
-        guard objects.count < Int(UInt32.max) - 1 else {
+        guard unsafe objects.count < Int(UInt32.max) - 1 else {
             throw StreamError(.limitExceeded, "more than \(UInt32.max - 1) objects")
         }
-        objects.append(Object(offset: offset))
-        return UInt32(truncatingIfNeeded: objects.count - 1)
+        unsafe objects.append(Object(offset: offset))
+        return unsafe UInt32(truncatingIfNeeded: objects.count - 1)
     }
 
     // MARK: UIDs
+
+    /// Whether the next value may be the number of a UID.
+    var isUIDBegun: Bool { if case .key = uid { true } else { false } }
 
     /// Takes the number of a UID that has begun; false when it is none.
     mutating func takeUID(_ number: UInt64) -> Bool {
@@ -282,14 +314,15 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
             try addString(text, isKey: true)
         }
         innermost.lastKey = key
-        references.append(key)
+        unsafe references.append(key)
         next = .value
         if case .number(let number) = begun { endValue(try addInteger(number)) }
     }
 
     private mutating func endUID(_ number: UInt64) throws(StreamError) {
         uid = .none
-        objects[Int(innermost.object)].offset = try addUID(number)
+        let offset = try addUID(number)
+        unsafe objects[Int(innermost.object)].offset = offset
         leaveInnermost()
     }
 
@@ -297,25 +330,28 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
 
     /// Writes the containers, the table of offsets, and the trailer.
     private mutating func writeTable() throws(StreamError) {
-        let referenceByteCount = Self.leastByteCount(of: objects.count - 1)
+        let referenceByteCount = unsafe Self.leastByteCount(of: objects.count - 1)
+        let containers = unsafe containers.values
         var index = 0
         while index < containers.count {
-            let isDictionary = containers[index + 1] & 1 == 1
-            let count = Int(containers[index + 1] >> 1)
-            objects[Int(containers[index])].offset = output.count
+            // SAFETY: what was appended for each container ends within the memory, which does not change here.
+            let isDictionary = unsafe containers[index + 1] & 1 == 1
+            let count = unsafe Int(containers[index + 1] >> 1)
+            unsafe objects[Int(containers[index])].offset = output.count
             try writeMarker(isDictionary ? 0xD0 : 0xA0, count: count)
             let start = index + 2
-            index = start + (isDictionary ? 2 * count : count)
             let step = isDictionary ? 2 : 1
+            index = start + step * count
             for first in start..<start + step {
-                for place in stride(from: first, to: index, by: step) {
-                    try write(UInt64(containers[place]), byteCount: referenceByteCount)
+                try writeNumbers(count, byteCount: referenceByteCount) {
+                    unsafe UInt64(containers[first &+ step &* $0])
                 }
             }
         }
         let table = output.count
         let offsetByteCount = Self.leastByteCount(of: table)
-        for object in objects { try write(UInt64(object.offset), byteCount: offsetByteCount) }
+        let objects = unsafe objects.values
+        try writeNumbers(objects.count, byteCount: offsetByteCount) { unsafe UInt64(objects[$0].offset) }
         try write(0, byteCount: 6)
         try output.append(UInt8(offsetByteCount))
         try output.append(UInt8(referenceByteCount))
@@ -336,6 +372,22 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         try output.reserve(8)
         output.appendReserved(
             word: (number &<< UInt64(truncatingIfNeeded: 64 &- 8 &* byteCount)).byteSwapped, byteCount: byteCount)
+    }
+
+    /// Writes the low bytes of so many numbers.
+    @inline(__always)  // PERF: PropertyLists/items written; there is room for all of them at once.
+    private mutating func writeNumbers(
+        _ count: Int, byteCount: Int, _ number: (Int) -> UInt64
+    ) throws(StreamError) {
+        try output.reserve(count * byteCount + 8)
+        var place = unsafe output.end
+        let shift = UInt64(truncatingIfNeeded: 64 &- 8 &* byteCount)
+        for index in 0..<count {
+            // SAFETY: all eight bytes are within what was reserved; the low ones are overwritten by the next number.
+            unsafe place.storeBytes(of: (number(index) &<< shift).bigEndian, as: UInt64.self)
+            unsafe place += byteCount
+        }
+        output.advance(by: count * byteCount)
     }
 
     /// Writes a type and the count of what it has.

@@ -84,6 +84,8 @@ extension BinaryPlistWriter {
 
     /// Returns the number of the object that was written from an offset on, or of an equal one; then the bytes are taken back.
     mutating func share(from start: Int, isKey: Bool = false) throws(StreamError) -> UInt32 {
+        // PERF: Archive/flush; where nothing but keys is shared, values are not looked for.
+        guard isKey || options.sharedValueLimit > 0 else { return try addObject(at: start) }
         let byteCount = output.count &- start
         // SAFETY: the bytes from the start to the end are initialized. No object that was written earlier begins less than so many
         // bytes before the end, and what has the same beginning has the same length.

@@ -13,6 +13,7 @@ extension ConversionFormatTests: SelfTesting {
             "testIsExactByEveryTwoFormats": testIsExactByEveryTwoFormats,
             "testKeepsNestedValuesWhereThereAreAny": testKeepsNestedValuesWhereThereAreAny,
             "testSaysWhatIsNotKept": testSaysWhatIsNotKept,
+            "testKeepsUIDsAndTellsOfDates": testKeepsUIDsAndTellsOfDates,
             "testChoosesColumns": testChoosesColumns,
             "testReadsRecordsWithoutAHeader": testReadsRecordsWithoutAHeader,
             "testReadsTheRowsOfAStatement": testReadsTheRowsOfAStatement,
@@ -130,6 +131,26 @@ extension ConversionFormatTests: SelfTesting {
         expectEqual(named.text, "a\r\n1\r\n", "records with a name")
     }
 
+    /// What a database and a binary property list make of values that other formats do not have.
+    private static func testKeepsUIDsAndTellsOfDates() throws {
+        let typed = try file("in.openstep", "({d = <*D2001-01-01 00:00:01 +0000>;})")
+        let database = try converted(typed, to: "db")
+        expectEqual(database.warnings, ["$[0].d: dates become numbers, seconds since 1970"], "database")
+        let archive = try file("in.json", #"[{"u":{"CF$UID":5}}]"#)
+        let list = "\(try temporaryDirectory())/list.bplist"
+        try Conversion.run(archive, list, "--replace")
+        var bytes: [UInt8] = []
+        try InputFile(path: list).readChunks { bytes += Array(copying: $0) }
+        expectFalse(bytes.contains(UInt8(ascii: "$")), "no dictionary")
+        expectEqual(try converted(list, to: "json").text, #"[{"u":{"CF$UID":5}}]"#, "again")
+        let double = try file("in.json", #"[{"a":2.6684676428008918e+17}]"#)
+        for ending in ["plist", "bplist", "db"] {
+            let path = "\(try temporaryDirectory())/double.\(ending)"
+            try Conversion.run(double, path, "--replace")
+            expectEqual(try converted(path, to: "json").text, #"[{"a":266846764280089184.0}]"#, ending)
+        }
+    }
+
     // MARK: Columns and rows
 
     private static func testChoosesColumns() throws {
@@ -173,6 +194,7 @@ extension ConversionFormatTests: SelfTesting {
             "read again")
         let records = try file("in.json", #"[{"a":1}]"#)
         expectEqual(try converted(records, to: "csv", "--no-header").text, "1\r\n", "written without a header")
+        expectEqual(try converted(arrays, to: "csv", "--no-header").warnings, [], "asked for")
     }
 
     private static func testReadsTheRowsOfAStatement() throws {

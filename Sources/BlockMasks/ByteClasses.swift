@@ -17,13 +17,16 @@ package struct ByteClasses: Sendable {
         precondition(texts.count <= 8, "there are eight classes of bytes at the most")
         var (low, high) = (SIMD16<UInt8>(), SIMD16<UInt8>())
         for (index, text) in texts.enumerated() {
+            let bit: UInt8 = 1 << UInt8(index)
             let bytes = Array(text.utf8)
             for byte in bytes {
-                low[Int(byte & 0x0F)] |= 1 << UInt8(index)
-                high[Int(byte >> 4)] |= 1 << UInt8(index)
+                low[Int(byte & 0x0F)] |= bit
+                high[Int(byte >> 4)] |= bit
             }
-            let found = (UInt8.min ... .max).count {
-                low[Int($0 & 0x0F)] & high[Int($0 >> 4)] & 1 << UInt8(index) != 0
+            var found = 0
+            for byte in UInt8.min ... .max {
+                let classes: UInt8 = low[Int(byte & 0x0F)] & high[Int(byte >> 4)]
+                if classes & bit != 0 { found += 1 }
             }
             precondition(found == Set(bytes).count, "the bytes of '\(text)' are not all pairs of their halves")
         }

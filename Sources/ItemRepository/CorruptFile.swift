@@ -10,15 +10,25 @@ import Musl
 import Glibc
 #endif
 
-/// Moving files aside.
-enum CorruptFile {
-    /// Moves a file to the first name that nobody has, `NAME.corrupt-1` and so on, with those beside it, and returns its path.
+/// A file that was moved aside.
+struct CorruptFile {
+    /// Where it is now.
+    let path: String
+    /// What it was, whose owner and permissions the next file gets.
+    let state: OutputPlace.FileState
+
+    /// Moves a file to the first name that nobody has, `NAME.corrupt-1` and so on, with those beside it, and returns it.
+    ///
+    /// Nil when the file there is not the one that was read any more.
     ///
     /// - Throws: `cannotWrite`; then the file is where it was.
-    static func move(_ path: String, with endings: [String] = []) throws(StreamError) -> String {
-        guard case .file(let path, _) = try OutputPlace(path) else {
+    static func move(
+        _ path: String, asRead read: OutputPlace, with endings: [String] = []
+    ) throws(StreamError) -> CorruptFile? {
+        guard case .file(_, let state) = read else {
             throw StreamError(.cannotRead, "expected a file, found something else")
         }
+        guard case .file(let path, let now) = try OutputPlace(path), now == state else { return nil }
         for number in 1... {
             let moved = "\(path).corrupt-\(number)"
             // A link is never made over another file, as a new name would be given.
@@ -37,7 +47,7 @@ enum CorruptFile {
                 }
             }
             for ending in endings { _ = unsafe rename(path + ending, moved + ending) }
-            return moved
+            return CorruptFile(path: moved, state: state)
         }
         throw StreamError(.cannotWrite, "cannot keep the corrupt file aside")
     }

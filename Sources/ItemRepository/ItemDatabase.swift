@@ -6,57 +6,84 @@ import PlistStreaming
 import SQLiteStreaming
 
 /// A database that holds items as rows of a table, each as JSON.
-final class ItemDatabase: ItemStorage {
+final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
     private let path: String
-    /// The rows that are items, by the texts of their keys.
-    private var numbers: [String: Int64] = [:]
+    /// The rows that are items, by their keys.
+    private var numbers: [Item.ID: Int64] = [:]
+    /// The file that was here.
+    private var corrupt: CorruptFile?
 
-    init(path: String) { self.path = path }
+    init(path: String) {
+        // SQLite takes some names for other things than files, but no path.
+        self.path = path.hasPrefix("/") ? path : "./" + path
+    }
 
     // MARK: Reading
 
-    func load<Item: StreamObject & Identifiable>(
-        _ type: Item.Type
-    ) throws(StreamError) -> (ItemContents<Item>, [ItemProblem]) {
-        if case .missing = try OutputPlace(path) {
+    func load() throws(StreamError) -> (ItemContents<Item>, [ItemProblem]) {
+        let place = try OutputPlace(path)
+        if case .missing = place {
             numbers = [:]
             return (ItemContents(), [])
         }
+        var isShared = false
         do throws(SQLiteError) {
-            return try loadRows(type)
+            let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .readWrite))
+            isShared = (try? connection.value(Self.otherTables)) == .integer(1)
+            return try load(connection)
         } catch {
-            guard error.code == .notADatabase || error.code == .corrupt else { throw error.streamError(.cannotRead) }
-            let moved = try CorruptFile.move(path, with: ["-wal", "-journal", "-shm"])
+            // What else is in a database is not ours to move.
+            let isDamaged = error.code == .corrupt || error.code == .notADatabase
+            guard isDamaged, !isShared, try !ItemFile<Item>.isOfAnotherFormat(path, .sqlite) else {
+                throw error.streamError(.cannotRead)
+            }
+            guard let moved = try CorruptFile.move(path, asRead: place, with: ["-wal", "-journal", "-shm"]) else {
+                return try load()
+            }
+            corrupt = moved
             numbers = [:]
-            return (ItemContents(), [.corruptFile(error.streamError(.invalidSyntax), movedTo: moved)])
+            return (ItemContents(), [.corruptFile(error.streamError(.invalidSyntax), movedTo: moved.path)])
         }
     }
 
-    private func loadRows<Item: StreamObject & Identifiable>(
-        _ type: Item.Type
-    ) throws(SQLiteError) -> (ItemContents<Item>, [ItemProblem]) {
-        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .readWrite))
+    private static var otherTables: String {
+        """
+        SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND lower(name) <> 'items'
+        AND name NOT LIKE 'sqlite^_%' ESCAPE '^')
+        """
+    }
+
+    private func load(_ connection: SQLiteConnection) throws(SQLiteError) -> (ItemContents<Item>, [ItemProblem]) {
         var contents = ItemContents<Item>()
         var problems: [ItemProblem] = []
-        var numbers: [String: Int64] = [:]
-        var index = 0
-        // What is damaged is found before anything is taken for whole.
-        let report = try connection.value("PRAGMA quick_check(1)")
-        guard report == .text("ok") else {
-            throw SQLiteError(.corrupt, "the database is damaged: \(report.map { "\($0)" } ?? "")")
-        }
+        var numbers: [Item.ID: Int64] = [:]
         guard try Self.hasTable(connection) else {
             self.numbers = [:]
             return (contents, [])
         }
+        // What is damaged is found before anything is taken for whole.
+        let damage = try connection.prepare("PRAGMA quick_check('items')")
+        while try damage.step() {
+            let text = try damage.text(at: 0) ?? ""
+            // What breaks a rule of a table is not damaged, and is no item.
+            guard text == "ok" || text.contains(" failed in ") || text.contains(" value in ") else {
+                throw SQLiteError(.corrupt, "the database is damaged: \(text)")
+            }
+        }
         let rows = try connection.prepare("SELECT number, item FROM items ORDER BY number")
+        var index = 0
         while try rows.step() {
-            do throws(StreamError) {
-                let item = try Self.item(rows, type)
-                try contents.addNew(item)
-                numbers["\(item.id)"] = rows.integer(at: 0)
-            } catch {
+            let number = rows.integer(at: 0)
+            var id: Item.ID?
+            let error = contents.take(.row(number)) { () throws(StreamError) in
+                let item = try Self.item(rows)
+                id = item.id
+                return item
+            }
+            if let error {
                 problems.append(.invalidItem(index: index, error))
+            } else if let id {
+                numbers[id] = number
             }
             index += 1
         }
@@ -64,20 +91,16 @@ final class ItemDatabase: ItemStorage {
         return (contents, problems)
     }
 
-    private static func item<Item: StreamObject>(
-        _ rows: borrowing SQLiteStatement, _ type: Item.Type
-    ) throws(StreamError) -> Item {
+    private static func item(_ rows: borrowing SQLiteStatement) throws(StreamError) -> Item {
         let text: String?
         do throws(SQLiteError) { text = try rows.text(at: 1) } catch { throw error.streamError(.invalidText) }
         guard let text else { throw StreamError(.typeMismatch, "expected an item, found null") }
-        return try JSON.decode(type, from: text)
+        return try JSON.decode(Item.self, from: text)
     }
 
     private static func hasTable(_ connection: SQLiteConnection) throws(SQLiteError) -> Bool {
-        guard try connection.value("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'items'") != nil else {
-            return false
-        }
-        let columns = try connection.value("SELECT group_concat(name) FROM pragma_table_info('items')")
+        let columns = try connection.value("SELECT group_concat(lower(name)) FROM pragma_table_info('items')")
+        guard let columns, columns != .null else { return false }
         guard columns == .text("number,id,item") else {
             throw SQLiteError(.schema, "expected a table items with the columns number, id and item, found another one")
         }
@@ -86,12 +109,18 @@ final class ItemDatabase: ItemStorage {
 
     // MARK: Writing
 
-    func save<Item: StreamObject & Identifiable>(_ contents: ItemContents<Item>) throws(StreamError) {
+    func save(_ contents: ItemContents<Item>) throws(StreamError) {
         var refusal: StreamError?
+        if let corrupt, case .missing = try OutputPlace(path) {
+            // An empty file is an empty database, whoever may read it.
+            var options = OutputFile.Options()
+            options.model = corrupt.state
+            try OutputFile(path: path, options: options).commit()
+        }
         do throws(SQLiteError) {
             let options = SQLiteOptions(access: .create, synchronization: .extra)
             let connection = try SQLiteConnection(path: path, options: options)
-            var saved: [String: Int64] = [:]
+            var saved: [Item.ID: Int64] = [:]
             try connection.atomically { () throws(SQLiteError) in
                 if try !Self.hasTable(connection) {
                     try connection.execute(
@@ -110,13 +139,17 @@ final class ItemDatabase: ItemStorage {
         }
     }
 
-    /// Writes what is not as it is in the table, and returns the rows of the items.
-    private func write<Item: StreamObject & Identifiable>(
+    /// Writes what is not as it is in the table, removes what is not of the contents, and returns the rows of the items.
+    private func write(
         _ contents: ItemContents<Item>, _ connection: SQLiteConnection
-    ) throws(StreamError) -> [String: Int64] {
-        var rows: [String: Int64] = [:]
+    ) throws(StreamError) -> [Item.ID: Int64] {
+        var rows: [Item.ID: Int64] = [:]
         rows.reserveCapacity(contents.count)
+        var kept: Set<Int64> = []
+        for case .row(let number) in contents.foreign { kept.insert(number) }
         var last = Int64.min
+        // New rows are behind all that there are, items or not.
+        var greatest = max(kept.max() ?? 0, numbers.values.max() ?? 0)
         do throws(SQLiteError) {
             let change = try connection.prepare(
                 """
@@ -124,22 +157,34 @@ final class ItemDatabase: ItemStorage {
                 WHERE id IS NOT ?2 OR item IS NOT ?3
                 """)
             for (index, item) in contents.items.enumerated() {
-                let key = "\(item.id)"
+                let id = item.id
                 let text: String
                 do throws(StreamError) { text = try JSON.text(of: item) } catch {
                     throw SQLiteError(error.within(.index(index)))
                 }
                 // A row that would be before the last one becomes a new one, so that the order stays.
-                let number = numbers[key].flatMap { $0 > last ? $0 : nil }
-                try change.run([number, key, text])
-                last = number ?? connection.lastInsertRowID
-                guard rows.updateValue(last, forKey: key) == nil else {
-                    throw SQLiteError(
-                        StreamError(.duplicateKey, "there are two items whose keys read \(key.debugDescription)"))
+                if let number = numbers[id], number > last {
+                    last = number
+                } else {
+                    guard greatest < Int64.max else {
+                        throw SQLiteError(
+                            StreamError(
+                                .unrepresentable, "a row of the table has the greatest number, and none can follow"))
+                    }
+                    greatest += 1
+                    last = greatest
                 }
+                try change.run([last, "\(id)", text])
+                rows[id] = last
+                kept.insert(last)
+            }
+            let all = try connection.prepare("SELECT number FROM items")
+            var gone: [Int64] = []
+            while try all.step() {
+                if !kept.contains(all.integer(at: 0)) { gone.append(all.integer(at: 0)) }
             }
             let removal = try connection.prepare("DELETE FROM items WHERE number = ?")
-            for (key, number) in numbers where rows[key] != number { try removal.run([number]) }
+            for number in gone { try removal.run([number]) }
         } catch {
             throw error.streamError(.cannotWrite)
         }

@@ -14,9 +14,11 @@ import Glibc
 #endif
 
 /// A file that holds items as an array of dictionaries.
-final class ItemFile: ItemStorage {
+final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
     private let path: String
     private let format: ItemFileFormat
+    /// The file that was here.
+    private var corrupt: CorruptFile?
 
     init(path: String, format: ItemFileFormat) {
         self.path = path
@@ -25,18 +27,24 @@ final class ItemFile: ItemStorage {
 
     // MARK: Reading
 
-    func load<Item: StreamObject & Identifiable>(
-        _ type: Item.Type
-    ) throws(StreamError) -> (ItemContents<Item>, [ItemProblem]) {
-        if case .missing = try OutputPlace(path) { return (ItemContents(), []) }
+    func load() throws(StreamError) -> (ItemContents<Item>, [ItemProblem]) {
+        let place = try OutputPlace(path)
+        if case .missing = place { return (ItemContents(), []) }
         let bytes = try bytes()
-        if let items = try? items(bytes, Item.self), let contents = ItemContents(items) { return (contents, []) }
+        if let items = try? items(bytes), let contents = ItemContents(items) { return (contents, []) }
         // PERF: a file with nothing wrong in it is read once; one with anything wrong a second time, as a tree.
         let tree: PropertyList
         do throws(StreamError) {
             tree = try self.tree(bytes)
         } catch {
-            return (ItemContents(), [.corruptFile(error, movedTo: try CorruptFile.move(path))])
+            // Neither is damaged: what is more than a limit, and what is a file of another kind.
+            if error.kind == .limitExceeded { throw error }
+            if let other = Self.format(of: bytes), other != format {
+                throw StreamError(.cannotRead, "expected a file of the format \(format), found one of \(other)")
+            }
+            guard let moved = try CorruptFile.move(path, asRead: place) else { return try load() }
+            corrupt = moved
+            return (ItemContents(), [.corruptFile(error, movedTo: moved.path)])
         }
         return try ItemContents.sorted(tree.elements.enumerated().lazy.map { (index: $0.offset, value: $0.element) })
     }
@@ -44,16 +52,19 @@ final class ItemFile: ItemStorage {
     private func bytes() throws(StreamError) -> [UInt8] {
         let file = try InputFile(path: path)
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(file.byteCount ?? 0)
+        // A file may say that it is of any size.
+        bytes.reserveCapacity(min(file.byteCount ?? 0, 64 << 20))
         try file.readChunks { chunk throws(StreamError) in
             // SAFETY: the bytes are copied while the span is valid.
             unsafe chunk.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
         }
+        // Editors put a mark before JSON, which says nothing of UTF-8.
+        if format == .json, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
         return bytes
     }
 
     /// Reads a file in which all is well.
-    private func items<Item: StreamObject>(_ bytes: [UInt8], _ type: Item.Type) throws(StreamError) -> [Item] {
+    private func items(_ bytes: [UInt8]) throws(StreamError) -> [Item] {
         // PERF: Archive/reload; the readers are specialised here, once for all types, which their own modules never see.
         var builder = try ObjectBuilder<PropertyList>(building: [Item].self, options: BuilderOptions())
         try send(bytes, to: &builder)
@@ -61,10 +72,26 @@ final class ItemFile: ItemStorage {
     }
 
     private func send<Sink: PlistSink & ~Copyable>(_ bytes: [UInt8], to sink: inout Sink) throws(StreamError) {
+        // What a repository has written it reads again: texts of any size, in as many levels as it writes.
+        let limits = StreamLimits(depth: 512, stringByteCount: .max)
         switch format {
-        case .json, .sqlite: try sink.readJSON(bytes)
-        case .binaryPropertyList: try sink.readBinaryPlist(bytes)
+        case .json, .sqlite: try sink.readJSON(bytes, options: JSONReaderOptions(limits: limits))
+        case .binaryPropertyList:
+            try sink.readBinaryPlist(bytes, options: BinaryPlistReaderOptions(limits: limits))
         }
+    }
+
+    static func isOfAnotherFormat(_ path: String, _ format: ItemFileFormat) throws(StreamError) -> Bool {
+        let bytes = try ItemFile(path: path, format: format).bytes()
+        return Self.format(of: bytes).map { $0 != format } ?? false
+    }
+
+    /// What a file is by its first bytes; nil for what is none of the formats.
+    private static func format(of bytes: [UInt8]) -> ItemFileFormat? {
+        if bytes.starts(with: "bplist".utf8) { return .binaryPropertyList }
+        if bytes.starts(with: "SQLite format 3\0".utf8) { return .sqlite }
+        let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        return first == UInt8(ascii: "[") || first == UInt8(ascii: "{") ? .json : nil
     }
 
     /// Reads a file whose syntax is right.
@@ -80,9 +107,10 @@ final class ItemFile: ItemStorage {
 
     // MARK: Writing
 
-    func save<Item: StreamObject & Identifiable>(_ contents: ItemContents<Item>) throws(StreamError) {
+    func save(_ contents: ItemContents<Item>) throws(StreamError) {
         var options = OutputFile.Options()
         options.replacesAnyFile = true
+        options.model = corrupt?.state
         let file = try OutputFile(path: path, options: options)
         switch format {
         case .binaryPropertyList:
@@ -100,13 +128,14 @@ final class ItemFile: ItemStorage {
         try file.commit()
     }
 
-    private static func send<Item: StreamObject, Sink: PlistSink & ~Copyable>(
+    private static func send<Sink: PlistSink & ~Copyable>(
         _ contents: ItemContents<Item>, to sink: inout Sink
     ) throws(StreamError) {
-        if contents.foreign.isEmpty { return try sink.write(contents.items) }
+        let foreign = contents.foreign
+        if foreign.isEmpty { return try sink.write(contents.items) }
         try sink.beginArray()
         for item in contents.items { try sink.write(item) }
-        for value in contents.foreign { try value.send(to: &sink) }
+        for case .tree(let value) in foreign { try value.send(to: &sink) }
         try sink.endArray()
     }
 }

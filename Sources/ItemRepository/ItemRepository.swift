@@ -23,9 +23,10 @@ public import PlistStreaming
 /// What happens between two flushes is lost with the program.
 ///
 /// A member that was added to the type later has the value that `init()` gives it, in items that were written before, unless
-/// it is required. A file that cannot be read is kept aside under another name, and an item that the type cannot hold stays in
-/// the file, and is written again by the next flush; ``problems`` tells of both. Nothing else in the file is kept: of an item, that
-/// are the members that the type does not have.
+/// it is required. A file that cannot be read is kept aside under another name, and an item that the type cannot hold, or that has
+/// the key of one before it, stays in the file, and is written again by the next flush; ``problems`` tells of both. It is written as
+/// the same values: numbers may be spelled otherwise, and of members with the same name the last one is kept. Nothing else in the
+/// file is kept: of an item, that are the members that the type does not have.
 ///
 /// The items are a tree each, without references to one another. A repository is for one thread or task at a time, and its
 /// file for one repository: of two that write to the same file the later one wins.
@@ -37,7 +38,7 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
     /// What was wrong with the file when it was read the last time; empty when all was well.
     public private(set) var problems: [ItemProblem] = []
     private var contents = ItemContents<Item>()
-    private let file: any ItemStorage
+    private let file: any ItemStorage<Item>
 
     /// Makes a repository of the items of a file; of none, when there is no file.
     ///
@@ -47,8 +48,8 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
         self.format = format
         file =
             switch format {
-            case .sqlite: ItemDatabase(path: path)
-            case .binaryPropertyList, .json: ItemFile(path: path, format: format)
+            case .sqlite: ItemDatabase<Item>(path: path)
+            case .binaryPropertyList, .json: ItemFile<Item>(path: path, format: format)
             }
         try reload()
     }
@@ -76,10 +77,21 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
     ///
     /// - Complexity: O(1) on average.
     @discardableResult
-    public func remove(id: Item.ID) -> Item? { contents.remove(id) }
+    public func remove(id: Item.ID) -> Item? {
+        let item = contents.remove(id)
+        if contents.isSparse { replaceContents(contents.withoutGaps()) }
+        return item
+    }
 
     /// Removes all items, and what was in the file besides.
-    public func removeAll() { contents = ItemContents() }
+    public func removeAll() { replaceContents(ItemContents()) }
+
+    /// Replaces the contents; items are released when that has happened, since what their `deinit` does may come here again.
+    private func replaceContents(_ new: ItemContents<Item>) {
+        let old = contents
+        contents = new
+        withExtendedLifetime(old) {}
+    }
 
     // MARK: The file
 
@@ -89,7 +101,9 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
     ///   items and file are as before. What is wrong with the contents is no error, but told by ``problems``.
     /// - Complexity: O(*n*).
     public func reload() throws(StreamError) {
-        (contents, problems) = try file.load(Item.self)
+        let (new, found) = try file.load()
+        problems = found
+        replaceContents(new)
     }
 
     /// Writes all items; the file is replaced when the new one is complete and on the disk.
@@ -98,7 +112,7 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
     ///   before.
     /// - Complexity: O(*n*).
     public func flush() throws(StreamError) {
-        contents.closeGaps()
+        replaceContents(contents.withoutGaps())
         try file.save(contents)
     }
 }

@@ -7,7 +7,7 @@ public import PlistStreaming
 public enum ItemFileFormat: Sendable, Hashable, CaseIterable {
     /// A binary property list, an array of dictionaries: the smallest and quickest one, exact for every type.
     case binaryPropertyList
-    /// JSON, an array of objects, which people can read: dates and data are strings in it.
+    /// JSON, an array of objects, which people can read: dates, to a nanosecond, and data are strings in it.
     case json
     /// A database with a table `items`, in which each item is a row, its JSON a column: only what changed is written.
     ///
@@ -32,16 +32,36 @@ public enum ItemProblem: Sendable, CustomStringConvertible {
 }
 
 /// A file that holds the items of a repository.
-protocol ItemStorage: AnyObject {
+protocol ItemStorage<Item>: AnyObject {
+    associatedtype Item: StreamObject & Identifiable
+
     /// Reads the file; without one there are no items.
-    func load<Item: StreamObject & Identifiable>(
-        _ type: Item.Type
-    ) throws(StreamError) -> (ItemContents<Item>, [ItemProblem])
+    func load() throws(StreamError) -> (ItemContents<Item>, [ItemProblem])
     /// Replaces what is in the file.
-    func save<Item: StreamObject & Identifiable>(_ contents: ItemContents<Item>) throws(StreamError)
+    func save(_ contents: ItemContents<Item>) throws(StreamError)
 }
 
 extension ItemContents where Item: StreamObject {
+    /// Takes an element of a file: as an item, or, with what is wrong, as one that is none.
+    ///
+    /// - Parameter body: Makes the item.
+    mutating func take(
+        _ element: @autoclosure () -> ForeignElement, _ body: () throws(StreamError) -> Item
+    ) -> StreamError? {
+        let item: Item
+        do throws(StreamError) { item = try body() } catch {
+            addForeign(element())
+            return error
+        }
+        let id = item.id
+        guard self[id] == nil else {
+            addForeign(element(), repeating: id)
+            return StreamError(.duplicateKey, "there is an item with the key \(String(reflecting: id)) before it")
+        }
+        add(item)
+        return nil
+    }
+
     /// Makes contents of the elements of a file one by one, where not all of them are items.
     static func sorted(
         _ elements: some Sequence<(index: Int, value: PropertyList)>
@@ -50,22 +70,12 @@ extension ItemContents where Item: StreamObject {
         var problems: [ItemProblem] = []
         var builder = try ObjectBuilder<Item>()
         for (index, value) in elements {
-            do throws(StreamError) {
+            let error = contents.take(.tree(value)) { () throws(StreamError) in
                 try value.send(to: &builder)
-                try contents.addNew(builder.takeResult())
-            } catch {
-                contents.foreign.append(value)
-                problems.append(.invalidItem(index: index, error))
+                return try builder.takeResult()
             }
+            if let error { problems.append(.invalidItem(index: index, error)) }
         }
         return (contents, problems)
-    }
-
-    /// Adds an item whose key there is not yet.
-    mutating func addNew(_ item: Item) throws(StreamError) {
-        guard self[item.id] == nil else {
-            throw StreamError(.duplicateKey, "there is an item with the key \(String(reflecting: item.id)) before it")
-        }
-        add(item)
     }
 }

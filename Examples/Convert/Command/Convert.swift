@@ -28,9 +28,18 @@ enum Convert {
         exit(run(Array(CommandLine.arguments.dropFirst())))
     }
 
+    /// Whether Swift's strings have the bytes of the command line.
+    private static var isCommandLineText: Bool {
+        // SAFETY: the system's arguments are as many strings as it says, and stay.
+        (0..<Int(CommandLine.argc)).allSatisfy { index in
+            CommandLine.unsafeArgv[index].map { String(validatingCString: $0) != nil } ?? true
+        }
+    }
+
     private static func run(_ words: [String]) -> Int32 {
         let arguments: Arguments
         do throws(UsageError) {
+            guard isCommandLineText else { throw UsageError(message: "names that are not UTF-8 cannot be given") }
             arguments = try Arguments(words)
         } catch {
             complain("convert: error: \(error.message)\nTry 'convert --help'.")

@@ -129,6 +129,9 @@ extension SQLiteConnection {
     func isInFile(_ table: String, orTemporary: Bool = false) throws(StreamError) -> Bool {
         do throws(SQLiteError) {
             for schema in orTemporary ? ["main", "temp"] : ["main"] {
+                // What SQLite does not find by its own index is not in the table of all tables, which has none.
+                let columns = "SELECT 1 FROM pragma_table_info(?1, '\(schema)') LIMIT 1"
+                if try value(columns, [table]) == nil { continue }
                 let found = try value(
                     """
                     SELECT 1 FROM \(schema).sqlite_schema \

@@ -247,8 +247,13 @@ final class DatabaseWriter: ValueSink {
     }
     override func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeDate(secondsSince2001: seconds) ?? () }
+        guard seconds.isFinite else { throw refusal(of: "expected a date of a finite number of seconds") }
         // Unix time, which SQLite's date functions take.
-        try store(.real(seconds + 978_307_200))
+        let time = seconds + 978_307_200
+        let path = tablePath.element(rowNumber).member(key)
+        warnings.add("dates become numbers, seconds since 1970", at: path)
+        if time - 978_307_200 != seconds { warnings.add("dates lose digits of their seconds", at: path) }
+        try store(.real(time))
     }
 }
 

@@ -48,7 +48,10 @@ struct TextOutput {
         case .propertyList:
             let options = XMLPlistWriterOptions(dateFractions: .roundDown)
             try send(source, to: XMLPlistWriter(descriptor: descriptor, options: options))
-        case .binaryPropertyList: try send(source, to: BinaryPlistWriter(descriptor: descriptor))
+        case .binaryPropertyList:
+            // UIDs come as Apple's tools write them in XML, `{CF$UID: 5}`, and go back as what they were.
+            let options = BinaryPlistWriterOptions(writesUIDs: true)
+            try send(source, to: BinaryPlistWriter(descriptor: descriptor, options: options))
         case .openStep:
             let options = OpenStepPlistWriterOptions(
                 layout: arguments.isPretty ? .pretty(indent: 4) : .compact, dateFractions: .roundDown)

@@ -58,6 +58,8 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
     private let warnings: Warnings
     /// How the warnings call data.
     private let isOfDatabase: Bool
+    /// Whether the records get a header only by the names of their members.
+    private let needsNames: Bool
     /// Shows the rows of a database, of which nobody knows how many bytes they are.
     private let progress: Progress?
     /// Whether the elements of a root array are roots.
@@ -81,6 +83,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         self.warnings = warnings
         gaps = FormatGaps.of(arguments.to)
         isOfDatabase = arguments.from == .sqlite
+        needsNames = gaps.hasColumns && arguments.hasHeader && arguments.writtenColumns == nil
         progress = isOfDatabase ? Progress(total: nil, unit: "rows") : nil
         passesElements = arguments.to == .jsonLines && !arguments.from.isSequence
         columns = arguments.writtenColumns.map { Set($0.map { Array($0.utf8) }) }
@@ -99,7 +102,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         defer { isBeginningArray = false }
         try beginValue()
         let isRoot = path.depth == 0
-        if gaps.hasColumns, !isRoot, path.depth != 1 || !isInRootMember {
+        if needsNames, !isRoot, path.depth != 1 || !isInRootMember {
             warnings.add("records that are arrays have no header; --no-header reads them again", at: path.streamPath)
         }
         path.begin(isDictionary: false)

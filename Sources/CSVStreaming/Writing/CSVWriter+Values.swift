@@ -56,7 +56,7 @@ extension CSVWriter {
         try Base64Text.string(of: bytes).withUTF8Span { text throws(StreamError) in try writeString(text) }
     }
 
-    /// Writes a date as RFC 3339 has it, in UTC, with milliseconds when there are any.
+    /// Writes a date as RFC 3339 has it, in UTC, with as many digits of a second, nine at most, as read back the same.
     ///
     /// - Throws: `unrepresentable` for dates outside the years 0 to 9999.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {

@@ -22,7 +22,7 @@ public struct JSONWriterOptions: Sendable, Hashable {
 
     /// What becomes of dates, which JSON does not have.
     public enum Dates: Sendable, Hashable {
-        /// A string of RFC 3339 in UTC, with milliseconds when there are any: `2001-01-01T00:00:00Z`.
+        /// A string of RFC 3339 in UTC, with as many digits of a second, nine at most, as read back the same: `2001-01-01T00:00:00Z`.
         case rfc3339
         /// A number of seconds since 2001.
         case secondsSince2001

@@ -25,6 +25,7 @@ extension OutputFileTests: SelfTesting {
             "testKeepsLinksAndPermissions": testKeepsLinksAndPermissions,
             "testMakesTheFileThatALinkLeadsTo": testMakesTheFileThatALinkLeadsTo,
             "testReplacesAnyFileWhenAsked": testReplacesAnyFileWhenAsked,
+            "testLosesNothingWhileItReplacesBytes": testLosesNothingWhileItReplacesBytes,
             "testKeepsTheOwner": testKeepsTheOwner,
             "testIsInNobodysWay": testIsInNobodysWay,
             "testTellsWhatKilledOnesHaveLeft": testTellsWhatKilledOnesHaveLeft,
@@ -182,6 +183,43 @@ extension OutputFileTests: SelfTesting {
             try OutputFile(path: "\(directory)/a", options: options).commit()
             expectEqual(try text("\(directory)/a"), "", "the new file")
             expectEqual(try text("\(directory)/b"), "old", "the old file by its other name")
+        }
+    }
+
+    /// A file of two names gets the bytes; who ends the process meanwhile finds the old text, the new one, or this beside it.
+    private static func testLosesNothingWhileItReplacesBytes() throws {
+        let count = 4 << 20
+        for microseconds in [100, 500, 1_000, 2_000, 4_000, 8_000] {
+            try withDirectory { directory in
+                let old = try OutputFile(path: "\(directory)/out", options: options(isNamed: false, isDurable: false))
+                unsafe expectEqual(write(old.descriptor, "old", 3), 3, "written bytes")
+                try old.commit()
+                unsafe expectEqual(link("\(directory)/out", "\(directory)/other"), 0, "link")
+                expectExit(.signal(SIGALRM), "\(microseconds)") {
+                    let file = try? OutputFile(path: "\(directory)/out", options: options(isNamed: false))
+                    guard let file else { exit(1) }
+                    let bytes = [UInt8](repeating: 0x78, count: count)
+                    guard unsafe write(file.descriptor, bytes, count) == count else { exit(2) }
+                    // Threads of libraries take no signals, and a test may run in one.
+                    var signals = sigset_t()
+                    unsafe sigemptyset(&signals)
+                    unsafe pthread_sigmask(SIG_SETMASK, &signals, nil)
+                    var timer = itimerval()
+                    timer.it_value.tv_usec = numericCast(microseconds)
+                    #if canImport(Darwin) || canImport(Musl)
+                    unsafe setitimer(ITIMER_REAL, &timer, nil)
+                    #else
+                    unsafe setitimer(__itimer_which_t(0), &timer, nil)
+                    #endif
+                    try? file.commit()
+                    while true { pause() }
+                }
+                for name in ["out", "other"] {
+                    let text = try text("\(directory)/\(name)")
+                    let isWhole = text == "old" || text == String(repeating: "x", count: count)
+                    expectTrue(isWhole, "\(name) after \(microseconds): \(text.utf8.count) bytes")
+                }
+            }
         }
     }
 

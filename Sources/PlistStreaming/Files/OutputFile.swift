@@ -14,7 +14,8 @@ import Glibc
 /// A file that appears under its name only when it is complete.
 ///
 /// The bytes go to a file in the same directory, which has no name where the system can do that (Linux), so that nothing
-/// is left behind however the process ends; elsewhere, and for databases, to one with a temporary name, which is removed
+/// is left behind however the process ends, unless that is between the two calls which give it a name and put it into its place;
+/// elsewhere, and for databases, to one with a temporary name, which is removed
 /// after an error, and which a program is told of that removes it when a signal ends the process. `commit` has the disk keep
 /// it and puts it into its place; a file that has several names, or an owner that no new file can have, gets the bytes instead,
 /// unless the new file is to replace it in any case. Descriptors and what is no regular file, such as `/dev/null`, are written
@@ -41,6 +42,8 @@ package struct OutputFile: ~Copyable {
         package var isNamed = false
         /// Whether it takes the place of a file that has other names, or an owner that it cannot have.
         package var replacesAnyFile = false
+        /// Whose owner and permissions the file gets when there is none in its place.
+        package var model: OutputPlace.FileState?
         /// Whether to wait for the disk; tests do not.
         package var isDurable = true
         /// Gets the temporary name when there is a file of it, and nil when there is none any more.
@@ -67,7 +70,9 @@ package struct OutputFile: ~Copyable {
             let descriptor = unsafe open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
             guard descriptor >= 0 else { throw OutputPlace.error("open", errno) }
             self.init(descriptor: descriptor, path: path, .direct, options)
-        case .missing(let path): try self.init(besides: path, options)
+        case .missing(let path):
+            try self.init(besides: path, options)
+            if let model = options.model { _ = Self.give(descriptor, model) }
         case .file(let path, let state):
             // A directory lets one replace a file that is protected from writing; what is protected stays.
             guard unsafe faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 else {
@@ -122,20 +127,11 @@ package struct OutputFile: ~Copyable {
     package consuming func commit() throws(StreamError) {
         if case .direct = storage { return }
         guard !options.isDurable || Self.synchronize(descriptor) else { throw OutputPlace.error("write", errno) }
-        if staysItself { return try copyIntoPlace() }
-        var temporary = ""
-        switch storage {
-        case .direct: break
-        case .named(let name): temporary = name
-        case .unnamed:
-            // A name can be given to a file, but not one that another file has; so it goes by way of a third one.
-            temporary = Self.temporaryPath(besides: path)
-            options.noteTemporaryName(temporary)
-            guard unsafe linkat(AT_FDCWD, Self.link(to: descriptor), AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0 else {
-                let error = OutputPlace.error("create", errno)
-                options.noteTemporaryName(nil)
-                throw error
-            }
+        // A name can be given to a file, but not one that another file has; so it goes by way of a third one.
+        let temporary = try temporaryName()
+        if staysItself {
+            isCommitted = true
+            return try copyIntoPlace(keeping: temporary)
         }
         let error = unsafe rename(temporary, path) == 0 ? nil : OutputPlace.error("replace", errno)
         if error != nil { unsafe unlink(temporary) }
@@ -143,6 +139,19 @@ package struct OutputFile: ~Copyable {
         isCommitted = true
         if let error { throw error }
         if options.isDurable { try synchronizeDirectory() }
+    }
+
+    /// The name that the file has, or now gets.
+    private borrowing func temporaryName() throws(StreamError) -> String {
+        if case .named(let name) = storage { return name }
+        let temporary = Self.temporaryPath(besides: path)
+        options.noteTemporaryName(temporary)
+        guard unsafe linkat(AT_FDCWD, Self.link(to: descriptor), AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) == 0 else {
+            let error = OutputPlace.error("create", errno)
+            options.noteTemporaryName(nil)
+            throw error
+        }
+        return temporary
     }
 
     /// Has the disk keep what was written.
@@ -165,15 +174,45 @@ package struct OutputFile: ~Copyable {
     }
 
     /// Writes the bytes into the file that is there, when there is room for all of them.
-    private borrowing func copyIntoPlace() throws(StreamError) {
-        var status = stat()
+    ///
+    /// Signals that can wait do so meanwhile. Whatever else ends it, all the bytes are in the temporary file.
+    private borrowing func copyIntoPlace(keeping temporary: String) throws(StreamError) {
+        var (all, before) = (sigset_t(), sigset_t())
+        unsafe sigfillset(&all)
+        unsafe pthread_sigmask(SIG_BLOCK, &all, &before)
+        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
         let target = unsafe open(path, O_WRONLY | O_CLOEXEC)
-        guard target >= 0, unsafe fstat(descriptor, &status) == 0 else { throw OutputPlace.error("replace", errno) }
         defer { close(target) }
+        do throws(StreamError) {
+            guard target >= 0 else { throw OutputPlace.error("replace", errno) }
+            try makeRoom(target)
+        } catch {
+            unsafe unlink(temporary)
+            options.noteTemporaryName(nil)
+            throw error
+        }
+        // From now on it has the only whole text there is.
+        options.noteTemporaryName(nil)
+        do throws(StreamError) {
+            try copy(to: target)
+        } catch {
+            throw StreamError(
+                .cannotWrite, "\(error.message); the file is not whole, and all of the new one is in \(temporary)")
+        }
+        unsafe unlink(temporary)
+    }
+
+    /// Makes sure that there is room for all bytes.
+    private borrowing func makeRoom(_ target: Int32) throws(StreamError) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw OutputPlace.error("replace", errno) }
         #if os(Linux)
         let code = status.st_size > 0 ? posix_fallocate(target, 0, status.st_size) : 0
         guard code == 0 else { throw OutputPlace.error("replace", code) }
         #endif
+    }
+
+    private borrowing func copy(to target: Int32) throws(StreamError) {
         var buffer = [UInt8](repeating: 0, count: 256 << 10)
         var offset: off_t = 0
         while true {

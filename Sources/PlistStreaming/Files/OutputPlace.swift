@@ -96,7 +96,10 @@ package enum OutputPlace: Equatable {
         var bytes = [CChar](repeating: 0, count: 1 + Int(PATH_MAX))
         let count = unsafe readlink(path, &bytes, bytes.count)
         guard count > 0 else { throw error("open", errno) }
-        let target = String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let name = bytes.prefix(count).map { UInt8(bitPattern: $0) }
+        guard let target = String(validating: name, as: UTF8.self) else {
+            throw StreamError(.cannotWrite, "cannot open: the link leads to a name that is not UTF-8")
+        }
         return target.hasPrefix("/") ? target : split(path).directory + "/" + target
     }
 

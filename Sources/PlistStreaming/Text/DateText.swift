@@ -5,32 +5,40 @@ package let secondsFrom1970To2001: Double = 978_307_200.0
 
 /// Dates as text.
 package enum DateText {
-    /// Writes a date as `2026-11-21 06:38:16.250`: three digits of a second at least, nine at most.
+    /// Writes a date as `2026-11-21 06:38:16.250`: three digits of a second at least, nine at most, as few as read back the same.
     ///
     /// - Returns: nil for dates outside the years 0 to 9999, which the form cannot hold, and for what is no number.
     package static func text(secondsSince2001 seconds: Double) -> String? {
         // SPEC: https://sqlite.org/lang_datefunc.html, valid from 0000-01-01 to 9999-12-31.
         guard seconds >= -63_145_526_400, seconds < 252_423_993_600 else { return nil }
-        let whole = seconds.rounded(.down)
-        var nanoseconds = ((seconds - whole) * 1e9).rounded()
-        var total = Int(whole)
-        if nanoseconds >= 1e9 { (total, nanoseconds) = (total + 1, 0) }
-        guard let text = text(total, separator: " ") else { return nil }
-        var fraction = padded(Int(nanoseconds), 9)[...]
-        while fraction.count > 3, fraction.last == "0" { fraction.removeLast() }
-        return "\(text).\(fraction)"
+        let (total, fraction, width) = parts(seconds)
+        return text(total, separator: " ").map { "\($0).\(padded(fraction, width))" }
     }
 
-    /// Writes a date as RFC 3339 has it, such as `2001-01-01T00:00:00Z`, with milliseconds when they are not zero.
+    /// Whole seconds, and the fraction of one in as few decimal digits as read back the same, from three to nine.
+    private static func parts(_ seconds: Double) -> (total: Int, fraction: Int, width: Int) {
+        let whole = seconds.rounded(.down)
+        var scale = 1e3
+        for width in 3...9 {
+            let fraction = ((seconds - whole) * scale).rounded()
+            if width == 9 || whole + fraction / scale == seconds {
+                return fraction == scale ? (Int(whole) + 1, 0, 3) : (Int(whole), Int(fraction), width)
+            }
+            scale *= 10
+        }
+        return (Int(whole), 0, 3)
+    }
+
+    /// Writes a date as RFC 3339 has it, such as `2001-01-01T00:00:00Z`, with a fraction of a second when it is not zero: of three
+    /// digits at least, nine at most, as few as read back the same.
     ///
     /// - Returns: nil for dates outside the years 0 to 9999, and for what is no number.
     package static func rfc3339(secondsSince2001 seconds: Double) -> String? {
         // 63,113,904,000 seconds are 2,000 years of 365.2425 days; the year's own test follows.
         guard seconds.isFinite, abs(seconds) < 400_000_000_000 else { return nil }
-        let milliseconds = Int((seconds * 1000).rounded())
-        let total = milliseconds.floorDivided(by: 1000)
+        let (total, fraction, width) = parts(seconds)
         guard let text = text(total, separator: "T") else { return nil }
-        return milliseconds == total * 1000 ? text + "Z" : "\(text).\(padded(milliseconds - total * 1000, 3))Z"
+        return fraction == 0 ? text + "Z" : "\(text).\(padded(fraction, width))Z"
     }
 
     /// The date and time of whole seconds since 2001, or nil outside the years 0 to 9999.
@@ -197,7 +205,8 @@ extension DateText: SelfTesting {
         let rows: [(Double, String?)] = [
             (0, "2001-01-01T00:00:00Z"), (-1, "2000-12-31T23:59:59Z"), (-978_307_200, "1970-01-01T00:00:00Z"),
             (-26_524_800, "2000-02-29T00:00:00Z"), (86_399.999, "2001-01-01T23:59:59.999Z"),
-            (86_399.9996, "2001-01-02T00:00:00Z"),
+            (86_399.9996, "2001-01-01T23:59:59.9996Z"), (800_000_000.123456, "2026-05-09T06:13:20.123456Z"),
+            (-0.000_000_000_1, "2001-01-01T00:00:00Z"), (0.1, "2001-01-01T00:00:00.100Z"),
             (-0.25, "2000-12-31T23:59:59.750Z"), (-63_113_904_000, "0001-01-01T00:00:00Z"),
             (252_423_993_599, "9999-12-31T23:59:59Z"),
             (252_423_993_600, nil), (.nan, nil), (.infinity, nil), (1e300, nil),
@@ -211,7 +220,11 @@ extension DateText: SelfTesting {
         while seconds < 200_000_000_000 {
             let text = try requireNotNil(text(secondsSince2001: seconds), "text")
             // Nearer to 2001 than 100 days, doubles are finer than nanoseconds.
-            if abs(seconds) > 8_640_000 { expectEqual(read(text), seconds, text) }
+            if abs(seconds) > 8_640_000 {
+                expectEqual(read(text), seconds, text)
+                let short = try requireNotNil(rfc3339(secondsSince2001: seconds), "text of RFC 3339")
+                expectEqual(read(short), seconds, short)
+            }
             seconds += 123_456_789.012_345_6
         }
     }

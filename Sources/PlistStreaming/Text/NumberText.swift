@@ -52,15 +52,16 @@ package enum NumberText {
         case real(Double)
     }
 
-    /// What is kept of a number where no type says what it is to be: an integer of 64 bits with a sign from any spelling; of
-    /// other numbers, unless they are spelled as integers, the nearest double.
+    /// What is kept of a number where no type says what it is to be: the nearest double of what is spelled with a fraction or an
+    /// exponent, if its value is exactly that one, or if it has the fewest digits that read back as this double; else an integer of
+    /// 64 bits with a sign; of other numbers, unless they are spelled as integers, the nearest double.
     ///
     /// - Throws: `unrepresentable` for other integers, and for what would become infinite, or zero.
     package static func kept(_ text: RawSpan) throws(StreamError) -> Kept {
         let real = isInteger(text) ? nil : real(text, as: Double.self)
         if let integer = integer(text, as: Int64.self) {
             // A zero has a sign as a double only.
-            if let real, Int64(exactly: real) == integer { return .real(real) }
+            if let real, Int64(exactly: real) == integer || isShortest(text, of: real) { return .real(real) }
             if integer == 0, text.byte(at: 0) == UInt8(ascii: "-") { return .real(-0.0) }
             return .integer(integer)
         }
@@ -68,6 +69,21 @@ package enum NumberText {
             throw StreamError(.unrepresentable, "expected a number that 64 bits hold, found another one")
         }
         return .real(real)
+    }
+
+    /// Whether a number has the digits of the shortest text of a double.
+    private static func isShortest(_ text: RawSpan, of value: Double) -> Bool {
+        guard let number = DecimalNumber(text), !number.isTruncated,
+            let shortest = value.description.withUTF8Span({ digits in DecimalNumber(digits) })
+        else { return false }
+        return normalized(number) == normalized(shortest)
+    }
+
+    /// The digits without zeros at their end, and the power of ten.
+    private static func normalized(_ number: DecimalNumber) -> SIMD2<Int64> {
+        var (mantissa, exponent) = (number.mantissa, number.exponent)
+        while mantissa != 0, mantissa % 10 == 0 { (mantissa, exponent) = (mantissa / 10, exponent + 1) }
+        return SIMD2(Int64(bitPattern: mantissa), Int64(exponent))
     }
 
     /// The value of a number, as the message that holds it.
@@ -198,7 +214,10 @@ extension NumberText: SelfTesting {
     private static func testKeepsNumbersOrRefusesThem() {
         let rows: [(String, Kept?)] = [
             ("7", .integer(7)), ("7.0", .real(7)), ("0.0", .real(0)), ("0e-999", .real(0)), ("1.5", .real(1.5)),
-            ("9007199254740992.0", .real(0x1p53)), ("9007199254740993.0", .integer(9_007_199_254_740_993)),
+            ("9007199254740992.0", .real(0x1p53)), ("2.6684676428008918e+17", .real(266_846_764_280_089_184)),
+            ("266846764280089180.0", .real(266_846_764_280_089_184)),
+            ("26684676428008918.1e1", .integer(266_846_764_280_089_181)),
+            ("9007199254740993.0", .integer(9_007_199_254_740_993)),
             ("-9223372036854775808", .integer(.min)), ("9223372036854775807e0", .integer(.max)),
             ("9223372036854775808", nil), ("-9223372036854775809", nil), ("18446744073709551616", nil),
             ("9223372036854775808.0", .real(0x1p63)), ("1.8446744073709552e+19", .real(0x1p64)), ("1e25", .real(1e25)),

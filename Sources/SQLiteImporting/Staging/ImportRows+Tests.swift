@@ -129,7 +129,7 @@ extension ImportKeyTable: SelfTesting {
 
     private static func testFindsTheLastRowOfAKey() {
         let rows = ImportRows(slotCount: 2, columnCount: 2, arena: ImportArena())
-        let keys = (0..<100).map { [Int64($0 % 40), Int64($0 % 40 / 7)] }
+        let keys: [[Int64]] = (0..<100).map { (number: Int64) -> [Int64] in [number % 40, number % 40 / 7] }
         for key in keys {
             let row = rows.append(parent: -1, record: 0)
             for (slot, number) in key.enumerated() { rows.set(.integer(number), row: row, slot: slot) }

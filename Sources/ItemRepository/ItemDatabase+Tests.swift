@@ -1,0 +1,131 @@
+// The in-class tests of repositories in databases, which other programs write to as well.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistBuilding
+import PlistStreaming
+import SQLiteStreaming
+
+enum ItemDatabaseTests {}
+
+extension ItemDatabaseTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testWritesOnlyChangedRows": testWritesOnlyChangedRows,
+            "testKeepsTheRestOfADatabase": testKeepsTheRestOfADatabase,
+            "testRefusesAForeignTable": testRefusesAForeignTable,
+            "testLeavesADatabaseWithOtherTables": testLeavesADatabaseWithOtherTables,
+            "testAddsBehindTheGreatestNumber": testAddsBehindTheGreatestNumber,
+            "testFindsTheTableInAnyCase": testFindsTheTableInAnyCase,
+        ]
+    }
+
+    private typealias Clip = ItemRepositoryTests.Clip
+    private typealias Clips = ItemRepository<Clip>
+
+    private static func testWritesOnlyChangedRows() throws {
+        let path = "\(try temporaryDirectory())/clips"
+        let clips = try Clips(path: path, format: .sqlite)
+        for number in 0..<10 { clips.add(Clip(number)) }
+        try clips.flush()
+        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .readWrite))
+        try connection.execute(
+            """
+            CREATE TABLE log (what TEXT);
+            CREATE TRIGGER i AFTER INSERT ON items BEGIN INSERT INTO log VALUES ('+' || new.id); END;
+            CREATE TRIGGER u AFTER UPDATE ON items BEGIN INSERT INTO log VALUES ('*' || new.id); END;
+            CREATE TRIGGER d AFTER DELETE ON items BEGIN INSERT INTO log VALUES ('-' || old.id); END;
+            """)
+        var changed = Clip(4)
+        changed.note = "changed"
+        clips.add(changed)
+        clips.remove(id: "clip 7")
+        clips.add(Clip(11))
+        try clips.flush()
+        try clips.flush()
+        expectEqual(
+            try connection.value("SELECT group_concat(what) FROM (SELECT what FROM log ORDER BY what)"),
+            .text("*clip 4,+clip 11,-clip 7"), "changes")
+    }
+
+    private static func testKeepsTheRestOfADatabase() throws {
+        let path = "\(try temporaryDirectory())/clips"
+        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create, journalMode: .wal))
+        try connection.execute("CREATE TABLE other (x); INSERT INTO other VALUES (1)")
+        let clips = try Clips(path: path, format: .sqlite)
+        expectEqual(clips.count, 0, "a database without the table")
+        clips.add(Clip(1))
+        try clips.flush()
+        clips.removeAll()
+        try clips.flush()
+        expectEqual(try connection.value("SELECT count(*) FROM other"), .integer(1), "another table")
+        expectEqual(try connection.value("SELECT count(*) FROM items"), .integer(0), "items")
+    }
+
+    private static func testRefusesAForeignTable() throws {
+        let path = "\(try temporaryDirectory())/clips"
+        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+        try connection.execute("CREATE TABLE items (price REAL); INSERT INTO items VALUES (1)")
+        let error = expectThrows(StreamError.self, "another table") { _ = try Clips(path: path, format: .sqlite) }
+        expectEqual(error?.kind, .cannotRead, "kind")
+        expectTrue(error?.message.contains("expected a table items") ?? false, "\(error?.message ?? "")")
+        expectEqual(try connection.value("SELECT count(*) FROM items"), .integer(1), "its rows")
+    }
+
+    private static func testLeavesADatabaseWithOtherTables() throws {
+        let path = "\(try temporaryDirectory())/clips"
+        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+        try connection.execute(
+            """
+            CREATE TABLE other (x TEXT CHECK (length(x) < 3), y NOT NULL);
+            CREATE TABLE items (number INTEGER PRIMARY KEY, id TEXT, item TEXT CHECK (length(item) > 3));
+            PRAGMA ignore_check_constraints = ON;
+            INSERT INTO other VALUES ('long', 1);
+            INSERT INTO items VALUES (1, 'a', '{"identifier": "a"}'), (2, 'b', '7');
+            """)
+        let clips = try Clips(path: path, format: .sqlite)
+        expectEqual(clips.items.map(\.id), ["a"], "items of a whole database")
+        expectEqual(clips.problems.count, 1, "what is no item: \(clips.problems)")
+        expectEqual(try connection.value("SELECT count(*) FROM other"), .integer(1), "the other table")
+        // The page of the items is no page any more.
+        let page = try requireNotNil(
+            try connection.value("SELECT rootpage FROM sqlite_schema WHERE name = 'items'"), "page")
+        let size = try requireNotNil(try connection.value("PRAGMA page_size"), "size")
+        guard case .integer(let page) = page, case .integer(let size) = size else { return fail("no integers") }
+        try ItemRepositoryTests.overwrite(path, at: Int((page - 1) * size), [UInt8](repeating: 0xFF, count: 100))
+        let error = expectThrows(StreamError.self, "damaged, and shared") {
+            _ = try Clips(path: path, format: .sqlite)
+        }
+        expectEqual(error?.kind, .cannotRead, "kind")
+        expectEqual(try SQLiteConnection(path: path).value("SELECT count(*) FROM other"), .integer(1), "still there")
+    }
+
+    private static func testAddsBehindTheGreatestNumber() throws {
+        let path = "\(try temporaryDirectory())/clips"
+        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+        try connection.execute(
+            """
+            CREATE TABLE items (number INTEGER PRIMARY KEY, id TEXT, item TEXT);
+            INSERT INTO items VALUES (\(Int64.max - 1), 'a', '{"identifier": "a"}');
+            """)
+        let clips = try Clips(path: path, format: .sqlite)
+        clips.add(Clip(1))
+        try clips.flush()
+        expectEqual(try Clips(path: path, format: .sqlite).items.map(\.id), ["a", "clip 1"], "order")
+        clips.add(Clip(2))
+        let error = expectThrows(StreamError.self, "no number left") { try clips.flush() }
+        expectEqual(error?.kind, .unrepresentable, "kind")
+        expectEqual(try connection.value("SELECT count(*) FROM items"), .integer(2), "rows")
+    }
+
+    private static func testFindsTheTableInAnyCase() throws {
+        let path = "\(try temporaryDirectory())/clips"
+        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+        try connection.execute("CREATE TABLE Items (Number INTEGER PRIMARY KEY, ID TEXT, Item TEXT)")
+        let clips = try Clips(path: path, format: .sqlite)
+        clips.add(Clip(1))
+        try clips.flush()
+        expectEqual(try Clips(path: path, format: .sqlite).items, [Clip(1)], "items")
+    }
+}
+#endif

@@ -1,0 +1,309 @@
+// The in-class tests of what repositories make of files that are damaged, of another type, or not theirs.
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import JSONStreaming
+import PlistBuilding
+import PlistStreaming
+import PropertyListFiles
+import SQLiteStreaming
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+enum ItemFileTests {}
+
+extension ItemFileTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testKeepsACorruptFileAside": testKeepsACorruptFileAside,
+            "testKeepsInvalidItemsInTheFile": testKeepsInvalidItemsInTheFile,
+            "testRemovedItemsStayAway": testRemovedItemsStayAway,
+            "testKeepsDatesExactly": testKeepsDatesExactly,
+            "testTheLaterOneWins": testTheLaterOneWins,
+            "testReleasesItemsThatLookAtIt": testReleasesItemsThatLookAtIt,
+            "testCountsKeysThatAreNotThemselves": testCountsKeysThatAreNotThemselves,
+            "testReadsWhateverItWrites": testReadsWhateverItWrites,
+            "testReadsFilesOfAnyNameAndSize": testReadsFilesOfAnyNameAndSize,
+            "testLeavesFilesOfOtherFormats": testLeavesFilesOfOtherFormats,
+            "testTakesItemsOfAnOlderType": testTakesItemsOfAnOlderType,
+        ]
+    }
+
+    private typealias Clip = ItemRepositoryTests.Clip
+    private typealias Clips = ItemRepository<Clip>
+
+    private static func testKeepsACorruptFileAside() throws {
+        try ItemRepositoryTests.eachFormat { format, path in
+            let clips = try Clips(path: path, format: format)
+            for number in 0..<20 { clips.add(Clip(number)) }
+            try clips.flush()
+            var damaged = try ItemRepositoryTests.bytes(path)
+            if format == .sqlite {
+                // The header says how large the file is, and SQLite takes one that was cut at a page for whole.
+                damaged.replaceSubrange(0..<16, with: [UInt8](repeating: 0x78, count: 16))
+            } else {
+                damaged.removeLast(7)
+            }
+            for number in 1...3 {
+                try ItemRepositoryTests.put(damaged, path)
+                unsafe chmod(path, 0o600)
+                let found = try Clips(path: path, format: format)
+                expectEqual(found.count, 0, "items of a damaged file")
+                guard found.problems.count == 1, case .corruptFile(_, let moved) = found.problems[0] else {
+                    fail("\(format): expected a corrupt file, found \(found.problems)")
+                    return
+                }
+                expectEqual(moved, "\(path).corrupt-\(number)", "where it is")
+                expectEqual(try ItemRepositoryTests.bytes(moved), damaged, "what is in it")
+                expectNotEqual(unsafe access(path, F_OK), 0, "the file under its name")
+                found.add(Clip(number))
+                try found.flush()
+                expectEqual(try Clips(path: path, format: format).items, [Clip(number)], "the next file")
+                var status = stat()
+                expectEqual(unsafe stat(path, &status), 0, "stat")
+                expectEqual(status.st_mode & 0o777, 0o600, "its permissions")
+            }
+        }
+    }
+
+    private static func testKeepsInvalidItemsInTheFile() throws {
+        let texts = [
+            #"{"identifier": "a", "views": 1}"#, #"{"views": 2, "x": null, "u": {"CF$UID": 3}}"#,
+            #"{"identifier": "b", "views": "many"}"#, "7",
+            #"{"identifier": "a", "views": 3}"#, #"{"identifier": "c"}"#,
+        ]
+        let messages = [
+            "item 1 is left out: $: expected a member \"identifier\" of Clip",
+            "item 2 is left out: $.views: expected an integer", "item 3 is left out: $: expected",
+            "item 4 is left out: there is an item with the key \"a\" before it",
+        ]
+        let json = "[\(texts.joined(separator: ","))]"
+        try ItemRepositoryTests.eachFormat { format, path in
+            try put(json: json, path, format)
+            for round in 0..<3 {
+                let clips = try Clips(path: path, format: format)
+                let ids = clips.items.map(\.id)
+                expectEqual(ids, ["a", "c"] + (round == 0 ? [] : ["new"]), "\(format), round \(round)")
+                expectEqual(clips["a"]?.views, 1, "the first one of two")
+                expectEqual(clips.problems.count, 4, "problems")
+                if round == 0 {
+                    for (problem, message) in zip(clips.problems, messages) {
+                        expectTrue("\(problem)".hasPrefix(message), "\(problem)")
+                    }
+                    clips.add(Clip(0))
+                    clips.remove(id: "clip 0")
+                    var new = Clip()
+                    new.identifier = "new"
+                    clips.add(new)
+                }
+                try clips.flush()
+            }
+        }
+    }
+
+    /// What is in the file besides does not take the place of an item that was removed.
+    private static func testRemovedItemsStayAway() throws {
+        let json =
+            #"[{"identifier": "a"}, {"identifier": "a", "views": 2}, {"identifier": "b"}, {"identifier": "b"}, 7]"#
+        try ItemRepositoryTests.eachFormat { format, path in
+            try put(json: json, path, format)
+            let clips = try Clips(path: path, format: format)
+            expectEqual(clips.problems.count, 3, "\(format): \(clips.problems)")
+            clips.remove(id: "a")
+            clips.add(Clip(0))
+            try clips.flush()
+            try clips.reload()
+            expectEqual(clips.items.map(\.id), ["b", "clip 0"], "\(format): a is gone")
+            expectEqual(clips.problems.count, 2, "the other b, and 7: \(clips.problems)")
+            clips.removeAll()
+            try clips.flush()
+            try clips.reload()
+            expectEqual(clips.count, 0, "\(format): nothing")
+            expectEqual(clips.problems.count, 0, "nothing besides: \(clips.problems)")
+        }
+    }
+
+    private static func put(json: String, _ path: String, _ format: ItemFileFormat) throws {
+        switch format {
+        case .json: try ItemRepositoryTests.put(Array(json.utf8), path)
+        case .binaryPropertyList:
+            var writer = BinaryPlistWriter(options: BinaryPlistWriterOptions(nulls: .write, writesUIDs: true))
+            try writer.readJSON(json)
+            try writer.finish()
+            try ItemRepositoryTests.put(writer.bytes, path)
+        case .sqlite:
+            let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+            try connection.execute("CREATE TABLE items (number INTEGER PRIMARY KEY, id TEXT, item TEXT)")
+            for element in try JSON.decode(PropertyList.self, from: json).elements {
+                try connection.run("INSERT INTO items VALUES (NULL, '?', ?)", [try JSON.text(of: element)])
+            }
+        }
+    }
+
+    private struct Visit: StreamObject, Identifiable, Equatable {
+        var id = Date(timeIntervalSinceReferenceDate: 0)
+    }
+
+    private static func testKeepsDatesExactly() throws {
+        try ItemRepositoryTests.eachFormat { format, path in
+            let visits = try ItemRepository<Visit>(path: path, format: format)
+            for part in 0..<50 {
+                visits.add(Visit(id: Date(timeIntervalSinceReferenceDate: 800_000_000.123456 + Double(part) / 8192)))
+            }
+            try visits.flush()
+            let again = try ItemRepository<Visit>(path: path, format: format)
+            expectEqual(again.items, visits.items, "\(format)")
+            expectEqual(again.problems.count, 0, "\(again.problems)")
+        }
+    }
+
+    private static func testTheLaterOneWins() throws {
+        try ItemRepositoryTests.eachFormat { format, path in
+            let (first, second) = (try Clips(path: path, format: format), try Clips(path: path, format: format))
+            var clip = Clip(1)
+            first.add(clip)
+            first.add(Clip(2))
+            try first.flush()
+            clip.views = 7
+            second.add(Clip(3))
+            second.add(clip)
+            try second.flush()
+            let third = try Clips(path: path, format: format)
+            expectEqual(third.items, [Clip(3), clip], "\(format)")
+            expectEqual(third.problems.count, 0, "\(format): \(third.problems)")
+        }
+    }
+
+    /// An item that looks at its repository when it is released.
+    private final class Watcher: StreamObject, Identifiable {
+        nonisolated(unsafe) static weak var repository: ItemRepository<Watcher>?
+        nonisolated(unsafe) static var counts: [Int] = []
+        var id = 0
+        init() {}
+        init(_ id: Int) { self.id = id }
+        deinit {
+            if let count = unsafe Watcher.repository?.count { unsafe Watcher.counts.append(count) }
+        }
+    }
+
+    private static func testReleasesItemsThatLookAtIt() throws {
+        let watchers = try ItemRepository<Watcher>(path: "\(try temporaryDirectory())/watchers", format: .json)
+        unsafe (Watcher.repository, Watcher.counts) = (watchers, [])
+        for id in 0..<40 { watchers.add(Watcher(id)) }
+        watchers.add(Watcher(0))
+        for id in 0..<30 { watchers.remove(id: id) }
+        try watchers.flush()
+        watchers.remove(id: 39)
+        try watchers.flush()
+        try watchers.reload()
+        watchers.removeAll()
+        expectTrue(unsafe Watcher.counts.count >= 41, "releases: \(unsafe Watcher.counts.count)")
+        unsafe Watcher.repository = nil
+    }
+
+    private static func testCountsKeysThatAreNotThemselves() throws {
+        struct Measure: StreamObject, Identifiable { var id = 0.0 }
+        let measures = try ItemRepository<Measure>(path: "\(try temporaryDirectory())/measures")
+        for id in 0..<35 { measures.add(Measure(id: id % 7 == 0 ? .nan : Double(id))) }
+        for id in 0..<20 { measures.remove(id: Double(id)) }
+        try measures.flush()
+        expectEqual(measures.count, measures.items.count, "count")
+        expectEqual(measures.count, 35 - 17, "what is left")
+    }
+
+    /// Texts beyond the limit of readers, and as many levels as are written.
+    private static func testReadsWhateverItWrites() throws {
+        final class Node: StreamObject, Identifiable {
+            var id = ""
+            var kids: [Node] = []
+            init() {}
+        }
+        var long = Clip(1)
+        long.note = String(repeating: "x", count: 1 + 64 << 20)
+        let clips = try Clips(path: "\(try temporaryDirectory())/long")
+        clips.add(long)
+        try clips.flush()
+        try clips.reload()
+        expectEqual(clips.problems.count, 0, "\(clips.problems)")
+        expectEqual(clips[long.id]?.note?.utf8.count, 1 + 64 << 20, "bytes")
+        for (count, isWritten) in [(255, true), (256, false), (400, false)] {
+            let path = "\(try temporaryDirectory())/nodes\(count)"
+            let opening = String(repeating: #"{"id":"a","kids":["#, count: count)
+            let json = "[\(opening)\(String(repeating: "]}", count: count))]"
+            try ItemRepositoryTests.put(Array(json.utf8), path)
+            do throws(StreamError) {
+                let nodes = try ItemRepository<Node>(path: path, format: .json)
+                try nodes.flush()
+                expectTrue(isWritten, "\(count) levels were written")
+            } catch {
+                expectFalse(isWritten, "\(count) levels: \(error)")
+                expectEqual(error.kind, .limitExceeded, "kind")
+            }
+            expectEqual(try ItemRepositoryTests.bytes(path).count, json.utf8.count, "the file")
+        }
+    }
+
+    /// A name is a path, whatever SQLite makes of it; a mark before JSON is none of its bytes; sizes are not believed.
+    private static func testReadsFilesOfAnyNameAndSize() throws {
+        let old = unsafe try requireNotNil(getcwd(nil, 0), "directory")
+        defer {
+            unsafe chdir(old)
+            unsafe free(old)
+        }
+        unsafe chdir(try temporaryDirectory())
+        for name in ["file:x.db", ":memory:", "file::memory:?cache=shared"] {
+            let clips = try Clips(path: name, format: .sqlite)
+            clips.add(Clip(1))
+            try clips.flush()
+            expectEqual(unsafe access("./\(name)", F_OK), 0, name)
+            expectEqual(try Clips(path: name, format: .sqlite).items, [Clip(1)], name)
+        }
+        try ItemRepositoryTests.put([0xEF, 0xBB, 0xBF] + Array(#"[{"identifier":"a"}]"#.utf8), "marked.json")
+        expectEqual(try Clips(path: "marked.json", format: .json).items.map(\.id), ["a"], "behind a mark")
+    }
+
+    private static func testLeavesFilesOfOtherFormats() throws {
+        try ItemRepositoryTests.eachFormat { format, path in
+            let clips = try Clips(path: path, format: format)
+            clips.add(Clip(1))
+            try clips.flush()
+            for other in ItemFileFormat.allCases where other != format {
+                let error = expectThrows(StreamError.self, "\(format) as \(other)") {
+                    _ = try Clips(path: path, format: other)
+                }
+                expectEqual(error?.kind, .cannotRead, "kind")
+                expectEqual(try Clips(path: path, format: format).items, [Clip(1)], "the file")
+            }
+        }
+    }
+
+    private static func testTakesItemsOfAnOlderType() throws {
+        struct Older: StreamObject, Identifiable {
+            var identifier = ""
+            var gone = 3
+            var id: String { identifier }
+        }
+        try ItemRepositoryTests.eachFormat { format, path in
+            let older = try ItemRepository<Older>(path: path, format: format)
+            older.add(Older(identifier: "x"))
+            try older.flush()
+            let clips = try Clips(path: path, format: format)
+            var expected = Clip()
+            expected.identifier = "x"
+            expectEqual(clips.items, [expected], "\(format)")
+            expectEqual(clips.problems.count, 0, "problems")
+        }
+    }
+}
+#endif

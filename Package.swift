@@ -123,7 +123,7 @@ let package = Package(
         .testTarget(
             name: "XMLConformanceTests", dependencies: ["PlistStreaming", "XMLStreaming"],
             swiftSettings: lifetimes),
-        .testTarget(name: "ConvertTests", dependencies: ["convert"]),
+        .testTarget(name: "ConvertTests", dependencies: ["SQLiteStreaming", "convert"]),
         .executableTarget(
             name: "SQLiteWorker",
             dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteImporting", "SQLiteStreaming"],

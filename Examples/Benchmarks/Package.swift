@@ -10,6 +10,7 @@ let package = Package(
     platforms: [.macOS(.v14)],
     dependencies: [
         .package(name: "InClassTesting", path: "../.."),
+        .package(name: "Timetable", path: "../Timetable"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/swiftcsv/SwiftCSV", exact: "0.10.0"),
     ],
@@ -23,6 +24,7 @@ let package = Package(
                 "CSQLiteUpsert",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SwiftCSV", package: "SwiftCSV"),
+                .product(name: "Timetables", package: "Timetable"),
                 .product(name: "CSVStreaming", package: "InClassTesting"),
                 .product(name: "XMLStreaming", package: "InClassTesting"),
                 .product(name: "ItemRepository", package: "InClassTesting"),

@@ -126,7 +126,7 @@ let package = Package(
         .testTarget(
             name: "XMLConformanceTests", dependencies: ["PlistStreaming", "TestCorpora", "XMLStreaming"],
             swiftSettings: lifetimes),
-        .testTarget(name: "ConvertTests", dependencies: ["convert"]),
+        .testTarget(name: "ConvertTests", dependencies: ["SQLiteStreaming", "convert"]),
         .executableTarget(
             name: "SQLiteWorker",
             dependencies: ["JSONStreaming", "PlistBuilding", "PlistStreaming", "SQLiteImporting", "SQLiteStreaming"],

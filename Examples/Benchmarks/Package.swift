@@ -4,12 +4,16 @@ import PackageDescription
 
 /// The peers' libraries are linked where they are installed; without them their benchmarks are left out.
 let jsonPeers = ["simdjson", "yyjson"].filter { FileManager.default.fileExists(atPath: "/usr/include/\($0).h") }
+let xmlPeers = [("expat", "expat.h"), ("xml2", "libxml2"), ("pugixml", "pugixml.hpp")]
+    .filter { FileManager.default.fileExists(atPath: "/usr/include/\($0.1)") }.map(\.0)
 
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v14)],
     dependencies: [
         .package(name: "InClassTesting", path: "../.."),
+        .package(name: "Timetable", path: "../Timetable"),
+        .package(url: "https://github.com/CoreOffice/XMLCoder", exact: "0.18.2"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/swiftcsv/SwiftCSV", exact: "0.10.0"),
     ],
@@ -21,8 +25,11 @@ let package = Package(
                 "CJSONPeers",
                 "CSQLitePeers",
                 "CSQLiteUpsert",
+                "CXMLPeers",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SwiftCSV", package: "SwiftCSV"),
+                .product(name: "Timetables", package: "Timetable"),
+                .product(name: "XMLCoder", package: "XMLCoder"),
                 .product(name: "CSVStreaming", package: "InClassTesting"),
                 .product(name: "XMLStreaming", package: "InClassTesting"),
                 .product(name: "ItemRepository", package: "InClassTesting"),
@@ -42,6 +49,9 @@ let package = Package(
             name: "CJSONPeers", cxxSettings: [.define("NDEBUG")],
             linkerSettings: jsonPeers.map { .linkedLibrary($0) }),
         .target(name: "CSQLitePeers", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(
+            name: "CXMLPeers", cSettings: [.unsafeFlags(["-I/usr/include/libxml2"])],
+            linkerSettings: xmlPeers.map { .linkedLibrary($0) }),
     ],
     cxxLanguageStandard: .cxx17
 )

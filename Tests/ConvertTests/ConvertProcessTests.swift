@@ -1,6 +1,7 @@
 // `convert` while it runs: its line on a terminal, its memory, and what it leaves behind when it is ended.
 
 import Foundation
+import SQLiteStreaming
 import Testing
 
 @Suite(.serialized) struct ConvertProcessTests {
@@ -13,6 +14,15 @@ import Testing
 
     private func files(in directory: URL) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
+    }
+
+    /// Whether another file has a megabyte at least.
+    private func hasMegabyte(besides name: String, in directory: URL) throws -> Bool {
+        try files(in: directory).contains { other in
+            // It may have got another name meanwhile.
+            let size = try? FileManager.default.attributesOfItem(atPath: directory.appending(path: other).path)[.size]
+            return other != name && size as? Int ?? 0 > 1 << 20
+        }
     }
 
     /// Elements of an array, each with a comma behind it.
@@ -40,6 +50,34 @@ import Testing
             // At the end the line is taken away again.
             #expect(text.hasSuffix("\r\u{1B}[K"))
             #expect(try files(in: directory) == ["out.json"])
+        }
+    }
+
+    @Test func showsProgressWhileADatabaseIsCopied() throws {
+        try withDirectory { directory in
+            let input = directory.appending(path: "in.sqlite").path
+            let database = try SQLiteConnection(path: input, options: SQLiteOptions(access: .create))
+            try database.execute("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(200000000))")
+            try database.close()
+            // A copy takes less than the half second after which there is a line: it is halted on its way.
+            var text = ""
+            for _ in 0..<40 where text.isEmpty {
+                try? FileManager.default.removeItem(at: directory.appending(path: "out.sqlite"))
+                let convert = try RunningConvert([input, "out.sqlite"], in: directory, hasTerminal: true)
+                let deadline = ContinuousClock.now + .seconds(60)
+                while try !hasMegabyte(besides: "in.sqlite", in: directory), ContinuousClock.now < deadline {
+                    usleep(500)
+                }
+                kill(convert.process, SIGSTOP)
+                usleep(700_000)
+                kill(convert.process, SIGCONT)
+                #expect(convert.wait() == 0)
+                text = convert.terminalText()
+            }
+            #expect(text.hasPrefix("\r\u{1B}[K"))
+            #expect(text.contains(#/[0-9]+ % of 20[0-9] MB, [0-9]+ MB/s/#))
+            #expect(text.hasSuffix("\r\u{1B}[K"))
+            #expect(!text.contains("\n"))
         }
     }
 

@@ -1,5 +1,5 @@
-// The nested packages must not rot: benchmarks run once on small input and compare their results with their peers',
-// fuzzers run for a moment.
+// The nested packages must not rot: benchmarks run once on small input and compare their results with their peers', the
+// timetable runs with its tests, fuzzers run for a moment.
 
 import Foundation
 import Testing
@@ -18,6 +18,15 @@ extension TestloggerTests.ExamplesTests {
             try #require(build.status == 0, "\(build)")
             let result = try RunningPrograms.run([".build/debug/Benchmarks", "--smoke"], in: folder)
             #expect(result.status == 0, "\(result)")
+        }
+
+        @Test func theTimetableIsTestedAsItIsBuilt() throws {
+            let folder = Fixtures.checkout.appending(path: "Examples/Timetable")
+            let build = try RunningPrograms.swift(["build"], in: folder)
+            try #require(build.status == 0, "\(build)")
+            let result = try RunningPrograms.run([".build/debug/timetable", "--rows", "5000"], in: folder)
+            #expect(result.status == 0, "\(result)")
+            #expect(result.output.contains("5000 departures"), "\(result)")
         }
 
         #if os(Linux)

@@ -24,7 +24,15 @@ struct DatabaseCopy {
     /// Copies everything.
     func copyAll() throws(StreamError) {
         do throws(SQLiteError) {
-            try source.connection.backUp(to: target)
+            let pageSize = Int(try source.connection.value("PRAGMA page_size")?.integer ?? 0)
+            let progress = Progress(
+                total: pageSize * Int(try source.connection.value("PRAGMA page_count")?.integer ?? 0))
+            defer { progress.finish() }
+            var copied = 0
+            try source.connection.backUp(to: target) { count, _ in
+                progress.advance(by: (count - copied) * pageSize)
+                copied = count
+            }
         } catch {
             throw error.blamed
         }

@@ -10,18 +10,31 @@ extension SQLiteConnection {
     /// try connection.backUp(to: SQLiteConnection(path: "copy.sqlite", options: SQLiteOptions(access: .create)))
     /// ```
     /// The copy is of one moment, also while others write to this database. What the other one held is gone.
+    /// - Parameter advance: Is called after each 256 pages or less with the number of pages that are copied, and of all.
     /// - Throws: `busy` or `locked` while others write, or the other one is in use; what reading and writing throw, after
     ///   which the other database is what it was.
     /// - Complexity: O(pages).
-    public func backUp(to copy: SQLiteConnection) throws(SQLiteError) {
+    public func backUp(
+        to copy: SQLiteConnection, advance: ((_ copied: Int, _ all: Int) -> Void)? = nil
+    ) throws(SQLiteError) {
         try checkIsRolledBack()
         try copy.checkIsRolledBack()
+        // Between pieces the moment is held by a transaction that has read something.
+        let isHeld = advance != nil && !isInTransaction
+        if isHeld { try begin(.deferred) }
+        defer { if isHeld { try? rollBack() } }
+        if advance != nil { _ = try value("SELECT count(*) FROM sqlite_schema") }
         let (source, target) = (try unsafe requireHandle(), try unsafe copy.requireHandle())
         // SAFETY: both handles are open until the end, since their connections are held by this call.
         guard let backup = unsafe sqlite3_backup_init(target, "main", source, "main") else {
             throw unsafe SQLiteError.make(sqlite3_errcode(target), target)
         }
-        let code = unsafe sqlite3_backup_step(backup, -1)
+        var code = SQLITE_OK
+        while code == SQLITE_OK {
+            code = unsafe sqlite3_backup_step(backup, advance == nil ? -1 : 256)
+            let (all, left) = unsafe (Int(sqlite3_backup_pagecount(backup)), Int(sqlite3_backup_remaining(backup)))
+            if code == SQLITE_OK || code == SQLITE_DONE { advance?(all - left, all) }
+        }
         let end = unsafe sqlite3_backup_finish(backup)
         guard code == SQLITE_DONE, end == SQLITE_OK else {
             throw unsafe SQLiteError.make(end == SQLITE_OK ? code : end, target)
@@ -41,6 +54,7 @@ extension BackupTests: SelfTesting {
         [
             "testCopiesEverything": testCopiesEverything,
             "testLeavesTheCopyAsItWas": testLeavesTheCopyAsItWas,
+            "testTellsHowFarItIs": testTellsHowFarItIs,
             "testOpensFilesByURIs": testOpensFilesByURIs,
         ]
     }
@@ -86,6 +100,28 @@ extension BackupTests: SelfTesting {
         try copy.rollBack()
         expectEqual(try copy.tableNames(), ["old"], "tables")
         expectThrows(SQLiteError.self, "itself") { try copy.backUp(to: copy) }
+    }
+
+    private static func testTellsHowFarItIs() throws {
+        for mode in ["delete", "wal"] {
+            let (file, other) = (try TemporaryDatabase(), try TemporaryDatabase())
+            let source = try file.open()
+            try source.execute("PRAGMA page_size = 512; PRAGMA journal_mode = \(mode); CREATE TABLE t (a)")
+            try source.execute("INSERT INTO t VALUES (zeroblob(400000))")
+            let all = Int(try source.value("PRAGMA page_count")?.integer ?? 0)
+            let (copy, writer) = (try other.open(), try file.open())
+            var counts: [Int] = []
+            try source.backUp(to: copy) { copied, total in
+                counts.append(copied)
+                expectEqual(total, all, "all pages in \(mode)")
+                // Somebody else writes meanwhile, or cannot.
+                try? writer.execute("INSERT INTO t VALUES (zeroblob(1000))")
+            }
+            expectEqual(counts, Array(stride(from: 256, to: all, by: 256)) + [all], "copied pages in \(mode)")
+            expectEqual(try copy.value("SELECT count(*) FROM t"), .integer(1), "the moment of the beginning in \(mode)")
+            expectFalse(source.isInTransaction, "a transaction is left in \(mode)")
+            try writer.execute("INSERT INTO t VALUES (1)")
+        }
     }
 
     private static func testOpensFilesByURIs() throws {

@@ -20,9 +20,10 @@ let suites = [
     sqliteImportSuite,
     sqliteSuite,
     stringTableSuite,
+    xmlSuite,
 ]
 
-let checks = [runOrder, jsonStreamMemory, jsonHostileMemory, linearity]
+let checks = [runOrder, jsonStreamMemory, jsonHostileMemory, handlersMemory, importMemory, linearity]
 
 var filter = ""
 var caseFilters: [String] = []
@@ -57,12 +58,18 @@ while let argument = arguments.popFirst() {
             exit(2)
         }
         sqliteRowCount = number
+    case "--bytes":
+        guard let text = arguments.popFirst(), let number = Int(text), number > 0 else {
+            printError("--bytes needs a positive number")
+            exit(2)
+        }
+        csvImportByteCount = number
     case "--smoke":
         (scale, rounds) = (.smoke, 1)
     case "--help":
         print(
             """
-            usage: Benchmarks [--filter TEXT] [--cases NAMES] [--rounds N] [--rows N] [--smoke]
+            usage: Benchmarks [--filter TEXT] [--cases NAMES] [--rounds N] [--rows N] [--bytes N] [--smoke]
 
             --filter TEXT  runs the suites and groups whose name contains TEXT, such as StringTable/hit, and the check
                            whose name it is: \(checks.map(\.name).joined(separator: ", "))
@@ -70,6 +77,7 @@ while let argument = arguments.popFirst() {
                            "SQLiteTable, automatic;C, bind and step"; ratios are to the peers among them
             --rounds N     the number of timed runs of each case; 11 at first
             --rows N       the number of rows of SQLite/insert and SQLite/read; 2,000,000 at first
+            --bytes N      the length of the text of ImportMemory; 10,000,000,000 at first
             --smoke        runs everything once on small input, which checks results and measures nothing
             """)
         exit(0)

@@ -6,6 +6,7 @@ import Foundation
 import PlistBuilding
 import PlistStreaming
 import SwiftCSV
+import Timetables
 
 /// The number of stop times, which `--rows` of the command sets for databases only.
 private func feed(_ scale: Scale, full: Int) -> TransitFeed { .make(scale.amount(full: full, smoke: 300)) }
@@ -16,7 +17,12 @@ let csvSuite = Suite(name: "CSV") { scale in
     return try [slices(large), columns(large), types(small), join(large)]
 }
 
-private struct StopTime: StreamObject {
+extension TransitFeed {
+    /// The number of stop times, none of which has a line break in a field.
+    fileprivate var rowCount: Int { stopTimes.reduce(-1) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) } }
+}
+
+private struct WholeStopTime: StreamObject {
     var trip_id = 0
     var arrival_time = ""
     var departure_time = ""
@@ -28,20 +34,6 @@ private struct StopTime: StreamObject {
     var sum: UInt64 {
         UInt64(trip_id + stop_sequence + pickup_type + drop_off_type + stop_id.utf8.count + arrival_time.utf8.count)
     }
-}
-
-private struct Stop: StreamObject {
-    var stop_id = ""
-    var stop_name = ""
-    var stop_lat = 0.0
-    var stop_lon = 0.0
-    var parent_station: String?
-}
-
-private struct Trip: StreamObject {
-    var trip_id = 0
-    var route_id = 0
-    var trip_headsign = ""
 }
 
 private let stopTimeTypes: KeyValuePairs<String, ColumnType> = [
@@ -100,13 +92,13 @@ private func types(_ feed: TransitFeed) throws -> Group {
         name: "types", work: work(feed),
         cases: [
             .making(
-                "structures", peer: "SwiftCSV", goal: 50, { try CSV.decode(StopTime.self, from: feed.stopTimes) },
+                "structures", peer: "SwiftCSV", goal: 50, { try CSV.decode(WholeStopTime.self, from: feed.stopTimes) },
                 sum: { $0.reduce(0) { $0 + $1.sum } }),
             .making(
                 "SwiftCSV",
                 {
                     try SwiftCSV.CSV<Named>(string: text).rows.map { row in
-                        StopTime(
+                        WholeStopTime(
                             trip_id: Int(row["trip_id"] ?? "") ?? 0, arrival_time: row["arrival_time"] ?? "",
                             departure_time: row["departure_time"] ?? "", stop_id: row["stop_id"] ?? "",
                             stop_sequence: Int(row["stop_sequence"] ?? "") ?? 0,
@@ -117,45 +109,19 @@ private func types(_ feed: TransitFeed) throws -> Group {
         ])
 }
 
-/// How often each route stops at the stations of a parent, from three files: once of columns, once of bound types.
+/// A timetable of three files, by way of columns and of bound types.
 private func join(_ feed: TransitFeed) -> Group {
-    func count(_ stops: [Stop], _ trips: [Trip], _ each: ((_ trip: Int, _ stop: String) -> Void) throws -> Void)
-        rethrows -> UInt64
-    {
-        var routes: [Int: Int] = [:]
-        for trip in trips { routes[trip.trip_id] = trip.route_id }
-        var stations: [String: Int] = [:]
-        for (index, stop) in stops.enumerated() { stations[stop.stop_id] = index }
-        var counts: [Int: UInt64] = [:]
-        var (lastTrip, route) = (-1, -1)
-        try each { trip, stop in
-            if trip != lastTrip { (lastTrip, route) = (trip, routes[trip] ?? -1) }
-            guard let station = stations[stop], stops[station].parent_station != nil else { return }
-            counts[route, default: 0] += 1
+    func sum(_ timetable: Timetable) -> UInt64 {
+        timetable.stops.reduce(0) { sum, stop in
+            timetable.departures(from: stop.stop_id, at: ClockTime(seconds: 43_200), count: 4)
+                .reduce(sum) { $0 &* 31 &+ UInt64($1.time.seconds) &+ UInt64($1.headsign.utf8.count) }
         }
-        return counts.reduce(0) { $0 + UInt64($1.key + 1) * $1.value }
     }
-    let byteCount = feed.stops.count + feed.trips.count + feed.stopTimes.count
     return Group(
-        name: "join", work: Work(count: feed.rowCount, unit: "row", byteCount: byteCount),
+        name: "join", work: Work(count: feed.rowCount, unit: "row", byteCount: feed.byteCount),
         cases: [
-            Case(name: "columns") {
-                let times = try CSV.columns(["trip_id": .integer, "stop_id": .string], from: feed.stopTimes)
-                let (stops, trips) = (
-                    try CSV.decode(Stop.self, from: feed.stops), try CSV.decode(Trip.self, from: feed.trips)
-                )
-                guard let trip = times["trip_id"], let stop = times["stop_id"] else { return 0 }
-                return count(stops, trips) { each in
-                    for row in 0..<times.rowCount { each(Int(trip.integer(row) ?? 0), stop.string(row) ?? "") }
-                }
-            },
-            Case(name: "structures") {
-                let times = try CSV.decode(StopTime.self, from: feed.stopTimes)
-                let (stops, trips) = (
-                    try CSV.decode(Stop.self, from: feed.stops), try CSV.decode(Trip.self, from: feed.trips)
-                )
-                return count(stops, trips) { each in for time in times { each(time.trip_id, time.stop_id) } }
-            },
+            .making("columns", { try Timetable(columnsOf: feed) }, sum: sum),
+            .making("structures", { try Timetable(structuresOf: feed) }, sum: sum),
         ])
 }
 

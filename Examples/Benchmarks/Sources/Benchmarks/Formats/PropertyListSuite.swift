@@ -8,7 +8,7 @@ import PlistStreaming
 import PropertyListFiles
 
 let propertyListSuite = Suite(name: "PropertyLists") { scale in
-    let items = Item.sample(scale.amount(full: 10_000, smoke: 20))
+    let items = PropertyListItem.sample(scale.amount(full: 10_000, smoke: 20))
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .binary
     let binary = try encoder.encode(items)
@@ -21,7 +21,7 @@ let propertyListSuite = Suite(name: "PropertyLists") { scale in
     ]
 }
 
-private struct Item: StreamObject, Codable {
+struct PropertyListItem: StreamObject, Codable {
     var identifier = ""
     var createdAt = Date(timeIntervalSinceReferenceDate: 0)
     var hash = ""
@@ -33,15 +33,15 @@ private struct Item: StreamObject, Codable {
     var width = 0.0
     var height = 0.0
 
-    static func sample(_ count: Int) -> [String: Item] {
+    static func sample(_ count: Int) -> [String: PropertyListItem] {
         var random = SeededGenerator(seed: 2_013)
         func digits(_ count: Int) -> String {
             (0..<count).map { _ in String(Int.random(in: 0..<16, using: &random), radix: 16) }.joined()
         }
         let notes = ["short", "a note with some more words in it", "Grüße aus Köln", "", "日本語のノート"]
-        var items: [String: Item] = [:]
+        var items: [String: PropertyListItem] = [:]
         for number in 0..<count {
-            var item = Item()
+            var item = PropertyListItem()
             item.identifier = "\(digits(8))-\(digits(4))-\(digits(12))"
             // Whole seconds, as XML has them.
             item.createdAt = Date(
@@ -62,7 +62,7 @@ private struct Item: StreamObject, Codable {
     }
 
     /// A sum to which each member of each item contributes.
-    static func sum(_ items: [String: Item]) -> UInt64 {
+    static func sum(_ items: [String: PropertyListItem]) -> UInt64 {
         func sum(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(7) { $0 &* 31 &+ UInt64($1) } }
         return items.reduce(0) { total, member in
             let item = member.value
@@ -83,14 +83,16 @@ private func readingItems(_ binary: Data, count: Int) throws -> Group {
         cases: [
             Case.making(
                 "BinaryPlist.decode", peer: "PropertyListDecoder", goal: 10,
-                { try BinaryPlist.decode([String: Item].self, from: binary) }, sum: { Item.sum($0) }),
+                { try BinaryPlist.decode([String: PropertyListItem].self, from: binary) },
+                sum: { PropertyListItem.sum($0) }),
             Case.making(
-                "PropertyListDecoder", { try PropertyListDecoder().decode([String: Item].self, from: binary) },
-                sum: { Item.sum($0) }),
+                "PropertyListDecoder",
+                { try PropertyListDecoder().decode([String: PropertyListItem].self, from: binary) },
+                sum: { PropertyListItem.sum($0) }),
         ])
 }
 
-private func writingItems(_ items: [String: Item]) throws -> Group {
+private func writingItems(_ items: [String: PropertyListItem]) throws -> Group {
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .binary
     return Group(
@@ -98,10 +100,15 @@ private func writingItems(_ items: [String: Item]) throws -> Group {
         cases: [
             Case.making(
                 "BinaryPlist.encode", peer: "PropertyListEncoder", goal: 10, { try BinaryPlist.encode(items) },
-                sum: { Item.sum(try PropertyListDecoder().decode([String: Item].self, from: Data($0))) }),
+                sum: {
+                    PropertyListItem.sum(
+                        try PropertyListDecoder().decode([String: PropertyListItem].self, from: Data($0)))
+                }),
             Case.making(
                 "PropertyListEncoder", { try encoder.encode(items) },
-                sum: { Item.sum(try PropertyListDecoder().decode([String: Item].self, from: $0)) }),
+                sum: {
+                    PropertyListItem.sum(try PropertyListDecoder().decode([String: PropertyListItem].self, from: $0))
+                }),
         ])
 }
 

@@ -122,10 +122,10 @@ func resetPeakMemory() -> Bool {
     return fclose(file) == 0 && isWritten
 }
 
-/// A line of the system's account of this process in bytes: `VmHWM:` is the high-water mark of resident memory, `VmRSS:`
+/// A line of the system's account of this process, or of another one, in bytes: `VmHWM:` is the high-water mark of resident memory, `VmRSS:`
 /// what is resident now.
-func memory(_ name: String) -> Int? {
-    guard let file = fopen("/proc/self/status", "r") else { return nil }
+func memory(_ name: String, of path: String = "/proc/self/status") -> Int? {
+    guard let file = fopen(path, "r") else { return nil }
     defer { fclose(file) }
     var line = [CChar](repeating: 0, count: 256)
     while fgets(&line, Int32(line.count), file) != nil {

@@ -1,6 +1,10 @@
 // Text as varied as people's: no two names, sentences or addresses are the same, as in a feed of the real world, where a
 // reader gains nothing from what it has seen before. Made of random syllables, in the scripts of the world.
 
+import Timetables
+
+typealias SeededGenerator = Timetables.SeededGenerator
+
 /// Makes texts from random numbers.
 enum SampleText {
     enum Script { case japanese, latin, cyrillic }

@@ -1,17 +1,9 @@
-// A transit feed in the shapes of GTFS (https://gtfs.org/schedule/reference), made from a seed: stops, trips and stop times with
+// A feed in the shapes of GTFS (https://gtfs.org/schedule/reference), made from a seed: stops, trips and stop times with
 // values as varied as those of real feeds. No published feed is copied.
 
-import Foundation
-
-/// A feed: the texts of its files.
-struct TransitFeed: Sendable {
-    var stops: [UInt8]
-    var trips: [UInt8]
-    var stopTimes: [UInt8]
-    let rowCount: Int
-
+extension TransitFeed {
     /// Makes a feed with so many stop times.
-    static func make(_ rowCount: Int) -> TransitFeed {
+    public static func make(_ rowCount: Int) -> TransitFeed {
         var generator = SeededGenerator(seed: 20_261_123)
         let stopCount = max(4, rowCount / 250)
         let stops = (0..<stopCount).map { index in
@@ -19,8 +11,7 @@ struct TransitFeed: Sendable {
         }
         var feed = TransitFeed(
             stops: Array("stop_id,stop_name,stop_lat,stop_lon,location_type,parent_station\n".utf8),
-            trips: Array("route_id,service_id,trip_id,trip_headsign,direction_id\n".utf8), stopTimes: [],
-            rowCount: rowCount)
+            trips: Array("route_id,service_id,trip_id,trip_headsign,direction_id\n".utf8), stopTimes: [])
         let places = ["Hauptbahnhof", "Rathaus", "Am Bühl", "Universität", "Berlin, Alexanderplatz", "Schloß", "Markt"]
         for (index, stop) in stops.enumerated() {
             let name = "\(places.randomElement(using: &generator) ?? "") \(index % 90)"
@@ -34,7 +25,7 @@ struct TransitFeed: Sendable {
                 "\(stop),\(shown),\(degrees(latitude)),\(degrees(longitude)),\(index % 3 == 0 ? 1 : 0),\(parent)\n".utf8
             )
         }
-        feed.addTrips(stops, &generator)
+        feed.addTrips(rowCount, stops, &generator)
         return feed
     }
 
@@ -42,7 +33,7 @@ struct TransitFeed: Sendable {
         "\(millionths / 1_000_000)." + String("\(1_000_000 + millionths % 1_000_000)".dropFirst())
     }
 
-    private mutating func addTrips(_ stops: [String], _ generator: inout SeededGenerator) {
+    private mutating func addTrips(_ rowCount: Int, _ stops: [String], _ generator: inout SeededGenerator) {
         stopTimes.reserveCapacity(rowCount * 58)
         stopTimes += Array("trip_id,arrival_time,departure_time,stop_id,stop_sequence,pickup_type,drop_off_type\n".utf8)
         var (row, trip) = (0, 1_000_000)

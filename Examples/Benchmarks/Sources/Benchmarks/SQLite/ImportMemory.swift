@@ -1,0 +1,116 @@
+// The bound on memory of the converter: gigabytes of delimited text through a pipe into a database, in a process that never holds
+// 100 MB. The text is never on the disk; the database, which needs about half of its size, is removed at the end.
+//
+//     swift build -c release --product convert
+//     swift run -c release --package-path Examples/Benchmarks Benchmarks --filter ImportMemory [--bytes N]
+
+import Foundation
+import SQLiteStreaming
+
+/// How much text the check of the converter writes, which `--bytes` of the command sets.
+nonisolated(unsafe) var csvImportByteCount = 10_000_000_000
+
+/// 10 GB through `convert`; 2 MB in a smoke run.
+let importMemory = Check(name: "ImportMemory") { scale, _ in
+    let builds = scale == .full ? ["release"] : ["release", "debug"]
+    let root = URL(filePath: #filePath).appending(path: "../../../../../../").standardizedFileURL
+    let paths = builds.map { root.appending(path: ".build/\($0)/convert").path }
+    guard let convert = paths.first(where: FileManager.default.isExecutableFile(atPath:)) else {
+        let words = "there is no \(paths[0]) (swift build -c release --product convert)"
+        if scale == .full { throw DifferentResults(description: "ImportMemory: \(words)") }
+        return "skipped: \(words)"
+    }
+    return try importText(byteCount: scale.amount(full: csvImportByteCount, smoke: 2_000_000), by: convert)
+}
+
+private let residentLimit = 100 << 20
+
+/// Rows that repeat, and what is in them: numbers, texts in quotes with commas, quotes and line ends, and empty fields.
+private func block() -> (text: [UInt8], rowCount: Int, sum: Int64) {
+    var random = SeededGenerator(seed: 10)
+    var text: [UInt8] = []
+    var sum: Int64 = 0
+    let rowCount = 40_000
+    for _ in 0..<rowCount {
+        let (amount, count) = (Int64(random.below(100_000_000)), random.below(1_000))
+        let code = SampleText.identifier(8, &random)
+        let note =
+            random.isOne(in: 3) ? "\"a \"\"note\"\", \(code)\n\(random.below(99))\"" : random.isOne(in: 2) ? "" : code
+        text += Array(
+            """
+            \(random.below(1_000_000_000)),\(amount),\(count),\(random.below(2)),\(random.below(90)).\(random.below(1_000_000)),\
+            -\(random.below(180)).\(random.below(1_000_000)),\(1_000_000_000 + random.below(999_999_999)),\(note)
+
+            """.utf8)
+        sum += amount
+    }
+    return (text, rowCount, sum)
+}
+
+private func importText(byteCount: Int, by convert: String) throws -> String {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "benchmark-import-\(getpid())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let database = folder.appending(path: "rows.sqlite").path
+    let block = block()
+    let blockCount = max(1, byteCount / block.text.count)
+    let start = ContinuousClock.now
+    let (status, peak) = try run(convert, ["--from", "csv", "-", database]) { pipe in
+        try pipe.write(contentsOf: Data("number,amount,count,flag,latitude,longitude,moment,note\n".utf8))
+        let data = Data(block.text)
+        for _ in 0..<blockCount { try pipe.write(contentsOf: data) }
+    }
+    let elapsed = (ContinuousClock.now - start) / .seconds(1)
+    guard status == 0 else { throw DifferentResults(description: "ImportMemory: convert ends with \(status)") }
+    let connection = try SQLiteConnection(path: database, options: SQLiteOptions(access: .readOnly))
+    let table = try connection.tableNames().first ?? ""
+    let (count, sum) = (
+        try connection.value("SELECT count(*) FROM \"\(table)\"")?.integer,
+        try connection.value("SELECT sum(amount) FROM \"\(table)\"")?.integer
+    )
+    guard count == Int64(block.rowCount * blockCount), sum == block.sum * Int64(blockCount) else {
+        throw DifferentResults(
+            description:
+                "ImportMemory: \(String(describing: count)) rows with the sum \(String(describing: sum)), not "
+                + "\(block.rowCount * blockCount) with \(block.sum * Int64(blockCount))")
+    }
+    let size =
+        try connection.value("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")?.integer ?? 0
+    let read =
+        "\(block.text.count * blockCount / 1_000_000) MB, \(block.rowCount * blockCount) rows into \(size / 1_000_000) MB, "
+        + "\(fixed(elapsed, 1)) s"
+    guard let peak else { return read + "; nobody here can tell the resident memory" }
+    guard peak < residentLimit else {
+        throw DifferentResults(
+            description: "ImportMemory: \(peak >> 20) MiB resident, more than \(residentLimit >> 20)")
+    }
+    return read + ", never more than \(fixed(Double(peak) / Double(1 << 20), 1)) MiB resident (limit 100)"
+}
+
+/// Runs a program with something to read.
+///
+/// - Returns: Its status, and the most memory that it had, nil where nobody can tell.
+private func run(
+    _ program: String, _ arguments: [String], _ write: (FileHandle) throws -> Void
+) throws -> (status: Int32, peak: Int?) {
+    let (process, pipe) = (Process(), Pipe())
+    process.executableURL = URL(filePath: program)
+    process.arguments = arguments
+    process.standardInput = pipe
+    // A program that is gone is an error of writing.
+    signal(SIGPIPE, SIG_IGN)
+    try process.run()
+    let path = "/proc/\(process.processIdentifier)/status"
+    var written: (any Error)?
+    do { try write(pipe.fileHandleForWriting) } catch { written = error }
+    try pipe.fileHandleForWriting.close()
+    var peak: Int?
+    // The mark only rises; the last one that is seen is that of at most 10 ms before the end.
+    while process.isRunning {
+        if let now = memory("VmHWM:", of: path) { peak = now }
+        usleep(10_000)
+    }
+    process.waitUntilExit()
+    if process.terminationStatus == 0, let written { throw written }
+    return (process.terminationStatus, peak)
+}

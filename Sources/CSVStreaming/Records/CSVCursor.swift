@@ -127,13 +127,9 @@ final class CSVCursor {
         guard !isFinished else { throw StreamError(.misuse, "the input has ended; `reset` begins another one") }
     }
 
-    /// Ends the input, behind which nothing more comes, and refuses one that has ended before its header.
+    /// Ends the input, behind which nothing more comes. One without a header has no records, either.
     @usableFromInline
-    func checkEnd() throws(StreamError) {
-        isFinished = true
-        guard options.dialect.hasHeader, header == nil else { return }
-        throw atEnd(StreamError(.unexpectedEnd, "expected a header, found the end of the input"))
-    }
+    func endInput() { isFinished = true }
 
     private func beginBatch() throws(StreamError) {
         unsafe (record, count, mayFillColumns) = (0, scanner.batch.count, true)

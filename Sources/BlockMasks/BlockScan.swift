@@ -71,6 +71,39 @@ package struct BlockScan: Sendable {
         }
     }
 
+    /// Stores the places of the bits that a class has in blocks, and returns how many there are.
+    ///
+    /// - Parameters:
+    ///   - masks: Eight words a block.
+    ///   - places: Memory for 64 places more than there are.
+    /// - Complexity: O(*blocks + bits*).
+    package static func storePlaces(
+        of index: Int, in masks: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int,
+        to places: UnsafeMutablePointer<UInt32>
+    ) -> Int {
+        guard let words = unsafe word(index, masks, blockCount) else { return 0 }
+        return unsafe cblockmasks_places(widest, words, wordCount, blockCount, places)
+    }
+
+    /// Counts the bits that a class has in blocks, of eight words each.
+    package static func count(
+        of index: Int, in masks: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int
+    ) -> Int {
+        guard let words = unsafe word(index, masks, blockCount) else { return 0 }
+        return unsafe cblockmasks_count(widest, words, wordCount, blockCount)
+    }
+
+    /// The first word of a class; nil where there is none.
+    private static func word(
+        _ index: Int, _ masks: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int
+    ) -> UnsafePointer<UInt64>? {
+        precondition(
+            0..<wordCount ~= index && masks.count >= blockCount * wordCount,
+            "a class has one of the words of each block")
+        // SAFETY: the line above has compared the number of words.
+        return unsafe blockCount > 0 ? masks.baseAddress.map { unsafe UnsafePointer($0 + index) } : nil
+    }
+
     /// The specification of what the vectors do, for processors without them as well.
     private mutating func scanPlainly(_ bytes: RawSpan, into masks: UnsafeMutableBufferPointer<UInt64>) -> Findings {
         var findings: Findings = []
@@ -141,6 +174,7 @@ extension BlockScan: SelfTesting {
             "testGoesOnBehindEachBlock": testGoesOnBehindEachBlock,
             "testIsTheSameInEveryWidth": testIsTheSameInEveryWidth,
             "testRefusesPartsOfBlocks": testRefusesPartsOfBlocks,
+            "testKnowsThePlacesOfBits": testKnowsThePlacesOfBits,
         ]
     }
 
@@ -267,6 +301,42 @@ extension BlockScan: SelfTesting {
                     expectTrue(found == expected, "round \(round), width \(width), \(pieces) blocks at a time")
                 }
             }
+        }
+    }
+
+    private static func testKnowsThePlacesOfBits() {
+        var random = TestRandom(seed: 64)
+        for round in 0..<200 {
+            let blockCount = round % 7
+            var words = (0..<blockCount * wordCount).map { _ in UInt64.random(in: 0 ... .max, using: &random) }
+            // From no bit to all of them.
+            for index in words.indices where round % 3 > 0 {
+                words[index] =
+                    round % 3 == 1 ? words[index] & words[index] << 9 & words[index] >> 21 : ~0 << UInt64(round % 66)
+            }
+            let index = round % wordCount
+            let expected = (0..<blockCount * 64).filter {
+                words[$0 / 64 * wordCount + index] >> UInt64($0 % 64) & 1 == 1
+            }
+            for width in widths {
+                var places = [UInt32](repeating: .max, count: blockCount * 64 + 64)
+                // SAFETY: there are 64 places more than bits.
+                let count = unsafe places.withUnsafeMutableBufferPointer { places in
+                    unsafe words.withUnsafeMutableBufferPointer { words in
+                        guard let places = places.baseAddress, let words = words.baseAddress, blockCount > 0 else {
+                            return 0
+                        }
+                        return unsafe Int(cblockmasks_places(width, words + index, wordCount, blockCount, places))
+                    }
+                }
+                expectEqual(places.prefix(count).map { Int($0) }, expected, "round \(round), width \(width)")
+            }
+            let counted = unsafe words.withUnsafeMutableBufferPointer { unsafe count(of: index, in: $0, blockCount) }
+            expectEqual(counted, expected.count, "round \(round)")
+        }
+        expectTrap("no word of a block") {
+            var words: [UInt64] = [1]
+            _ = unsafe words.withUnsafeMutableBufferPointer { unsafe count(of: 0, in: $0, 1) }
         }
     }
 

@@ -156,7 +156,8 @@ TARGET ALWAYS(void) turned64(const lanes *rows, lanes (*words)[cblockmasks_capac
 int cblockmasks_width(void) {
     // Processors without the last two are those that slow down where vectors are this wide.
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
-        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni"))
+        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi")
+        && __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("gfni"))
         return 64;
     if (__builtin_cpu_supports("avx2")) return 32;
     return __builtin_cpu_supports("ssse3") ? 16 : 0;

@@ -22,6 +22,14 @@ int cblockmasks_classify(
     int width, const uint8_t *bytes, size_t blockCount, const uint8_t *low, const uint8_t *high, uint32_t *previous,
     uint64_t *masks);
 
+/// Stores the places of the bits of words that are so many words apart, 64 of which are in each, and returns how many there are.
+///
+/// There must be room for 64 places more than there are.
+size_t cblockmasks_places(int width, const uint64_t *words, size_t stride, size_t count, uint32_t *places);
+
+/// The number of bits of words that are so many words apart.
+size_t cblockmasks_count(int width, const uint64_t *words, size_t stride, size_t count);
+
 /// What the tokens of JSON text before a block mean for it.
 struct cblockmasks_tokens {
     /// One bit each, the lowest one: whether the first byte is within a string, whether it is escaped, and whether the

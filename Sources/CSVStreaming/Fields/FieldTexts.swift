@@ -5,7 +5,7 @@ import PlistStreaming
 /// Gives the texts of the fields of a record, which stay until the next record.
 @safe @usableFromInline
 final class FieldTexts {
-    private let quote: Int
+    @usableFromInline let quote: Int
     private let encoding: CSVReaderOptions.Encoding
     /// Texts with doubled quotes, each as far behind the beginning as it is in its record.
     private var unquoted = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
@@ -22,7 +22,7 @@ final class FieldTexts {
     /// The text of a field as it is in the input, but for quotes.
     ///
     /// Bytes are those of the batch, or stay until a field of another record is asked for.
-    @inline(__always)  // PERF: CSV/slices; once a field.
+    @inlinable @inline(__always)  // PERF: CSV/slices; once a field, in other modules.
     func bytes(of field: Int, in record: Int, _ batch: RecordBatch) -> UnsafeRawBufferPointer {
         let range = unsafe batch.range(of: field, in: record)
         // SAFETY: ranges are those of bytes of the batch.
@@ -38,7 +38,8 @@ final class FieldTexts {
             && Int(batch.bytes.load(fromByteOffset: range.lowerBound, as: UInt8.self)) == quote
     }
 
-    private func withoutQuotes(
+    @usableFromInline @inline(never)
+    func withoutQuotes(
         _ text: UnsafeRawBufferPointer, _ place: Int, _ record: Int, _ batch: RecordBatch
     ) -> UnsafeRawBufferPointer {
         // SAFETY: a field that begins with a quote ends with another one.

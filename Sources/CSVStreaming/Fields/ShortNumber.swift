@@ -3,10 +3,11 @@
 import PlistStreaming
 
 /// Numbers of few digits, with 24 bytes to be loaded from their first one.
+@usableFromInline
 enum ShortNumber {
     // PERF: CSV/typed; a dozen instructions for up to eight digits.
     /// The integer that a text of up to 16 digits is; nil for any other text, also for other integers.
-    @inline(__always)
+    @inlinable @inline(__always)
     static func integer(_ text: UnsafeRawPointer, _ count: Int) -> Int64? {
         // SAFETY: the caller has 24 bytes.
         let word = unsafe text.loadUnaligned(as: UInt64.self).littleEndian
@@ -27,6 +28,14 @@ enum ShortNumber {
         return Int64(
             truncatingIfNeeded: DigitWords.value(ofDigits: first.digits) &* power
                 &+ DigitWords.value(ofDigits: rest.digits))
+    }
+
+    /// The integer below zero that a minus and a text of up to 15 digits are; nil for any other text. There are 25 bytes.
+    static func negative(_ text: UnsafeRawPointer, _ count: Int) -> Int64? {
+        guard unsafe text.load(as: UInt8.self) == UInt8(ascii: "-"), count < 17,
+            let value = unsafe integer(text + 1, count &- 1), value != 0
+        else { return nil }
+        return -value
     }
 
     // PERF: CSV/typed; see above. A quotient of numbers below 2^53 and a power of ten up to 10^22 is rounded once.
@@ -64,6 +73,7 @@ enum ShortNumber {
 import InClassTesting
 
 extension ShortNumber: SelfTesting {
+    @usableFromInline
     static var testSelectors: TestSelectors {
         [
             "testAgreesWithTheGrammar": testAgreesWithTheGrammar,
@@ -73,11 +83,12 @@ extension ShortNumber: SelfTesting {
 
     /// The numbers that a text is, with other bytes behind it.
     private static func read(_ text: String, _ follower: UInt8) -> (integer: Int64?, real: Double?) {
-        let bytes = Array(text.utf8) + [UInt8](repeating: follower, count: 24)
-        // SAFETY: there are 24 bytes more.
+        let bytes = Array(text.utf8) + [UInt8](repeating: follower, count: 25)
+        // SAFETY: there are 25 bytes more.
         return unsafe bytes.withUnsafeBytes { buffer in
             guard let start = buffer.baseAddress else { return (nil, nil) }
-            return unsafe (integer(start, text.utf8.count), real(start, text.utf8.count))
+            let integer = unsafe integer(start, text.utf8.count) ?? negative(start, text.utf8.count)
+            return unsafe (integer, real(start, text.utf8.count))
         }
     }
 
@@ -105,6 +116,12 @@ extension ShortNumber: SelfTesting {
             expectNil(read("0" + text.dropLast(), 0x39).integer.flatMap { $0 == 0 ? nil : $0 }, "zeros before \(text)")
         }
         expectEqual(read("0", 0x39).integer, 0, "zero")
+        for text in ["-1", "-12345678", "-123456789012345"] {
+            expectEqual(read(text, 0x39).integer, Int64(text), text)
+        }
+        for text in ["-", "-0", "-01", "--1", "-1.", "-1234567890123456"] {
+            expectNil(read(text, 0x39).integer, text)
+        }
         for text in ["0.5", "-0.25", "1234567.12345", "12345.1234567", "0.0000001", "-1234567.5", "9.0"] {
             expectEqual(read(text, 0x39).real, Double(text), text)
         }

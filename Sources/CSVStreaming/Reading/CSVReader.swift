@@ -42,7 +42,7 @@ public struct CSVReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 
     /// Ends the input, and the last record.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unexpectedEnd`` within quotes, and before a header.
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unexpectedEnd`` within quotes.
     @inlinable
     public mutating func finish() throws(StreamError) {
         try cursor.finish(into: &sink)

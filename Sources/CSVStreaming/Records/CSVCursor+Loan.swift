@@ -81,14 +81,16 @@ extension CSVCursor {
         let batch = unsafe scanner.batch
         let filler = unsafe RowFiller(self, batch, records)
         while true {
-            if unsafe records.pointee.doneCount > 0 { unsafe loan.pointee.advance(records) }
-            guard unsafe batch.fieldCount(of: record) == width else { return unsafe leave(0, 0, records) }
-            let (index, seen) = unsafe filler.fill(record, loan.pointee.base, columns, loan.pointee.columns)
-            let complete = unsafe records.pointee.complete
-            guard unsafe index == columns.count,
-                unsafe seen & complete == complete || records.pointee.fillMissing(loan.pointee.base, seen: seen)
-            else { return unsafe leave(index, seen, records) }
-            unsafe records.pointee.doneCount &+= 1
+            if unsafe !fillColumns(batch, records) {
+                if unsafe records.pointee.doneCount > 0 { unsafe loan.pointee.advance(records) }
+                guard unsafe batch.fieldCount(of: record) == width else { return unsafe leave(0, 0, records) }
+                let (index, seen) = unsafe filler.fill(record, loan.pointee.base, columns, loan.pointee.columns)
+                let complete = unsafe records.pointee.complete
+                guard unsafe index == columns.count,
+                    unsafe seen & complete == complete || records.pointee.fillMissing(loan.pointee.base, seen: seen)
+                else { return unsafe leave(index, seen, records) }
+                unsafe records.pointee.doneCount &+= 1
+            }
             var hasRoom = unsafe records.pointee.doneCount < records.pointee.room
             if unsafe records.pointee.delivers { hasRoom = unsafe records.pointee.deliver() && hasRoom }
             guard hasRoom else {
@@ -101,14 +103,37 @@ extension CSVCursor {
         }
     }
 
+    // PERF: CSV/columns; a loop for each column has neither calls nor branches that cannot be foreseen.
+    /// Stores the record at hand and those behind it that are alike, column by column, and goes to the last of them; false where
+    /// it has not, since they do not go into columns, or too few are alike, or messages must tell what one of them is.
+    private func fillColumns(_ batch: RecordBatch, _ records: UnsafeMutablePointer<RecordState>) -> Bool {
+        guard mayFillColumns, unsafe loan.pointee.isOfColumns else { return false }
+        let doneCount = unsafe records.pointee.doneCount
+        let limit = unsafe min(count - record, records.pointee.room - doneCount)
+        guard unsafe limit >= ColumnFiller.fewestRecords else { return false }
+        let filler = unsafe ColumnFiller(self, batch, from: record, limit: limit)
+        guard unsafe filler.count >= ColumnFiller.fewestRecords else { return false }
+        // What cannot be stored is tried once in a batch, so that it costs no more than to store all twice.
+        mayFillColumns = unsafe filler.fill(columns, loan.pointee.columns, behind: doneCount)
+        guard mayFillColumns else { return false }
+        unsafe loan.pointee.advance(records, by: filler.count)
+        unsafe records.pointee.doneCount += filler.count
+        unsafe (record, row) = (record + filler.count - 1, row + filler.count - 1)
+        return true
+    }
+
     /// Leaves the rest of the record to messages, from a column on.
     private func leave(_ index: Int, _ seen: UInt64, _ records: UnsafeMutablePointer<RecordState>) {
         rest = index
         unsafe (records.pointee.isOpen, records.pointee.seen) = (true, seen)
     }
 
-    /// The message for a column of the record at hand, nil where that is an error.
-    func storedMessage(of index: Int) -> ScalarMessage? {
-        do throws(StreamError) { return try unsafe message(of: index) } catch { return nil }
+    /// The message for a column of a record of the batch, nil where that is an error.
+    func storedMessage(of index: Int, in record: Int) -> ScalarMessage? {
+        do throws(StreamError) {
+            return try unsafe message(columns[index].field, in: record, columns[index].kind, columns[index].shape)
+        } catch {
+            return nil
+        }
     }
 }

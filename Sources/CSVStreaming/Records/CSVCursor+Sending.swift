@@ -30,7 +30,7 @@ extension CSVCursor {
         do throws(StreamError) {
             if try finish() { try sendRecord(to: &sink) }
             try endLoan(of: &sink)
-            try checkEnd()
+            endInput()
             do throws(StreamError) {
                 if !hasBegun { try sink.beginArray() }
                 hasBegun = true

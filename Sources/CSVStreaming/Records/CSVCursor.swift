@@ -24,7 +24,7 @@ final class CSVCursor {
 
     @usableFromInline let options: CSVReaderOptions
     @usableFromInline let scanner: CSVScanner
-    let texts: FieldTexts
+    @usableFromInline let texts: FieldTexts
     /// The names of the columns, once they are known; nil where records are arrays.
     private(set) var header: CSVHeader?
     /// Whether records have names, and so are dictionaries.
@@ -53,6 +53,8 @@ final class CSVCursor {
     @usableFromInline var rest = CSVCursor.untried
     /// Whether it is known what the sink wants.
     var hasResolved = false
+    /// Whether no record of the batch was found that cannot be stored column by column.
+    var mayFillColumns = false
     /// Whether fields that no one wants are looked at as well, which only messages do.
     var isStrict = false
     let loan: UnsafeMutablePointer<RowLoan>
@@ -125,16 +127,12 @@ final class CSVCursor {
         guard !isFinished else { throw StreamError(.misuse, "the input has ended; `reset` begins another one") }
     }
 
-    /// Ends the input, behind which nothing more comes, and refuses one that has ended before its header.
+    /// Ends the input, behind which nothing more comes. One without a header has no records, either.
     @usableFromInline
-    func checkEnd() throws(StreamError) {
-        isFinished = true
-        guard options.dialect.hasHeader, header == nil else { return }
-        throw atEnd(StreamError(.unexpectedEnd, "expected a header, found the end of the input"))
-    }
+    func endInput() { isFinished = true }
 
     private func beginBatch() throws(StreamError) {
-        unsafe (record, count) = (0, scanner.batch.count)
+        unsafe (record, count, mayFillColumns) = (0, scanner.batch.count, true)
         guard width < 0 else { return }
         do throws(StreamError) {
             if options.dialect.hasHeader {
@@ -246,23 +244,23 @@ final class CSVCursor {
     /// The message for a field of the record at hand behind those of the columns.
     @usableFromInline
     func message(ofRest field: Int) throws(StreamError) -> ScalarMessage {
-        try unsafe message(field, .text(emptyIsNull: false), nil)
+        try unsafe message(field, in: record, .text(emptyIsNull: false), nil)
     }
 
     /// The message for a field of the record at hand that is no column's.
     @usableFromInline
     func message(ofField field: Int) throws(StreamError) -> ScalarMessage {
-        try unsafe message(field, FieldKind(options.fieldType), nil)
+        try unsafe message(field, in: record, FieldKind(options.fieldType), nil)
     }
 
     /// The message for a column in the record at hand; bytes are valid until the next one is made.
     @usableFromInline
     func message(of index: Int) throws(StreamError) -> ScalarMessage {
-        try unsafe message(columns[index].field, columns[index].kind, columns[index].shape)
+        try unsafe message(columns[index].field, in: record, columns[index].kind, columns[index].shape)
     }
 
-    private func message(
-        _ field: Int, _ kind: FieldKind, _ shape: UnsafePointer<RecordShape>?
+    func message(
+        _ field: Int, in record: Int, _ kind: FieldKind, _ shape: UnsafePointer<RecordShape>?
     ) throws(StreamError) -> ScalarMessage {
         guard let text = unsafe texts.text(of: field, in: record, scanner.batch) else {
             throw StreamError(.invalidText, "expected UTF-8 in a field that is sent")

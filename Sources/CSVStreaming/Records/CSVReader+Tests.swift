@@ -53,6 +53,7 @@ extension CSVReaderTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReadsRecords": testReadsRecords,
+            "testReadsNoRecordsOfNoText": testReadsNoRecordsOfNoText,
             "testReadsAnyLineEnds": testReadsAnyLineEnds,
             "testReadsDialects": testReadsDialects,
             "testReadsHeaders": testReadsHeaders,
@@ -79,6 +80,21 @@ extension CSVReaderTests: SelfTesting {
         expect("\n\n1\n\n2\n", #"[ [ string "1" ] [ string "2" ] ]"#, arrays)
         // With one column, a line without a byte is a record with an empty field.
         expect("\na\n1\n\n2\n", #"[ { key "a" string "1" } { key "a" string "" } { key "a" string "2" } ]"#)
+    }
+
+    private static func testReadsNoRecordsOfNoText() throws {
+        let options = CSVReaderOptions(
+            dialect: CSVDialect(comment: 0x23), columns: ["a"], fieldTypes: ["a": .integer])
+        for text in ["", "\n", "\r\n\r\n", "\u{FEFF}", "\u{FEFF}\n", "# nothing", "#\n\n"] {
+            expect(text, "[ ]", options)
+            let columns = try CSV.columns(["a": .integer, "b": .string], from: Array(text.utf8), options: options)
+            expectEqual(columns.columns.map { "\($0.name) \($0.count)" }, ["a 0", "b 0"], text.debugDescription)
+            expectEqual(
+                try CSV.columns(from: Array(text.utf8), options: CSVReaderOptions(dialect: options.dialect)).rowCount,
+                0, text.debugDescription)
+        }
+        expectEqual(
+            try CSV.decode([String: Int].self, from: try CSV.text(of: [[String: Int]]())), [], "what was written")
     }
 
     private static func testReadsAnyLineEnds() {
@@ -123,7 +139,6 @@ extension CSVReaderTests: SelfTesting {
             "a,\n1", " ! duplicateKey expected a name of a column, found an empty field at line 1, column 3 (byte 2)")
         options = CSVReaderOptions(repeatedNames: .keep)
         expect("a,a\n1,2", #"[ { key "a" string "1" key "a" string "2" } ]"#, options)
-        expect("", " ! unexpectedEnd expected a header, found the end of the input at line 1, column 1 (byte 0)")
     }
 
     private static func testRefusesWhatIsNoCSV() {

@@ -113,7 +113,7 @@ struct RowFiller {
     private func storeOther(
         _ index: Int, _ column: UnsafeMutablePointer<RowLoan.Column>, _ place: UnsafeMutableRawPointer
     ) -> Bool {
-        let message = unsafe cursor._withUnsafeGuaranteedRef { unsafe $0.storedMessage(of: index) }
+        let message = unsafe cursor._withUnsafeGuaranteedRef { unsafe $0.storedMessage(of: index, in: $0.record) }
         guard let message = unsafe message else { return false }
         // SAFETY: see fill.
         let kind = unsafe column.pointee.kind

@@ -11,9 +11,9 @@ public import PlistStreaming
 @safe
 public struct CSVRow: ~Copyable, ~Escapable {
     // SAFETY: the cursor stays on the record, and the bytes where they are, during the call that the row is lent to.
-    private let cursor: CSVCursor
-    private let batch: RecordBatch
-    private let record: Int
+    @usableFromInline let cursor: CSVCursor
+    @usableFromInline let batch: RecordBatch
+    @usableFromInline let record: Int
     /// The index of the record, from 0; a header is none.
     public let index: Int
 
@@ -26,15 +26,16 @@ public struct CSVRow: ~Copyable, ~Escapable {
         self.index = index
     }
 
+    // PERF: CSV/slices; what is asked for each field is inlinable, as it is asked in other modules.
     /// The number of fields, which may differ from that of the header where the options allow that.
-    public var count: Int { unsafe batch.fieldCount(of: record) }
+    @inlinable public var count: Int { unsafe batch.fieldCount(of: record) }
 
     /// The bytes of a field, without its quotes, in the encoding of the text.
     ///
     /// - Precondition: The index is in `0..<count`.
     /// - Complexity: O(1); O(bytes) for a field in quotes.
     public subscript(field: Int) -> RawSpan {
-        @_lifetime(copy self)
+        @inlinable @_lifetime(copy self)
         get {
             check(field)
             let bytes = unsafe cursor.texts.bytes(of: field, in: record, batch)
@@ -63,6 +64,7 @@ public struct CSVRow: ~Copyable, ~Escapable {
     /// The integer that a field is, in the grammar of JSON; nil for any other text.
     ///
     /// - Precondition: The index is in `0..<count`.
+    @inlinable
     public func integer(at field: Int) -> Int64? {
         check(field)
         let range = unsafe batch.range(of: field, in: record)
@@ -72,8 +74,11 @@ public struct CSVRow: ~Copyable, ~Escapable {
         {
             return value
         }
-        return NumberText.integer(self[field], as: Int64.self)
+        return longInteger(at: field)
     }
+
+    @usableFromInline @inline(never)
+    func longInteger(at field: Int) -> Int64? { NumberText.integer(self[field], as: Int64.self) }
 
     /// The nearest double to the number that a field is, in the grammar of JSON; nil for any other text.
     ///
@@ -110,8 +115,8 @@ public struct CSVRow: ~Copyable, ~Escapable {
     /// The names of the columns; nil where records have none.
     public var header: CSVHeader? { cursor.header }
 
-    @inline(__always)  // PERF: CSV/slices; once a field.
-    private func check(_ field: Int) {
+    @inlinable @inline(__always)  // PERF: CSV/slices; once a field.
+    func check(_ field: Int) {
         precondition(field >= 0 && field < count, "there is no such field")
     }
 }

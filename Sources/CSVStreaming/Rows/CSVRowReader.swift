@@ -37,7 +37,7 @@ public struct CSVRowReader: ~Copyable {
 
     /// Ends the input, and lends the last record if its line has no end.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unexpectedEnd`` within quotes, and before a header.
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unexpectedEnd`` within quotes.
     public mutating func finish(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
         try cursor.lendLastRow(body)
     }
@@ -70,7 +70,7 @@ extension CSVCursor {
     func lendLastRow(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
         try checkGoesOn()
         if try finish() { try lendBatch(body) }
-        try checkEnd()
+        endInput()
     }
 
     /// Lends the record at hand and those of its batch behind it.

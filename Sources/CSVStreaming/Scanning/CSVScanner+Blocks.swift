@@ -35,7 +35,7 @@ extension CSVScanner {
                 unsafe isText && !found.isStopped
                 ? min(2 * blockCount, Self.largestBlockCount) : Self.smallestBlockCount
             if unsafe found.end > 0 {
-                let lines = unsafe found.countLines(masks)
+                let lines = unsafe found.countLines(masks, count)
                 unsafe take(
                     found.count, from: offset, to: offset + found.end, lineCount: lines.count,
                     lineEnd: offset + lines.last)
@@ -56,6 +56,7 @@ extension CSVScanner {
 private struct BlockRecords {
     private let ends: UnsafeMutablePointer<UInt32>
     private let records: UnsafeMutablePointer<RecordBatch.Record>
+    private let lineEnds: UnsafeMutablePointer<UInt32>
     private let start: UnsafeRawPointer
     private let comment: Int
     private let keepsBlankLines: Bool
@@ -67,31 +68,40 @@ private struct BlockRecords {
     private(set) var end = 0
     /// Whether something was found that only the plain machine knows.
     private(set) var isStopped = false
-    private var endCount = 0
-    private var first = 0
-    private var blockCount = 0
+    /// The words of a block that no class has, for the ends of fields and of lines.
+    private static var fieldWord: Int { 4 }
+    private static var lineWord: Int { 5 }
 
     init(_ batch: RecordBatch, start: UnsafeRawPointer, scanner: CSVScanner) {
         unsafe (ends, records, self.start) = unsafe (batch.ends, batch.records, start)
+        unsafe lineEnds = scanner.lineEnds
         unsafe comment = scanner.comment
         unsafe keepsBlankLines = scanner.keepsBlankLines
         unsafe fieldLimit = max(1, scanner.options.fieldCount)
         unsafe recordLimit = scanner.recordLimit
     }
 
-    // SPEC: G. Langdale and D. Lemire, "Parsing gigabytes of JSON per second" (2019), section 3.1: between quotes is where an
-    // odd number of them comes before.
     /// Finds the records of blocks, up to what is not plain.
     mutating func findRecords(_ masks: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int) {
+        if unsafe comment >= 0 && isComment(at: 0) { return unsafe isStopped = true }
+        let plainCount = unsafe findEnds(masks, blockCount)
+        if plainCount < blockCount { unsafe isStopped = true }
+        // SAFETY: there is room for a place for each byte of the blocks, and 64 more.
+        let endCount = unsafe BlockScan.storePlaces(of: Self.fieldWord, in: masks, plainCount, to: ends)
+        let lineCount = unsafe BlockScan.storePlaces(of: Self.lineWord, in: masks, plainCount, to: lineEnds)
+        unsafe addRecords(endCount, lineCount)
+    }
+
+    // SPEC: G. Langdale and D. Lemire, "Parsing gigabytes of JSON per second" (2019), section 3.1: between quotes is where an
+    // odd number of them comes before.
+    /// Makes the words of the ends of fields and lines, and returns the number of blocks before one that is not plain.
+    private func findEnds(_ masks: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int) -> Int {
         // All ones within quotes; the lowest bit behind a delimiter or a line end, behind a closing quote, behind a CR.
         var (inside, behindEnd, behindQuote, behindCR): (UInt64, UInt64, UInt64, UInt64) = (0, 1, 0, 0)
-        unsafe self.blockCount = blockCount
-        if unsafe comment >= 0 && isComment(at: 0) { return unsafe isStopped = true }
-        // SAFETY: there are eight words a block, and room for an end for each byte and eight more.
-        var words = unsafe UnsafePointer(masks.baseAddress.unsafelyUnwrapped)
+        // SAFETY: there are eight words a block.
+        var words = unsafe masks.baseAddress.unsafelyUnwrapped
         for block in 0..<blockCount {
             let (quotes, delimiters, feeds, returns) = unsafe (words[0], words[1], words[2], words[3])
-            unsafe words += BlockScan.wordCount
             var lines = feeds | returns
             var found = delimiters | lines
             if quotes | inside != 0 {
@@ -102,12 +112,10 @@ private struct BlockRecords {
                 found &= ~within
                 let mayOpen = found << 1 | behindEnd | closing << 1 | behindQuote
                 let mayFollow = found | opening
-                guard opening & ~mayOpen == 0, (closing << 1 | behindQuote) & ~mayFollow == 0 else {
-                    return unsafe isStopped = true
-                }
+                guard opening & ~mayOpen == 0, (closing << 1 | behindQuote) & ~mayFollow == 0 else { return block }
                 behindQuote = closing >> 63
             } else if behindQuote != 0 {
-                guard behindQuote & ~found == 0 else { return unsafe isStopped = true }
+                guard behindQuote & ~found == 0 else { return block }
                 behindQuote = 0
             }
             behindEnd = found >> 63
@@ -118,10 +126,11 @@ private struct BlockRecords {
                 lines &= ~pairs
                 found &= ~pairs
             }
-            let before = unsafe endCount
-            unsafe storeEnds(found, UInt32(truncatingIfNeeded: block &* 64))
-            guard unsafe lines == 0 || addRecords(lines, found, block &* 64, before) else { return }
+            unsafe words[Self.fieldWord] = found
+            unsafe words[Self.lineWord] = lines
+            unsafe words += BlockScan.wordCount
         }
+        return blockCount
     }
 
     private func prefixXOR(_ bits: UInt64) -> UInt64 {
@@ -134,51 +143,34 @@ private struct BlockRecords {
         return bits ^ bits << 32
     }
 
-    // PERF: CSV/slices; eight at once, whether there are as many or not, instead of a branch for each.
-    /// Stores the places of bits.
-    @inline(__always)
-    private mutating func storeEnds(_ found: UInt64, _ base: UInt32) {
-        var (bits, place) = unsafe (found, ends + endCount)
-        repeat {
-            for index in 0..<8 {
-                unsafe place[index] = base &+ UInt32(truncatingIfNeeded: bits.trailingZeroBitCount)
-                bits &= bits &- 1
+    /// Adds the records that lines end, up to what the plain machine must go on behind.
+    private mutating func addRecords(_ endCount: Int, _ lineCount: Int) {
+        // SAFETY: there is room for a record for each byte; ends of lines are among those of fields, in the same order; behind the
+        // blocks are more bytes of the chunk.
+        var (first, width) = (0, 1)
+        for line in 0..<lineCount {
+            let place = unsafe Int(lineEnds[line])
+            // PERF: CSV/slices; most records have as many fields as the one before.
+            var last = first &+ width
+            if unsafe last > endCount || Int(ends[last &- 1]) != place {
+                last = first &+ 1
+                while unsafe Int(ends[last &- 1]) != place { last &+= 1 }
+                width = last &- first
             }
-            unsafe place += 8
-        } while bits != 0
-        unsafe endCount &+= found.nonzeroBitCount
-    }
-
-    /// Adds the records that end in a block; false where the plain machine must go on behind them.
-    @inline(__always)  // PERF: CSV/slices; once a block.
-    private mutating func addRecords(_ lines: UInt64, _ found: UInt64, _ base: Int, _ before: Int) -> Bool {
-        var lines = lines
-        repeat {
-            let place = lines.trailingZeroBitCount
-            let last = before &+ (found & (lines ^ (lines &- 1))).nonzeroBitCount
-            lines &= lines &- 1
-            let isBlank = unsafe base &+ place == end && !keepsBlankLines
-            guard unsafe isBlank || last &- first <= fieldLimit && base &+ place &- end <= recordLimit else {
-                unsafe isStopped = true
-                return false
+            let isBlank = unsafe place == end && !keepsBlankLines
+            guard unsafe isBlank || last &- first <= fieldLimit && place &- end <= recordLimit else {
+                return unsafe isStopped = true
             }
-            // SAFETY: there is room for a record for each byte.
             unsafe (records + count).initialize(
                 to: RecordBatch.Record(
                     start: UInt32(truncatingIfNeeded: end), first: UInt32(truncatingIfNeeded: first),
                     last: UInt32(truncatingIfNeeded: last)))
             unsafe count &+= isBlank ? 0 : 1
-            unsafe first = last
-            // SAFETY: behind the blocks are more bytes of the chunk.
-            let isPair =
-                unsafe start.loadUnaligned(fromByteOffset: base &+ place, as: UInt16.self).littleEndian == 0x0A0D
-            unsafe end = base &+ place &+ (isPair ? 2 : 1)
-            if unsafe comment >= 0 && isComment(at: end) {
-                unsafe isStopped = true
-                return false
-            }
-        } while lines != 0
-        return true
+            first = last
+            let isPair = unsafe start.loadUnaligned(fromByteOffset: place, as: UInt16.self).littleEndian == 0x0A0D
+            unsafe end = place &+ (isPair ? 2 : 1)
+            if unsafe comment >= 0 && isComment(at: end) { return unsafe isStopped = true }
+        }
     }
 
     private func isComment(at offset: Int) -> Bool {
@@ -186,18 +178,22 @@ private struct BlockRecords {
         unsafe Int(start.load(fromByteOffset: offset, as: UInt8.self)) == comment
     }
 
-    /// The number of LFs before the end of the last record, and the offset of the last one.
-    func countLines(_ masks: UnsafeMutableBufferPointer<UInt64>) -> (count: Int, last: Int) {
+    /// The number of LFs before the end of the last record of blocks, and the offset of the last one.
+    func countLines(_ masks: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int) -> (count: Int, last: Int) {
         // An LF that belongs to a CR may be behind the last block.
-        var (count, last) = unsafe end > blockCount * 64 ? (1, end - 1) : (0, 0)
-        for block in unsafe 0..<min(blockCount, (end + 63) / 64) {
-            var feeds = unsafe masks[block * BlockScan.wordCount + 2]
-            let rest = unsafe end - block * 64
-            if rest < 64 { feeds &= 1 << UInt64(rest) - 1 }
-            guard feeds != 0 else { continue }
-            count += feeds.nonzeroBitCount
-            last = max(last, block * 64 + 63 - feeds.leadingZeroBitCount)
+        guard unsafe end <= blockCount * 64 else {
+            return unsafe (1 + BlockScan.count(of: 2, in: masks, blockCount), end - 1)
         }
-        return (count, last)
+        let wholeCount = unsafe end / 64
+        var count = unsafe BlockScan.count(of: 2, in: masks, wholeCount)
+        var block = wholeCount
+        var feeds = unsafe end % 64 == 0 ? 0 : masks[block * BlockScan.wordCount + 2] & (1 << UInt64(end % 64) - 1)
+        count += feeds.nonzeroBitCount
+        guard count > 0 else { return (0, 0) }
+        while feeds == 0 {
+            block -= 1
+            feeds = unsafe masks[block * BlockScan.wordCount + 2]
+        }
+        return (count, block * 64 + 63 - feeds.leadingZeroBitCount)
     }
 }

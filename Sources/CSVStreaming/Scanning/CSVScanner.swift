@@ -62,6 +62,8 @@ final class CSVScanner {
     let classes: ByteClasses
     /// Memory for as many blocks as the fast machine looks at, eight words each.
     let masks: UnsafeMutableBufferPointer<UInt64>
+    /// Memory for the ends of lines in them, and 64 more.
+    let lineEnds: UnsafeMutablePointer<UInt32>
     var blockCount: Int
     private var endCapacity: Int
 
@@ -81,6 +83,7 @@ final class CSVScanner {
         blocks = BlockScan(classes)
         blockCount = options.firstBlockCount
         unsafe masks = .allocate(capacity: allowsBlocks ? Self.largestBlockCount * BlockScan.wordCount : 0)
+        unsafe lineEnds = .allocate(capacity: allowsBlocks ? Self.largestBlockCount * 64 + 64 : 0)
         endCapacity = allowsBlocks ? Self.largestBlockCount * 64 + 64 : 64
         // SAFETY: nobody looks at the bytes of no chunk.
         unsafe chunk = UnsafeRawPointer(bitPattern: 8).unsafelyUnwrapped
@@ -90,6 +93,7 @@ final class CSVScanner {
 
     deinit {
         unsafe masks.deallocate()
+        unsafe lineEnds.deallocate()
         unsafe batch.ends.deallocate()
         unsafe batch.records.deallocate()
     }

@@ -8,18 +8,18 @@ struct RecordBatch {
     /// A record: the offset of its first field, and the indexes of its first field's end and behind its last one's.
     @usableFromInline
     struct Record {
-        var start: UInt32
-        var first: UInt32
-        var last: UInt32
+        @usableFromInline var start: UInt32
+        @usableFromInline var first: UInt32
+        @usableFromInline var last: UInt32
     }
 
     /// What offsets count from.
-    var bytes: UnsafeRawPointer
+    @usableFromInline var bytes: UnsafeRawPointer
     /// How many bytes may be loaded from there, those behind the records included.
-    var byteCount = 0
+    @usableFromInline var byteCount = 0
     /// The ends of fields. The next field begins a byte later, unless its record does not have one.
-    var ends: UnsafeMutablePointer<UInt32>
-    var records: UnsafeMutablePointer<Record>
+    @usableFromInline var ends: UnsafeMutablePointer<UInt32>
+    @usableFromInline var records: UnsafeMutablePointer<Record>
     /// The number of records.
     @usableFromInline var count = 0
     /// Where the first byte is in the input.
@@ -52,14 +52,16 @@ struct RecordBatch {
         return place.position
     }
 
+    // PERF: CSV/slices; inlinable, as each field of a row is asked for in another module.
     /// The number of fields of a record.
+    @inlinable
     func fieldCount(of record: Int) -> Int {
         // SAFETY: the callers stay below the number of records.
         unsafe Int(records[record].last &- records[record].first)
     }
 
     /// The offsets of a field, of those that a record has.
-    @inline(__always)  // PERF: CSV/slices; once a field.
+    @inlinable @inline(__always)  // PERF: CSV/slices; once a field.
     func range(of field: Int, in record: Int) -> Range<Int> {
         // SAFETY: the callers stay below the numbers of records and of their fields. Ends are in order, each at least where
         // its field begins.

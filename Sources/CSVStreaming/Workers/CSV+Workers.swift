@@ -27,13 +27,7 @@ extension CSV {
     static func decode<Value: StreamValue & Sendable>(
         _ type: Value.Type, _ parts: CSVParts, _ options: BuilderOptions
     ) async throws(StreamError) -> [Value] {
-        let found = try await parts.read { (piece) throws(StreamError) -> CSVParts.Output<[Value]> in
-            var builder = try ObjectBuilder<[Value]>(options: options)
-            let cursor = piece.makeCursor()
-            try piece.forEachChunk { (chunk) throws(StreamError) in try cursor.send(chunk, to: &builder) }
-            try cursor.finish(into: &builder)
-            return CSVParts.Output(value: try builder.takeResult(), rowCount: cursor.rowCount)
-        }
+        let found = try await parts.read { (piece) throws(StreamError) in try piece.values(type, options) }
         guard found.count != 1 else { return found[0] }
         var values: [Value] = []
         values.reserveCapacity(found.reduce(0) { $0 + $1.count })
@@ -60,15 +54,7 @@ extension CSV {
     static func map<Value: Sendable>(
         _ parts: CSVParts, _ transform: @escaping @Sendable (borrowing CSVRow) throws(StreamError) -> Value
     ) async throws(StreamError) -> [Value] {
-        let found = try await parts.read { (piece) throws(StreamError) -> CSVParts.Output<[Value]> in
-            var values: [Value] = []
-            let cursor = piece.makeCursor()
-            try piece.forEachChunk { (chunk) throws(StreamError) in
-                try cursor.lendRows(of: chunk) { (row) throws(StreamError) in values.append(try transform(row)) }
-            }
-            try cursor.lendLastRow { (row) throws(StreamError) in values.append(try transform(row)) }
-            return CSVParts.Output(value: values, rowCount: cursor.rowCount)
-        }
+        let found = try await parts.read { (piece) throws(StreamError) in try piece.map(transform) }
         return Array(found.joined())
     }
 
@@ -97,24 +83,12 @@ extension CSV {
         if let declared {
             types = declared
         } else {
-            let found = try await parts.read { (piece) throws(StreamError) -> CSVParts.Output<InferredTypes> in
-                let cursor = piece.makeCursor()
-                var types = InferredTypes()
-                try piece.forEachChunk { (chunk) throws(StreamError) in try types.note(chunk, cursor) }
-                try types.noteLast(cursor)
-                return CSVParts.Output(value: types, rowCount: cursor.rowCount)
-            }
+            let found = try await parts.read { (piece) throws(StreamError) in try piece.types() }
             types = try InferredTypes(joining: found).columns(options)
         }
         let chosen = options.forColumns(types)
         let texts = await CSVParts(bytes, chosen, count: workers, smallest: smallest)
-        let found = try await texts.read { (piece) throws(StreamError) -> CSVParts.Output<Columns> in
-            var builder = ColumnsBuilder(columns: types)
-            let cursor = piece.makeCursor()
-            try piece.forEachChunk { (chunk) throws(StreamError) in try cursor.send(chunk, to: &builder) }
-            try cursor.finish(into: &builder)
-            return CSVParts.Output(value: try builder.takeResult(), rowCount: cursor.rowCount)
-        }
+        let found = try await texts.read { (piece) throws(StreamError) in try piece.columns(types) }
         return found.count == 1 ? found[0] : Columns(joining: found)
     }
 }

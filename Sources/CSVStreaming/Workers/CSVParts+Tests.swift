@@ -1,6 +1,7 @@
 // Several workers against one: values, order, errors and positions, with line ends in quotes at every place where a text is cut.
 
 #if DEBUG || IN_CLASS_TESTS
+import Foundation
 import InClassTesting
 import PlistBuilding
 import PlistStreaming
@@ -31,11 +32,34 @@ enum CSVPartsTests {
         }
     }
 
-    private static func expectSame(_ text: [UInt8], _ options: CSVReaderOptions, _ name: String) async {
+    /// The rows of a file by several workers, in pieces of so many bytes.
+    private static func rows(
+        ofFile path: String, _ options: CSVReaderOptions, workers: Int, pieceByteCount: Int
+    ) async -> String {
+        do {
+            let text = CSVFileText(try InputFile(path: path), options, pieceByteCount: pieceByteCount)
+            let rows = try await CSV.map(text, workers) { row in
+                (0..<row.count).map { "\(row.string(at: $0) ?? "nil")|" }.joined()
+            }
+            return "\(rows)"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private static func expectSame(_ text: [UInt8], _ options: CSVReaderOptions, _ name: String) async throws {
         let expected = await rows(text, options, workers: 0)
         for workers in [1, 2, 3, 5, 8] {
             let found = await rows(text, options, workers: workers)
             if found != expected { expectEqual(found, expected, "\(name), \(workers) workers") }
+        }
+        let path = try temporaryDirectory() + "/rows.csv"
+        try Data(text).write(to: URL(fileURLWithPath: path))
+        for (workers, pieceByteCount) in [(2, 70), (3, 300)] {
+            let found = await rows(ofFile: path, options, workers: workers, pieceByteCount: pieceByteCount)
+            if found != expected {
+                expectEqual(found, expected, "\(name), \(workers) workers, \(pieceByteCount) bytes of a file")
+            }
         }
     }
 }
@@ -48,10 +72,12 @@ extension CSVPartsTests: SelfTesting {
             "testCutsWithinQuotesAtAnyPlace": testCutsWithinQuotesAtAnyPlace,
             "testMakesTheSameValues": testMakesTheSameValues,
             "testStopsWhenCancelled": testStopsWhenCancelled,
+            "testMakesTheSameOfAFile": testMakesTheSameOfAFile,
+            "testReadsNotFarAhead": testReadsNotFarAhead,
         ]
     }
 
-    private static func testIsTheSameByAnyNumberOfWorkers() async {
+    private static func testIsTheSameByAnyNumberOfWorkers() async throws {
         var random = TestRandom(seed: 11)
         for round in 0..<20 {
             let width = 1 + round % 4
@@ -61,19 +87,19 @@ extension CSVPartsTests: SelfTesting {
             let options = CSVReaderOptions(
                 dialect: CSVDialect(comment: round % 2 == 0 ? 0x23 : nil), shortRecords: .leaveOut, longRecords: .drop,
                 bareQuotes: round % 5 == 0 ? .keep : .reject)
-            await expectSame(Array(header.utf8) + text, options, "round \(round)")
+            try await expectSame(Array(header.utf8) + text, options, "round \(round)")
         }
     }
 
-    private static func testCutsWithinQuotesAtAnyPlace() async {
+    private static func testCutsWithinQuotesAtAnyPlace() async throws {
         for count in 0..<20 {
             let filler = String(repeating: "x", count: count)
             let text = "a,b\n\(filler),\"\n,\n\"\n" + String(repeating: "1,\"2\n3\"\r\n\"\"\"\n\",\n", count: 5)
-            await expectSame(Array(text.utf8), CSVReaderOptions(), "\(count) bytes before")
+            try await expectSame(Array(text.utf8), CSVReaderOptions(), "\(count) bytes before")
         }
     }
 
-    private static func testFindsTheFirstError() async {
+    private static func testFindsTheFirstError() async throws {
         let good = String(repeating: "1,\"a\n\"\n", count: 10)
         for place in 0..<12 {
             var text = "a,b\n"
@@ -81,12 +107,20 @@ extension CSVPartsTests: SelfTesting {
                 // A second mistake behind the first one, of another kind.
                 text += good + (index == place ? "1,x\"y\n" : index == place + 2 ? "1,2,3\n" : "")
             }
-            await expectSame(Array(text.utf8), CSVReaderOptions(), "a quote in part \(place)")
-            await expectSame(
+            try await expectSame(Array(text.utf8), CSVReaderOptions(), "a quote in part \(place)")
+            try await expectSame(
                 Array(("a,b\n" + text).utf8) + [0x22], CSVReaderOptions(bareQuotes: .keep), "an open quote")
         }
-        await expectSame([], CSVReaderOptions(), "nothing")
-        await expectSame(Array("a,a\n1,2\n3,4\n5,6\n7,8\n".utf8), CSVReaderOptions(), "a name that comes twice")
+        try await expectSame([], CSVReaderOptions(), "nothing")
+        let comments = String(repeating: "# a \"comment\n", count: 20) + "a,b\n1,2\n3,\"\n\"\n"
+        let options = CSVReaderOptions(dialect: CSVDialect(comment: 0x23))
+        try await expectSame(Array(comments.utf8), options, "a header behind comments")
+        var limited = CSVReaderOptions()
+        limited.recordByteCount = 40
+        let long = String(repeating: "1,2\n", count: 20) + "1,\"" + String(repeating: "x\n", count: 100)
+        try await expectSame(Array(("a,b\n" + long).utf8), limited, "a record that is too long")
+        try await expectSame(Array(("a,b\n" + long).utf8), CSVReaderOptions(), "quotes that are open for long")
+        try await expectSame(Array("a,a\n1,2\n3,4\n5,6\n7,8\n".utf8), CSVReaderOptions(), "a name that comes twice")
     }
 
     private static func testMakesTheSameValues() async throws {
@@ -98,6 +132,50 @@ extension CSVPartsTests: SelfTesting {
         expectGreater(parts.starts.count, 2, "parts")
         expectEqual(try await CSV.decode(Line.self, parts, BuilderOptions()), expected, "values of parts")
         expectEqual(try await CSV.decode(Line.self, from: text, workers: 2), expected, "values of small texts")
+    }
+
+    private static func testMakesTheSameOfAFile() async throws {
+        var text = Array("a,b\n".utf8)
+        for row in 0..<500 { text += Array("\(row),\(row % 7 == 0 ? "" : "\"line\n\(row)\"")\n".utf8) }
+        let path = try temporaryDirectory() + "/lines.csv"
+        try Data(text).write(to: URL(fileURLWithPath: path))
+        let file = CSVFileText(try InputFile(path: path), CSVReaderOptions(), pieceByteCount: 1_000)
+        expectEqual(
+            try await CSV.decode(Line.self, file, BuilderOptions(), 3), try CSV.decode(Line.self, from: text), "values")
+        expectEqual(
+            try await CSV.decode(Line.self, contentsOfFile: path, workers: 2).count, 500, "values of a small file")
+        let columns = try await CSV.columns(nil, contentsOfFile: path, CSVReaderOptions(), 3, 1_000)
+        let expected = try CSV.columns(from: text)
+        for (column, other) in zip(columns.columns, expected.columns) {
+            expectEqual(column.type, other.type, column.name)
+            let values = (0..<500).map { row in "\(column.integer(row) as Any) \(column.string(row) as Any)" }
+            expectEqual(
+                values, (0..<500).map { row in "\(other.integer(row) as Any) \(other.string(row) as Any)" }, column.name
+            )
+        }
+        do {
+            _ = try await CSV.map(rowsOfFile: try temporaryDirectory(), workers: 2) { row in row.count }
+            fail("a folder was read")
+        } catch {
+            expectEqual((error as? StreamError)?.kind, .cannotRead, "what a folder is")
+        }
+    }
+
+    private static func testReadsNotFarAhead() async throws {
+        let path = try temporaryDirectory() + "/numbers.csv"
+        var text = "offset\n"
+        while text.utf8.count < 60_000 { text += "\(text.utf8.count)\n" }
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        // SAFETY: the path is a string that outlives the call.
+        let descriptor = unsafe open(path, O_RDONLY)
+        defer { close(descriptor) }
+        let file = CSVFileText(InputFile(descriptor: descriptor), CSVReaderOptions(), pieceByteCount: 1_000)
+        // How many bytes were read behind a row when it comes.
+        let distances = try await CSV.map(file, 3) { row in
+            Int64(lseek(descriptor, 0, SEEK_CUR)) - (row.integer(at: 0) ?? 0)
+        }
+        expectGreater(distances.count, 8_000, "rows")
+        expectLessOrEqual(distances.max() ?? .max, 8_000, "six pieces, the next one, and what is left of the last one")
     }
 
     private static func testStopsWhenCancelled() async {

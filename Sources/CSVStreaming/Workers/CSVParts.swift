@@ -72,59 +72,18 @@ struct CSVParts: Sendable {
         starts[part]..<(toEnd || part + 1 == starts.count ? bytes.count : starts[part + 1])
     }
 
-    /// What a worker makes of a part, and how many records it has.
-    struct Output<Value: Sendable>: Sendable {
-        var value: Value
-        var rowCount: Int
-    }
-
-    /// Reads one part, or all from one on, by a cursor; what came before is told where positions matter.
-    typealias Read<Value: Sendable> = @Sendable (Piece) throws(StreamError) -> Output<Value>
-
-    /// A part for one worker.
-    struct Piece: Sendable {
-        let parts: CSVParts
-        let range: Range<Int>
-        let options: CSVReaderOptions
-        /// The records and lines before, where errors are to tell them.
-        let rowsBefore: Int
-        let place: RecordBatch.Place
-        /// The first part in which there was an error, after which nothing counts.
-        let failures: FirstFailure
-        let index: Int
-
-        /// The bytes in pieces between which a worker looks whether it goes on.
-        func forEachChunk(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
-            try unsafe parts.bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-                // SAFETY: the span does not leave the closure.
-                let bytes = unsafe UnsafeRawBufferPointer(buffer).bytes
-                var start = range.lowerBound
-                while start < range.upperBound {
-                    if Task.isCancelled { throw StreamError(ofReceiver: CancellationError()) }
-                    if failures.isBefore(index) { throw .stopRequest() }
-                    let end = min(range.upperBound, start + 1 << 20)
-                    try body(bytes.extracting(start..<end))
-                    start = end
-                }
-            }
-        }
-
-        /// A cursor before the first record of the part.
-        func makeCursor() -> CSVCursor {
-            CSVCursor(options: options, place: place, rowsBefore: rowsBefore, isContinuing: range.lowerBound > 0)
-        }
-    }
-
     /// Reads all parts, each by a worker, and returns what they give, in order.
     ///
     /// - Throws: The error that one worker would find first; `receiverFailed` with a `CancellationError` as the cause when the
     ///   task was cancelled.
-    func read<Value: Sendable>(_ read: @escaping Read<Value>) async throws(StreamError) -> [Value] {
+    func read<Value: Sendable>(_ read: @escaping CSVPiece.Read<Value>) async throws(StreamError) -> [Value] {
         let failures = FirstFailure()
-        let header = starts.count > 1 ? headerNames() : nil
-        var found = await withTaskGroup(of: (Int, Output<Value>?).self) { group in
+        guard starts.count > 1, let first = CSVPiece.firstOptions(of: bytes[..<starts[1]], options) else {
+            return [try read(CSVPiece(bytes, 0..<bytes.count, options, failures)).value]
+        }
+        var found = await withTaskGroup(of: (Int, CSVPiece.Output<Value>?).self) { group in
             for index in starts.indices {
-                let piece = makePiece(index, header, failures)
+                let piece = CSVPiece(bytes, range(index), index == 0 ? options : first, failures, index)
                 group.addTask {
                     do throws(StreamError) { return (index, try read(piece)) } catch {
                         failures.note(index)
@@ -132,7 +91,7 @@ struct CSVParts: Sendable {
                     }
                 }
             }
-            var outputs = [Output<Value>?](repeating: nil, count: starts.count)
+            var outputs = [CSVPiece.Output<Value>?](repeating: nil, count: starts.count)
             for await (index, output) in group { outputs[index] = output }
             return outputs
         }
@@ -141,44 +100,10 @@ struct CSVParts: Sendable {
         // What comes from here on, as one worker finds it.
         found.removeSubrange(failed...)
         let rows = found.reduce(0) { $0 + ($1?.rowCount ?? 0) }
-        let rest = Piece(
-            parts: self, range: range(failed, toEnd: true), options: options(failed, header), rowsBefore: rows,
-            place: place(failed), failures: FirstFailure(), index: 0)
+        var rest = CSVPiece(
+            bytes, range(failed, toEnd: true), failed == 0 ? options : first, FirstFailure(), failed)
+        (rest.rowsBefore, rest.place) = (rows, place(failed))
         return found.compactMap { $0?.value } + [try read(rest).value]
-    }
-
-    private func makePiece(_ index: Int, _ header: [String]?, _ failures: FirstFailure) -> Piece {
-        Piece(
-            parts: self, range: range(index), options: options(index, header), rowsBefore: 0,
-            place: RecordBatch.Place(),
-            failures: failures, index: index)
-    }
-
-    /// The options of a part: only the first one has a header and a mark.
-    private func options(_ part: Int, _ header: [String]?) -> CSVReaderOptions {
-        guard part > 0 else { return options }
-        var options = options
-        options.dialect.hasHeader = false
-        options.names = header ?? options.names
-        options.skipsByteOrderMark = false
-        return options
-    }
-
-    /// The names of the header; nil where there is none, or none that is right.
-    private func headerNames() -> [String]? {
-        let cursor = CSVCursor(options: options)
-        do throws(StreamError) {
-            try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-                // SAFETY: the scanner has the bytes within the closure only.
-                let first = unsafe UnsafeRawBufferPointer(buffer)[..<starts[1]]
-                unsafe cursor.scanner.beginChunk(UnsafeRawBufferPointer(rebasing: first))
-                _ = try cursor.next()
-                cursor.scanner.endChunk()
-            }
-        } catch {
-            return nil
-        }
-        return cursor.header?.names
     }
 
     /// Where a part begins.
@@ -191,15 +116,4 @@ struct CSVParts: Sendable {
         }
         return place
     }
-}
-
-/// The first part in which a worker has found an error, which those behind it need not go on for.
-final class FirstFailure: Sendable {
-    private let lock = Lock()
-    // SAFETY: read and written within the lock only.
-    nonisolated(unsafe) private var first = Int.max
-
-    func note(_ index: Int) { lock.withLock { unsafe first = unsafe min(first, index) } }
-
-    func isBefore(_ index: Int) -> Bool { lock.withLock { unsafe first < index } }
 }

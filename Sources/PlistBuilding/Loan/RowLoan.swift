@@ -30,6 +30,8 @@ package struct RowLoan {
     private var members: UnsafeMutablePointer<RecordMember>?
     /// Where the cells go, one for each column of the rows.
     package private(set) var columns = unsafe UnsafeMutableBufferPointer<Column>(start: nil, count: 0)
+    /// Whether all cells that are wanted go into columns.
+    package private(set) var isOfColumns = false
     /// The address of the row to come, or its offset in every column, and the reference to its object.
     package private(set) var base = 0
     private var reference: UnsafeMutableRawPointer?
@@ -74,6 +76,7 @@ package struct RowLoan {
         unsafe columns.deallocate()
         unsafe columns = .allocate(capacity: count)
         unsafe columns.initialize(repeating: Column())
+        unsafe isOfColumns = true
         var found: UInt64 = 0
         for index in 0..<count {
             guard let number = unsafe records.pointee.index(of: name(index)) else {
@@ -86,10 +89,16 @@ package struct RowLoan {
             // Of two columns with one name the last one counts.
             guard kind != .none, found & bit == 0, unsafe kind != .value || member.shape != nil else { return false }
             found |= bit
+            if unsafe member.column == nil { unsafe isOfColumns = false }
             unsafe columns[index] = unsafe Column(
                 kind: kind, member: number, bit: bit, offset: member.offset, buffer: member.column, shape: member.shape)
         }
         return unsafe records.pointee.mayComplete(found)
+    }
+
+    /// Goes on behind so many rows of columns, of which the first is the next one, to the last of them.
+    package mutating func advance(_ records: UnsafeMutablePointer<RecordState>, by count: Int) {
+        unsafe base &+= records.pointee.stride * (records.pointee.doneCount > 0 ? count : count - 1)
     }
 
     /// Goes on to the next row.

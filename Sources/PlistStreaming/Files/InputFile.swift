@@ -70,11 +70,7 @@ public struct InputFile: ~Copyable {
         defer { unsafe buffer.deallocate() }
         while true {
             // SAFETY: the buffer has `capacity` bytes.
-            let count = unsafe read(descriptor, buffer, capacity)
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw StreamError(.cannotRead, "cannot read: \(ByteOutput.systemMessage(errno))")
-            }
+            let count = try unsafe readChunk(UnsafeMutableRawBufferPointer(start: buffer, count: capacity))
             if count == 0 { return }
             do throws(Failure) {
                 // SAFETY: the first `count` bytes were just read, and the span does not leave the closure.
@@ -84,6 +80,18 @@ public struct InputFile: ~Copyable {
                 throw error as? StreamError ?? StreamError(ofReceiver: error)
             }
             noteBytes?(count)
+        }
+    }
+
+    /// Reads the next bytes into memory that has at least one, and returns how many there are; 0 at the end.
+    package func readChunk(_ buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int {
+        while true {
+            // SAFETY: the buffer has so many bytes.
+            let count = unsafe read(descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 { return count }
+            guard errno == EINTR else {
+                throw StreamError(.cannotRead, "cannot read: \(ByteOutput.systemMessage(errno))")
+            }
         }
     }
 }

@@ -1,0 +1,202 @@
+// Stores records column by column into the memory of columns: one tight loop for each, over records that are alike.
+// What it cannot store it leaves to the way from field to field, RowFiller, with everything as before.
+
+import PlistBuilding
+import PlistStreaming
+
+/// Stores the fields of some records of a batch, one column after another.
+@unsafe
+struct ColumnFiller {
+    /// The fewest records for which this is the faster way.
+    static var fewestRecords: Int { 8 }
+    /// The bytes that are loaded from the first byte of a field, or of one behind its sign.
+    private static var loadedByteCount: Int { 33 }
+
+    private let cursor: Unmanaged<CSVCursor>
+    private let batch: RecordBatch
+    private let first: Int
+    /// The number of records.
+    let count: Int
+    private let width: Int
+    private let quote: Int
+    private let isUTF8: Bool
+    /// The bytes from the first record to the end of the last one.
+    private let byteCount: Int
+
+    /// Begins with a record, and takes as many as have all fields, one behind another, up to a limit of at least one.
+    init(_ cursor: CSVCursor, _ batch: RecordBatch, from first: Int, limit: Int) {
+        unsafe self.cursor = Unmanaged.passUnretained(cursor)
+        unsafe (self.batch, self.first) = unsafe (batch, first)
+        unsafe width = cursor.width
+        unsafe quote = cursor.options.dialect.quote.map { Int($0) } ?? -1
+        unsafe isUTF8 = cursor.options.encoding == .utf8
+        // SAFETY: the caller stays below the number of records.
+        let records = unsafe batch.records + first
+        let (width, end) = unsafe (UInt32(truncatingIfNeeded: cursor.width), records.pointee.first)
+        var (found, next) = (0, end)
+        while unsafe found < limit && records[found].first == next && records[found].last == next &+ width {
+            found &+= 1
+            next &+= width
+        }
+        let start = unsafe Int(records.pointee.start)
+        let last = unsafe found == 0 ? start : Int(batch.ends[Int(next) &- 1])
+        unsafe byteCount = last &- start
+        unsafe count = batch.byteCount &- last >= Self.loadedByteCount ? found : 0
+    }
+
+    /// The offsets of one field of each record.
+    @unsafe
+    private struct Fields {
+        let starts: UnsafeRawPointer
+        let startStride: Int
+        /// What is between the offset at hand and the field.
+        let gap: Int
+        let ends: UnsafeRawPointer
+        let endStride: Int
+
+        @inline(__always)  // PERF: CSV/columns; once a field.
+        subscript(index: Int) -> (start: Int, end: Int) {
+            // SAFETY: see ColumnFiller.fields.
+            unsafe (
+                Int(starts.load(fromByteOffset: index &* startStride, as: UInt32.self)) &+ gap,
+                Int(ends.load(fromByteOffset: index &* endStride, as: UInt32.self))
+            )
+        }
+    }
+
+    private func fields(_ field: Int) -> Fields {
+        // SAFETY: the records have so many fields each, and the ends of one behind those of another.
+        let records = unsafe batch.records + first
+        let ends = unsafe UnsafeRawPointer(batch.ends + Int(records.pointee.first) + field)
+        let stride = unsafe width &* MemoryLayout<UInt32>.stride
+        guard field > 0 else {
+            return unsafe Fields(
+                starts: UnsafeRawPointer(records), startStride: MemoryLayout<RecordBatch.Record>.stride, gap: 0,
+                ends: ends, endStride: stride)
+        }
+        return unsafe Fields(
+            starts: ends - MemoryLayout<UInt32>.stride, startStride: stride, gap: 1, ends: ends, endStride: stride)
+    }
+
+    /// Stores the records behind so many that are stored; false where it has stored none, since messages must tell.
+    func fill(
+        _ columns: UnsafeMutableBufferPointer<CSVCursor.Column>,
+        _ loan: UnsafeMutableBufferPointer<RowLoan.Column>, behind doneCount: Int
+    ) -> Bool {
+        for index in columns.indices {
+            guard let buffer = unsafe loan[index].buffer else { continue }
+            let run = unsafe ColumnRun(buffer, row: doneCount)
+            let fields = unsafe fields(columns[index].field)
+            let isStored =
+                switch unsafe loan[index].kind {
+                case .integer: unsafe fillIntegers(fields, index, run)
+                case .real: unsafe fillReals(fields, index, run)
+                case .columnString: unsafe fillStrings(fields, index, run)
+                case .columnBool: unsafe fillBools(fields, index, run)
+                default: false
+                }
+            guard isStored else {
+                for stored in 0...index {
+                    guard let buffer = unsafe loan[stored].buffer else { continue }
+                    unsafe ColumnRun(buffer, row: doneCount).takeBack(count)
+                }
+                return false
+            }
+        }
+        return true
+    }
+
+    // SAFETY: in all of these, a run has memory for a value of each record, and the bytes that are loaded are those of the
+    // batch, as was looked at when the records were counted.
+    private func fillIntegers(_ fields: Fields, _ column: Int, _ run: ColumnRun) -> Bool {
+        for index in unsafe 0..<count {
+            let (start, end) = unsafe fields[index]
+            if let value = unsafe ShortNumber.integer(batch.bytes + start, end &- start) {
+                unsafe run.values.storeBytes(of: value, toByteOffset: index &* 8, as: Int64.self)
+            } else if let value = unsafe ShortNumber.negative(batch.bytes + start, end &- start) {
+                unsafe run.values.storeBytes(of: value, toByteOffset: index &* 8, as: Int64.self)
+            } else if unsafe !storeOther(.integer, column, index, end == start, run) {
+                return false
+            }
+        }
+        return true
+    }
+
+    private func fillReals(_ fields: Fields, _ column: Int, _ run: ColumnRun) -> Bool {
+        for index in unsafe 0..<count {
+            let (start, end) = unsafe fields[index]
+            if let value = unsafe ShortNumber.real(batch.bytes + start, end &- start) {
+                unsafe run.values.storeBytes(of: value, toByteOffset: index &* 8, as: Double.self)
+            } else if let value = unsafe ShortNumber.integer(batch.bytes + start, end &- start),
+                let real = Double(exactly: value)
+            {
+                unsafe run.values.storeBytes(of: real, toByteOffset: index &* 8, as: Double.self)
+            } else if unsafe !storeOther(.real, column, index, end == start, run) {
+                return false
+            }
+        }
+        return true
+    }
+
+    // PERF: CSV/columns; a text of up to 32 bytes is copied by two loads, whatever its length.
+    private func fillStrings(_ fields: Fields, _ column: Int, _ run: ColumnRun) -> Bool {
+        let room = unsafe byteCount + Self.loadedByteCount
+        let start = unsafe run.textEnd(reserving: room)
+        var (text, textCount) = unsafe (start, run.textCount)
+        for index in unsafe 0..<count {
+            let (start, end) = unsafe fields[index]
+            let (source, length) = unsafe (batch.bytes + start, end &- start)
+            let words = unsafe source.loadUnaligned(as: SIMD4<UInt64>.self)
+            let isPlain = unsafe Int(source.load(as: UInt8.self)) != quote && (isUTF8 || Self.isASCII(words))
+            if isPlain && UInt(bitPattern: length &- 1) < 32 {
+                unsafe text.storeBytes(of: words, as: SIMD4<UInt64>.self)
+                unsafe text += length
+                textCount &+= length
+                unsafe run.values.storeBytes(of: Int64(textCount), toByteOffset: index &* 8, as: Int64.self)
+            } else {
+                unsafe run.textCount = textCount
+                guard unsafe storeOther(.columnString, column, index, end == start, run) else { return false }
+                unsafe (text, textCount) = unsafe (run.textEnd(reserving: room), run.textCount)
+            }
+        }
+        unsafe run.textCount = textCount
+        return true
+    }
+
+    @inline(__always)  // PERF: see above.
+    private static func isASCII(_ words: SIMD4<UInt64>) -> Bool {
+        (words[0] | words[1] | words[2] | words[3]) & 0x8080_8080_8080_8080 == 0
+    }
+
+    private func fillBools(_ fields: Fields, _ column: Int, _ run: ColumnRun) -> Bool {
+        for index in unsafe 0..<count {
+            let (start, end) = unsafe fields[index]
+            guard unsafe storeOther(.columnBool, column, index, end == start, run) else { return false }
+        }
+        return true
+    }
+
+    /// Stores a field by the message that it is; false where messages must tell.
+    @inline(never)
+    private func storeOther(_ kind: FastKind, _ column: Int, _ index: Int, _ isEmpty: Bool, _ run: ColumnRun) -> Bool {
+        if isEmpty {
+            unsafe run.storeNull(index)
+            return true
+        }
+        let record = unsafe first + index
+        let message = unsafe cursor._withUnsafeGuaranteedRef { unsafe $0.storedMessage(of: column, in: record) }
+        guard let message = unsafe message else { return false }
+        switch unsafe (kind, message) {
+        case (_, .null): unsafe run.storeNull(index)
+        case (.integer, .integer(let value)):
+            unsafe run.values.storeBytes(of: value, toByteOffset: index * 8, as: Int64.self)
+        case (.real, .real(let value)):
+            unsafe run.values.storeBytes(of: value, toByteOffset: index * 8, as: Double.self)
+        case (.columnBool, .bool(let value)):
+            unsafe run.values.storeBytes(of: value, toByteOffset: index, as: Bool.self)
+        case (.columnString, .string(let text)): unsafe run.append(text.bytes, index)
+        default: return false
+        }
+        return true
+    }
+}

@@ -1,0 +1,165 @@
+// A file in pieces for several workers, of which some are in memory at a time.
+
+import PlistStreaming
+
+/// The text of a file, cut where records end, as far as quotes tell.
+@safe
+final class CSVFileText: @unchecked Sendable {
+    // SAFETY: one task at a time uses an object: the one that hands out pieces, or the one that reads what is left behind them.
+    private let file: InputFile
+    private let options: CSVReaderOptions
+    private let pieceByteCount: Int
+    /// The bytes behind the last piece.
+    private var bytes: [UInt8] = []
+    private var isAtEnd = false
+    /// What there was instead of more bytes.
+    private var failure: StreamError?
+
+    init(_ file: consuming InputFile, _ options: CSVReaderOptions, pieceByteCount: Int) {
+        self.file = file
+        self.options = options
+        self.pieceByteCount = max(1, pieceByteCount)
+    }
+
+    /// The next piece, which ends with a record as far as quotes tell, or with the text; nil behind the last one, and where there is
+    /// no such end within the longest record, or the file cannot be read: then `forEachChunk` goes on.
+    func next() -> [UInt8]? {
+        guard !isAtEnd, failure == nil else { return nil }
+        // Whether the byte at hand is within quotes, and how far no record ends.
+        var (isInside, seen) = (false, 0)
+        while true {
+            let count = bytes.count
+            if readMore() {
+                if let end = lastEnd(from: &seen, &isInside) {
+                    let piece = Array(bytes[..<end])
+                    bytes.removeSubrange(..<end)
+                    return piece
+                }
+                guard count <= max(0, options.recordByteCount) else { return nil }
+            } else {
+                guard failure == nil else { return nil }
+                isAtEnd = true
+                defer { bytes = [] }
+                return bytes
+            }
+        }
+    }
+
+    /// Reads as many bytes as a piece has; false at the end.
+    private func readMore() -> Bool {
+        let count = bytes.count
+        bytes.append(contentsOf: repeatElement(0, count: pieceByteCount))
+        var end = count
+        do throws(StreamError) {
+            while end < bytes.count {
+                let place = end
+                let read = try unsafe bytes.withUnsafeMutableBufferPointer { buffer throws(StreamError) in
+                    try unsafe file.readChunk(
+                        UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[place...])))
+                }
+                guard read > 0 else { break }
+                end += read
+            }
+        } catch {
+            failure = error
+        }
+        bytes.removeSubrange(end...)
+        return end == count + pieceByteCount
+    }
+
+    /// The offset behind the last line end outside quotes; else it goes on behind all bytes but a CR.
+    private func lastEnd(from seen: inout Int, _ isInside: inout Bool) -> Int? {
+        let count = bytes.last == 0x0D ? bytes.count - 1 : bytes.count
+        guard count > seen else { return nil }
+        var quoteCount = 0
+        if let quote = options.dialect.quote {
+            for index in seen..<count where bytes[index] == quote { quoteCount &+= 1 }
+        }
+        let start = seen
+        if quoteCount & 1 == 1 { isInside.toggle() }
+        seen = count
+        var isWithin = isInside
+        var index = count
+        while index > start {
+            index -= 1
+            let byte = bytes[index]
+            if byte == options.dialect.quote {
+                isWithin.toggle()
+            } else if byte == 0x0A || byte == 0x0D, !isWithin {
+                return byte == 0x0D && index + 1 < bytes.count && bytes[index + 1] == 0x0A ? index + 2 : index + 1
+            }
+        }
+        return nil
+    }
+
+    /// The bytes behind the last piece, in chunks.
+    func forEachChunk(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
+        let bytes = self.bytes
+        self.bytes = []
+        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
+            // SAFETY: the span does not leave the closure.
+            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
+        }
+        if let failure { throw failure }
+        if !isAtEnd { try file.readChunks(body) }
+    }
+
+    /// Reads all pieces, so many at a time, and hands on what they give in their order.
+    ///
+    /// - Throws: What one worker would find first; `receiverFailed` with a `CancellationError` as the cause when the task was
+    ///   cancelled.
+    func read<Value: Sendable>(
+        workers: Int, _ read: @escaping CSVPiece.Read<Value>, _ take: (Value) -> Void
+    ) async throws(StreamError) {
+        let failures = FirstFailure()
+        var pieces: [[UInt8]] = []
+        var others: CSVReaderOptions?
+        var outputs: [Int: CSVPiece.Output<Value>?] = [:]
+        // The pieces that are taken, the records in them, and the place behind.
+        var (taken, rows, place) = (0, 0, RecordBatch.Place())
+        await withTaskGroup(of: (Int, CSVPiece.Output<Value>?).self) { group in
+            while true {
+                while pieces.count < 2 * max(1, workers), outputs[taken] == nil,
+                    taken + pieces.count == 0 || others != nil, let bytes = next()
+                {
+                    let index = taken + pieces.count
+                    pieces.append(bytes)
+                    if index == 0 { others = CSVPiece.firstOptions(of: bytes[...], options) }
+                    guard let others else { break }
+                    let piece = CSVPiece(
+                        bytes, 0..<bytes.count, index == 0 ? options : others, failures, index)
+                    group.addTask {
+                        do throws(StreamError) { return (index, try read(piece)) } catch {
+                            failures.note(index)
+                            return (index, nil)
+                        }
+                    }
+                }
+                guard let (index, output) = await group.next() else { return }
+                outputs[index] = .some(output)
+                while case .some(.some(let output)) = outputs[taken] {
+                    outputs[taken] = nil
+                    take(output.value)
+                    (taken, rows, place) = (taken + 1, rows + output.rowCount, place.behind(output.place))
+                    pieces.removeFirst()
+                }
+            }
+        }
+        if Task.isCancelled { throw StreamError(ofReceiver: CancellationError()) }
+        guard !pieces.isEmpty || !isAtEnd else { return }
+        // What comes from here on, as one worker finds it.
+        var rest = CSVPiece(
+            [], 0..<0, taken == 0 ? options : others ?? options, FirstFailure(), taken)
+        (rest.rowsBefore, rest.place, rest.rest) = (rows, place, (pieces, self))
+        take(try read(rest).value)
+    }
+}
+
+extension RecordBatch.Place {
+    /// The place of the end of what begins here, by the place that it has in what begins there.
+    fileprivate func behind(_ other: RecordBatch.Place) -> RecordBatch.Place {
+        RecordBatch.Place(
+            offset: offset + other.offset, line: line + other.line - 1,
+            lineOffset: other.line > 1 ? offset + other.lineOffset : lineOffset)
+    }
+}

@@ -54,8 +54,11 @@ struct HeldElements {
         open.append(OpenElement(node: Int32(nodes.count - 1), runStart: text.count))
     }
 
-    /// Says that the element that was opened last has no value.
-    mutating func setNil() { nodes[nodes.count - 1].isNil = true }
+    /// Says that the innermost open element has no value.
+    mutating func setNil() { nodes[Int(open[open.count - 1].node)].isNil = true }
+
+    /// Whether the innermost open element has said that it has no value.
+    var isInNil: Bool { open.last.map { nodes[Int($0.node)].isNil } ?? false }
 
     /// Adds an attribute to the element that was opened last.
     mutating func addAttribute(_ name: Int32, namespace: Int32, value: RawSpan) {
@@ -102,19 +105,21 @@ struct HeldElements {
     mutating func end() -> Bool {
         let last = open[open.count - 1]
         let index = Int(last.node)
-        if nodes[index].firstChild < 0 {
-            // Whitespace is text where there is nothing else.
+        let lastChild = nodes[index].lastChild
+        if lastChild < 0 || nodes[Int(lastChild)].isAttribute {
+            // Whitespace is text where there are no elements.
             (nodes[index].textStart, nodes[index].textCount) = (last.runStart, text.count - last.runStart)
         } else {
             endRun()
-            linkChildren(of: index)
         }
+        linkChildren(of: index)
         open.removeLast()
         if !open.isEmpty { open[open.count - 1].runStart = text.count }
         return open.isEmpty
     }
 
     private mutating func linkChildren(of parent: Int) {
+        guard nodes[parent].firstChild >= 0 else { return }
         elementCount += 1
         var child = nodes[parent].firstChild
         while child >= 0 {

@@ -142,6 +142,7 @@ extension XMLMessagesTests: SelfTesting {
             ("<a><list>x<y/></list></a>", XMLObjectOptions(wrappedArrays: ["list"]), .unrepresentable, "$.list"),
             ("<!DOCTYPE a SYSTEM 'x'><a><b>&e;</b></a>", XMLObjectOptions(), .unrepresentable, "$.b"),
             ("<a><b>123456789</b></a>", XMLObjectOptions(heldByteCount: 8), .limitExceeded, "$.b"),
+            ("<a><b/><c/></a>", XMLObjectOptions(arrays: .named([]), heldByteCount: 8), .limitExceeded, "$.b"),
         ]
         for (text, options, kind, path) in rows {
             let error = expectThrows(StreamError.self, text) { _ = try messages(text, options) }

@@ -148,6 +148,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         }
         levels[last].runName = name
         levels[last].runNamespace = namespace
+        if names.byteCount > options.heldByteCount { throw heldTooMuch() }
         levels[last].runCount = 1
         try sendKey(name)
     }
@@ -387,7 +388,9 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     }
 
     func heldTooMuch() -> StreamError {
-        failure(.limitExceeded, "a record, or the text of an element, has more than \(options.heldByteCount) bytes")
+        failure(
+            .limitExceeded,
+            "a record, the text of an element, or all different names have more than \(options.heldByteCount) bytes")
     }
 
     func textClash() -> StreamError {

@@ -42,13 +42,15 @@ struct TreeBuilder: TreeSink, ~Copyable {
     }
 
     /// Makes a builder of the content of an element, whose tags are read as well.
+    ///
+    /// As many levels are made as there are around it, so that no byte is read again for each of its levels.
     init(
-        _ memory: consuming TreeMemory, document: [UInt8], of node: Int32, shift: Int, options: XMLTreeOptions
+        _ memory: consuming TreeMemory, document: [UInt8], of node: Int32, at level: Int, options: XMLTreeOptions
     ) {
+        shift = memory.nodes[Int(node)].place.lowerBound
         self.memory = memory
         self.document = document
-        self.shift = shift
-        (depthMax, keepsWhitespace) = (options.depth, options.keepsWhitespace)
+        (depthMax, keepsWhitespace) = (max(options.depth, level), options.keepsWhitespace)
         isBeforeContent = true
         open = [(node, -1)]
     }

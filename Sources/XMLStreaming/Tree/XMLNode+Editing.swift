@@ -46,6 +46,20 @@ extension XMLNode {
         guard !isRemoved else { throw StreamError(.misuse, "the node was removed from its document") }
     }
 
+    /// Refuses a name that the reader of the tree would refuse for its length.
+    private func checkLength(of name: String) throws(StreamError) {
+        let limit = tree.options.reader.nameByteCountMax
+        guard name.utf8.count <= limit else { throw StreamError(.limitExceeded, "more than \(limit) bytes of a name") }
+    }
+
+    /// Refuses an element within this one where the reader of the tree would refuse its depth.
+    private func checkDepth() throws(StreamError) {
+        let limit = tree.options.reader.limits.depth
+        guard tree.level(of: index) < limit else {
+            throw StreamError(.limitExceeded, "more than \(limit) elements within each other")
+        }
+    }
+
     private func markContentChanged() {
         change { $0.flags.insert(.hasChanges) }
         tree.memory.markChanged(around: index)
@@ -71,7 +85,8 @@ extension XMLNode {
     ///
     /// `xmlns:p` declares a namespace, where the prefix is not declared for another one.
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for what is no element or was removed, and for prefixes that are not
-    ///   declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML cannot hold.
+    ///   declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML cannot hold;
+    ///   ``PlistStreaming/StreamError/Kind/limitExceeded`` where the reader's options allow no more.
     /// - Complexity: O(*n*) in the attributes of the elements around, amortised.
     public func setAttribute(_ name: String, _ value: String) throws(StreamError) {
         try checkAttached()
@@ -79,6 +94,7 @@ extension XMLNode {
         try value.withUTF8Span { (value) throws(StreamError) in
             try WrittenText.check(value, in: "a value of an attribute")
         }
+        try checkLength(of: name)
         let (namespace, isDeclaration) = try resolveAttribute(name, value)
         let number = name.withUTF8Span { tree.memory.names.number(of: $0) }
         var attributes = Array(tree.attributes(of: index))
@@ -90,6 +106,10 @@ extension XMLNode {
                     && Self.local(tree.memory.names.string(other.name)) == local
             }
             guard !clash else { throw StreamError(.duplicateKey, "the attribute \(name) has another prefix there") }
+        }
+        let limit = tree.options.reader.attributeCountMax
+        guard place != nil || attributes.count < limit else {
+            throw StreamError(.limitExceeded, "more than \(limit) attributes")
         }
         try tree.memory.checkRoom()
         let range = try value.withUTF8Span { (value) throws(StreamError) in try tree.memory.copy(value) }
@@ -219,10 +239,13 @@ extension XMLNode {
     ///   - name: Its name, whose prefix must be declared here.
     ///   - sibling: The child before which it comes, nil for behind the last one.
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for what is no element, was removed, or is no child of this node, and for a
-    ///   prefix that is not declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name.
+    ///   prefix that is not declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name;
+    ///   ``PlistStreaming/StreamError/Kind/limitExceeded`` where the reader's options allow no more.
     @discardableResult
     public func insertElement(_ name: String, before sibling: XMLNode? = nil) throws(StreamError) -> XMLNode {
         try checkParent(of: .element, sibling)
+        try checkLength(of: name)
+        try checkDepth()
         var namespace: Int32 = -1
         if tree.options.reader.knowsNamespaces {
             guard let colon = name.withUTF8Span({ WrittenText.colon(inQualifiedName: $0) }) else {

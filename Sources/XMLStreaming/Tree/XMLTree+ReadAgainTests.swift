@@ -15,6 +15,8 @@ extension XMLTreeReadAgainTests: SelfTesting {
             "testReadsAgainAfterAnyChanges": testReadsAgainAfterAnyChanges,
             "testMakesLaterWhatItMakesAtOnce": testMakesLaterWhatItMakesAtOnce,
             "testReadsTheDocumentTypeOnce": testReadsTheDocumentTypeOnce,
+            "testReadsNoByteForEachLevel": testReadsNoByteForEachLevel,
+            "testRefusesWhatTheReaderWould": testRefusesWhatTheReaderWould,
             "testTakesTheCharactersOfStrings": testTakesTheCharactersOfStrings,
         ]
     }
@@ -219,6 +221,41 @@ extension XMLTreeReadAgainTests: SelfTesting {
         for (index, element) in tree.root.elements.enumerated() {
             expectEqual(element.first("c")?.text, "text \(index)", "an entity")
         }
+    }
+
+    /// A deep document of many bytes, of which one level after the other is asked for.
+    private static func testReadsNoByteForEachLevel() throws {
+        let depth = 1_000
+        let text = String(repeating: "<a>", count: depth) + String(repeating: "<b>x</b>", count: 5_000)
+        let tree = try XMLTree(
+            text + String(repeating: "</a>", count: depth), options: XMLTreeOptions(depth: 1))
+        var node = tree.root
+        for _ in 1..<depth { node = node.firstChild ?? node }
+        expectEqual(node.elements.count, 5_000, "the innermost elements")
+        expectEqual(node.text.utf8.count, 5_000, "their text")
+    }
+
+    private static func testRefusesWhatTheReaderWould() throws {
+        let reader = XMLReaderOptions(
+            limits: StreamLimits(depth: 3), attributeCountMax: 2, nameByteCountMax: 4)
+        let tree = try XMLTree("<a><b x='1'><c/></b></a>", options: XMLTreeOptions(reader: reader))
+        let (b, c) = (tree.root.firstChild ?? tree.root, tree.root.firstChild?.firstChild ?? tree.root)
+        let rows: [(String, () throws -> Void)] = [
+            ("a level", { try c.insertElement("d") }), ("a name", { try b.insertElement("abcde") }),
+            ("a name of an attribute", { try b.setAttribute("abcde", "1") }),
+            (
+                "an attribute",
+                {
+                    try b.setAttribute("y", "1")
+                    try b.setAttribute("z", "1")
+                }
+            ),
+        ]
+        for (name, change) in rows {
+            expectEqual(expectThrows(StreamError.self, name) { try change() }?.kind, .limitExceeded, name)
+        }
+        try b.insertElement("abcd")
+        try expectSameWhenReadAgain(tree, "changes to the limits")
     }
 
     // MARK: Strings

@@ -156,13 +156,22 @@ public final class XMLTree {
     ///
     /// - Complexity: O(*n*) in the bytes of the element, and in the elements around it.
     private func expandContent(_ index: Int32) throws(StreamError) {
-        let node = memory.nodes[Int(index)]
+        let (node, level) = (memory.nodes[Int(index)], level(of: index))
         try document.withRawSpan { (bytes) throws(StreamError) in
             try read(bytes.extracting(node.place), in: node.parent) { memory in
-                TreeBuilder(
-                    memory, document: document, of: index, shift: node.place.lowerBound, options: options)
+                TreeBuilder(memory, document: document, of: index, at: level, options: options)
             }
         }
+    }
+
+    /// The number of elements around a node, itself included if it is one.
+    func level(of node: Int32) -> Int {
+        var (level, node) = (0, node)
+        while node > 0 {
+            if memory.nodes[Int(node)].kind == .element { level += 1 }
+            node = memory.nodes[Int(node)].parent
+        }
+        return level
     }
 
     /// Makes the element that a reader finds in a tag: with its attributes as their types want them, and with defaults.

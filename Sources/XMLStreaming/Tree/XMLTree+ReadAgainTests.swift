@@ -157,7 +157,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
 
     private static func testReadsAgainAfterAnyChanges() throws {
         var random = TestRandom(seed: 11)
-        for round in 0..<150 {
+        for round in 0..<60 {
             let options = XMLTreeOptions(
                 depth: [Int.max, 1, 2][round % 3], keepsWhitespace: Bool.random(using: &random))
             let tree = try XMLTree(document, options: options)

@@ -85,14 +85,18 @@ extension XMLWriter: XMLSink {
 }
 
 extension XMLWriter {
-    // SPEC: XML 1.0, section 4.1, Entity Declared.
     /// Whether a reader skips a reference to an entity, instead of replacing or refusing it.
     private func isSkipped(_ entity: RawSpan) -> Bool {
         guard let types else { return false }
-        return switch types.generalEntity(entity)?.1 {
-        case .external: true
-        case .text, .unparsed: false
-        case nil: types.hasUnreadParts && isStandalone != true
+        var tokenizer = XMLTokenizer(options: XMLReaderOptions(knowsNamespaces: options.checksNamespaces))
+        (tokenizer.types, tokenizer.isStandalone, tokenizer.phase) = (types, isStandalone, .content)
+        let text = Array("&".utf8) + Array(copying: entity) + Array(";".utf8)
+        let reference = try? text.withRawSpan { (text) throws(StreamError) in
+            try tokenizer.parsedReference(in: text, at: 0)
+        }
+        return switch reference?.meaning {
+        case .external, .unknown: true
+        case .character, .entity, nil: false
         }
     }
 }

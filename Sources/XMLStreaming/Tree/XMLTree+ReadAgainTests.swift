@@ -266,6 +266,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
             for depth in [Int.max, 1] {
                 let tree = try XMLTree(text, options: XMLTreeOptions(depth: depth))
                 expectEqual(tree.root.text, "größe", "the text of a string that says \(encoding)")
+                expectEqual(tree.text, text, "the string")
                 expectEqual(try XMLTree(tree.bytes).root.text, "größe", "the text of its bytes")
                 try tree.root.first("b")?.setText("ü")
                 expectEqual(try XMLTree(tree.bytes).root.text, "größeü", "the text of its changed bytes")

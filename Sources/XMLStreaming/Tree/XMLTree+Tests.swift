@@ -228,6 +228,7 @@ extension XMLTreeTests: SelfTesting {
                 let tree = try XMLTree(bytes, options: XMLTreeOptions(depth: depth))
                 expectEqual(tree.root.text, "größe", "text")
                 expectEqual(tree.bytes, bytes, "unchanged bytes")
+                expectEqual(tree.text, head.isEmpty ? "<a>größe<b/></a>" : text, "unchanged text")
                 try tree.root.first("b")?.setText("ü")
                 expectEqual(tree.text, head + "<a>größe<b>ü</b></a>", "changed text")
             }

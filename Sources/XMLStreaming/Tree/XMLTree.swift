@@ -75,7 +75,7 @@ public final class XMLTree {
 
     /// Makes the tree of a document in a string.
     ///
-    /// What its declaration says of an encoding is for bytes: it does not count, and is written back as UTF-8.
+    /// What its declaration says of an encoding is for bytes: it does not count, and as bytes the document says UTF-8.
     /// - Throws: What the other forms throw.
     public convenience init(_ text: String, options: XMLTreeOptions = XMLTreeOptions()) throws(StreamError) {
         try self.init(Array(text.utf8), isText: true, options: options)
@@ -121,7 +121,12 @@ public final class XMLTree {
     public var isChanged: Bool { memory.nodes[0].flags.contains(.hasChanges) }
 
     /// The document as text, with all changes.
-    public var text: String { String(decoding: bytes, as: UTF8.self) }
+    public var text: String {
+        guard isOfOtherEncoding, !isChanged else { return String(decoding: bytes, as: UTF8.self) }
+        // What is a string has no byte order mark.
+        let mark = original != nil && document.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        return String(decoding: document.dropFirst(mark), as: UTF8.self)
+    }
 
     /// The document as bytes: those it was made of unless something was changed, else UTF-8.
     public var bytes: [UInt8] {

@@ -26,7 +26,7 @@ extension XMLReader where Sink: ~Copyable {
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     @inlinable
     public mutating func feed(_ text: String) throws(StreamError) {
-        scanner.takeText()
+        if !text.isEmpty { scanner.takeText() }
         try text.withUTF8Span { bytes throws(StreamError) in try feed(bytes) }
     }
 

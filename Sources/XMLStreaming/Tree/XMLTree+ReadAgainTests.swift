@@ -272,7 +272,8 @@ extension XMLTreeReadAgainTests: SelfTesting {
                 expectEqual(try XMLTree(tree.bytes).root.text, "größeü", "the text of its changed bytes")
                 expectEqual(try XMLTree(tree.text).root.text, "größeü", "the text of its changed string")
             }
-            expectEqual(try XML.decode([String].self, from: "<a><b>größe</b></a>"), ["größe"], "an object")
+            let list = text.replacing("<a>", with: "<a><b>").replacing("<b/>", with: "</b>")
+            expectEqual(try XML.decode([String].self, from: list), ["größe"], "an object")
             var trace = XMLTrace()
             try trace.readXML(text)
             expectTrue(trace.line.contains("größe"), "the messages of a string that says \(encoding): \(trace.line)")
@@ -281,6 +282,13 @@ extension XMLTreeReadAgainTests: SelfTesting {
             try reader.finish()
             expectEqual(reader.sink.line, trace.line, "the messages of characters")
         }
+        // Nothing is no string.
+        var reader = XMLReader(sink: XMLTrace())
+        try reader.feed("")
+        let latin = "<?xml version='1.0' encoding='ISO-8859-1'?><a>größe</a>"
+        try reader.feed(latin.unicodeScalars.map { UInt8($0.value) })
+        try reader.finish()
+        expectTrue(reader.sink.line.contains("größe"), "the messages of bytes: \(reader.sink.line)")
         let error = expectThrows(StreamError.self, "characters that are UTF-16 as bytes") {
             _ = try XMLTree("<\0a\0/\0>\0")
         }

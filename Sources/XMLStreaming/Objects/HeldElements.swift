@@ -60,6 +60,13 @@ struct HeldElements {
     /// Whether the innermost open element has said that it has no value.
     var isInNil: Bool { open.last.map { nodes[Int($0.node)].isNil } ?? false }
 
+    /// Whether there is text since the last tag that is no whitespace.
+    var hasText: Bool { open.last.map { !Self.isBlank(text[$0.runStart...]) } ?? false }
+
+    private static func isBlank(_ text: ArraySlice<UInt8>) -> Bool {
+        text.allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
+    }
+
     /// Adds an attribute to the element that was opened last.
     mutating func addAttribute(_ name: Int32, namespace: Int32, value: RawSpan) {
         var node = Node(name: name, namespace: namespace, isAttribute: true)
@@ -90,7 +97,7 @@ struct HeldElements {
         guard let last = open.last, text.count > last.runStart else { return }
         let run = text[last.runStart...]
         let index = Int(last.node)
-        if !run.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }) {
+        if !Self.isBlank(run) {
             if nodes[index].textCount > 0 { nodes[index].isMixed = true }
             (nodes[index].textStart, nodes[index].textCount) = (last.runStart, run.count)
         } else {

@@ -292,7 +292,8 @@ extension XMLMessagesTests: SelfTesting {
         for text in [
             "<a @ i:nil='true'>x</a>", "<a @ i:nil='true'><b/></a>", "<a @ i:nil='true' b='1'/>",
             "<a @><b i:nil='1'>x</b></a>", "<a @><b i:nil='1'><c/></b></a>", "<a @><b i:nil='1' c='2'/></a>",
-            "<a @><b><c i:nil='1'> &#65;</c></b></a>", "<a @><b><c i:nil='1' d='2'/></b></a>",
+            "<a @><b><c i:nil='1'> &#65;</c></b></a>", "<a @><b i:nil='1'>\n ]<![CDATA[]]]> </b></a>",
+            "<a @><b><c i:nil='1' d='2'/></b></a>",
         ] {
             let text = text.replacing("@", with: instance)
             for options in [XMLObjectOptions(), named] {

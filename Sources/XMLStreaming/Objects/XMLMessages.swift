@@ -224,7 +224,6 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     /// Adds a piece of text to the element it is in.
     public mutating func text(_ text: borrowing XMLText) throws(StreamError) {
         if held.isOpen {
-            if held.isInNil, !text.utf8.isXMLWhitespace { throw contentOfNil() }
             held.append(text.utf8)
             if held.byteCount > options.heldByteCount { throw heldTooMuch() }
         } else if let last = levels.indices.last {
@@ -250,6 +249,8 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             return
         }
         if held.isOpen {
+            // At the tag, which is at one place however the text before it is divided.
+            if held.isInNil, held.hasText { throw contentOfNil() }
             guard held.end() else { return }
             if levels.last?.run != .held { try sendHeld() }
         } else {

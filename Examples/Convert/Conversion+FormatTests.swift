@@ -224,6 +224,21 @@ extension ConversionFormatTests: SelfTesting {
             #"{"people":{"p":[{"@id":"1","name":"Ada"},{"@id":"2","name":"Bob & C"}]}}"#, "json")
         expectEqual(try converted(people, to: "csv").text, "@id,name\r\n\"1\",Ada\r\n\"2\",Bob & C\r\n", "csv")
         expectNotNil(message(try file("in.xml", "<a>x<b/>y</a>"), to: "json"), "mixed content")
+        let instance = "xmlns:i='http://www.w3.org/2001/XMLSchema-instance'"
+        for (text, expected) in [
+            ("<a \(instance) i:nil=' true '/>", #"{"a":null}"#),
+            ("<a \(instance)><b i:nil='1'/><b/></a>", #"{"a":{"b":[null,""]}}"#),
+            ("<a b='1'> </a>", ##"{"a":{"@b":"1","#text":" "}}"##),
+        ] {
+            expectEqual(try converted(try file("in.xml", text), to: "json").text, expected, text)
+        }
+        for text in [
+            "<a \(instance) i:nil='1'>x</a>", "<a \(instance)><b c='2' i:nil='1'/></a>",
+            "<!DOCTYPE a SYSTEM 'x'><a>&e;</a>",
+        ] {
+            let found = message(try file("in.xml", text), to: "json") ?? ""
+            expectTrue(found.hasPrefix("in:1:"), "\(text): \(found)")
+        }
     }
 
     private static func testReadsEscapesOfARepresentation() throws {

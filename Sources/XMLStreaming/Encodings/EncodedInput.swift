@@ -26,6 +26,8 @@ struct EncodedInput: ~Copyable {
     private(set) var decoded = GrowingMemory<UInt8>()
     /// Whether there are no more chunks.
     var isFinal = false
+    /// Whether the bytes are characters of strings, in UTF-8 whatever they say.
+    private(set) var isText = false
     /// Bytes that wait for others, or that come before those of the chunk.
     private var undecoded = GrowingMemory<UInt8>()
     private var isHeld = false
@@ -37,6 +39,10 @@ struct EncodedInput: ~Copyable {
     private var hasMark = false
     private var markCount = 0
     private var problem: Problem?
+
+    // SPEC: XML 1.0, section 4.3.3: what is known from outside has precedence.
+    /// Says that the input, of which nothing has come, is characters of strings.
+    mutating func takeText() { if totalCount == 0 { isText = true } }
 
     /// Begins a chunk; of all bytes beyond the limit none is looked at.
     mutating func begin(_ chunk: RawSpan, limit: Int) {
@@ -96,13 +102,13 @@ struct EncodedInput: ~Copyable {
     private mutating func detect(_ chunk: RawSpan) -> Piece? {
         while true {
             if let found = XMLEncoding.detect(undecoded.bytes, isLast: isFinal) {
-                guard let encoding = found.encoding else {
+                guard let encoding = isText ? .utf8 : found.encoding else {
                     return Piece(problem: Problem(kind: .invalidText, message: "the encoding is not supported"))
                 }
                 self.encoding = encoding
-                undecoded.removeFirst(found.markCount)
-                hasMark = found.markCount > 0
-                markCount = found.markCount
+                markCount = encoding == found.encoding ? found.markCount : 0
+                undecoded.removeFirst(markCount)
+                hasMark = markCount > 0
                 return nil
             }
             guard offset < end else { return Piece() }

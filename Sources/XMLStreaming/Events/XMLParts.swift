@@ -113,6 +113,8 @@ public struct XMLDocumentType: ~Escapable {
     public let name: RawSpan
     /// Whether there is an external identifier; its texts may be empty.
     public let hasExternalID: Bool
+    /// Whether there is a public identifier; its text may be empty.
+    public let hasPublicID: Bool
     /// The public identifier, with white space normalised, empty when there is none.
     public let publicID: RawSpan
     /// The system identifier, empty when there is none.
@@ -124,14 +126,15 @@ public struct XMLDocumentType: ~Escapable {
     /// The bytes from `<` to `>`.
     public let place: XMLPlace
 
-    /// Creates a document type; one with a public identifier has a system identifier.
+    /// Creates a document type; one with a public identifier, which is one that is not empty unless it is said, has a system identifier.
     @_lifetime(copy name, copy publicID, copy systemID, copy internalSubset)
     public init(
-        name: RawSpan, hasExternalID: Bool, publicID: RawSpan, systemID: RawSpan, hasInternalSubset: Bool,
-        internalSubset: RawSpan, place: XMLPlace = .none
+        name: RawSpan, hasExternalID: Bool, hasPublicID: Bool? = nil, publicID: RawSpan, systemID: RawSpan,
+        hasInternalSubset: Bool, internalSubset: RawSpan, place: XMLPlace = .none
     ) {
         self.name = name
         self.hasExternalID = hasExternalID
+        self.hasPublicID = hasPublicID ?? (publicID.byteCount > 0)
         self.publicID = publicID
         self.systemID = systemID
         self.hasInternalSubset = hasInternalSubset

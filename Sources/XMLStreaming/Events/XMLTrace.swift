@@ -48,7 +48,7 @@ public struct XMLTrace: XMLSink, Sendable {
     /// Records `doctype …`.
     public mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) {
         var word = "doctype \(String(xml: type.name))"
-        if type.publicID.byteCount > 0 { word += " public \(Self.quoted(String(xml: type.publicID)))" }
+        if type.hasPublicID { word += " public \(Self.quoted(String(xml: type.publicID)))" }
         if type.hasExternalID { word += " system \(Self.quoted(String(xml: type.systemID)))" }
         if type.hasInternalSubset { word += " [\(String(xml: type.internalSubset))]" }
         record(word, type.place)

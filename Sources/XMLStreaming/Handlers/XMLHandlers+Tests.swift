@@ -30,6 +30,7 @@ extension XMLHandlersTests: SelfTesting {
             "testRefusesBadDeclarations": testRefusesBadDeclarations,
             "testHoldsOnlyWhatIsOpen": testHoldsOnlyWhatIsOpen,
             "testHandlesManyPathsAndDepths": testHandlesManyPathsAndDepths,
+            "testCountsWhatIsHeldAtAnyDepth": testCountsWhatIsHeldAtAnyDepth,
         ]
     }
 
@@ -247,6 +248,25 @@ extension XMLHandlersTests: SelfTesting {
             for _ in 0..<100 { try reader.feed(String(repeating: "x", count: 100)) }
         }
         expectEqual(error?.kind, .limitExceeded, "kind")
+    }
+
+    private static func testCountsWhatIsHeldAtAnyDepth() throws {
+        // Where all open elements were summed for each, the deep one would take minutes.
+        for (depth, limit, isGood) in [(1_000, 5_000, true), (1_000, 4_999, false), (20_000, 100_000, true)] {
+            let options = XMLReaderOptions(limits: StreamLimits(depth: depth))
+            let text = String(repeating: "<a b='12'>3", count: depth) + String(repeating: "</a>", count: depth)
+            var handlers = XMLHandlers()
+            handlers.heldByteCount = limit
+            var count = 0
+            try handlers.onElement("//*") { (_: XMLElementContent) -> Void in count += 1 }
+            // What is closed or abandoned counts no more.
+            for round in 1...(depth > 1_000 ? 1 : 2) {
+                var thrown: StreamError?
+                do throws(StreamError) { try handlers.readXML(text, options: options) } catch { thrown = error }
+                expectEqual(thrown?.kind, isGood ? nil : .limitExceeded, "a limit of \(limit)")
+                expectEqual(count, isGood ? depth * round : 0, "elements")
+            }
+        }
     }
 
     private static func testHandlesManyPathsAndDepths() throws {

@@ -55,6 +55,8 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     /// The contents of open elements with handlers, then of others, whose memory is used again.
     private var contents: [XMLElementContent] = []
     private var contentCount = 0
+    /// About how many bytes the contents of the open elements have.
+    private var contentByteCount = 0
     /// The names of the open elements.
     private var pathBytes: [UInt8] = []
     /// The receivers of an element that is open, with the depth of that element.
@@ -169,6 +171,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
             levels[levels.count - 1].content = contentCount
             if contentCount == contents.count { contents.append(XMLElementContent()) }
             contents[contentCount].begin(tag)
+            contentByteCount += contents[contentCount].byteCount
             contentCount += 1
             try checkHeld()
         }
@@ -207,9 +210,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     }
 
     private func checkHeld() throws(StreamError) {
-        var count = 0
-        for index in 0..<contentCount { count += contents[index].byteCount }
-        guard count <= heldByteCount else {
+        guard contentByteCount <= heldByteCount else {
             throw located(
                 StreamError(.limitExceeded, "open elements that are waited for have more than \(heldByteCount) bytes"))
         }
@@ -220,7 +221,8 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         guard let level = levels.last else { return }
         if level.content >= 0 {
             contents[level.content].append(text: text.utf8)
-            if contents[level.content].byteCount > heldByteCount { try checkHeld() }
+            contentByteCount += text.utf8.byteCount
+            try checkHeld()
         }
         for index in receivers.indices {
             do throws(StreamError) { try receivers[index].receiver.text(text) } catch {
@@ -257,7 +259,10 @@ public struct XMLHandlers: XMLSink, ~Copyable {
                 }
             }
         }
-        if level.content >= 0 { contentCount -= 1 }
+        if level.content >= 0 {
+            contentCount -= 1
+            contentByteCount -= contents[level.content].byteCount
+        }
         close(level)
         guard !made.isEmpty else { return }
         let name = String(xml: tag.name.qualified)
@@ -278,7 +283,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         receivers.removeAll()
         levels.removeAll()
         pathBytes.removeAll()
-        contentCount = 0
+        (contentCount, contentByteCount) = (0, 0)
     }
 
     // MARK: Errors

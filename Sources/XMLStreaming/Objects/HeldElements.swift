@@ -54,8 +54,18 @@ struct HeldElements {
         open.append(OpenElement(node: Int32(nodes.count - 1), runStart: text.count))
     }
 
-    /// Says that the element that was opened last has no value.
-    mutating func setNil() { nodes[nodes.count - 1].isNil = true }
+    /// Says that the innermost open element has no value.
+    mutating func setNil() { nodes[Int(open[open.count - 1].node)].isNil = true }
+
+    /// Whether the innermost open element has said that it has no value.
+    var isInNil: Bool { open.last.map { nodes[Int($0.node)].isNil } ?? false }
+
+    /// Whether there is text since the last tag that is no whitespace.
+    var hasText: Bool { open.last.map { !Self.isBlank(text[$0.runStart...]) } ?? false }
+
+    private static func isBlank(_ text: ArraySlice<UInt8>) -> Bool {
+        text.allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
+    }
 
     /// Adds an attribute to the element that was opened last.
     mutating func addAttribute(_ name: Int32, namespace: Int32, value: RawSpan) {
@@ -87,7 +97,7 @@ struct HeldElements {
         guard let last = open.last, text.count > last.runStart else { return }
         let run = text[last.runStart...]
         let index = Int(last.node)
-        if !run.allSatisfy({ $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }) {
+        if !Self.isBlank(run) {
             if nodes[index].textCount > 0 { nodes[index].isMixed = true }
             (nodes[index].textStart, nodes[index].textCount) = (last.runStart, run.count)
         } else {
@@ -102,19 +112,21 @@ struct HeldElements {
     mutating func end() -> Bool {
         let last = open[open.count - 1]
         let index = Int(last.node)
-        if nodes[index].firstChild < 0 {
-            // Whitespace is text where there is nothing else.
+        let lastChild = nodes[index].lastChild
+        if lastChild < 0 || nodes[Int(lastChild)].isAttribute {
+            // Whitespace is text where there are no elements.
             (nodes[index].textStart, nodes[index].textCount) = (last.runStart, text.count - last.runStart)
         } else {
             endRun()
-            linkChildren(of: index)
         }
+        linkChildren(of: index)
         open.removeLast()
         if !open.isEmpty { open[open.count - 1].runStart = text.count }
         return open.isEmpty
     }
 
     private mutating func linkChildren(of parent: Int) {
+        guard nodes[parent].firstChild >= 0 else { return }
         elementCount += 1
         var child = nodes[parent].firstChild
         while child >= 0 {

@@ -19,7 +19,7 @@ enum ScalarText {
         case .integer, .real, .number, .bool:
             break
         }
-        let value = trimmed(text)
+        let value = text.withoutXMLWhitespaceAround
         if value.byteCount == 0, expected.isOptional { return try sink.writeNull() }
         if expected.kind == .bool {
             if value.equals("true") || value.equals("1") { return try sink.writeBool(true) }
@@ -84,17 +84,6 @@ enum ScalarText {
         1e20,
         1e21, 1e22,
     ]
-
-    /// The text without white space at its ends.
-    @_lifetime(copy text)
-    private static func trimmed(_ text: RawSpan) -> RawSpan {
-        var (start, end) = (0, text.byteCount)
-        while start < end, isSpace(text.byte(at: start)) { start += 1 }
-        while end > start, isSpace(text.byte(at: end - 1)) { end -= 1 }
-        return text.extracting(start..<end)
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x09 || byte == 0x0D }
 }
 
 // MARK: - In-class tests

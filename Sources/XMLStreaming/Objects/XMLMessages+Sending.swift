@@ -75,11 +75,14 @@ extension XMLMessages where Sink: ~Copyable {
         _ index: Int32, _ nodes: [HeldElements.Node], _ text: [UInt8]
     ) throws(StreamError) {
         let node = nodes[Int(index)]
-        if node.isNil { return try sink.writeNull() }
         let expected = sink.expectedValue().kind
-        if expected == .nothing { return try sink.writeNull() }
         let hasMembers = node.firstChild >= 0
-        if expected == .array || mark(node.name) & 2 != 0 {
+        let isArray = expected == .array || mark(node.name) & 2 != 0
+        if node.isNil, hasMembers, expected == .any || expected == .dictionary, !isArray {
+            throw failure(.unrepresentable, "an element that has no value has attributes, which would be lost")
+        }
+        if node.isNil || expected == .nothing { return try sink.writeNull() }
+        if isArray {
             if node.isMixed || node.textCount > 0 { try refuseText(node, text) }
             try sink.beginArray()
             steps.append(.endArray)
@@ -124,9 +127,10 @@ extension XMLMessages where Sink: ~Copyable {
         guard index >= 0 else { return }
         let node = nodes[Int(index)]
         if node.next >= 0 { steps.append(.members(node.next)) }
-        if node.nextSame >= 0 { try checkNames(index, nodes) }
         try names.withName(node.name) { (name) throws(StreamError) in try sink.writeKey(name) }
         let expected = sink.expectedValue().kind
+        // What nobody wants cannot clash.
+        if node.nextSame >= 0, expected != .nothing { try checkNames(index, nodes) }
         var isArray = false
         if mark(node.name) & 2 == 0, !node.isAttribute {
             switch (expected, options.arrays) {

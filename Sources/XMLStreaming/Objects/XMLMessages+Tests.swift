@@ -49,6 +49,9 @@ extension XMLMessagesTests: SelfTesting {
             "testHoldsOneRecordAtATime": testHoldsOneRecordAtATime,
             "testTakesLongRecords": testTakesLongRecords,
             "testGoesOnAfterAnError": testGoesOnAfterAnError,
+            "testKnowsWhatHasNoValue": testKnowsWhatHasNoValue,
+            "testKeepsTextBesideAttributes": testKeepsTextBesideAttributes,
+            "testTakesWhatNobodyWantsInAnyOrder": testTakesWhatNobodyWantsInAnyOrder,
         ]
     }
 
@@ -139,6 +142,7 @@ extension XMLMessagesTests: SelfTesting {
             ("<a><list>x<y/></list></a>", XMLObjectOptions(wrappedArrays: ["list"]), .unrepresentable, "$.list"),
             ("<!DOCTYPE a SYSTEM 'x'><a><b>&e;</b></a>", XMLObjectOptions(), .unrepresentable, "$.b"),
             ("<a><b>123456789</b></a>", XMLObjectOptions(heldByteCount: 8), .limitExceeded, "$.b"),
+            ("<a><b/><c/></a>", XMLObjectOptions(arrays: .named([]), heldByteCount: 8), .limitExceeded, "$.b"),
         ]
         for (text, options, kind, path) in rows {
             let error = expectThrows(StreamError.self, text) { _ = try messages(text, options) }
@@ -261,6 +265,90 @@ extension XMLMessagesTests: SelfTesting {
             try reader.finish()
             expectEqual(try reader.sink.sink.takeResult().map(\.id), [5], "values after \(bad)")
             reader.reset()
+        }
+    }
+
+    private static let instance = "xmlns:i='http://www.w3.org/2001/XMLSchema-instance'"
+
+    private static func testKnowsWhatHasNoValue() throws {
+        let rows = [
+            ("<a @ i:nil='true'/>", "null"), ("<a @ i:nil=' 1 '> <!--c-->\n</a>", "null"),
+            ("<a @><b i:nil='\ttrue\n'/></a>", #"{ key "b" null }"#),
+            ("<a @><b>1</b><b i:nil='1'/><b>2</b></a>", #"{ key "b" [ string "1" null string "2" ] }"#),
+            ("<a @><b><c i:nil='1'> </c></b></a>", #"{ key "b" { key "c" null } }"#),
+            ("<a @><b nil='1'>x</b></a>", ##"{ key "b" { key "nil" string "1" key "#text" string "x" } }"##),
+        ]
+        let named = XMLObjectOptions(root: .member, arrays: .named(["c"]), wrappedArrays: ["w"])
+        for (text, expected) in rows {
+            let text = text.replacing("@", with: instance)
+            expectEqual(try messages(text), expected, text)
+            guard !text.contains("<b>1") else { continue }
+            let member = expected.replacing("key \"c\" null", with: "key \"c\" [ null ]")
+            expectEqual(try messages(text, named), "{ key \"a\" \(member) }", "the member \(text)")
+        }
+        expectEqual(
+            try messages("<a \(instance)><w i:nil='1' x='2'/></a>", named), "{ key \"a\" { key \"w\" null } }",
+            "an array")
+        for text in [
+            "<a @ i:nil='true'>x</a>", "<a @ i:nil='true'><b/></a>", "<a @ i:nil='true' b='1'/>",
+            "<a @><b i:nil='1'>x</b></a>", "<a @><b i:nil='1'><c/></b></a>", "<a @><b i:nil='1' c='2'/></a>",
+            "<a @><b><c i:nil='1'> &#65;</c></b></a>", "<a @><b i:nil='1'>\n ]<![CDATA[]]]> </b></a>",
+            "<a @><b><c i:nil='1' d='2'/></b></a>",
+        ] {
+            let text = text.replacing("@", with: instance)
+            for options in [XMLObjectOptions(), named] {
+                let error = expectThrows(StreamError.self, text) { _ = try messages(text, options) }
+                expectEqual(error?.kind, .unrepresentable, "kind for \(text)")
+                expectNotNil(error?.position, "position for \(text)")
+            }
+        }
+        let nothing = try XML.decode(Person?.self, from: "<a \(instance) i:nil='1'/>")
+        expectTrue(nothing == nil, "no value as the document")
+        let item = try XML.decode(Person.self, from: "<a \(instance)><age unit='y' i:nil='1'/></a>")
+        expectNil(item.age, "a number")
+        let kind = expectThrows(StreamError.self, "no array") {
+            _ = try XML.decode([Person].self, from: "<a \(instance) i:nil='1'/>")
+        }
+        expectEqual(kind?.kind, .typeMismatch, "no array")
+    }
+
+    private static func testKeepsTextBesideAttributes() throws {
+        let text = ##"{ key "b" string "1" key "#text" string " " }"##
+        for (document, expected) in [
+            ("<a b='1'> </a>", text), ("<a><c b='1'> </c></a>", "{ key \"c\" \(text) }"),
+            ("<a b='1'><!--c--> <!--c--></a>", text), ("<a b='1'></a>", #"{ key "b" string "1" }"#),
+            ("<a b='1'> <c/> </a>", #"{ key "b" string "1" key "c" string "" }"#),
+            ("<a><d b='1'> <c/> </d></a>", #"{ key "d" { key "b" string "1" key "c" string "" } }"#),
+        ] {
+            expectEqual(try messages(document), expected, document)
+        }
+        let address = try XML.decode(Address.self, from: "<a><lines kind='x'> </lines><lines> </lines></a>")
+        expectEqual(address.lines.first, Line(kind: "x", text: " "), "a line")
+        expectEqual(try XML.decode(Line.self, from: "<a kind='x'> </a>"), Line(kind: "x", text: " "), "the document")
+    }
+
+    private static func testTakesWhatNobodyWantsInAnyOrder() throws {
+        for (attributes, content) in [
+            ("u='1'", "<u/>"), ("u='1'", "<u/><u/>"), ("", "<u/><p:u/>"), ("", "<p:u/><name/><u/>"),
+            ("", "<u/><name/><u/><p:u/>"), ("p:u='1' u='2'", "<name/>"), ("p:u='1'", "<u/><name/><u/>"),
+        ] {
+            for text in [
+                "<a xmlns:p='v' \(attributes)>\(content)</a>", "<a xmlns:p='v'><b \(attributes)>\(content)</b></a>",
+            ] {
+                expectNoThrow(text) {
+                    if text.contains("<b") {
+                        expectEqual(try XML.decode([Person].self, from: text).count, 1, text)
+                    } else {
+                        _ = try XML.decode(Person.self, from: text)
+                    }
+                }
+            }
+            // What is wanted clashes in any order.
+            let text = "<a xmlns:p='v' \(attributes)>\(content)</a>".replacing("name", with: "other")
+                .replacing("u=", with: "id=").replacing("u/>", with: "name/>")
+            guard content.contains("<p:u/>") || content.contains("<u/><u/>") else { continue }
+            let error = expectThrows(StreamError.self, text) { _ = try XML.decode(Person.self, from: text) }
+            expectEqual(error?.kind, .duplicateKey, "kind for \(text)")
         }
     }
 }

@@ -18,9 +18,20 @@ public import PlistStreaming
 /// Where the sink expects an array as the document, the children of the root are its elements. Records, the elements of arrays, are
 /// held one at a time, and their children may come in any order; around them, children of the same name have to follow each other.
 ///
-/// Nothing is lost in silence but what has no place in the messages: the name of the root, comments, processing instructions,
-/// white space between tags, and for builders what their options ignore. What else cannot be kept is an error: text between children
-/// that is in more than one piece, a child and an attribute of the same key, a repeated element where one is expected.
+/// Nothing is lost in silence but what has no place in the messages:
+///
+/// - the name of the root, unless ``XMLObjectOptions/Root/member`` makes it a key, declarations of namespaces,
+///   comments, processing instructions, and the document type;
+/// - white space between tags, where it is all the text that an element with children has before or between or behind them, and where
+///   it is all that is in an element without attributes of which a dictionary is expected;
+/// - of an element whose children are the elements of an array, because the sink expects one or by ``XMLObjectOptions/wrappedArrays``,
+///   the attributes, and the names of the children;
+/// - of an element without children of which a string, a number or a Boolean is expected, the attributes;
+/// - for builders, what their options ignore: it is skipped, and clashes with nothing.
+///
+/// What else cannot be kept is an error: text between children that is in more than one piece, a child and an attribute of the same
+/// key, a repeated element where one is expected, the content of an element that has none by `xsi:nil="true"`. That attribute
+/// makes null of an element; where the element has other attributes that would be members, it is an error as well.
 public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     /// The receiver of the messages.
     public var sink: Sink
@@ -38,44 +49,6 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     private var key: [UInt8] = []
     /// What is left to be sent of what is held.
     var steps: [SendingStep] = []
-
-    /// An element around records.
-    private struct OpenLevel {
-        enum Kind {
-            /// It is a string unless a child comes.
-            case undecided
-            case dictionary
-            /// An array of its children, whatever their names.
-            case array
-        }
-        /// What follows the last child.
-        enum Run {
-            case none
-            /// The array of the children with one name is open.
-            case array
-            /// A child is held until it is known whether another one of its name follows.
-            case held
-            /// There can be no other child of the name.
-            case single
-            /// Children of the name are not wanted.
-            case unwanted
-        }
-
-        var kind: Kind
-        var expected: ExpectedValue
-        var run = Run.none
-        var runName: Int32 = -1
-        /// The number of children of the run.
-        var runCount = 0
-        /// The namespace of the names of the run.
-        var runNamespace: Int32 = -1
-        /// The names of the runs so far.
-        var seen: Set<Int32> = []
-        /// Those of children that are not wanted.
-        var unwanted: Set<Int32> = []
-        var text: [UInt8] = []
-        var runStart = 0
-    }
 
     /// Creates a sink before another one.
     public init(_ sink: consuming Sink, options: XMLObjectOptions = XMLObjectOptions()) {
@@ -125,6 +98,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             return .content
         }
         guard let last = levels.indices.last else { return try beginRoot(tag) }
+        levels[last].hasElements = true
         try endTextRun()
         if levels[last].kind == .array {
             levels[last].runCount += 1
@@ -133,9 +107,10 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         }
         try decideForDictionary()
         let name = keyNumber(tag.name, isAttribute: false)
-        if levels[last].runName == name { return try continueRun(tag) }
+        let isUnwanted = levels[last].unwanted.contains(name)
+        if levels[last].runName == name, !isUnwanted { return try continueRun(tag) }
         try endRun()
-        if levels[last].unwanted.contains(name) {
+        if isUnwanted {
             isSkipping = true
             return .endOnly
         }
@@ -153,9 +128,9 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         }
         let expected = sink.expectedValue()
         switch expected.kind {
-        case .array:
+        case .array where !isNil(tag):
             try beginArrayOfChildren(tag, expected)
-        case .dictionary, .any:
+        case .dictionary where !isNil(tag), .any where !isNil(tag):
             try openLevel(tag, expected)
         default:
             try hold(tag)
@@ -173,6 +148,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         }
         levels[last].runName = name
         levels[last].runNamespace = namespace
+        if names.byteCount > options.heldByteCount { throw heldTooMuch() }
         levels[last].runCount = 1
         try sendKey(name)
     }
@@ -197,11 +173,12 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             try sink.beginArray()
             try hold(tag)
         } else if expected.kind == .nothing {
-            levels[last].run = .unwanted
             levels[last].unwanted.insert(name)
             try sink.writeNull()
             isSkipping = true
             return .endOnly
+        } else if isNil(tag) {
+            try hold(tag)
         } else if isWrapped {
             try beginArrayOfChildren(tag, expected)
         } else if expected.kind == .dictionary || expected.kind == .any && levels[last].run == .single {
@@ -227,9 +204,6 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             levels[last].run = .array
             try sendHeld()
             try hold(tag)
-        case .unwanted:
-            isSkipping = true
-            return .endOnly
         case .single, .none:
             throw failure(
                 .duplicateKey,
@@ -275,6 +249,8 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             return
         }
         if held.isOpen {
+            // At the tag, which is at one place however the text before it is divided.
+            if held.isInNil, held.hasText { throw contentOfNil() }
             guard held.end() else { return }
             if levels.last?.run != .held { try sendHeld() }
         } else {
@@ -308,9 +284,13 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         for index in 0..<tag.attributes.count {
             let attribute = tag.attributes[index]
             let name = keyNumber(attribute.name, isAttribute: true)
+            let last = levels.count - 1
+            if levels[last].unwanted.contains(name) { continue }
             try beginRun(name, namespaceNumber(attribute.name))
-            levels[levels.count - 1].run = .single
-            try ScalarText.send(attribute.value, as: sink.expectedValue(), to: &sink)
+            levels[last].run = .single
+            let expected = sink.expectedValue()
+            if expected.kind == .nothing { levels[last].unwanted.insert(name) }
+            try ScalarText.send(attribute.value, as: expected, to: &sink)
         }
     }
 
@@ -332,7 +312,9 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     private mutating func endTextRun() throws(StreamError) {
         let last = levels.count - 1
         let start = levels[last].runStart
-        guard levels[last].text.count > start else { return }
+        // Where there are attributes alone, white space is text.
+        let isLeaf = !levels[last].hasElements && !levels[last].seen.isEmpty
+        guard levels[last].text.count > start, !isLeaf else { return }
         let isBlank = levels[last].text[start...].allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
         if isBlank {
             levels[last].text.removeSubrange(start...)
@@ -372,12 +354,26 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
 
     // MARK: Holding
 
+    // SPEC: XML Schema Part 1, section 2.6.2; a Boolean may have white space around it.
+    /// Whether an attribute says that its element has no value.
+    private func isNil(_ attribute: borrowing XMLAttribute) -> Bool {
+        guard attribute.name.isNamed("nil", in: "http://www.w3.org/2001/XMLSchema-instance") else { return false }
+        let value = attribute.value.withoutXMLWhitespaceAround
+        return value.equals("true") || value.equals("1")
+    }
+
+    /// Whether a tag says that its element has no value.
+    private func isNil(_ tag: borrowing XMLStartTag) -> Bool {
+        for index in 0..<tag.attributes.count where isNil(tag.attributes[index]) { return true }
+        return false
+    }
+
     private mutating func hold(_ tag: borrowing XMLStartTag) throws(StreamError) {
+        if held.isInNil { throw contentOfNil() }
         held.begin(keyNumber(tag.name, isAttribute: false), namespace: namespaceNumber(tag.name))
         for index in 0..<tag.attributes.count {
             let attribute = tag.attributes[index]
-            let isNil = attribute.name.isNamed("nil", in: "http://www.w3.org/2001/XMLSchema-instance")
-            if isNil, attribute.value.equals("true") || attribute.value.equals("1") {
+            if isNil(attribute) {
                 held.setNil()
             } else {
                 held.addAttribute(
@@ -388,8 +384,14 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         if held.byteCount + names.byteCount > options.heldByteCount { throw heldTooMuch() }
     }
 
+    private func contentOfNil() -> StreamError {
+        failure(.unrepresentable, "an element that has no value has content, which would be lost")
+    }
+
     func heldTooMuch() -> StreamError {
-        failure(.limitExceeded, "a record, or the text of an element, has more than \(options.heldByteCount) bytes")
+        failure(
+            .limitExceeded,
+            "a record, the text of an element, or all different names have more than \(options.heldByteCount) bytes")
     }
 
     func textClash() -> StreamError {

@@ -40,7 +40,7 @@ public struct XMLObjectOptions: Sendable, Hashable {
     public var attributePrefix: String
     /// The key of the text of an element that has attributes or children as well.
     public var textKey: String
-    /// The most bytes, about, of elements held at a time, such as one record.
+    /// The most bytes, about, of elements held at a time, such as one record, and of all names in the document that differ.
     public var heldByteCount: Int
 
     /// Creates options.

@@ -22,9 +22,11 @@ extension XMLReader where Sink: ~Copyable {
 
     /// Reads the next chunk of the input, a string.
     ///
+    /// Where the input begins with a string, the encoding that the document declares does not count.
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     @inlinable
     public mutating func feed(_ text: String) throws(StreamError) {
+        if !text.isEmpty { scanner.takeText() }
         try text.withUTF8Span { bytes throws(StreamError) in try feed(bytes) }
     }
 
@@ -69,14 +71,17 @@ extension XMLSink where Self: ~Copyable {
         }
     }
 
-    /// Receives a whole XML document from a string, whose declaration must not name another encoding than UTF-8.
+    /// Receives a whole XML document from a string, of which the encoding that it declares does not count.
     ///
     /// - Throws: The first error of the document or of this sink, with its position in the UTF-8 bytes.
     @inlinable
     public mutating func readXML(
         _ text: String, options: XMLReaderOptions = XMLReaderOptions()
     ) throws(StreamError) {
-        try text.withUTF8Span { bytes throws(StreamError) in try readXML(bytes, options: options) }
+        var scanner = XMLScanner(options: options)
+        scanner.takeText()
+        try text.withUTF8Span { bytes throws(StreamError) in try scanner.feed(bytes, into: &self) }
+        try scanner.finish(into: &self)
     }
 
     /// Receives a whole XML document from data.

@@ -77,7 +77,7 @@ extension XMLScanner {
         let parts = tokenizer.typeParts
         // SAFETY: the copies live as long as self.
         return XMLDocumentType(
-            name: text.extracting(parts.name), hasExternalID: parts.hasExternalID,
+            name: text.extracting(parts.name), hasExternalID: parts.hasExternalID, hasPublicID: parts.hasPublicID,
             publicID: unsafe tokenizer.copies.unscopedBytes.extracting(parts.publicID),
             systemID: text.extracting(parts.systemID),
             hasInternalSubset: parts.internalSubset != nil,

@@ -310,7 +310,7 @@ struct XMLScanner: ~Copyable {
     /// Obeys the declaration: what comes behind it is in the encoding that it says.
     private mutating func setEncoding(_ chunk: RawSpan) throws(StreamError) {
         let range = tokenizer.encodingRange
-        guard !range.isEmpty else { return }
+        guard !range.isEmpty, !input.isText else { return }
         let name = String(xml: unscopedText(of: chunk).extracting(range))
         let meant = XMLEncoding.named(name)
         guard !meant.isEmpty else {

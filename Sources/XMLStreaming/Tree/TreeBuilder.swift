@@ -3,7 +3,7 @@
 import PlistStreaming
 
 /// A sink that makes nodes, of a whole document or of an element that was not made before.
-struct TreeBuilder: XMLSink, ~Copyable {
+struct TreeBuilder: TreeSink, ~Copyable {
     var memory: TreeMemory
     /// The bytes of the document, in UTF-8.
     let document: [UInt8]
@@ -11,13 +11,13 @@ struct TreeBuilder: XMLSink, ~Copyable {
     private let shift: Int
     private let depthMax: Int
     private let keepsWhitespace: Bool
-    /// The number of elements around those that are to be made.
-    private var outerCount: Int
+    /// Whether the tag of the element whose content is to be made comes next.
+    private var isBeforeContent: Bool
     /// The open elements, the innermost last; the first one is the document, or the element whose content is made.
     private var open: [(node: Int32, last: Int32)]
-    /// The bytes of the XML declaration and of the document type.
+    /// The bytes of the XML declaration, and whether it says another encoding than UTF-8.
     private(set) var declarationPlace: Range<Int>?
-    private(set) var doctypePlace: Range<Int>?
+    private(set) var declaresOtherEncoding = false
 
     // The text since the last tag.
     private var hasText = false
@@ -33,7 +33,7 @@ struct TreeBuilder: XMLSink, ~Copyable {
         memory = TreeMemory()
         if options.depth == .max { memory.reserve(for: document.count) }
         self.document = document
-        (shift, outerCount) = (0, 0)
+        (shift, isBeforeContent) = (0, false)
         (depthMax, keepsWhitespace) = (options.depth, options.keepsWhitespace)
         var root = TreeNode(kind: .document)
         (root.end, root.contentEnd) = (UInt32(document.count), UInt32(document.count))
@@ -41,15 +41,17 @@ struct TreeBuilder: XMLSink, ~Copyable {
         open = [(0, -1)]
     }
 
-    /// Makes a builder of the content of an element, around which another one is read.
+    /// Makes a builder of the content of an element, whose tags are read as well.
+    ///
+    /// As many levels are made as there are around it, so that no byte is read again for each of its levels.
     init(
-        _ memory: consuming TreeMemory, document: [UInt8], of node: Int32, shift: Int, options: XMLTreeOptions
+        _ memory: consuming TreeMemory, document: [UInt8], of node: Int32, at level: Int, options: XMLTreeOptions
     ) {
+        shift = memory.nodes[Int(node)].place.lowerBound
         self.memory = memory
         self.document = document
-        self.shift = shift
-        (depthMax, keepsWhitespace) = (options.depth, options.keepsWhitespace)
-        outerCount = 2
+        (depthMax, keepsWhitespace) = (max(options.depth, level), options.keepsWhitespace)
+        isBeforeContent = true
         open = [(node, -1)]
     }
 
@@ -91,29 +93,19 @@ struct TreeBuilder: XMLSink, ~Copyable {
     // MARK: Messages of the reader
 
     mutating func declaration(_ declaration: borrowing XMLDeclaration) throws(StreamError) {
-        if outerCount == 0 { declarationPlace = shifted(declaration.place) }
-    }
-
-    mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) {
-        if outerCount == 0 { doctypePlace = shifted(type.place) }
+        declarationPlace = shifted(declaration.place)
+        let encoding = String(xml: declaration.encoding)
+        declaresOtherEncoding = !encoding.isEmpty && XMLEncoding.named(encoding) != [.utf8]
     }
 
     mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
-        if outerCount > 0 {
-            // The element that is made for the scopes, and the one whose content is made.
-            outerCount -= 1
+        if isBeforeContent {
+            isBeforeContent = false
             textStart = shifted(tag.place).upperBound
             return .content
         }
         endText(before: tag.place)
-        var node = TreeNode(kind: .element)
-        node.name = memory.names.number(of: tag.name.qualified)
-        node.namespace = memory.namespace(tag.name.namespace)
-        node.firstAttribute = Int32(memory.attributes.count)
-        if tag.isEmptyElement { node.flags.insert(.isEmptyTag) }
-        for index in 0..<tag.declarations.count { try add(tag.declarations[index], isDeclaration: true) }
-        for index in 0..<tag.attributes.count { try add(tag.attributes[index], isDeclaration: false) }
-        node.attributeCount = Int32(memory.attributes.count) - node.firstAttribute
+        let node = try memory.element(tag)
         try append(node, tag.place)
         let index = Int32(memory.nodes.count - 1)
         memory.nodes[Int(index)].contentStart = memory.nodes[Int(index)].end
@@ -121,15 +113,6 @@ struct TreeBuilder: XMLSink, ~Copyable {
         guard open.count - 1 >= depthMax, !tag.isEmptyElement, !tag.place.isInEntity else { return .content }
         memory.nodes[Int(index)].flags.insert(.isLazy)
         return .endOnly
-    }
-
-    private mutating func add(_ attribute: borrowing XMLAttribute, isDeclaration: Bool) throws(StreamError) {
-        let value = try memory.copy(attribute.value)
-        memory.attributes.append(
-            TreeAttribute(
-                name: memory.names.number(of: attribute.name.qualified),
-                namespace: memory.namespace(attribute.name.namespace), valueStart: UInt32(value.lowerBound),
-                valueCount: UInt32(value.count), isDeclaration: isDeclaration, isDefaulted: attribute.isDefaulted))
     }
 
     mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
@@ -160,7 +143,7 @@ struct TreeBuilder: XMLSink, ~Copyable {
     private mutating func append(
         _ kind: TreeNode.Kind, name: Int32, _ value: RawSpan, _ place: XMLPlace
     ) throws(StreamError) {
-        if outerCount > 0 || open.isEmpty { return }
+        if open.isEmpty { return }
         endText(before: place)
         var node = TreeNode(kind: kind, flags: .isCopied)
         let content = try memory.copy(value)
@@ -176,7 +159,6 @@ struct TreeBuilder: XMLSink, ~Copyable {
     // MARK: Text
 
     mutating func text(_ text: borrowing XMLText) throws(StreamError) {
-        if outerCount > 0 || open.isEmpty { return }
         let place = shifted(text.place)
         let isPlain = !text.isCDATA && !text.place.isInEntity && isTextInDocument && isInDocument(text.utf8, place)
         if !hasText {
@@ -223,6 +205,7 @@ struct TreeBuilder: XMLSink, ~Copyable {
         }
         // The brackets of CDATA sections belong to the text.
         (node.start, node.end) = (UInt32(start), UInt32(max(start, range.lowerBound)))
+        if node.start == node.end { node.flags.insert(.hasNoPlace) }
         (node.contentStart, node.contentEnd) = (UInt32(textContent.lowerBound), UInt32(textContent.upperBound))
         append(node)
     }

@@ -12,7 +12,7 @@ struct TreeNode {
 
     /// What is known of a node.
     struct Flags: OptionSet {
-        let rawValue: UInt8
+        let rawValue: UInt16
         /// The text is among the copies; without, it is in the document.
         static let isCopied = Flags(rawValue: 1)
         /// It is written by an empty-element tag.
@@ -28,6 +28,8 @@ struct TreeNode {
         /// Some of its children have no bytes in the document that are their own.
         static let hasExpansions = Flags(rawValue: 64)
         static let isRemoved = Flags(rawValue: 128)
+        /// It declares namespaces.
+        static let declares = Flags(rawValue: 256)
     }
 
     var kind: Kind
@@ -114,6 +116,29 @@ struct TreeMemory {
         // SAFETY: the bytes are copied within the closure.
         unsafe bytes.withUnsafeBytes { unsafe copies.append(contentsOf: $0) }
         return start..<copies.count
+    }
+
+    /// The element that a tag begins, whose declarations and attributes are added.
+    mutating func element(_ tag: borrowing XMLStartTag) throws(StreamError) -> TreeNode {
+        var node = TreeNode(kind: .element)
+        node.name = names.number(of: tag.name.qualified)
+        node.namespace = namespace(tag.name.namespace)
+        node.firstAttribute = Int32(attributes.count)
+        if tag.isEmptyElement { node.flags.insert(.isEmptyTag) }
+        if !tag.declarations.isEmpty { node.flags.insert(.declares) }
+        for index in 0..<tag.declarations.count { try append(tag.declarations[index], isDeclaration: true) }
+        for index in 0..<tag.attributes.count { try append(tag.attributes[index], isDeclaration: false) }
+        node.attributeCount = Int32(attributes.count) - node.firstAttribute
+        return node
+    }
+
+    private mutating func append(_ attribute: borrowing XMLAttribute, isDeclaration: Bool) throws(StreamError) {
+        let value = try copy(attribute.value)
+        attributes.append(
+            TreeAttribute(
+                name: names.number(of: attribute.name.qualified), namespace: namespace(attribute.name.namespace),
+                valueStart: UInt32(value.lowerBound), valueCount: UInt32(value.count), isDeclaration: isDeclaration,
+                isDefaulted: attribute.isDefaulted))
     }
 
     /// The number of a namespace, -1 for none.

@@ -1,4 +1,8 @@
 // A tree as text: what was not changed from the bytes of the document, the rest anew.
+//
+// Two rules keep apart what a reader would join. A text beside another one is written anew, with each `>` and CR escaped, so
+// that no `]]>` and no line end arises between them. And the white space between tags, which is in no node, is written only
+// where it stays that: neither beside a text nor alone in an element.
 
 import PlistStreaming
 
@@ -22,35 +26,28 @@ struct TreeWriter {
         self.removals = removals.sorted { $0.lowerBound < $1.lowerBound }
     }
 
-    /// Writes an XML declaration of UTF-8 in place of the one of the document.
-    mutating func writeDeclaration(_ place: Range<Int>?, to output: inout ByteOutput) throws(StreamError) {
+    /// Writes an XML declaration of UTF-8 in place of the one of the document, if it has one.
+    mutating func writeDeclaration(of tree: XMLTree, to output: inout ByteOutput) throws(StreamError) {
         // A byte order mark is left out as well.
         cursor = declarationEnd
-        guard let place else { return }
-        let isStandalone = document[place].withContiguousBytes { WrittenText.offset(of: "standalone", in: $0) != nil }
-        let isNo = document[place].withContiguousBytes { bytes in
-            WrittenText.offset(of: "\"no\"", in: bytes) != nil || WrittenText.offset(of: "'no'", in: bytes) != nil
-        }
-        try WrittenText.append("<?xml version=\"1.0\" encoding=\"UTF-8\"", to: &output)
-        if isStandalone { try WrittenText.append(isNo ? " standalone=\"no\"" : " standalone=\"yes\"", to: &output) }
-        try WrittenText.append("?>", to: &output)
+        if tree.declarationPlace != nil { try WrittenText.appendDeclaration(tree.isStandalone, to: &output) }
     }
 
-    /// Writes a node and all that is within it.
+    /// Writes the document.
     ///
     /// - Complexity: O(*n*) in what is written, without recursion.
-    mutating func write(_ top: Int32, to output: inout ByteOutput) throws(StreamError) {
-        var node = top
+    mutating func write(to output: inout ByteOutput) throws(StreamError) {
+        var node: Int32 = 0
         while true {
-            if try enter(node, isTop: node == top, &output) {
+            if try enter(node, &output) {
                 node = memory.nodes[Int(node)].firstChild
                 continue
             }
-            while node != top, memory.nodes[Int(node)].next < 0 {
+            while node != 0, memory.nodes[Int(node)].next < 0 {
                 node = memory.nodes[Int(node)].parent
                 try leave(node, &output)
             }
-            if node == top { return }
+            if node == 0 { return }
             node = memory.nodes[Int(node)].next
         }
     }
@@ -63,48 +60,60 @@ struct TreeWriter {
     /// Writes what is before a node, and the node or its start tag.
     ///
     /// - Returns: Whether its children come next.
-    private mutating func enter(_ index: Int32, isTop: Bool, _ output: inout ByteOutput) throws(StreamError) -> Bool {
+    private mutating func enter(_ index: Int32, _ output: inout ByteOutput) throws(StreamError) -> Bool {
         let node = memory.nodes[Int(index)]
-        if hasPlace(node) && !(isTop && index == 0) { try reach(node, &output) }
-        // Nothing comes before the XML declaration.
-        if !hasPlace(node) && node.parent == 0 && cursor < declarationEnd { try copyGap(to: declarationEnd, &output) }
-        // A text beside the replacement text of an entity may have bytes in common with it.
-        let isPart =
-            node.kind == .text && node.parent >= 0 && memory.nodes[Int(node.parent)].flags.contains(.hasExpansions)
-        let hasChanges = isPart || !node.flags.isDisjoint(with: [.isChanged, .hasChanges])
-        if hasPlace(node) && !hasChanges {
+        // The document has its root element always; where its declaration was written, the rest is to be.
+        if node.kind == .document && (cursor > 0 || hasChanges(index)) { return true }
+        try reach(index, &output)
+        if hasPlace(node) && !hasChanges(index) {
             try copy(node.place, &output)
             cursor = max(cursor, node.place.upperBound)
             return false
         }
         switch node.kind {
-        case .document:
-            if node.firstChild < 0 { try copyGap(to: document.count, &output) }
-            return node.firstChild >= 0
         case .element:
             try writeStartTag(node, &output)
-            if hasPlace(node) { cursor = max(cursor, Int(node.contentStart)) }
-            if node.firstChild >= 0 { return true }
+            cursor = max(cursor, hasPlace(node) ? Int(node.contentStart) : node.place.upperBound)
+            // Where only its tag is changed, all that is within is copied.
+            let hasCopy = hasPlace(node) && !node.flags.contains(.hasChanges)
+            if node.firstChild >= 0 && !hasCopy { return true }
             try leave(index, &output)
         case .text:
             try with(value(node)) { (text) throws(StreamError) in
                 try WrittenText.append(text, in: .content, to: &output)
             }
-            if hasPlace(node) { cursor = max(cursor, node.place.upperBound) }
-        case .comment, .instruction, .entityReference:
+        case .comment, .instruction, .entityReference, .document:
             try writeOther(node, &output)
-            if hasPlace(node) { cursor = max(cursor, node.place.upperBound) }
         }
+        if node.kind != .element { cursor = max(cursor, node.place.upperBound) }
         return false
     }
 
-    /// Writes what the document has before a node.
-    private mutating func reach(_ node: TreeNode, _ output: inout ByteOutput) throws(StreamError) {
-        let start = node.place.lowerBound
-        if node.parent >= 0, memory.nodes[Int(node.parent)].flags.contains(.hasExpansions) {
-            cursor = max(cursor, start)
+    /// Whether a node that has bytes in the document is not to be written as these.
+    private func hasChanges(_ index: Int32) -> Bool {
+        let node = memory.nodes[Int(index)]
+        if !node.flags.isDisjoint(with: [.isChanged, .hasChanges]) { return true }
+        // A text beside the replacement text of an entity may have bytes in common with it.
+        return node.kind == .text
+            && (memory.nodes[Int(node.parent)].flags.contains(.hasExpansions) || isBehindText(index)
+                || node.next >= 0 && memory.nodes[Int(node.next)].kind == .text)
+    }
+
+    /// Whether the node before one with the same parent is a text.
+    private func isBehindText(_ index: Int32) -> Bool {
+        let node = memory.nodes[Int(index)]
+        return node.parent >= 0 && memory.nodes[Int(node.parent)].firstChild != index
+            && memory.nodes[Int(node.previous)].kind == .text
+    }
+
+    /// Writes what the document has before a node: white space, and around the root element whatever is no node.
+    private mutating func reach(_ index: Int32, _ output: inout ByteOutput) throws(StreamError) {
+        let node = memory.nodes[Int(index)]
+        if node.kind == .text || isBehindText(index) {
+            cursor = max(cursor, node.place.lowerBound)
         } else {
-            try copyGap(to: start, &output)
+            // Nothing comes before the XML declaration.
+            try copyGap(to: max(node.place.lowerBound, node.parent == 0 ? declarationEnd : 0), &output)
         }
     }
 
@@ -112,21 +121,15 @@ struct TreeWriter {
     private mutating func leave(_ index: Int32, _ output: inout ByteOutput) throws(StreamError) {
         let node = memory.nodes[Int(index)]
         guard node.kind == .element else { return try copyGap(to: document.count, &output) }
-        if !hasPlace(node) {
-            if node.firstChild >= 0 { try writeEndTag(node, &output) }
-            return
-        }
-        if node.flags.contains(.isEmptyTag) {
+        if !hasPlace(node) || node.flags.contains(.isEmptyTag) {
             if node.firstChild >= 0 { try writeEndTag(node, &output) }
         } else {
-            if node.flags.contains(.hasExpansions) {
-                cursor = max(cursor, Int(node.contentEnd))
-            } else {
-                try copyGap(to: Int(node.contentEnd), &output)
-            }
+            let last = memory.lastChild(of: index)
+            let isBehindTag = last >= 0 && memory.nodes[Int(last)].kind != .text
+            if isBehindTag || !node.flags.contains(.hasChanges) { try copyGap(to: Int(node.contentEnd), &output) }
             try copy(Int(node.contentEnd)..<Int(node.end), &output)
         }
-        cursor = max(cursor, Int(node.end))
+        cursor = max(cursor, node.place.upperBound)
     }
 
     private mutating func writeStartTag(_ node: TreeNode, _ output: inout ByteOutput) throws(StreamError) {
@@ -209,15 +212,5 @@ struct TreeWriter {
         }
         if cursor < end { try copy(cursor..<end, &output) }
         cursor = max(cursor, end)
-    }
-}
-
-extension ArraySlice where Element == UInt8 {
-    /// Calls a closure with the bytes.
-    func withContiguousBytes<Value>(_ body: (RawSpan) -> Value) -> Value {
-        unsafe withUnsafeBytes { bytes in
-            // SAFETY: the span does not leave the closure.
-            body(unsafe bytes.bytes)
-        }
     }
 }

@@ -46,6 +46,20 @@ extension XMLNode {
         guard !isRemoved else { throw StreamError(.misuse, "the node was removed from its document") }
     }
 
+    /// Refuses a name that the reader of the tree would refuse for its length.
+    private func checkLength(of name: String) throws(StreamError) {
+        let limit = tree.options.reader.nameByteCountMax
+        guard name.utf8.count <= limit else { throw StreamError(.limitExceeded, "more than \(limit) bytes of a name") }
+    }
+
+    /// Refuses an element within this one where the reader of the tree would refuse its depth.
+    private func checkDepth() throws(StreamError) {
+        let limit = tree.options.reader.limits.depth
+        guard tree.level(of: index) < limit else {
+            throw StreamError(.limitExceeded, "more than \(limit) elements within each other")
+        }
+    }
+
     private func markContentChanged() {
         change { $0.flags.insert(.hasChanges) }
         tree.memory.markChanged(around: index)
@@ -71,7 +85,8 @@ extension XMLNode {
     ///
     /// `xmlns:p` declares a namespace, where the prefix is not declared for another one.
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for what is no element or was removed, and for prefixes that are not
-    ///   declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML cannot hold.
+    ///   declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML cannot hold;
+    ///   ``PlistStreaming/StreamError/Kind/limitExceeded`` where the reader's options allow no more.
     /// - Complexity: O(*n*) in the attributes of the elements around, amortised.
     public func setAttribute(_ name: String, _ value: String) throws(StreamError) {
         try checkAttached()
@@ -79,6 +94,7 @@ extension XMLNode {
         try value.withUTF8Span { (value) throws(StreamError) in
             try WrittenText.check(value, in: "a value of an attribute")
         }
+        try checkLength(of: name)
         let (namespace, isDeclaration) = try resolveAttribute(name, value)
         let number = name.withUTF8Span { tree.memory.names.number(of: $0) }
         var attributes = Array(tree.attributes(of: index))
@@ -91,20 +107,43 @@ extension XMLNode {
             }
             guard !clash else { throw StreamError(.duplicateKey, "the attribute \(name) has another prefix there") }
         }
+        let limit = tree.options.reader.attributeCountMax
+        guard place != nil || attributes.count < limit else {
+            throw StreamError(.limitExceeded, "more than \(limit) attributes")
+        }
         try tree.memory.checkRoom()
         let range = try value.withUTF8Span { (value) throws(StreamError) in try tree.memory.copy(value) }
-        let made = TreeAttribute(
+        var made = TreeAttribute(
             name: number, namespace: namespace, valueStart: UInt32(range.lowerBound), valueCount: UInt32(range.count),
             isDeclaration: isDeclaration)
+        // The type of an attribute may want other white space.
+        let read = try declaredAttributes(of: (name, value)).first { $0.name == number }
+        if let read { (made.valueStart, made.valueCount) = (read.valueStart, read.valueCount) }
         if let place { attributes[place] = made } else { attributes.append(made) }
         replaceAttributes(attributes)
+        guard isDeclaration else { return }
+        change { $0.flags.insert(.declares) }
+        tree.leaveScope()
+    }
+
+    /// What a reader finds in the tag of this element with this attribute alone, or without any; nothing where the document type
+    /// declares no attributes.
+    private func declaredAttributes(
+        of attribute: (name: String, value: String)? = nil
+    ) throws(StreamError) -> [TreeAttribute] {
+        guard tree.types?.hasAttributes == true else { return [] }
+        let element = try tree.makeElement(name, attribute, in: index)
+        let attributes = Array(tree.attributes(of: element))
+        tree.memory.nodes.removeLast()
+        tree.memory.attributes.removeLast(attributes.count)
+        return attributes
     }
 
     /// Removes an attribute.
     ///
     /// - Returns: Whether the element had it.
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for what was removed, for declarations of namespaces, which what is within may
-    ///   need, and for defaults of the document type, which would come again.
+    ///   need, and for attributes with defaults in the document type, which would come instead.
     @discardableResult
     public func removeAttribute(_ name: String) throws(StreamError) -> Bool {
         try checkAttached()
@@ -114,8 +153,8 @@ extension XMLNode {
         guard !attributes[place].isDeclaration else {
             throw StreamError(.misuse, "the declaration of a namespace is not removed")
         }
-        guard !attributes[place].isDefaulted else {
-            throw StreamError(.misuse, "the attribute \(name) is a default of the document type")
+        guard !(try declaredAttributes().contains { $0.name == number }) else {
+            throw StreamError(.misuse, "the attribute \(name) has a default in the document type")
         }
         attributes.remove(at: place)
         replaceAttributes(attributes)
@@ -173,7 +212,7 @@ extension XMLNode {
         if let objection = NamespaceScopes.objection(to: prefix, Array(uri.utf8)) {
             throw StreamError(.misuse, objection)
         }
-        let declared = tree.namespacesInScope(of: index).first { $0.prefix == prefix }?.uri
+        let declared = try tree.uri(of: prefix, at: index)
         let isSame = declared.map { $0 == Array(uri.utf8) } ?? (isDefault ? uri.isEmpty : true)
         guard isSame else {
             throw StreamError(.misuse, "the prefix \(WrittenText.quoted(prefix)) stands for something else there")
@@ -185,8 +224,7 @@ extension XMLNode {
         if prefix == Array("xml".utf8) {
             return try NamespaceScopes.xmlURI.withRawSpan { (uri) throws(StreamError) in tree.memory.namespace(uri) }
         }
-        let uri = tree.namespacesInScope(of: node).first { $0.prefix == prefix }?.uri
-        guard let uri else {
+        guard let uri = try tree.uri(of: prefix, at: node) else {
             if prefix.isEmpty { return -1 }
             throw StreamError(.misuse, "the prefix \(WrittenText.quoted(prefix)) is not declared")
         }
@@ -201,10 +239,13 @@ extension XMLNode {
     ///   - name: Its name, whose prefix must be declared here.
     ///   - sibling: The child before which it comes, nil for behind the last one.
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for what is no element, was removed, or is no child of this node, and for a
-    ///   prefix that is not declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name.
+    ///   prefix that is not declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name;
+    ///   ``PlistStreaming/StreamError/Kind/limitExceeded`` where the reader's options allow no more.
     @discardableResult
     public func insertElement(_ name: String, before sibling: XMLNode? = nil) throws(StreamError) -> XMLNode {
         try checkParent(of: .element, sibling)
+        try checkLength(of: name)
+        try checkDepth()
         var namespace: Int32 = -1
         if tree.options.reader.knowsNamespaces {
             guard let colon = name.withUTF8Span({ WrittenText.colon(inQualifiedName: $0) }) else {
@@ -218,7 +259,12 @@ extension XMLNode {
         } else {
             guard name.withUTF8Span({ WrittenText.isName($0) }) else { throw Self.noName(name) }
         }
-        return try insert(try makeNode(.element, name: name, namespace: namespace), before: sibling)
+        guard tree.types?.hasAttributes == true else {
+            return try insert(try makeNode(.element, name: name, namespace: namespace), before: sibling)
+        }
+        try tree.memory.checkRoom()
+        let new = XMLNode(tree: tree, index: try tree.makeElement(name, in: index))
+        return try insert(new, before: sibling)
     }
 
     /// Adds a text behind the children of this element, or before one of them.
@@ -282,7 +328,8 @@ extension XMLNode {
         guard index > 0, self != tree.root else {
             throw StreamError(.misuse, "a document has its root element as long as it lives")
         }
-        if !node.flags.contains(.hasNoPlace), !node.place.isEmpty { tree.removals.append(node.place) }
+        // Of what is in the text of an entity, that is the reference.
+        if !node.place.isEmpty { tree.removals.append(node.place) }
         tree.memory.markChanged(around: index)
         tree.memory.unlink(index)
         change { $0.flags.insert(.isRemoved) }

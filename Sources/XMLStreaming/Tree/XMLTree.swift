@@ -18,7 +18,9 @@ public import Foundation
 /// ```
 ///
 /// Nodes are values in arrays of the tree, with their places in the document, whose bytes the tree keeps; texts are made where they are
-/// asked for. What was not changed is written back byte for byte; a tag or text that was changed is written anew, and the whole is well-formed.
+/// asked for. What was not changed is written back byte for byte; a tag or text that was changed is written anew, and so is a text that has
+/// come beside another one. The whole is well-formed, and is the same tree when it is read again. White space between tags that is among
+/// no children goes where it would become text: beside one, and where it is left alone in its element.
 /// Elements below a depth are not made until they are asked for, if the options say so: ``XMLTreeOptions/depth``.
 ///
 /// A tree is for one thread or task at a time, also where nothing is changed, since elements may be made as they are asked for.
@@ -30,19 +32,22 @@ public final class XMLTree {
     /// The bytes of the document where they are not UTF-8.
     private let original: [UInt8]?
     let declarationPlace: Range<Int>?
-    let doctypePlace: Range<Int>?
+    /// Whether the document says that it is in another encoding than UTF-8, or is.
+    private let isOfOtherEncoding: Bool
+    let isStandalone: Bool?
+    /// What the document type declares, which is read once.
+    let types: DocumentTypes?
+    /// The namespaces in scope at an element that declares some, kept for the next time.
+    private var scope = Namespaces()
+    private var scopeElement: Int32 = 0
     /// The parts of the document that were removed, in no order.
     var removals: [Range<Int>] = []
     /// The error of an element that could not be made when it was asked for, and has no children therefore; nil unless there is a
     /// defect in this library, since all was checked before.
     public internal(set) var expansionFailure: StreamError?
 
-    /// Makes the tree of a document in an array of bytes, which it keeps.
-    ///
-    /// - Throws: The first error of the document, with its position; `limitExceeded` beyond 2 GiB of nodes or 4 GiB of text.
-    /// - Complexity: O(*n*) in the bytes.
-    public init(_ bytes: [UInt8], options: XMLTreeOptions = XMLTreeOptions()) throws(StreamError) {
-        let decoded = DocumentText.decode(bytes, options.reader)
+    private init(_ bytes: [UInt8], isText: Bool, options: XMLTreeOptions) throws(StreamError) {
+        let decoded = isText ? nil : DocumentText.decode(bytes, options.reader)
         document = decoded ?? bytes
         original = decoded == nil ? nil : bytes
         guard document.count <= Int(UInt32.max) else {
@@ -50,16 +55,30 @@ public final class XMLTree {
         }
         self.options = options
         var builder = TreeBuilder(document: document, options: options)
-        try builder.readXML(bytes, options: options.reader)
-        (declarationPlace, doctypePlace) = (builder.declarationPlace, builder.doctypePlace)
+        var scanner = XMLScanner(options: options.reader)
+        if isText { scanner.takeText() }
+        try bytes.withRawSpan { (bytes) throws(StreamError) in try scanner.feed(bytes, into: &builder) }
+        try scanner.finish(into: &builder)
+        (types, isStandalone) = (scanner.tokenizer.types, scanner.tokenizer.isStandalone)
+        declarationPlace = builder.declarationPlace
+        isOfOtherEncoding = original != nil || builder.declaresOtherEncoding
         memory = builder.memory
+    }
+
+    /// Makes the tree of a document in an array of bytes, which it keeps.
+    ///
+    /// - Throws: The first error of the document, with its position; `limitExceeded` beyond 2 GiB of nodes or 4 GiB of text.
+    /// - Complexity: O(*n*) in the bytes.
+    public convenience init(_ bytes: [UInt8], options: XMLTreeOptions = XMLTreeOptions()) throws(StreamError) {
+        try self.init(bytes, isText: false, options: options)
     }
 
     /// Makes the tree of a document in a string.
     ///
+    /// What its declaration says of an encoding is for bytes: it does not count, and as bytes the document says UTF-8.
     /// - Throws: What the other forms throw.
     public convenience init(_ text: String, options: XMLTreeOptions = XMLTreeOptions()) throws(StreamError) {
-        try self.init(Array(text.utf8), options: options)
+        try self.init(Array(text.utf8), isText: true, options: options)
     }
 
     /// Makes the tree of a document in data.
@@ -102,7 +121,12 @@ public final class XMLTree {
     public var isChanged: Bool { memory.nodes[0].flags.contains(.hasChanges) }
 
     /// The document as text, with all changes.
-    public var text: String { String(decoding: bytes, as: UTF8.self) }
+    public var text: String {
+        guard isOfOtherEncoding, !isChanged else { return String(decoding: bytes, as: UTF8.self) }
+        // What is a string has no byte order mark.
+        let mark = original != nil && document.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        return String(decoding: document.dropFirst(mark), as: UTF8.self)
+    }
 
     /// The document as bytes: those it was made of unless something was changed, else UTF-8.
     public var bytes: [UInt8] {
@@ -122,8 +146,8 @@ public final class XMLTree {
             return try original.withRawSpan { (bytes) throws(StreamError) in try output.append(bytes) }
         }
         var writer = TreeWriter(self, removals: removals)
-        if original != nil { try writer.writeDeclaration(declarationPlace, to: &output) }
-        try writer.write(0, to: &output)
+        if isOfOtherEncoding { try writer.writeDeclaration(of: self, to: &output) }
+        try writer.write(to: &output)
     }
 
     /// Makes the nodes within an element that were not made yet.
@@ -133,62 +157,153 @@ public final class XMLTree {
         do throws(StreamError) { try expandContent(index) } catch { expansionFailure = error }
     }
 
-    /// Reads the bytes of an element again, within one that declares the namespaces in scope and behind the document type.
+    /// Reads the bytes of an element again, with what is known around it: namespaces in scope, and what the document type declares.
+    ///
+    /// - Complexity: O(*n*) in the bytes of the element, and in the elements around it.
     private func expandContent(_ index: Int32) throws(StreamError) {
-        let place = memory.nodes[Int(index)].place
-        var head: [UInt8] = []
-        if let doctypePlace { head += document[doctypePlace] }
-        head += Array("<scope".utf8)
-        for (prefix, uri) in namespacesInScope(of: memory.nodes[Int(index)].parent) {
-            head += Array((prefix.isEmpty ? " xmlns" : " xmlns:").utf8) + prefix + Array("=\"".utf8)
-            var output = ByteOutput()
-            try uri.withRawSpan { (uri) throws(StreamError) in
-                try WrittenText.append(uri, in: .attribute, to: &output)
+        let (node, level) = (memory.nodes[Int(index)], level(of: index))
+        try document.withRawSpan { (bytes) throws(StreamError) in
+            try read(bytes.extracting(node.place), in: node.parent) { memory in
+                TreeBuilder(memory, document: document, of: index, at: level, options: options)
             }
-            head += output.withBytes { Array(copying: $0) }
-            head.append(UInt8(ascii: "\""))
         }
-        head.append(UInt8(ascii: ">"))
-        var readerOptions = options.reader
-        readerOptions.limits.depth = max(readerOptions.limits.depth, 2)
-        readerOptions.limits.totalByteCount = .max
-        // What was checked with the whole document is not counted against a part of it.
-        readerOptions.expansionByteCount = .max / 4
-        // The memory moves to the builder and back, so that it is never copied.
-        var moved = TreeMemory()
-        swap(&moved, &memory)
-        let builder = TreeBuilder(
-            moved, document: document, of: index, shift: place.lowerBound - head.count, options: options)
-        moved = TreeMemory()
-        var reader = XMLReader(sink: builder, options: readerOptions)
-        defer { memory = reader.sink.memory }
-        try reader.feed(head)
-        try document.withRawSpan { (bytes) throws(StreamError) in try reader.feed(bytes.extracting(place)) }
-        try reader.feed("</scope>")
-        try reader.finish()
     }
 
-    /// The namespaces that are declared for a node and what is within it, by their prefixes.
-    func namespacesInScope(of node: Int32) -> [(prefix: [UInt8], uri: [UInt8])] {
-        var found: [(prefix: [UInt8], uri: [UInt8])] = []
-        var seen: Set<[UInt8]> = []
-        var node = node
+    /// The number of elements around a node, itself included if it is one.
+    func level(of node: Int32) -> Int {
+        var (level, node) = (0, node)
         while node > 0 {
-            for attribute in attributes(of: node) where attribute.isDeclaration {
-                let name = memory.names.withName(attribute.name) { Array(copying: $0) }
-                let prefix = Array(name.dropFirst(6))
-                guard seen.insert(prefix).inserted else { continue }
-                found.append((prefix, Array(memory.copies[attribute.value])))
-            }
+            if memory.nodes[Int(node)].kind == .element { level += 1 }
             node = memory.nodes[Int(node)].parent
         }
-        // What was declared as none is not declared.
-        return found.filter { !$0.uri.isEmpty }
+        return level
+    }
+
+    /// Makes the element that a reader finds in a tag: with its attributes as their types want them, and with defaults.
+    ///
+    /// - Returns: The index of the node, the last one, which is in no other.
+    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` where defaults cannot stand there.
+    func makeElement(
+        _ name: String, _ attribute: (name: String, value: String)? = nil, in node: Int32
+    ) throws(StreamError) -> Int32 {
+        var output = ByteOutput()
+        try "<\(name)".withUTF8Span { (tag) throws(StreamError) in try output.append(tag) }
+        if let attribute {
+            try " \(attribute.name)=\"".withUTF8Span { (name) throws(StreamError) in try output.append(name) }
+            try attribute.value.withUTF8Span { (value) throws(StreamError) in
+                try WrittenText.append(value, in: .attribute, to: &output)
+            }
+        }
+        try WrittenText.append(attribute == nil ? "/>" : "\"/>", to: &output)
+        do throws(StreamError) {
+            try output.withBytes { (bytes) throws(StreamError) in
+                try read(bytes, in: node) { memory in TagSink(memory: memory) }
+            }
+        } catch {
+            throw StreamError(.misuse, "a default of the document type cannot stand there", cause: error)
+        }
+        return Int32(memory.nodes.count - 1)
+    }
+
+    /// Reads an element as one that is within another one, by a sink that has the memory meanwhile, so that it is never copied.
+    private func read<Sink: TreeSink & ~Copyable>(
+        _ bytes: RawSpan, in node: Int32, _ makeSink: (consuming TreeMemory) -> Sink
+    ) throws(StreamError) {
+        let element = enterScope(of: node)
+        var options = options.reader
+        options.limits.totalByteCount = .max
+        // What was checked with the whole document is not counted against a part of it.
+        options.expansionByteCount = .max / 4
+        var scanner = XMLScanner(ofElementWith: types, isStandalone: isStandalone, options: options)
+        scopeElement = -1
+        swap(&scanner.tokenizer.namespaces, &scope)
+        var moved = TreeMemory()
+        swap(&moved, &memory)
+        var sink = makeSink(moved)
+        moved = TreeMemory()
+        defer { swap(&sink.memory, &memory) }
+        try scanner.feed(bytes, into: &sink)
+        try scanner.finish(into: &sink)
+        swap(&scanner.tokenizer.namespaces, &scope)
+        scopeElement = element
+    }
+
+    // MARK: Namespaces
+
+    /// The URI that a prefix stands for at an element; nil for a prefix that is not declared, and where there is no default.
+    ///
+    /// - Complexity: O(*n*) in the elements around; where it is asked for other elements than before, in their declarations as well.
+    func uri(of prefix: [UInt8], at node: Int32) throws(StreamError) -> [UInt8]? {
+        enterScope(of: node)
+        let index = try prefix.withRawSpan { (prefix) throws(StreamError) in scope.uri(of: prefix) }
+        return index.map { scope.copy(of: $0) }
+    }
+
+    /// Forgets the namespaces in scope, since there is another declaration.
+    func leaveScope() { scopeElement = -1 }
+
+    /// Declares the namespaces that an element and those around it declare.
+    ///
+    /// - Returns: The innermost of them that declares any, 0 without one.
+    @discardableResult
+    private func enterScope(of node: Int32) -> Int32 {
+        func declaring(_ node: Int32) -> Int32 {
+            var node = node
+            while node > 0, !memory.nodes[Int(node)].flags.contains(.declares) { node = memory.nodes[Int(node)].parent }
+            return max(0, node)
+        }
+        let innermost = declaring(node)
+        guard innermost != scopeElement else { return innermost }
+        var elements: [Int32] = []
+        var element = innermost
+        while element > 0 {
+            elements.append(element)
+            element = declaring(memory.nodes[Int(element)].parent)
+        }
+        scope = Namespaces()
+        for element in elements.reversed() {
+            for attribute in attributes(of: element) where attribute.isDeclaration {
+                memory.names.withName(attribute.name) { name in
+                    let prefix = name.part(min(6, name.byteCount), max(0, name.byteCount - 6))
+                    unsafe memory.copies.withUnsafeBytes { copies in
+                        // SAFETY: the span does not leave the closure. All declarations were checked when they were made.
+                        _ = scope.declare(prefix, unsafe copies.bytes.extracting(attribute.value))
+                    }
+                }
+            }
+        }
+        scopeElement = innermost
+        return innermost
     }
 
     /// The attributes and declarations of an element.
     func attributes(of node: Int32) -> ArraySlice<TreeAttribute> {
         let element = memory.nodes[Int(node)]
         return memory.attributes[Int(element.firstAttribute)..<Int(element.firstAttribute + element.attributeCount)]
+    }
+}
+
+extension Namespaces {
+    /// The bytes of a URI.
+    fileprivate func copy(of uri: Int) -> [UInt8] {
+        let slice = slice(uri)
+        return Array(copying: uriBytes.part(Int(slice.start), Int(slice.count)))
+    }
+}
+
+/// A sink that has the memory of a tree while it reads.
+protocol TreeSink: XMLSink, ~Copyable {
+    var memory: TreeMemory { get set }
+}
+
+/// A sink that makes a node of an element, which is in no other.
+private struct TagSink: TreeSink {
+    var memory: TreeMemory
+
+    mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        var node = try memory.element(tag)
+        node.flags.insert(.hasNoPlace)
+        memory.nodes.append(node)
+        return .content
     }
 }

@@ -5,6 +5,8 @@ public struct XMLTreeOptions: Sendable {
     /// The options of the reader.
     public var reader: XMLReaderOptions
     /// The number of levels of elements that are made at once, the root being the first; what is deeper is made when it is asked for.
+    ///
+    /// Then the bytes of an element are read again, and at least as many levels are made as there are around it.
     public var depth: Int
     /// Whether white space between tags makes nodes; without, it is written back, and not among the children.
     public var keepsWhitespace: Bool

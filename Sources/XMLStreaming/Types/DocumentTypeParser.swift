@@ -34,9 +34,10 @@ struct DocumentTypeParser {
         if hasSpace, let word = try externalWord(in: text, &tokenizer) {
             let id = try externalID(word, in: text, needsSystem: true, &tokenizer)
             parts.hasExternalID = true
+            parts.hasPublicID = id.publicID != nil
             parts.systemID = id.system
             let start = tokenizer.copies.count
-            tokenizer.appendTokens(id.publicID)
+            tokenizer.appendTokens(id.publicID ?? [])
             parts.publicID = start..<tokenizer.copies.count
             types.hasUnreadParts = true
             _ = try skipSpace(in: text)
@@ -224,9 +225,9 @@ struct DocumentTypeParser {
     // SPEC: XML 1.0, productions 11 to 13, 75 and 83.
     private mutating func externalID(
         _ word: StaticString, in text: RawSpan, needsSystem: Bool, _ tokenizer: inout XMLTokenizer
-    ) throws(Stop) -> (publicID: [UInt8], system: Range<Int>) {
+    ) throws(Stop) -> (publicID: [UInt8]?, system: Range<Int>) {
         try space(in: text, &tokenizer)
-        var publicID: [UInt8] = []
+        var publicID: [UInt8]?
         if unsafe word.utf8Start.pointee == UInt8(ascii: "P") {
             let range = try literal(isPublic: true, in: text, &tokenizer)
             publicID = [UInt8](copying: text.extracting(range)).map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }

@@ -127,6 +127,7 @@ final class AttributeList {
 struct DocumentTypeParts {
     var name = 0..<0
     var hasExternalID = false
+    var hasPublicID = false
     var publicID = 0..<0
     var systemID = 0..<0
     var internalSubset: Range<Int>?

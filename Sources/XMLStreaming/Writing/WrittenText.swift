@@ -135,6 +135,15 @@ enum WrittenText {
         }
     }
 
+    /// Appends an XML declaration of UTF-8.
+    static func appendDeclaration(_ isStandalone: Bool?, to output: inout ByteOutput) throws(StreamError) {
+        try append("<?xml version=\"1.0\" encoding=\"UTF-8\"", to: &output)
+        if let isStandalone {
+            try append(isStandalone ? " standalone=\"yes\"" : " standalone=\"no\"", to: &output)
+        }
+        try append("?>", to: &output)
+    }
+
     /// Appends a literal.
     static func append(_ literal: StaticString, to output: inout ByteOutput) throws(StreamError) {
         // SAFETY: the bytes of a literal live as long as the program; all literals here are longer than one character.

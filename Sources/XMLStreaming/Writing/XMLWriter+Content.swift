@@ -10,11 +10,8 @@ extension XMLWriter {
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` when something is written already.
     public mutating func declaration(standalone: Bool? = nil) throws(StreamError) {
         guard place == .start else { throw StreamError(.misuse, "the XML declaration comes first or not at all") }
-        try WrittenText.append("<?xml version=\"1.0\" encoding=\"UTF-8\"", to: &output)
-        if let standalone {
-            try WrittenText.append(standalone ? " standalone=\"yes\"" : " standalone=\"no\"", to: &output)
-        }
-        try WrittenText.append("?>", to: &output)
+        try WrittenText.appendDeclaration(standalone, to: &output)
+        isStandalone = standalone
         try endNode()
     }
 
@@ -29,25 +26,35 @@ extension XMLWriter {
         try writeDoctype(parts.0, publicID: parts.1, systemID: parts.2, internalSubset: nil)
     }
 
-    /// A sink that wants nothing.
+    /// A sink that finds where a document type ends.
     private struct Check: XMLSink {
-        /// As `NullSink` has it.
-        let hasSize = true
+        var end = 0
 
+        mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) {
+            end = type.place.byteRange.upperBound
+        }
         mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .endOnly }
     }
 
-    /// Refuses an internal subset that a reader would refuse.
-    private func check(internalSubset: [UInt8], hasExternalID: Bool) throws(StreamError) {
-        let head = hasExternalID ? "<!DOCTYPE a SYSTEM '' [" : "<!DOCTYPE a ["
-        let document = Array(head.utf8) + internalSubset + Array("]><a/>".utf8)
+    /// What a document type declares, which is read without an element, so that none has its defaults.
+    ///
+    /// - Throws: `unrepresentable` for one that a reader would refuse.
+    private func types(_ doctype: borrowing ByteOutput) throws(StreamError) -> DocumentTypes? {
+        var document = ByteOutput()
+        try WrittenText.appendDeclaration(isStandalone, to: &document)
+        try doctype.withBytes { (bytes) throws(StreamError) in try document.append(bytes) }
+        var scanner = XMLScanner(options: XMLReaderOptions(knowsNamespaces: options.checksNamespaces))
         var sink = Check()
         do throws(StreamError) {
-            try sink.readXML(document, options: XMLReaderOptions(knowsNamespaces: options.checksNamespaces))
+            try document.withBytes { (bytes) throws(StreamError) in try scanner.feed(bytes, into: &sink) }
+            try scanner.finish(into: &sink)
         } catch {
+            // Of a whole one, it is an error that there is no root element.
+            guard sink.end < document.withBytes({ $0.byteCount }) else { return scanner.tokenizer.types }
             throw StreamError(
                 .unrepresentable, "the internal subset of the document type is not well-formed", cause: error)
         }
+        throw StreamError(.unrepresentable, "the internal subset of the document type has more than declarations")
     }
 
     /// Writes the type of the document, with an internal subset.
@@ -74,23 +81,25 @@ extension XMLWriter {
                 throw StreamError(.unrepresentable, "a system identifier has only one kind of quotes")
             }
         }
-        if let internalSubset { try check(internalSubset: internalSubset, hasExternalID: systemID != nil) }
-        try beginNode()
-        try WrittenText.append("<!DOCTYPE ", to: &output)
-        try append(name)
+        var doctype = ByteOutput()
+        try WrittenText.append("<!DOCTYPE ", to: &doctype)
+        try Self.append(name, to: &doctype)
         if let publicID {
-            try WrittenText.append(" PUBLIC", to: &output)
-            try appendQuoted(publicID)
+            try WrittenText.append(" PUBLIC", to: &doctype)
+            try Self.append(quoted: publicID, to: &doctype)
         } else if systemID != nil {
-            try WrittenText.append(" SYSTEM", to: &output)
+            try WrittenText.append(" SYSTEM", to: &doctype)
         }
-        if let systemID { try appendQuoted(systemID) }
+        if let systemID { try Self.append(quoted: systemID, to: &doctype) }
         if let internalSubset {
-            try WrittenText.append(" [", to: &output)
-            try append(internalSubset)
-            try output.append(UInt8(ascii: "]"))
+            try WrittenText.append(" [", to: &doctype)
+            try Self.append(internalSubset, to: &doctype)
+            try doctype.append(UInt8(ascii: "]"))
         }
-        try output.append(UInt8(ascii: ">"))
+        try doctype.append(UInt8(ascii: ">"))
+        types = try types(doctype)
+        try beginNode()
+        try doctype.withBytes { (bytes) throws(StreamError) in try output.append(bytes) }
         try endNode(.typed)
     }
 
@@ -102,15 +111,15 @@ extension XMLWriter {
         }
     }
 
-    private mutating func append(_ bytes: [UInt8]) throws(StreamError) {
+    private static func append(_ bytes: [UInt8], to output: inout ByteOutput) throws(StreamError) {
         try bytes.withRawSpan { (bytes) throws(StreamError) in try output.append(bytes) }
     }
 
-    private mutating func appendQuoted(_ bytes: [UInt8]) throws(StreamError) {
+    private static func append(quoted bytes: [UInt8], to output: inout ByteOutput) throws(StreamError) {
         let quote = bytes.contains(UInt8(ascii: "\"")) ? UInt8(ascii: "'") : UInt8(ascii: "\"")
         try output.append(0x20)
         try output.append(quote)
-        try append(bytes)
+        try append(bytes, to: &output)
         try output.append(quote)
     }
 
@@ -217,6 +226,16 @@ extension RawSpan {
             }
         }
         return true
+    }
+
+    /// The bytes without spaces, tabs and ends of lines before and behind them.
+    var withoutXMLWhitespaceAround: RawSpan {
+        @_lifetime(copy self) get {
+            var (start, end) = (0, byteCount)
+            while start < end, extracting(start..<(start + 1)).isXMLWhitespace { start += 1 }
+            while end > start, extracting((end - 1)..<end).isXMLWhitespace { end -= 1 }
+            return extracting(start..<end)
+        }
     }
 }
 

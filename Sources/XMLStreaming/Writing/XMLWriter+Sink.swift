@@ -10,9 +10,8 @@ extension XMLWriter: XMLSink {
 
     /// Writes the document type declaration.
     public mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) {
-        let hasPublicID = type.publicID.byteCount > 0
         try writeDoctype(
-            Array(copying: type.name), publicID: hasPublicID ? Array(copying: type.publicID) : nil,
+            Array(copying: type.name), publicID: type.hasPublicID ? Array(copying: type.publicID) : nil,
             systemID: type.hasExternalID ? Array(copying: type.systemID) : nil,
             internalSubset: type.hasInternalSubset ? Array(copying: type.internalSubset) : nil)
     }
@@ -22,7 +21,7 @@ extension XMLWriter: XMLSink {
     /// Attributes that are defaults of the document type are left out where the type is written.
     public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         let withNamespaces = options.checksNamespaces
-        let hasType = isTyped
+        let hasType = types != nil
         try writeStartTag { draft in
             draft.begin(tag.name.qualified)
             if withNamespaces { draft.setNamespace(tag.name.namespace) }
@@ -68,17 +67,37 @@ extension XMLWriter: XMLSink {
         try processingInstruction(instruction.target, instruction.data)
     }
 
-    /// Writes a reference to an entity that the document does not have, which a document type must allow for.
+    /// Writes a reference to an entity that the document does not have.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` when no document type was written.
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` where a reader would not skip it: the document type that was written
+    ///   has to declare it as an external one, or not to declare it and to have a part that is not in the document, which does not stand alone.
     public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
-        guard isTyped, WrittenText.isName(reference.name) else {
-            throw StreamError(.unrepresentable, "a reference to an entity needs a document type that may declare it")
+        guard WrittenText.isName(reference.name), isSkipped(reference.name) else {
+            throw StreamError(
+                .unrepresentable,
+                "a reference to an entity needs a document type that leaves it to a part not in the document")
         }
         try beginText(isWhitespace: false)
         try output.append(UInt8(ascii: "&"))
         try output.append(reference.name)
         try output.append(UInt8(ascii: ";"))
+    }
+}
+
+extension XMLWriter {
+    /// Whether a reader skips a reference to an entity, instead of replacing or refusing it.
+    private func isSkipped(_ entity: RawSpan) -> Bool {
+        guard let types else { return false }
+        var tokenizer = XMLTokenizer(options: XMLReaderOptions(knowsNamespaces: options.checksNamespaces))
+        (tokenizer.types, tokenizer.isStandalone, tokenizer.phase) = (types, isStandalone, .content)
+        let text = Array("&".utf8) + Array(copying: entity) + Array(";".utf8)
+        let reference = try? text.withRawSpan { (text) throws(StreamError) in
+            try tokenizer.parsedReference(in: text, at: 0)
+        }
+        return switch reference?.meaning {
+        case .external, .unknown: true
+        case .character, .entity, nil: false
+        }
     }
 }
 
@@ -95,6 +114,8 @@ extension XMLWriterSinkTests: SelfTesting {
             "testDeclaresWhatTheTagNeeds": testDeclaresWhatTheTagNeeds,
             "testWritesEveryMessage": testWritesEveryMessage,
             "testRefusesAnotherEnd": testRefusesAnotherEnd,
+            "testWritesReferencesThatCanBeRead": testWritesReferencesThatCanBeRead,
+            "testTakesTheSubsetByItself": testTakesTheSubsetByItself,
         ]
     }
 
@@ -196,6 +217,60 @@ extension XMLWriterSinkTests: SelfTesting {
         expectEqual(error?.kind, .unrepresentable, "an entity without a document type")
         try end("a", &writer)
         expectEqual(writer.text, "<a/>", "text")
+    }
+
+    private static func testWritesReferencesThatCanBeRead() throws {
+        let standalone = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>"
+        let rows: [(String, Bool)] = [
+            ("", false), ("<!DOCTYPE a>", false), ("<!DOCTYPE a []>", false), ("<!DOCTYPE a SYSTEM \"x\">", true),
+            ("<!DOCTYPE a PUBLIC \"\" \"x\">", true), (standalone + "<!DOCTYPE a SYSTEM \"x\">", false),
+            ("<!DOCTYPE a [<!ENTITY e SYSTEM 'x'>]>", true), ("<!DOCTYPE a [<!ENTITY f SYSTEM 'x'>]>", false),
+            (standalone + "<!DOCTYPE a [<!ENTITY e SYSTEM 'x'>]>", true),
+            ("<!DOCTYPE a [<!ENTITY e 'x'>]>", false), ("<!DOCTYPE a SYSTEM \"x\" [<!ENTITY e 'x'>]>", false),
+            ("<!DOCTYPE a [<!NOTATION n SYSTEM 'n'><!ENTITY e SYSTEM 'x' NDATA n>]>", false),
+            ("<!DOCTYPE a [<!ENTITY % p SYSTEM 'x'>%p;]>", true),
+            (standalone + "<!DOCTYPE a [<!ENTITY % p SYSTEM 'x'>%p;]>", false),
+        ]
+        for (type, isGood) in rows {
+            var thrown: StreamError?
+            var reader = XMLReader(sink: XMLWriter())
+            do throws(StreamError) {
+                // What is read of the document type for certain when so much has come behind it.
+                try reader.feed(type + "<a>" + String(repeating: "x", count: 256))
+                try "e".withUTF8Span { e throws(StreamError) in try reader.sink.skippedEntity(XMLSkippedEntity(name: e))
+                }
+            } catch { thrown = error }
+            expectEqual(thrown?.kind, isGood ? nil : .unrepresentable, "a reference behind \(type)")
+            var trace = XMLTrace()
+            let readError: StreamError?
+            do throws(StreamError) {
+                try trace.readXML(type + "<a>&e;</a>")
+                readError = nil
+            } catch { readError = error }
+            let isSkipped = readError == nil && trace.line.contains("&e")
+            expectEqual(isSkipped, isGood, "what a reader finds in \(type): \(trace.line)")
+            var writer = XMLWriter()
+            try writer.readXML(type + "<a/>")
+            expectEqual(writer.text, type + "<a/>", "what is written of \(type)")
+        }
+    }
+
+    private static func testTakesTheSubsetByItself() throws {
+        let rows = [
+            // What the subset says of elements is for those that come.
+            "<!DOCTYPE a [<!ATTLIST a p:x CDATA 'v'>]><a xmlns:p=\"u\"/>",
+            "<!DOCTYPE b [<!ATTLIST a p:x CDATA 'v'>]><b/>",
+            "<!DOCTYPE a [<!ATTLIST a xmlns:p CDATA 'u' p:x CDATA 'v'>]><a/>",
+            "<!DOCTYPE a PUBLIC \"\" \"x\"><a/>", "<!DOCTYPE a PUBLIC \"\" \"\"><a/>", "<!DOCTYPE a SYSTEM \"\"><a/>",
+        ]
+        for text in rows {
+            var writer = XMLWriter()
+            var (trace, again) = (XMLTrace(), XMLTrace())
+            try writer.readXML(text)
+            try trace.readXML(text)
+            try again.readXML(writer.text)
+            expectEqual(again.line, trace.line, "what is read of what is written of \(text)")
+        }
     }
 }
 #endif

@@ -31,8 +31,10 @@ public struct XMLWriter: ~Copyable {
     private let indent: Int
     var output: ByteOutput
     private(set) var place: Place = .start
-    /// Whether a document type is written.
-    private(set) var isTyped = false
+    /// What the document type that is written declares.
+    var types: DocumentTypes?
+    /// What the declaration that is written says.
+    var isStandalone: Bool?
     private var scopes = NamespaceScopes()
     private var draft = StartTagDraft()
     /// The names of the open elements, one behind the other.
@@ -80,7 +82,7 @@ public struct XMLWriter: ~Copyable {
     /// Forgets what was written, so that the writer's memory serves the next text.
     public mutating func reset() {
         output.removeAll()
-        (place, isTyped) = (.start, false)
+        (place, types, isStandalone) = (.start, nil, nil)
         scopes = NamespaceScopes()
         names.removeAll(keepingCapacity: true)
         open.removeAll(keepingCapacity: true)
@@ -179,7 +181,6 @@ public struct XMLWriter: ~Copyable {
             if indent >= 0 { try output.append(0x0A) }
         } else if place != .typed {
             place = next
-            isTyped = next == .typed
         }
     }
 

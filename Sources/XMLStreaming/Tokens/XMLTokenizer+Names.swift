@@ -159,8 +159,9 @@ extension XMLTokenizer {
             let value = [UInt8](copying: memory.part(attributes[index].value))
             appendTokens(value)
             attributes[index].value = .copy(first, copies.count - first)
+            try checkCopies(0, at: tokenStart)
         }
-        for index in 0..<list.count where !list.isMarked(index) {
+        for index in list.defaulted where !list.isMarked(index) {
             guard let value = list[index].defaultValue else { continue }
             try addDefault(list[index].name, value)
         }
@@ -171,6 +172,7 @@ extension XMLTokenizer {
             throw fail(.limitExceeded, "more than \(options.attributeCountMax) attributes", at: tokenStart)
         }
         try countExpansion(name.count + value.count, at: tokenStart)
+        try checkCopies(name.count + value.count, at: tokenStart)
         let start = copies.count
         for byte in name { copies.append(byte) }
         for byte in value { copies.append(byte) }

@@ -136,6 +136,7 @@ extension XMLTokenizer {
     ) throws(StreamError) -> (slice: MemorySlice, end: Int)? {
         let first = copies.count
         guard let end = try appendValue(in: text, from: start, quote: quote) else { return nil }
+        try checkCopies(0, at: start)
         return (.copy(first, copies.count - first), end + 1)
     }
 
@@ -166,6 +167,12 @@ extension XMLTokenizer {
         return quote == nil ? offset : nil
     }
 
+    /// Refuses a tag that becomes longer than one may be, by entities and defaults: places of copies have 32 bits.
+    mutating func checkCopies(_ added: Int, at start: Int) throws(StreamError) {
+        guard added > options.markupByteCountMax - copies.count else { return }
+        throw fail(.limitExceeded, "more than \(options.markupByteCountMax) bytes of values in a tag", at: start)
+    }
+
     private mutating func appendReference(in text: RawSpan, at start: Int) throws(StreamError) -> Int? {
         guard let reference = try parsedReference(in: text, at: start) else {
             guard !isExpandingValue else {
@@ -178,7 +185,9 @@ extension XMLTokenizer {
         case .entity(let index):
             try enter(index, at: start)
             guard let types else { return nil }
+            try checkCopies(types.textCount(index), at: start)
             let wasExpanding = isExpandingValue
+            let isAllDeclared = types.undeclaredReference == nil
             isExpandingValue = true
             defer { isExpandingValue = wasExpanding }
             do throws(StreamError) {
@@ -189,6 +198,7 @@ extension XMLTokenizer {
                 throw error
             }
             openEntities.removeLast()
+            if isAllDeclared { types.undeclaredReference?.offset = start }
         case .external:
             throw fail(
                 .invalidSyntax, "expected no reference to an external entity in the value of an attribute", at: start)

@@ -82,6 +82,8 @@ struct XMLTokenizer: ~Copyable {
     var isInEntity = false
     /// Whether the text of an entity is being appended to the value of an attribute.
     var isExpandingValue = false
+    /// Whether the text is that of a parameter entity.
+    var isInParameterEntity = false
     /// The elements around the reference to that entity.
     var depthAroundEntity = 0
     /// The entity that an ``XMLToken/entity`` refers to.

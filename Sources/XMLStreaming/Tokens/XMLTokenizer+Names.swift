@@ -9,6 +9,11 @@ extension XMLTokenizer {
     // SPEC: XML 1.0, section 3.1, Unique Att Spec.
     /// Refuses two attributes that are spelled the same.
     mutating func checkSpellings(of tag: RawSpan) throws(StreamError) {
+        if let repeated = repeatedSpelling(of: tag) { throw failRepeated(repeated, in: tag) }
+    }
+
+    /// The index of the first attribute that is spelled as one before, nil if there is none.
+    mutating func repeatedSpelling(of tag: RawSpan) -> Int? {
         let memory = memory(of: tag)
         var repeated: Int?
         if attributes.count <= Self.fewNames {
@@ -37,7 +42,7 @@ extension XMLTokenizer {
                 if isRepeated { repeated = index } else { uniqueNames.insert(index, at: other) }
             }
         }
-        if let repeated { throw failRepeated(repeated, in: tag) }
+        return repeated
     }
 
     private mutating func failRepeated(_ index: Int, in tag: RawSpan) -> StreamError {

@@ -120,7 +120,7 @@ extension XMLTokenizer {
     /// The offset of the first byte that ends a value, or keeps it from being lent as it is.
     @inline(__always)
     private func endOfPlainValue(in text: RawSpan, from start: Int, _ quote: UInt8) -> Int {
-        var end = min(stops.endOfValue(from: start), text.byteCount)
+        var end = start
         while end < text.byteCount {
             let byte = text.uncheckedByte(end)
             if byte <= 0x3C && (byte == quote || byte == 0x3C || byte == 0x26 || byte < 0x20) { break }
@@ -224,13 +224,19 @@ extension XMLTokenizer {
         let name = tag.part(Int(elementName.qualified.start), Int(elementName.qualified.count))
         openElements.append(
             OpenElement(
-                nameStart: openNames.count, nameCount: elementName.qualified.count,
+                word: Self.firstWord(of: name), nameStart: openNames.count, nameCount: elementName.qualified.count,
                 prefixCount: elementName.prefixCount, namespaceStart: elementName.namespaceStart,
                 namespaceCount: elementName.namespaceCount, bindingCount: bindingCount))
         openNames.append(contentsOf: name)
         phase = .content
         offset = end
         return .startTag
+    }
+
+    private static func firstWord(of name: RawSpan) -> UInt64 {
+        var word: UInt64 = 0
+        for index in 0..<min(8, name.byteCount) { word |= UInt64(name.uncheckedByte(index)) &<< UInt64(8 &* index) }
+        return OpenElement.word(word, name.byteCount)
     }
 
     /// Forgets the innermost element, whose end was told.

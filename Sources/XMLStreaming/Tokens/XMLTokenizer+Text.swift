@@ -49,7 +49,7 @@ extension XMLTokenizer {
     /// The offset of the next `<`, `&`, CR or `]`, or the end.
     @inline(__always)
     private func endOfRun(in text: RawSpan, from start: Int) -> Int {
-        var end = min(stops.endOfText(from: start), text.byteCount)
+        var end = min(stops.next(from: start), text.byteCount)
         while end < text.byteCount {
             let byte = text.uncheckedByte(end)
             if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == Self.carriageReturn

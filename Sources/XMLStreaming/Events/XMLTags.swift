@@ -79,7 +79,8 @@ public struct XMLAttributes: ~Escapable, BitwiseCopyable {
 
     /// The attribute at an index from 0.
     public subscript(index: Int) -> XMLAttribute {
-        @inlinable @_lifetime(copy self) get {
+        // PERF: a call stores all that the attribute is made of.
+        @inlinable @inline(__always) @_lifetime(copy self) get {
             let record = records[index]
             return XMLAttribute(
                 name: memory.name(record.name), value: memory.part(record.value), isDefaulted: record.isDefaulted)

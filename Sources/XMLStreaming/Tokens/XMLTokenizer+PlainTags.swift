@@ -100,8 +100,23 @@ struct KnownNames: ~Copyable {
         let slot = Int(truncatingIfNeeded: (word &* 0x9E37_79B9_7F4A_7C15) &>> (64 &- Self.slotBits))
         let known = names[slot]
         if known.word == word { return PlainName(count: count, prefixCount: known.prefixCount, word: bytes) }
+        return lookUp(text, start, word, count, slot)
+    }
+
+    /// Looks into the slot beside, into which names go that others take the place of.
+    @inline(never)
+    private mutating func lookUp(
+        _ text: RawSpan, _ start: Int, _ word: UInt64, _ count: Int, _ slot: Int
+    ) -> PlainName {
+        let (other, known) = (slot ^ 1, names[slot ^ 1])
+        if known.word == word {
+            return PlainName(count: count, prefixCount: known.prefixCount, word: text.uncheckedWord(start))
+        }
         let name = PlainName(in: text, at: start)
-        if name.count == count { names[slot] = Name(word: word, prefixCount: name.prefixCount) }
+        if name.count == count {
+            names[other] = names[slot]
+            names[slot] = Name(word: word, prefixCount: name.prefixCount)
+        }
         return name
     }
 }
@@ -172,8 +187,8 @@ extension XMLTokenizer {
         let found = (spaces &- 0x0101_0101_0101_0101) & ~spaces & 0x8080_8080_8080_8080
         let isEmpty = text.uncheckedByte(stop &- 1) == UInt8(ascii: "/")
         let count = stop &- start &- (isEmpty ? 1 : 0)
-        return knownNames.name(
-            in: text, at: start, found == 0 ? count : min(count, found.trailingZeroBitCount &>> 3))
+        let first = found != 0 ? found.trailingZeroBitCount &>> 3 : text.uncheckedByte(start &+ 8) == 0x20 ? 8 : count
+        return knownNames.name(in: text, at: start, min(count, first))
     }
 
     /// What is known of a tag on the way through it.

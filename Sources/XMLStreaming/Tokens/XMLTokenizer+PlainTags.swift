@@ -143,7 +143,40 @@ extension XMLTokenizer {
         let name = plainElementName(in: text, at: start &+ 1, stop)
         guard name.count > 0, name.count <= options.nameByteCountMax else { return nil }
         attributes.removeAll()
-        var tag = PlainTag(offset: start &+ 1 &+ name.count, cursor: cursor &+ 1)
+        var end = PlainEnd(offset: stop &+ 1, cursor: cursor &+ 1)
+        let endOfName = start &+ 1 &+ name.count
+        let isEnd = text.uncheckedByte(stop) == UInt8(ascii: ">")
+        if isEnd && endOfName == stop {
+            isEmptyElement = false
+        } else if isEnd && endOfName &+ 1 == stop && text.uncheckedByte(endOfName) == UInt8(ascii: "/") {
+            isEmptyElement = true
+        } else {
+            guard let found = plainAttributes(in: text, start, endOfName, limit, cursor &+ 1) else { return nil }
+            end = found
+        }
+        var record = NameRecord(qualified: .text(1, name.count))
+        if options.knowsNamespaces {
+            (record.namespaceStart, record.namespaceCount) = namespaces.defaultSlice
+            if name.prefixCount > 0 {
+                record.prefixCount = Int32(truncatingIfNeeded: name.prefixCount)
+                let prefix = text.uncheckedPart(start &+ 1, name.prefixCount)
+                guard let slice = namespaces.slice(of: prefix, name.word) else { return nil }
+                (record.namespaceStart, record.namespaceCount) = slice
+            }
+        } else if name.prefixCount > 0 {
+            return nil
+        }
+        elementName = record
+        openPlainElement(name, text.uncheckedPart(start &+ 1, name.count))
+        return end
+    }
+
+    /// Finds the attributes behind the name of an element, and the end of the tag.
+    @inline(never)
+    private mutating func plainAttributes(
+        in text: RawSpan, _ start: Int, _ endOfName: Int, _ limit: Int, _ cursor: Int
+    ) -> PlainEnd? {
+        var tag = PlainTag(offset: endOfName, cursor: cursor)
         while true {
             let byte = text.uncheckedByte(tag.offset)
             if byte == UInt8(ascii: ">") {
@@ -162,20 +195,6 @@ extension XMLTokenizer {
         if tag.mayRepeat || !attributes.isEmpty && stops.hasTabs(start, tag.offset) {
             guard hasPlainAttributes(text.extracting(start..<tag.offset)) else { return nil }
         }
-        var record = NameRecord(qualified: .text(1, name.count))
-        if options.knowsNamespaces {
-            (record.namespaceStart, record.namespaceCount) = namespaces.defaultSlice
-            if name.prefixCount > 0 {
-                record.prefixCount = Int32(truncatingIfNeeded: name.prefixCount)
-                let prefix = text.uncheckedPart(start &+ 1, name.prefixCount)
-                guard let slice = namespaces.slice(of: prefix, name.word) else { return nil }
-                (record.namespaceStart, record.namespaceCount) = slice
-            }
-        } else if name.prefixCount > 0 {
-            return nil
-        }
-        elementName = record
-        openPlainElement(name, text.uncheckedPart(start &+ 1, name.count))
         return PlainEnd(offset: tag.offset, cursor: tag.cursor)
     }
 

@@ -1,19 +1,35 @@
 // The parts of a document that are no tags: what each of them lends.
 
 /// Where a part of a document is.
-public struct XMLPlace: Sendable, Hashable {
+public struct XMLPlace: Sendable, Hashable, BitwiseCopyable {
+    @usableFromInline var start: Int
+    @usableFromInline var end: Int
+    /// Whether the part is in the replacement text of an entity.
+    public var isInEntity: Bool
+
     /// The bytes in the UTF-8 form of the document, from 0 and with a byte order mark, if there is one, which counts three.
     ///
     /// They are the bytes of the document itself where that is UTF-8. For what the replacement text of an entity has, they are those of the
     /// reference in the document, for each of its parts the same.
-    public var byteRange: Range<Int>
-    /// Whether the part is in the replacement text of an entity.
-    public var isInEntity: Bool
+    public var byteRange: Range<Int> {
+        get { start..<end }
+        set { (start, end) = (newValue.lowerBound, newValue.upperBound) }
+    }
 
     /// Creates a place.
     public init(byteRange: Range<Int>, isInEntity: Bool = false) {
-        self.byteRange = byteRange
+        start = byteRange.lowerBound
+        end = byteRange.upperBound
         self.isInEntity = isInEntity
+    }
+
+    // PERF: made for each part, in code for sinks of other packages; so are text and tags. A range would not be bitwise copyable.
+    /// The place of bytes of the document.
+    @inlinable @inline(__always)
+    init(start: Int, end: Int) {
+        self.start = start
+        self.end = end
+        isInEntity = false
     }
 
     /// The place of parts that no document has.
@@ -21,7 +37,7 @@ public struct XMLPlace: Sendable, Hashable {
 }
 
 /// A piece of the text of an element.
-public struct XMLText: ~Escapable {
+public struct XMLText: ~Escapable, BitwiseCopyable {
     /// The bytes as they are meant: references replaced, line ends as LF; whole characters.
     public let utf8: RawSpan
     /// Whether the piece is of a CDATA section.
@@ -30,7 +46,7 @@ public struct XMLText: ~Escapable {
     public let place: XMLPlace
 
     /// Creates a piece of text.
-    @_lifetime(copy utf8)
+    @inlinable @_lifetime(copy utf8)
     public init(_ utf8: RawSpan, isCDATA: Bool = false, place: XMLPlace = .none) {
         self.utf8 = utf8
         self.isCDATA = isCDATA
@@ -39,7 +55,7 @@ public struct XMLText: ~Escapable {
 }
 
 /// A comment.
-public struct XMLComment: ~Escapable {
+public struct XMLComment: ~Escapable, BitwiseCopyable {
     /// What is between `<!--` and `-->`, line ends as LF.
     public let utf8: RawSpan
     /// The bytes from `<` to `>`.
@@ -54,7 +70,7 @@ public struct XMLComment: ~Escapable {
 }
 
 /// A processing instruction.
-public struct XMLProcessingInstruction: ~Escapable {
+public struct XMLProcessingInstruction: ~Escapable, BitwiseCopyable {
     /// The name of whom it is for.
     public let target: RawSpan
     /// What is between the white space behind the target and `?>`, line ends as LF; empty when there is nothing.
@@ -72,7 +88,7 @@ public struct XMLProcessingInstruction: ~Escapable {
 }
 
 /// A reference to an entity whose text the reader does not have.
-public struct XMLSkippedEntity: ~Escapable {
+public struct XMLSkippedEntity: ~Escapable, BitwiseCopyable {
     /// The name between `&` and `;`.
     public let name: RawSpan
     /// The bytes from `&` to `;`.
@@ -87,7 +103,7 @@ public struct XMLSkippedEntity: ~Escapable {
 }
 
 /// The XML declaration, `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`.
-public struct XMLDeclaration: ~Escapable {
+public struct XMLDeclaration: ~Escapable, BitwiseCopyable {
     /// The version, such as `1.0`.
     public let version: RawSpan
     /// The encoding as the document calls it, empty when it does not.
@@ -108,7 +124,7 @@ public struct XMLDeclaration: ~Escapable {
 }
 
 /// The document type declaration.
-public struct XMLDocumentType: ~Escapable {
+public struct XMLDocumentType: ~Escapable, BitwiseCopyable {
     /// The name of the root element, as declared.
     public let name: RawSpan
     /// Whether there is an external identifier; its texts may be empty.

@@ -5,7 +5,7 @@
 import PlistStreaming
 
 /// The name of an element or of an attribute.
-public struct XMLName: ~Escapable {
+public struct XMLName: ~Escapable, BitwiseCopyable {
     /// The name as it is spelled, with its prefix.
     public let qualified: RawSpan
     /// The bytes of the prefix, without its colon.
@@ -45,7 +45,7 @@ public struct XMLName: ~Escapable {
 }
 
 /// An attribute of a start tag.
-public struct XMLAttribute: ~Escapable {
+public struct XMLAttribute: ~Escapable, BitwiseCopyable {
     /// The name; one without a prefix is in no namespace.
     public let name: XMLName
     /// The value, normalised and with references replaced.
@@ -62,7 +62,7 @@ public struct XMLAttribute: ~Escapable {
 }
 
 /// The attributes of a start tag, or the namespaces that it declares, in their order; defaults come last.
-public struct XMLAttributes: ~Escapable {
+public struct XMLAttributes: ~Escapable, BitwiseCopyable {
     @usableFromInline let memory: TagSpans
     @usableFromInline let records: Span<AttributeRecord>
 
@@ -79,7 +79,8 @@ public struct XMLAttributes: ~Escapable {
 
     /// The attribute at an index from 0.
     public subscript(index: Int) -> XMLAttribute {
-        @inlinable @_lifetime(copy self) get {
+        // PERF: a call stores all that the attribute is made of.
+        @inlinable @inline(__always) @_lifetime(copy self) get {
             let record = records[index]
             return XMLAttribute(
                 name: memory.name(record.name), value: memory.part(record.value), isDefaulted: record.isDefaulted)
@@ -112,7 +113,7 @@ public struct XMLAttributes: ~Escapable {
 }
 
 /// A start tag, or an empty-element tag.
-public struct XMLStartTag: ~Escapable {
+public struct XMLStartTag: ~Escapable, BitwiseCopyable {
     @usableFromInline let memory: TagSpans
     @usableFromInline let nameRecord: NameRecord
     @usableFromInline let attributeRecords: Span<AttributeRecord>
@@ -122,7 +123,7 @@ public struct XMLStartTag: ~Escapable {
     /// The bytes from `<` to `>`.
     public let place: XMLPlace
 
-    @_lifetime(copy memory, copy attributes, copy declarations)
+    @inlinable @_lifetime(copy memory, copy attributes, copy declarations)
     init(
         memory: consuming TagSpans, name: NameRecord, attributes: Span<AttributeRecord>,
         declarations: Span<AttributeRecord>, isEmptyElement: Bool, place: XMLPlace
@@ -153,7 +154,7 @@ public struct XMLStartTag: ~Escapable {
 }
 
 /// An end tag, or the end of an empty-element tag.
-public struct XMLEndTag: ~Escapable {
+public struct XMLEndTag: ~Escapable, BitwiseCopyable {
     /// The name of the element.
     public let name: XMLName
     /// Whether the tag is that of the start, because it is an empty-element tag.
@@ -162,7 +163,7 @@ public struct XMLEndTag: ~Escapable {
     public let place: XMLPlace
 
     /// Creates an end tag.
-    @_lifetime(copy name)
+    @inlinable @_lifetime(copy name)
     public init(name: consuming XMLName, isEmptyElement: Bool = false, place: XMLPlace = .none) {
         self.name = name
         self.isEmptyElement = isEmptyElement

@@ -1,7 +1,8 @@
 // Memory of a reader that grows and is used again: elements on a stack, lent as spans.
 
 /// A stack of plain values in memory of its own, which stays when the stack is emptied.
-@safe
+// PERF: inlinable where code reads it that is made for sinks of other packages.
+@safe @usableFromInline
 struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
     /// Who frees the memory. A structure with a deinitializer of its own, in code that other packages specialise, stops the compiler of
     /// Swift 6.3.
@@ -15,9 +16,9 @@ struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
     }
 
     private var owner: Owner
-    private var memory: UnsafeMutablePointer<Element>
+    @usableFromInline var memory: UnsafeMutablePointer<Element>
     private var capacity: Int
-    private(set) var count = 0
+    @usableFromInline var count = 0
 
     init() {
         capacity = 16
@@ -28,6 +29,7 @@ struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
     var isEmpty: Bool { count == 0 }
 
     /// The element at an index, which must be below the count.
+    @inlinable
     subscript(index: Int) -> Element {
         get {
             precondition(UInt(bitPattern: index) < UInt(bitPattern: count), "no such element")
@@ -49,6 +51,7 @@ struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
     }
 
     /// Removes the elements from an index on.
+    @inlinable
     mutating func removeAll(from index: Int = 0) {
         precondition(index >= 0 && index <= count, "no such element")
         count = index
@@ -86,7 +89,7 @@ extension GrowingMemory {
     /// The elements, for use while another property of their owner changes, which the compiler takes for a change of these.
     ///
     /// They are there until elements are added or removed, or the owner is gone.
-    @unsafe var unscopedSpan: Span<Element> {
+    @inlinable @unsafe var unscopedSpan: Span<Element> {
         @_lifetime(immortal) get {
             // SAFETY: whoever calls keeps to what the comment says.
             let span = unsafe UnsafeBufferPointer(start: memory, count: count).span
@@ -103,9 +106,17 @@ extension GrowingMemory where Element == UInt8 {
     }
 
     /// The elements as bytes, under the same conditions.
-    @unsafe var unscopedBytes: RawSpan {
+    @inlinable @unsafe var unscopedBytes: RawSpan {
         // SAFETY: bytes have no padding; whoever calls keeps to the conditions.
         @_lifetime(immortal) get { unsafe unscopedSpan.bytes }
+    }
+
+    /// Appends the first bytes of eight, of which the first one is the lowest.
+    mutating func append(_ word: UInt64, _ added: Int) {
+        if capacity - count < 8 { grow(to: count + 8) }
+        // SAFETY: there is room for eight more bytes.
+        unsafe UnsafeMutableRawPointer(memory + count).storeBytes(of: word.littleEndian, as: UInt64.self)
+        count += min(8, added)
     }
 
     /// Appends bytes that are not of this memory.
@@ -183,6 +194,9 @@ extension GrowingMemoryTests: SelfTesting {
         "".withUTF8Span { memory.append(contentsOf: $0) }
         memory.removeFirst(8)
         expectTrue(memory.bytes.hasSameBytes(as: "bcdefg" + String(repeating: "abcdefg", count: 8)), "bytes")
+        memory.removeAll()
+        for count in 0...8 { memory.append(0x6867_6665_6463_6261, count) }
+        expectTrue(memory.bytes.hasSameBytes(as: "aababcabcdabcdeabcdefabcdefgabcdefgh"), "bytes of words")
     }
 
     private static func testRefusesWhatIsNotThere() {

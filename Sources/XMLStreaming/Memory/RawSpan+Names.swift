@@ -39,11 +39,28 @@ extension RawSpan {
     public func hasSameBytes(as text: String) -> Bool { text.withUTF8Span { hasSameBytes(as: $0) } }
 
     /// The byte at an offset that the caller has checked.
-    @inline(__always)
+    @inlinable @inline(__always)
     func uncheckedByte(_ offset: Int) -> UInt8 {
         assert(offset >= 0 && offset < byteCount, "byte offset out of bounds")
         // SAFETY: callers compare the offset with the count before.
         return unsafe unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)
+    }
+
+    /// The eight bytes from an offset on, the first one lowest; the caller has checked that they are there.
+    @inlinable @inline(__always)
+    func uncheckedWord(_ offset: Int) -> UInt64 {
+        assert(offset >= 0 && offset + 8 <= byteCount, "byte offset out of bounds")
+        // SAFETY: callers compare the offset with the count before.
+        return UInt64(
+            littleEndian: unsafe unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))
+    }
+
+    /// The bytes from an offset on, as many as given; the caller has checked that they are there.
+    @inlinable @inline(__always) @_lifetime(copy self)
+    func uncheckedPart(_ start: Int, _ count: Int) -> RawSpan {
+        assert(start >= 0 && count >= 0 && start + count <= byteCount, "bytes out of bounds")
+        // SAFETY: callers compare the range with the count before.
+        return unsafe extracting(unchecked: start..<start &+ count)
     }
 
     /// The bytes from an offset on, as many as given.

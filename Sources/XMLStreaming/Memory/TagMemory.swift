@@ -40,7 +40,7 @@ struct AttributeRecord: BitwiseCopyable {
 
 /// The three memories of a tag.
 @usableFromInline
-struct TagSpans: ~Escapable, Copyable {
+struct TagSpans: ~Escapable, BitwiseCopyable {
     /// The text that the tag is in.
     @usableFromInline let text: RawSpan
     /// What had to be copied: values with references, defaults.
@@ -48,7 +48,7 @@ struct TagSpans: ~Escapable, Copyable {
     /// The URIs of namespaces.
     @usableFromInline let namespaces: RawSpan
 
-    @_lifetime(copy text, copy copies, copy namespaces)
+    @inlinable @_lifetime(copy text, copy copies, copy namespaces)
     init(text: RawSpan, copies: RawSpan, namespaces: RawSpan) {
         self.text = text
         self.copies = copies

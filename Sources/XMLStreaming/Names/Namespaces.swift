@@ -3,7 +3,9 @@
 import PlistStreaming
 
 /// The namespaces in scope.
+@usableFromInline
 struct Namespaces: ~Copyable {
+    @usableFromInline
     struct Binding: BitwiseCopyable {
         var prefix: Int32
         var previous: Int32
@@ -18,11 +20,15 @@ struct Namespaces: ~Copyable {
     static let byteCountMax = 256 << 20
 
     private var prefixes = ScopedNames()
-    private var uris = ScopedNames()
+    @usableFromInline var uris = ScopedNames()
     /// The index of each prefix's URI; 0 is none.
     private var bound = GrowingMemory<Int32>()
-    private var bindings = GrowingMemory<Binding>()
+    @usableFromInline var bindings = GrowingMemory<Binding>()
     private var lastPrefix = 0
+    /// The place of the URI that names without a prefix have as those of elements.
+    private(set) var defaultSlice: (start: Int32, count: Int32) = (0, 0)
+    /// A prefix in scope, at the end of eight bytes, and the place of its URI.
+    private var known: (prefix: UInt64, slice: (start: Int32, count: Int32)) = (0, (0, 0))
 
     init() {
         for (prefix, uri) in [("", ""), ("xml", Self.xmlURI), ("xmlns", Self.xmlnsURI)] {
@@ -33,14 +39,14 @@ struct Namespaces: ~Copyable {
     }
 
     /// The declarations in scope.
-    var bindingCount: Int { bindings.count }
+    @inlinable var bindingCount: Int { bindings.count }
     /// The bytes that places of URIs are in.
     var uriBytes: RawSpan {
         @_lifetime(borrow self) get { uris.memory.bytes }
     }
 
     /// The same bytes, as ``GrowingMemory/unscopedBytes`` are.
-    @unsafe var unscopedURIBytes: RawSpan {
+    @inlinable @unsafe var unscopedURIBytes: RawSpan {
         @_lifetime(immortal) get { unsafe uris.memory.unscopedBytes }
     }
 
@@ -55,6 +61,23 @@ struct Namespaces: ~Copyable {
         }
         let uri = Int(bound[lastPrefix])
         return uri == 0 ? nil : uri
+    }
+
+    /// The place of the URI of a prefix of elements and attributes, nil when there is none.
+    ///
+    /// - Parameter word: The first eight bytes of a name that has the prefix.
+    @inline(__always)
+    mutating func slice(of prefix: RawSpan, _ word: UInt64) -> (start: Int32, count: Int32)? {
+        let last = prefix.byteCount <= 8 ? OpenElement.word(word, prefix.byteCount) : 0
+        if last != 0 && last == known.prefix { return known.slice }
+        return lookUp(prefix, last)
+    }
+
+    @inline(never)
+    private mutating func lookUp(_ prefix: RawSpan, _ word: UInt64) -> (start: Int32, count: Int32)? {
+        guard let uri = uri(of: prefix), uri != 2 else { return nil }
+        known = (word, slice(uri))
+        return known.slice
     }
 
     /// The place of a URI in the bytes of all.
@@ -85,11 +108,13 @@ struct Namespaces: ~Copyable {
             Binding(
                 prefix: Int32(index), previous: bound[index], addsPrefix: knownPrefix == nil, addsURI: known == nil))
         bound[index] = Int32(uriIndex)
+        forgetSlices()
         return nil
     }
 
     /// Forgets the declarations behind the first ones.
     mutating func endScope(_ count: Int) {
+        defer { forgetSlices() }
         while bindings.count > count {
             let binding = bindings.removeLast()
             bound[Int(binding.prefix)] = binding.previous
@@ -100,6 +125,11 @@ struct Namespaces: ~Copyable {
             if binding.addsURI { uris.removeLast() }
         }
     }
+
+    private mutating func forgetSlices() {
+        defaultSlice = slice(defaultURI)
+        known.prefix = 0
+    }
 }
 
 // MARK: - In-class tests
@@ -107,7 +137,9 @@ struct Namespaces: ~Copyable {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-extension Namespaces: SelfTesting {
+enum NamespacesTests {}
+
+extension NamespacesTests: SelfTesting {
     static var testSelectors: TestSelectors {
         ["testKeepsScopes": testKeepsScopes, "testRefusesReservedNames": testRefusesReservedNames]
     }
@@ -124,7 +156,7 @@ extension Namespaces: SelfTesting {
 
     private static func testKeepsScopes() {
         var names = Namespaces()
-        expectEqual(uri(&names, "xml"), xmlURI, "xml")
+        expectEqual(uri(&names, "xml"), Namespaces.xmlURI, "xml")
         expectNil(uri(&names, "p"), "before its declaration")
         _ = declare(&names, "p", "urn:a")
         _ = declare(&names, "", "urn:b")
@@ -147,12 +179,13 @@ extension Namespaces: SelfTesting {
     private static func testRefusesReservedNames() {
         var names = Namespaces()
         for (prefix, uri) in [
-            ("xmlns", "urn:a"), ("xmlns", xmlnsURI), ("p", xmlnsURI), ("", xmlnsURI), ("xml", "urn:a"), ("p", xmlURI),
-            ("", xmlURI), ("p", ""), ("xml", ""),
+            ("xmlns", "urn:a"), ("xmlns", Namespaces.xmlnsURI), ("p", Namespaces.xmlnsURI), ("", Namespaces.xmlnsURI),
+            ("xml", "urn:a"), ("p", Namespaces.xmlURI),
+            ("", Namespaces.xmlURI), ("p", ""), ("xml", ""),
         ] {
             expectTrue(declare(&names, prefix, uri) != nil, "\(prefix) as \(uri)")
         }
-        expectNil(declare(&names, "xml", xmlURI), "xml as it is")
+        expectNil(declare(&names, "xml", Namespaces.xmlURI), "xml as it is")
         expectEqual(names.bindingCount, 0, "nothing is declared")
     }
 }

@@ -5,6 +5,7 @@ import PlistStreaming
 /// A table of texts with a number each, from which the last ones are removed first.
 ///
 /// Because of that order nothing that stays has been put behind something that goes, and a place in the table is emptied by emptying it.
+@usableFromInline
 struct ScopedNames: ~Copyable {
     struct Entry: BitwiseCopyable {
         var start: Int32
@@ -13,7 +14,7 @@ struct ScopedNames: ~Copyable {
         var slot: Int32
     }
 
-    private(set) var memory = GrowingMemory<UInt8>()
+    @usableFromInline private(set) var memory = GrowingMemory<UInt8>()
     private var entries = GrowingMemory<Entry>()
     /// Index of an entry plus 1, or 0.
     private var slots: [Int32] = [Int32](repeating: 0, count: 16)
@@ -112,7 +113,9 @@ struct ScopedNames: ~Copyable {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-extension ScopedNames: SelfTesting {
+enum ScopedNamesTests {}
+
+extension ScopedNamesTests: SelfTesting {
     static var testSelectors: TestSelectors { ["testForgetsTheLastFirst": testForgetsTheLastFirst] }
 
     private static func testForgetsTheLastFirst() {

@@ -21,6 +21,8 @@ public struct XMLReaderOptions: Sendable {
     }
 
     /// The bounds of the input: depth of elements, bytes of each tag, comment, instruction or document type, and of all.
+    ///
+    /// What entities and defaults add to a tag has the same bound as the tag itself.
     public var limits: StreamLimits
     /// Whether names have prefixes that must be declared (Namespaces in XML 1.0).
     public var knowsNamespaces: Bool
@@ -34,6 +36,8 @@ public struct XMLReaderOptions: Sendable {
     public var nameByteCountMax: Int
     /// The most declared entities.
     public var entityCountMax: Int
+    /// The most attributes that a document type declares, of all elements.
+    public var declaredAttributeCountMax: Int
     /// The deepest references to entities within entities; at most 64.
     public var entityDepthMax: Int
     /// The bytes that entities may become in sum, whatever the size of the document.
@@ -53,6 +57,7 @@ public struct XMLReaderOptions: Sendable {
     ///   - attributeCountMax: 10,000 unless given.
     ///   - nameByteCountMax: 4,096 unless given.
     ///   - entityCountMax: 10,000 unless given.
+    ///   - declaredAttributeCountMax: 10,000 unless given.
     ///   - entityDepthMax: 16 unless given.
     ///   - expansionByteCount: 1 MiB unless given.
     ///   - expansionFactor: 20 unless given.
@@ -64,6 +69,7 @@ public struct XMLReaderOptions: Sendable {
         attributeCountMax: Int = 10_000,
         nameByteCountMax: Int = 4096,
         entityCountMax: Int = 10_000,
+        declaredAttributeCountMax: Int = 10_000,
         entityDepthMax: Int = 16,
         expansionByteCount: Int = 1 << 20,
         expansionFactor: Int = 20
@@ -75,6 +81,7 @@ public struct XMLReaderOptions: Sendable {
         self.attributeCountMax = attributeCountMax
         self.nameByteCountMax = nameByteCountMax
         self.entityCountMax = entityCountMax
+        self.declaredAttributeCountMax = declaredAttributeCountMax
         self.entityDepthMax = entityDepthMax
         self.expansionByteCount = expansionByteCount
         self.expansionFactor = expansionFactor

@@ -35,6 +35,8 @@ extension XMLScanner {
     @inlinable
     mutating func send<Sink: XMLSink & ~Copyable>(_ chunk: RawSpan, to sink: inout Sink) throws(StreamError) {
         while true {
+            if skippedDepth == 0 { try sendPlainParts(of: chunk, to: &sink) }
+            if skippedDepth > 0 { try skipPlainParts(of: chunk) }
             let token = try next(in: chunk)
             if token == .needsInput { return }
             if skippedDepth > 0 && skip(token) { continue }

@@ -16,7 +16,7 @@ struct XMLScanner: ~Copyable {
     }
 
     let options: XMLReaderOptions
-    var tokenizer: XMLTokenizer
+    @usableFromInline var tokenizer: XMLTokenizer
     /// What ended the document.
     @usableFromInline var failure: StreamError?
 
@@ -31,7 +31,7 @@ struct XMLScanner: ~Copyable {
     private var nextEncoding: XMLEncoding?
 
     // The windows.
-    private var isCarry = true
+    private(set) var isCarry = true
     private var carry = GrowingMemory<UInt8>()
     /// Whether the carry has bytes that the tokenizer has not seen.
     private var carryIsNew = false
@@ -49,7 +49,7 @@ struct XMLScanner: ~Copyable {
 
     // Places.
     /// Where the window and the piece begin in the UTF-8 form of the document.
-    private var textOffset = 0
+    @usableFromInline private(set) var textOffset = 0
     private var pieceBase = 0
     private var lines = LinePlace()
 
@@ -263,17 +263,19 @@ struct XMLScanner: ~Copyable {
         // SAFETY: what was decoded is not changed here.
         let piece = input.isChunk ? chunk : unsafe input.decoded.unscopedBytes
         // As much again as a part has that is not whole, so that it is not read over and over.
-        var end = min(pieceEnd, checkedEnd + (isCarry ? 1 << 14 : max(1 << 14, checkedEnd - tokenizer.offset)))
+        let start = checkedEnd
+        let waiting = isCarry ? 0 : start - tokenizer.offset
         if !options.usesPlainScan {
-            let start = checkedEnd
-            while checkedEnd < end, let next = tokenizer.stops.scan(piece, from: checkedEnd, to: pieceEnd) {
+            while let next = tokenizer.stops.scan(piece, from: checkedEnd, to: pieceEnd) {
                 // Less than a character at the end of what there is.
                 if next == checkedEnd { break }
                 checkedEnd = next
+                if checkedEnd - start >= waiting { break }
             }
             tokenizer.stops.use(!isCarry)
             if checkedEnd > start { return }
         }
+        var end = min(pieceEnd, start + max(1 << 14, waiting))
         while end < pieceEnd, piece.uncheckedByte(end) & 0xC0 == 0x80 { end += 1 }
         let found = CharacterCheck.check(piece.extracting(0..<pieceEnd), from: checkedEnd, to: end)
         checkedEnd = found.end

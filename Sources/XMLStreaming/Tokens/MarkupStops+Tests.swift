@@ -4,7 +4,9 @@
 import InClassTesting
 import PlistStreaming
 
-extension MarkupStops: SelfTesting {
+enum MarkupStopsTests {}
+
+extension MarkupStopsTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testNeverDiffersFromThePlainWay": testNeverDiffersFromThePlainWay,
@@ -22,6 +24,13 @@ extension MarkupStops: SelfTesting {
           <!-- a comment - with quotes " ' --><?target data ?><p:c xml:lang="de"/><![CDATA[ <raw> & ]] ]]>
           <b>\r\n</b><d xmlns=""><e/></d>
         </r>
+        """,
+        """
+        <feed xmlns="urn:a" xmlns:p="urn:b" xmlns:q='urn:b'>
+          <entry id='1' p:kind="a>b" title="it's [here]" description='"x"'><p:value q:unit='kg' xml:lang="de">1 > 0</p:value></entry>
+          <entry\n\tid='2'\n\tp:kind="c"/><link href="http://example.org/?a=1&amp;b=2"/><abcdefghijkl abcdefgh="" abcdefghijklmnopq='1'/>
+          <p:entry>a ]] b "quoted" it's &lt;&gt;&amp;&quot;&apos;</p:entry><q:entry></q:entry>\r\n<x>\r\n</x>
+        </feed>
         """,
         "<plist><dict>\n\t<key>a</key>\n\t<string>one</string>\n\t<key>b</key>\n\t<integer>2</integer>\n\t<true/>\n</dict></plist>",
     ]

@@ -1,39 +1,50 @@
-// The fast way through text: 64 bytes at a time are checked, and become bits of where a run of text or a value stops.
+// The fast way through content: 64 bytes at a time are checked, and become a list of where text, names and values stop.
 
 import BlockMasks
 import PlistStreaming
 
-/// Where text and values stop within a part of a piece, and whether that part is of allowed characters.
+/// Where a part of a piece has bytes that mean something, and whether that part is of allowed characters.
 @safe
+@usableFromInline
 struct MarkupStops: ~Copyable {
     @safe
     private final class Memory {
-        static let blockCount = 256
-        /// The masks of all blocks, and behind them a word a block for text, and one for values.
-        let words = UnsafeMutableBufferPointer<UInt64>.allocate(capacity: blockCount * (BlockScan.wordCount + 2))
+        static let blockCount = 128
+        /// All that is read of both memories was written before.
+        let words = UnsafeMutableBufferPointer<UInt64>.allocate(capacity: blockCount * BlockScan.wordCount)
+        /// One for each byte, and eight that are written at once behind the last ones.
+        let offsets = UnsafeMutableBufferPointer<UInt16>.allocate(capacity: blockCount * BlockScan.blockCount + 16)
 
-        init() { unsafe words.initialize(repeating: 0) }
-
-        deinit { unsafe words.deallocate() }
+        deinit {
+            unsafe words.deallocate()
+            unsafe offsets.deallocate()
+        }
     }
 
-    // The last class has the bytes that U+FFFF has: only these may begin what is no character of documents.
-    private static let classes = ByteClasses("<", "&", "\r", "]", "\t\n", "\"", "'", "\u{FFFF}")
+    /// The most bytes that are looked at together.
+    static let byteCountMax = Memory.blockCount * BlockScan.blockCount
+
+    // The first three are stops. The last class has the bytes that U+FFFF has: only these may begin what is no character of documents.
+    private static let classes = ByteClasses("<>", "\"&'", "\r]", "\t\n", "\u{FFFF}")
 
     private var memory: Memory?
-    private var textWords: UnsafePointer<UInt64>?
-    /// Where the first block begins in the piece.
-    private var base = 0
-    /// The bytes of the blocks, 0 while the tokenizer looks at something else.
-    private var activeCount = 0
-    private var maskedCount = 0
+    /// The offsets of the stops from the first byte on: `<`, `>`, `&`, quotes, CR and `]`. Behind them is the count of bytes, several times.
+    @usableFromInline var offsets: UnsafePointer<UInt16>?
+    private var offsetCount = 0
+    /// Where the first byte is in the piece.
+    @usableFromInline var base = 0
+    /// The bytes, 0 while the tokenizer looks at something else.
+    @usableFromInline var activeCount = 0
+    private var checkedCount = 0
+    /// The index of a stop, which is the first one that is not before the next part, or one before that.
+    @usableFromInline var cursor = 0
 
     /// Checks the next blocks of a piece, and finds the stops in them.
     ///
     /// - Returns: Where the checked characters end; nil if something may be wrong, or if there is no block.
     mutating func scan(_ piece: RawSpan, from start: Int, to end: Int) -> Int? {
         let blockCount = min((end - start) / BlockScan.blockCount, Memory.blockCount)
-        (activeCount, maskedCount) = (0, 0)
+        (activeCount, checkedCount) = (0, 0)
         guard blockCount > 0 else { return nil }
         let memory = self.memory ?? Memory()
         self.memory = memory
@@ -41,29 +52,58 @@ struct MarkupStops: ~Copyable {
         var scan = BlockScan(Self.classes)
         let words = unsafe memory.words
         guard unsafe scan.scan(bytes, into: words).isEmpty else { return nil }
-        let first = Memory.blockCount * BlockScan.wordCount
-        var mayBeForbidden: UInt64 = 0
-        var carried: UInt64 = 0
-        // SAFETY: the memory has room for eight words a block, and two behind those of all blocks.
+        if unsafe Self.mayBeForbidden(words, blockCount), Self.hasForbidden(bytes) { return nil }
+        checkedCount = Self.wholeCharacters(bytes)
+        unsafe offsets = UnsafePointer(memory.offsets.baseAddress)
+        offsetCount = unsafe Self.list(words, blockCount, into: memory.offsets)
+        for index in 0..<4 { unsafe memory.offsets[offsetCount + index] = UInt16(checkedCount) }
+        (base, cursor, activeCount) = (start, 0, checkedCount)
+        return start + checkedCount
+    }
+
+    /// Lists the stops of blocks, and returns their number.
+    @unsafe
+    private static func list(
+        _ words: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int,
+        into offsets: UnsafeMutableBufferPointer<UInt16>
+    ) -> Int {
+        guard let words = words.baseAddress, var next = offsets.baseAddress else { return 0 }
+        let start = unsafe next
+        // SAFETY: there are eight words a block, and room for 64 offsets a block and eight more, of which each round writes as many as there
+        // are stops at most, or eight.
         for block in 0..<blockCount {
             let at = block &* BlockScan.wordCount
-            unsafe words[first &+ block] = words[at] | words[at &+ 1] | words[at &+ 2] | words[at &+ 3]
-            unsafe words[first &+ Memory.blockCount &+ block] =
-                words[at] | words[at &+ 1] | words[at &+ 2] | words[at &+ 4] | words[at &+ 5] | words[at &+ 6]
-            let high = unsafe words[at &+ 7]
-            mayBeForbidden |= high & (high &<< 1 | carried)
-            carried = high &>> 63
+            var word = unsafe words[at] | words[at &+ 1] | words[at &+ 2]
+            let first = UInt16(truncatingIfNeeded: block &* BlockScan.blockCount)
+            let count = word.nonzeroBitCount
+            var written = unsafe next
+            repeat {
+                for index in 0..<8 {
+                    unsafe written[index] = first &+ UInt16(truncatingIfNeeded: word.trailingZeroBitCount)
+                    word &= word &- 1
+                }
+                unsafe written += 8
+            } while word != 0
+            unsafe next += count
         }
-        if mayBeForbidden != 0, Self.hasForbidden(bytes) { return nil }
-        unsafe textWords = UnsafePointer(words.baseAddress).map { unsafe $0 + first }
-        base = start
-        maskedCount = bytes.byteCount
-        activeCount = maskedCount
-        return start + Self.wholeCharacters(bytes)
+        return unsafe next - start
     }
 
     /// Says whether the tokenizer looks at the piece.
-    mutating func use(_ isPiece: Bool) { activeCount = isPiece ? maskedCount : 0 }
+    mutating func use(_ isPiece: Bool) { activeCount = isPiece ? checkedCount : 0 }
+
+    /// Whether two bytes follow each other that U+FFFF has.
+    @unsafe
+    private static func mayBeForbidden(_ words: UnsafeMutableBufferPointer<UInt64>, _ blockCount: Int) -> Bool {
+        var (found, carried): (UInt64, UInt64) = (0, 0)
+        for block in 0..<blockCount {
+            // SAFETY: there are eight words a block.
+            let high = unsafe words[block &* BlockScan.wordCount &+ 4]
+            found |= high & (high &<< 1 | carried)
+            carried = high &>> 63
+        }
+        return found != 0
+    }
 
     // SPEC: XML 1.0, production 2: U+FFFE and U+FFFF are the only characters beyond ASCII in UTF-8 that are not allowed.
     private static func hasForbidden(_ bytes: RawSpan) -> Bool {
@@ -91,28 +131,69 @@ struct MarkupStops: ~Copyable {
 
     // MARK: Looking
 
-    /// The next `<`, `&`, CR or `]` from an offset on; the offset itself or one further on where that is not known.
-    @inline(__always)
-    func endOfText(from start: Int) -> Int { stop(from: start, 0) }
-
-    /// The next `<`, `&`, quote, CR, LF or tab.
-    @inline(__always)
-    func endOfValue(from start: Int) -> Int { stop(from: start, Memory.blockCount) }
-
-    @inline(__always)
-    private func stop(from start: Int, _ first: Int) -> Int {
+    /// The next stop from an offset of the piece on, or where the stops are not known; the offset itself where none is.
+    func next(from start: Int) -> Int {
         let offset = start &- base
-        guard UInt(bitPattern: offset) < UInt(bitPattern: activeCount), let words = unsafe textWords else {
+        guard UInt(bitPattern: offset) < UInt(bitPattern: activeCount), let offsets = unsafe offsets else {
             return start
         }
-        var block = offset &>> 6
-        // SAFETY: the blocks are below the count, so that their words were written; the memory lives as long as self.
-        var word = unsafe words[first &+ block] & (~0 &<< UInt64(offset & 63))
-        while word == 0 {
-            block &+= 1
-            if (block &<< 6) >= activeCount { return base &+ activeCount }
-            word = unsafe words[first &+ block]
+        // SAFETY: indexes are below the count of offsets, and behind the last one is the end.
+        return unsafe base &+ Int(offsets[index(of: offset)])
+    }
+
+    /// The index of the first stop from an offset on.
+    private func index(of offset: Int) -> Int {
+        guard let offsets = unsafe offsets else { return 0 }
+        var (low, high) = (0, offsetCount)
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            // SAFETY: it is below the count.
+            if Int(unsafe offsets[middle]) < offset { low = middle &+ 1 } else { high = middle }
         }
-        return base &+ (block &<< 6) &+ word.trailingZeroBitCount
+        return low
+    }
+
+    /// Puts the cursor to an offset of the piece; false if stops are not known there.
+    mutating func seek(_ start: Int) -> Bool {
+        let offset = start &- base
+        guard UInt(bitPattern: offset) < UInt(bitPattern: activeCount), let offsets = unsafe offsets else {
+            return false
+        }
+        // SAFETY: the cursor is at most at the first of the four ends behind the offsets.
+        if Int(unsafe offsets[cursor]) <= offset {
+            for _ in 0..<4 {
+                if Int(unsafe offsets[cursor]) >= offset { return true }
+                cursor &+= 1
+            }
+        }
+        cursor = index(of: offset)
+        return true
+    }
+
+    /// The stop at an index, from the first byte on.
+    ///
+    /// PERF: inlinable, as the loop is that sends parts to sinks of other packages.
+    @inlinable @inline(__always)
+    func stop(_ index: Int) -> Int {
+        guard let offsets = unsafe offsets else { return 0 }
+        // SAFETY: nobody goes on behind the first end, and there are three more.
+        return Int(unsafe offsets[index])
+    }
+
+    /// Whether a tab or a line feed is in a range from the first byte on, which is not empty.
+    mutating func hasTabs(_ start: Int, _ end: Int) -> Bool {
+        guard let memory else { return false }
+        var block = start &>> 6
+        let last = (end &- 1) &>> 6
+        var word: UInt64 = ~0 &<< UInt64(start & 63)
+        while block <= last {
+            // SAFETY: bytes of the range are within the blocks, which have eight words each.
+            word &= unsafe memory.words[block &* BlockScan.wordCount &+ 3]
+            if block == last { word &= ~0 &>> UInt64(63 &- (end &- 1) & 63) }
+            if word != 0 { return true }
+            word = ~0
+            block &+= 1
+        }
+        return false
     }
 }

@@ -9,6 +9,11 @@ extension XMLTokenizer {
     // SPEC: XML 1.0, section 3.1, Unique Att Spec.
     /// Refuses two attributes that are spelled the same.
     mutating func checkSpellings(of tag: RawSpan) throws(StreamError) {
+        if let repeated = repeatedSpelling(of: tag) { throw failRepeated(repeated, in: tag) }
+    }
+
+    /// The index of the first attribute that is spelled as one before, nil if there is none.
+    mutating func repeatedSpelling(of tag: RawSpan) -> Int? {
         let memory = memory(of: tag)
         var repeated: Int?
         if attributes.count <= Self.fewNames {
@@ -37,7 +42,7 @@ extension XMLTokenizer {
                 if isRepeated { repeated = index } else { uniqueNames.insert(index, at: other) }
             }
         }
-        if let repeated { throw failRepeated(repeated, in: tag) }
+        return repeated
     }
 
     private mutating func failRepeated(_ index: Int, in tag: RawSpan) -> StreamError {
@@ -159,8 +164,9 @@ extension XMLTokenizer {
             let value = [UInt8](copying: memory.part(attributes[index].value))
             appendTokens(value)
             attributes[index].value = .copy(first, copies.count - first)
+            try checkCopies(0, at: tokenStart)
         }
-        for index in 0..<list.count where !list.isMarked(index) {
+        for index in list.defaulted where !list.isMarked(index) {
             guard let value = list[index].defaultValue else { continue }
             try addDefault(list[index].name, value)
         }
@@ -171,6 +177,7 @@ extension XMLTokenizer {
             throw fail(.limitExceeded, "more than \(options.attributeCountMax) attributes", at: tokenStart)
         }
         try countExpansion(name.count + value.count, at: tokenStart)
+        try checkCopies(name.count + value.count, at: tokenStart)
         let start = copies.count
         for byte in name { copies.append(byte) }
         for byte in value { copies.append(byte) }

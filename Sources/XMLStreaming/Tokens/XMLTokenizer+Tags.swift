@@ -120,7 +120,7 @@ extension XMLTokenizer {
     /// The offset of the first byte that ends a value, or keeps it from being lent as it is.
     @inline(__always)
     private func endOfPlainValue(in text: RawSpan, from start: Int, _ quote: UInt8) -> Int {
-        var end = min(stops.endOfValue(from: start), text.byteCount)
+        var end = start
         while end < text.byteCount {
             let byte = text.uncheckedByte(end)
             if byte <= 0x3C && (byte == quote || byte == 0x3C || byte == 0x26 || byte < 0x20) { break }
@@ -136,6 +136,7 @@ extension XMLTokenizer {
     ) throws(StreamError) -> (slice: MemorySlice, end: Int)? {
         let first = copies.count
         guard let end = try appendValue(in: text, from: start, quote: quote) else { return nil }
+        try checkCopies(0, at: start)
         return (.copy(first, copies.count - first), end + 1)
     }
 
@@ -166,6 +167,12 @@ extension XMLTokenizer {
         return quote == nil ? offset : nil
     }
 
+    /// Refuses a tag that becomes longer than one may be, by entities and defaults: places of copies have 32 bits.
+    mutating func checkCopies(_ added: Int, at start: Int) throws(StreamError) {
+        guard added > options.markupByteCountMax - copies.count else { return }
+        throw fail(.limitExceeded, "more than \(options.markupByteCountMax) bytes of values in a tag", at: start)
+    }
+
     private mutating func appendReference(in text: RawSpan, at start: Int) throws(StreamError) -> Int? {
         guard let reference = try parsedReference(in: text, at: start) else {
             guard !isExpandingValue else {
@@ -178,7 +185,9 @@ extension XMLTokenizer {
         case .entity(let index):
             try enter(index, at: start)
             guard let types else { return nil }
+            try checkCopies(types.textCount(index), at: start)
             let wasExpanding = isExpandingValue
+            let isAllDeclared = types.undeclaredReference == nil
             isExpandingValue = true
             defer { isExpandingValue = wasExpanding }
             do throws(StreamError) {
@@ -189,6 +198,7 @@ extension XMLTokenizer {
                 throw error
             }
             openEntities.removeLast()
+            if isAllDeclared { types.undeclaredReference?.offset = start }
         case .external:
             throw fail(
                 .invalidSyntax, "expected no reference to an external entity in the value of an attribute", at: start)
@@ -214,13 +224,19 @@ extension XMLTokenizer {
         let name = tag.part(Int(elementName.qualified.start), Int(elementName.qualified.count))
         openElements.append(
             OpenElement(
-                nameStart: openNames.count, nameCount: elementName.qualified.count,
+                word: Self.firstWord(of: name), nameStart: openNames.count, nameCount: elementName.qualified.count,
                 prefixCount: elementName.prefixCount, namespaceStart: elementName.namespaceStart,
                 namespaceCount: elementName.namespaceCount, bindingCount: bindingCount))
         openNames.append(contentsOf: name)
         phase = .content
         offset = end
         return .startTag
+    }
+
+    private static func firstWord(of name: RawSpan) -> UInt64 {
+        var word: UInt64 = 0
+        for index in 0..<min(8, name.byteCount) { word |= UInt64(name.uncheckedByte(index)) &<< UInt64(8 &* index) }
+        return OpenElement.word(word, name.byteCount)
     }
 
     /// Forgets the innermost element, whose end was told.

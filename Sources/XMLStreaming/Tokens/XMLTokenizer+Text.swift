@@ -49,7 +49,7 @@ extension XMLTokenizer {
     /// The offset of the next `<`, `&`, CR or `]`, or the end.
     @inline(__always)
     private func endOfRun(in text: RawSpan, from start: Int) -> Int {
-        var end = min(stops.endOfText(from: start), text.byteCount)
+        var end = min(stops.next(from: start), text.byteCount)
         while end < text.byteCount {
             let byte = text.uncheckedByte(end)
             if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == Self.carriageReturn
@@ -201,7 +201,13 @@ extension XMLTokenizer {
         if options.knowsNamespaces && extent.colon >= 0 {
             throw fail(.invalidSyntax, "expected no colon in the name of an entity", at: name.lowerBound)
         }
-        switch types?.generalEntity(bytes) {
+        let declared = types?.generalEntity(bytes)
+        // SPEC: XML 1.0, section 4.1, Entity Declared: such a declaration does not count in a document that stands alone.
+        if let types, let declared, types.isFromParameter(declared.0), isStandalone == true, !isInParameterEntity {
+            let message = "the entity '\(Self.short(bytes))' is declared in a parameter entity alone"
+            throw fail(.invalidSyntax, message, at: name.lowerBound - 1)
+        }
+        switch declared {
         case .some((let index, .text)): return .entity(index)
         case .some((_, .external)): return .external
         case .some((_, .unparsed)):
@@ -209,9 +215,13 @@ extension XMLTokenizer {
                 .invalidSyntax, "expected an entity with text, found the unparsed '\(String(xml: bytes))'",
                 at: name.lowerBound)
         case nil:
-            // SPEC: XML 1.0, section 4.1, Entity Declared.
-            if let types, types.hasUnreadParts, isStandalone != true { return .unknown }
-            throw fail(.invalidSyntax, "the entity '\(Self.short(bytes))' is not declared", at: name.lowerBound - 1)
+            if let types, isInParameterEntity || types.mayLackEntities && isStandalone != true { return .unknown }
+            let error = fail(
+                .invalidSyntax, "the entity '\(Self.short(bytes))' is not declared", at: name.lowerBound - 1)
+            // A reference to a parameter entity may follow, and change that.
+            guard let types, phase == .prolog, isStandalone != true else { throw error }
+            if types.undeclaredReference == nil { types.undeclaredReference = (name.lowerBound - 1, error) }
+            return .unknown
         }
     }
 

@@ -16,18 +16,29 @@ enum XMLToken: UInt8 {
 }
 
 /// An element that is not closed yet.
+@usableFromInline
 struct OpenElement: BitwiseCopyable {
-    var nameStart: Int
-    var nameCount: Int32
-    var prefixCount: Int32
-    var namespaceStart: Int32
-    var namespaceCount: Int32
+    /// The first eight bytes of its name, those of a shorter one at the end.
+    @usableFromInline var word: UInt64
+    @usableFromInline var nameStart: Int
+    @usableFromInline var nameCount: Int32
+    @usableFromInline var prefixCount: Int32
+    @usableFromInline var namespaceStart: Int32
+    @usableFromInline var namespaceCount: Int32
     /// The namespaces declared before it.
-    var bindingCount: Int
+    @usableFromInline var bindingCount: Int
+
+    /// The first bytes of a name as in ``word``, from the eight bytes where it begins.
+    @inlinable @inline(__always)
+    static func word(_ bytes: UInt64, _ nameCount: Int) -> UInt64 {
+        bytes &<< UInt64(truncatingIfNeeded: 64 &- min(8, nameCount) &* 8)
+    }
 }
 
 /// A machine that finds the parts of a document and checks that it is well-formed.
+@usableFromInline
 struct XMLTokenizer: ~Copyable {
+    @usableFromInline
     enum Phase: UInt8 {
         /// At the first byte, where alone an XML declaration may be.
         case start
@@ -41,32 +52,33 @@ struct XMLTokenizer: ~Copyable {
     }
 
     let options: XMLReaderOptions
-    var phase = Phase.start
+    @usableFromInline var phase = Phase.start
     /// Where the next part begins in the text.
-    var offset = 0
+    @usableFromInline var offset = 0
     /// Where the last part begins.
-    var tokenStart = 0
+    @usableFromInline var tokenStart = 0
     /// The piece of text, the comment, the data of an instruction, the name of an entity: in the text, or in the copies.
     var piece = 0..<0
     var isPieceCopied = false
     /// The target of an instruction.
     var target = 0..<0
     /// Where runs of text and values stop, as far as that is known.
-    var stops = MarkupStops()
+    @usableFromInline var stops = MarkupStops()
     /// What could not be lent as it is in the text.
     var copies = GrowingMemory<UInt8>()
 
     // Of the tag.
-    var attributes = GrowingMemory<AttributeRecord>()
+    @usableFromInline var attributes = GrowingMemory<AttributeRecord>()
     var declaredNamespaces = GrowingMemory<AttributeRecord>()
-    var elementName = NameRecord(qualified: .text(0, 0))
-    var isEmptyElement = false
+    @usableFromInline var elementName = NameRecord(qualified: .text(0, 0))
+    @usableFromInline var isEmptyElement = false
     var uniqueNames = UniqueNames()
+    var knownNames = KnownNames()
 
     // Of all elements around.
-    var openNames = GrowingMemory<UInt8>()
-    var openElements = GrowingMemory<OpenElement>()
-    var namespaces = Namespaces()
+    @usableFromInline var openNames = GrowingMemory<UInt8>()
+    @usableFromInline var openElements = GrowingMemory<OpenElement>()
+    @usableFromInline var namespaces = Namespaces()
 
     // Of the document.
     var versionRange = 0..<0
@@ -82,6 +94,8 @@ struct XMLTokenizer: ~Copyable {
     var isInEntity = false
     /// Whether the text of an entity is being appended to the value of an attribute.
     var isExpandingValue = false
+    /// Whether the text is that of a parameter entity.
+    var isInParameterEntity = false
     /// The elements around the reference to that entity.
     var depthAroundEntity = 0
     /// The entity that an ``XMLToken/entity`` refers to.

@@ -97,12 +97,17 @@ extension DocumentTypeParser {
             let hasSpace = try skipSpace(in: text)
             if try byte(in: text) == UInt8(ascii: ">") { break }
             guard hasSpace else { throw wrong("expected white space or '>'", in: text, &tokenizer) }
+            let place = offset
             let name = [UInt8](copying: text.extracting(try name(in: text, &tokenizer)))
             try space(in: text, &tokenizer)
             let isTokenized = try attributeType(in: text, &tokenizer)
             try space(in: text, &tokenizer)
             let value = try defaultValue(in: text, isTokenized: isTokenized, &tokenizer)
             guard !types.ignoresDeclarations else { continue }
+            guard types.attributeCount < tokenizer.options.declaredAttributeCountMax else {
+                let message = "more than \(tokenizer.options.declaredAttributeCountMax) declared attributes"
+                throw .wrong(tokenizer.fail(.limitExceeded, message, at: reference ?? place))
+            }
             types.declare(.init(name: name, isTokenized: isTokenized, defaultValue: value), of: element)
         }
         offset += 1

@@ -39,7 +39,7 @@ struct DocumentTypeParser {
             let start = tokenizer.copies.count
             tokenizer.appendTokens(id.publicID ?? [])
             parts.publicID = start..<tokenizer.copies.count
-            types.hasUnreadParts = true
+            types.mayLackEntities = true
             _ = try skipSpace(in: text)
         }
         if try byte(in: text) == UInt8(ascii: "[") {
@@ -51,6 +51,10 @@ struct DocumentTypeParser {
             _ = try skipSpace(in: text)
         }
         try expect(">", in: text, &tokenizer)
+        if let (offset, error) = types.undeclaredReference, !types.mayLackEntities {
+            tokenizer.failedOffset = offset
+            throw .wrong(error)
+        }
     }
 
     // MARK: The internal subset
@@ -100,14 +104,15 @@ struct DocumentTypeParser {
         let range = try name(in: text, isQualified: false, &tokenizer)
         guard try byte(in: text) == UInt8(ascii: ";") else { throw wrong("expected ';'", in: text, &tokenizer) }
         offset += 1
+        types.mayLackEntities = true
         guard let (index, kind) = types.parameterEntity(text.extracting(range)), kind == .text else {
-            types.hasUnreadParts = true
             if tokenizer.isStandalone != true { types.ignoresDeclarations = true }
             return
         }
         let (types, end, outer) = (types, offset, reference)
         try checked { () throws(StreamError) in try tokenizer.enter(index, at: reference ?? start) }
         reference = reference ?? start
+        tokenizer.isInParameterEntity = true
         offset = 0
         do throws(Stop) {
             try subset(in: types.text(index), isEntity: true, &tokenizer)
@@ -119,6 +124,7 @@ struct DocumentTypeParser {
             throw .wrong(error)
         }
         tokenizer.openEntities.removeLast()
+        tokenizer.isInParameterEntity = outer != nil
         (offset, reference) = (end, outer)
     }
 
@@ -153,7 +159,7 @@ struct DocumentTypeParser {
             let message = "more than \(tokenizer.options.entityCountMax) entities"
             throw .wrong(tokenizer.fail(.limitExceeded, message, at: place))
         }
-        types.declare(name, isParameter: isParameter, kind, text: value)
+        types.declare(name, isParameter: isParameter, kind, text: value, isFromParameter: reference != nil)
     }
 
     // SPEC: XML 1.0, production 9 and section 4.5.

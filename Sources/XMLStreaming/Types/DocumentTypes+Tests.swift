@@ -13,6 +13,8 @@ extension DocumentTypeTests: SelfTesting {
             "testReplacesEntities": testReplacesEntities,
             "testAppliesDeclaredAttributes": testAppliesDeclaredAttributes,
             "testSkipsWhatIsNotThere": testSkipsWhatIsNotThere,
+            "testKnowsWhatStandsAlone": testKnowsWhatStandsAlone,
+            "testListsDefaultsAlone": testListsDefaultsAlone,
             "testRefusesWhatIsNoDeclaration": testRefusesWhatIsNoDeclaration,
             "testStopsExpansions": testStopsExpansions,
             "testKeepsItsLimits": testKeepsItsLimits,
@@ -81,6 +83,18 @@ extension DocumentTypeTests: SelfTesting {
         expect("<!ENTITY e SYSTEM 'file:///etc/passwd'>", "<a>&e;</a>", "<a> skipped &e; </a> end")
         expect("%p;", "<a x='1&e;2'>&e;</a>", #"<a x="12"> skipped &e; </a> end"#)
         expect("%p;<!ENTITY e '1'>", "<a>&e;</a>", "<a> skipped &e; </a> end")
+        // Any reference to a parameter entity will do, also one that was read.
+        expect("<!ENTITY % p ''>%p;", "<a x='1&e;2'>&e;</a>", #"<a x="12"> skipped &e; </a> end"#)
+        expect("<!ATTLIST a x CDATA '1&e;'>%p;", "<a>&e;</a>", #"<a x:="1"> skipped &e; </a> end"#)
+        expect(
+            "<!ENTITY % p ''>", "<a>&e;</a>",
+            "<a> ! $.a: the entity 'e' is not declared at line 1, column 35 (byte 34)")
+        XMLOutcome.expect(
+            "<!DOCTYPE a [<!ATTLIST a x CDATA '&e;'><!ENTITY e ''>]><a/>",
+            "! the entity 'e' is not declared at line 1, column 35 (byte 34)")
+        XMLOutcome.expect(
+            "<!DOCTYPE a [<!ENTITY e '&#38;f;'><!ATTLIST a x CDATA '-&e;'>]><a/>",
+            "! the entity 'f' is not declared at line 1, column 57 (byte 56)")
         expect(
             "<!ENTITY e SYSTEM 'x'>", "<a>&e;</a>",
             "<a> ! $.a: the entity 'e' is not in the document at line 1, column 41 (byte 40)",
@@ -95,6 +109,34 @@ extension DocumentTypeTests: SelfTesting {
             "<?xml version='1.0' standalone='yes'?><!DOCTYPE a SYSTEM 'x'><a>&e;</a>",
             #"xml 1.0 yes doctype a system "x" <a> ! $.a: the entity 'e' is not declared at line 1, column 65 (byte 64)"#
         )
+    }
+
+    private static func testKnowsWhatStandsAlone() {
+        let start = "<?xml version='1.0' standalone='yes'?><!DOCTYPE a ["
+        let parameter = "<!ENTITY % p '<!ENTITY e \"1\"><!ATTLIST a x CDATA \"&e;&f;\">'>%p;"
+        XMLOutcome.expect(
+            "\(start)\(parameter)]><a/>", #"xml 1.0 yes doctype a [\#(parameter)] <a x:="1"/> </a> end"#)
+        XMLOutcome.expect(
+            "\(start)\(parameter)]><a>&e;</a>",
+            #"xml 1.0 yes doctype a [\#(parameter)] <a x:="1"> "#
+                + "! $.a: the entity 'e' is declared in a parameter entity alone at line 1, column 120 (byte 119)")
+        XMLOutcome.expect(
+            "\(start)%p;]><a>&f;</a>",
+            "xml 1.0 yes doctype a [%p;] <a> ! $.a: the entity 'f' is not declared at line 1, column 60 (byte 59)")
+    }
+
+    /// What tags are looked through for, each one; all else is looked up.
+    private static func testListsDefaultsAlone() {
+        let types = DocumentTypes()
+        let name = Array("a".utf8)
+        for index in 0..<100 {
+            let value: [UInt8]? = index % 40 == 7 ? [] : nil
+            types.declare(.init(name: [UInt8(index)], isTokenized: true, defaultValue: value), of: name)
+            types.declare(.init(name: [UInt8(index)], isTokenized: true, defaultValue: name), of: name)
+        }
+        expectEqual(types.attributeCount, 100, "declared once each")
+        let list = "a".withUTF8Span { types.attributes(of: $0) }
+        expectEqual(list?.defaulted, [7, 47, 87], "with defaults")
     }
 
     private static func testRefusesWhatIsNoDeclaration() {
@@ -182,6 +224,18 @@ extension DocumentTypeTests: SelfTesting {
             "<!DOCTYPE a [<!ENTITY e '1'><!ENTITY f '1'>]><a/>",
             "! more than 1 entities at line 1, column 38 (byte 37)",
             XMLReaderOptions(entityCountMax: 1))
+        XMLOutcome.expect(
+            "<!DOCTYPE a [<!ATTLIST a b ID #IMPLIED><!ATTLIST c d ID #IMPLIED>]><a/>",
+            "! more than 1 declared attributes at line 1, column 52 (byte 51)",
+            XMLReaderOptions(declaredAttributeCountMax: 1))
+        limits = StreamLimits(stringByteCount: 60)
+        let entity = "<!ENTITY e '\(String(repeating: "x", count: 30))'>"
+        expect(
+            entity, "<a x='&e;&e;'/>", "<a x=\"\(String(repeating: "x", count: 60))\"/> </a> end",
+            XMLReaderOptions(limits: limits))
+        expect(
+            entity, "<a x='&e;' y='&e;&e;'/>",
+            "! more than 60 bytes of values in a tag at line 1, column 77 (byte 76)", XMLReaderOptions(limits: limits))
         expect(
             "<!ENTITY e '&f;'><!ENTITY f '1'>", "<a>&e;</a>",
             "<a> ! $.a: more than 1 entities within each other at line 1, column 51 (byte 50)",

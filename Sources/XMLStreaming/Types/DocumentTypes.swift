@@ -17,6 +17,8 @@ final class DocumentTypes {
     @safe
     private struct Entity {
         var kind: EntityKind
+        /// Whether it is declared in the text of a parameter entity.
+        var isFromParameter: Bool
         var memory: UnsafeMutableRawBufferPointer
     }
 
@@ -24,8 +26,12 @@ final class DocumentTypes {
     private var generalNames: [[UInt8]: Int] = [:]
     private var parameterNames: [[UInt8]: Int] = [:]
     private var attributeLists: [[UInt8]: AttributeList] = [:]
-    /// Whether declarations may be in a part that was not read: the external subset, or a parameter entity.
-    var hasUnreadParts = false
+    // SPEC: XML 1.0, section 4.1, Entity Declared.
+    /// Whether there is more than an internal subset without references to parameter entities, so that a processor need not know of all
+    /// entities.
+    var mayLackEntities = false
+    /// Where the internal subset refers to an entity that is not declared before, as long as there is no more than that.
+    var undeclaredReference: (offset: Int, error: StreamError)?
     /// Whether declarations count no more, because one that was not read may have come before.
     var ignoresDeclarations = false
 
@@ -35,17 +41,21 @@ final class DocumentTypes {
 
     /// The declared entities, parameter entities included.
     var entityCount: Int { entities.count }
+    /// The declared attributes of all elements.
+    private(set) var attributeCount = 0
     /// Whether there are declarations of attributes.
-    var hasAttributes: Bool { !attributeLists.isEmpty }
+    var hasAttributes: Bool { attributeCount > 0 }
 
     /// Declares an entity, if it is the first of its name.
-    func declare(_ name: [UInt8], isParameter: Bool, _ kind: EntityKind, text: [UInt8]) {
+    func declare(
+        _ name: [UInt8], isParameter: Bool, _ kind: EntityKind, text: [UInt8], isFromParameter: Bool
+    ) {
         guard (isParameter ? parameterNames[name] : generalNames[name]) == nil else { return }
         let index = entities.count
         // SAFETY: the memory is filled whole and lives as long as self.
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
         unsafe memory.copyBytes(from: text)
-        unsafe entities.append(Entity(kind: kind, memory: memory))
+        unsafe entities.append(Entity(kind: kind, isFromParameter: isFromParameter, memory: memory))
         if isParameter { parameterNames[name] = index } else { generalNames[name] = index }
     }
 
@@ -54,6 +64,9 @@ final class DocumentTypes {
         guard let index = generalNames[[UInt8](copying: name)] else { return nil }
         return (index, entities[index].kind)
     }
+
+    /// Whether an entity is declared in the text of a parameter entity.
+    func isFromParameter(_ index: Int) -> Bool { entities[index].isFromParameter }
 
     /// The index and the kind of a parameter entity, nil when it is not declared.
     func parameterEntity(_ name: RawSpan) -> (Int, EntityKind)? {
@@ -79,7 +92,7 @@ final class DocumentTypes {
     func declare(_ attribute: AttributeList.Attribute, of element: [UInt8]) {
         let list = attributeLists[element] ?? AttributeList()
         attributeLists[element] = list
-        list.append(attribute)
+        if list.append(attribute) { attributeCount += 1 }
     }
 }
 
@@ -95,11 +108,10 @@ final class AttributeList {
 
     private var attributes: [Attribute] = []
     private var indexes: [[UInt8]: Int] = [:]
+    /// Those that have a default.
+    private(set) var defaulted: [Int] = []
     private var marks: [UInt64] = []
     private var round: UInt64 = 0
-
-    /// The number of attributes.
-    var count: Int { attributes.count }
 
     subscript(index: Int) -> Attribute { attributes[index] }
 
@@ -115,11 +127,14 @@ final class AttributeList {
     /// Whether the tag has an attribute.
     func isMarked(_ index: Int) -> Bool { marks[index] == round }
 
-    fileprivate func append(_ attribute: Attribute) {
-        guard indexes[attribute.name] == nil else { return }
+    /// Adds an attribute, and says whether it is the first of its name.
+    fileprivate func append(_ attribute: Attribute) -> Bool {
+        guard indexes[attribute.name] == nil else { return false }
+        if attribute.defaultValue != nil { defaulted.append(attributes.count) }
         indexes[attribute.name] = attributes.count
         attributes.append(attribute)
         marks.append(0)
+        return true
     }
 }
 

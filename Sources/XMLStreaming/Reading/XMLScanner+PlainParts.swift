@@ -1,0 +1,236 @@
+// The fast way through content: text, tags and references as most are, from stop to stop. Whatever is not plain is left to the tokenizer,
+// which goes on where this way has ended.
+
+import PlistStreaming
+
+// PERF: inlinable, so that it specialises for sinks of other packages; what it reads of the scanner is usable from there for that reason.
+// All that looks at the scanner is mutating: else the whole of it, more than a kilobyte, is copied for each call.
+
+extension XMLScanner {
+    /// Sends what is plain, and stops before what is not.
+    @inlinable
+    mutating func sendPlainParts<Sink: XMLSink & ~Copyable>(
+        of chunk: RawSpan, to sink: inout Sink
+    ) throws(StreamError) {
+        guard beginPlainParts() else { return }
+        let text = plainText(of: chunk)
+        let base = tokenizer.stops.base
+        // Behind each stop before it are sixteen bytes.
+        let limit = min(tokenizer.stops.activeCount, text.byteCount &- 16)
+        var (offset, cursor) = (tokenizer.offset &- base, tokenizer.stops.cursor)
+        while let run = plainRun(in: text, from: offset, limit, cursor) {
+            cursor = run.cursor
+            if run.end > run.start {
+                setPlainPart(base &+ offset, base &+ run.end)
+                offset = run.end
+                let bytes = text.uncheckedPart(run.start, run.end &- run.start)
+                try sink.text(XMLText(bytes, place: plainPlace))
+            }
+            let byte = text.uncheckedByte(offset)
+            if byte == UInt8(ascii: "<") {
+                let start = offset
+                if text.uncheckedByte(offset &+ 1) == UInt8(ascii: "/") {
+                    guard let close = plainEndTag(in: text, from: offset, limit, cursor) else { break }
+                    (offset, cursor) = (close &+ 1, cursor &+ 2)
+                    setPlainPart(base &+ start, base &+ offset)
+                    tokenizer.isEmptyElement = false
+                    try sink.endElement(plainEnd(start &+ 2, in: text))
+                    guard closePlainElement() else { break }
+                } else {
+                    guard let end = tokenizer.plainStartTag(in: text, from: offset, limit, cursor) else { break }
+                    (offset, cursor) = (end.offset, end.cursor &+ 1)
+                    setPlainPart(base &+ start, base &+ offset)
+                    let interest = try sink.startElement(plainStart(text.uncheckedPart(start, offset &- start)))
+                    if tokenizer.isEmptyElement {
+                        try sink.endElement(plainEnd(start &+ 1, in: text))
+                        guard closePlainElement() else { break }
+                    } else if interest == .endOnly {
+                        beginSkipping()
+                        break
+                    }
+                }
+            } else if byte == UInt8(ascii: "&") {
+                guard let reference = Self.plainReference(in: text, at: offset, limit) else { break }
+                setPlainPart(base &+ offset, base &+ offset &+ reference.count)
+                (offset, cursor) = (offset &+ reference.count, cursor &+ 1)
+                try sink.text(XMLText(reference.character, place: plainPlace))
+            }
+        }
+        tokenizer.offset = base &+ offset
+        tokenizer.stops.cursor = cursor
+    }
+
+    /// Goes over what is plain, and sends nothing.
+    @usableFromInline
+    mutating func skipPlainParts(of chunk: RawSpan) throws(StreamError) {
+        var nobody = Nobody()
+        try sendPlainParts(of: chunk, to: &nobody)
+    }
+
+    private struct Nobody: XMLSink {
+        mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .content }
+    }
+
+    /// Whether the next part may be a plain one; the cursor is at it then.
+    @usableFromInline
+    mutating func beginPlainParts() -> Bool {
+        guard tokenizer.phase == .content, !isCarry, !tokenizer.isInEntity,
+            options.markupByteCountMax > MarkupStops.byteCountMax, tokenizer.stops.seek(tokenizer.offset)
+        else { return false }
+        return tokenizer.types.map { $0.hasAttributes } != true
+    }
+
+    /// The text from the first byte of the stops on.
+    @usableFromInline @_lifetime(copy chunk)
+    mutating func plainText(of chunk: RawSpan) -> RawSpan {
+        let text = unscopedText(of: chunk)
+        return text.extracting(tokenizer.stops.base..<text.byteCount)
+    }
+
+    // MARK: Text
+
+    /// A run of text, and the stop that it ends before.
+    @usableFromInline
+    struct PlainRun {
+        @usableFromInline var start: Int
+        @usableFromInline var end: Int
+        @usableFromInline var cursor: Int
+
+        @inlinable
+        init(start: Int, end: Int, cursor: Int) {
+            self.start = start
+            self.end = end
+            self.cursor = cursor
+        }
+    }
+
+    /// The text from an offset on to `<`, `&` or CR; it may be empty. Nil where it is cut off or wrong.
+    @inlinable @inline(__always)
+    mutating func plainRun(in text: RawSpan, from offset: Int, _ limit: Int, _ cursor: Int) -> PlainRun? {
+        var run = PlainRun(start: offset, end: tokenizer.stops.stop(cursor), cursor: cursor)
+        while run.end < limit {
+            let byte = text.uncheckedByte(run.end)
+            if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") { return run }
+            if byte == 0x0D {
+                if run.end > offset { return run }
+                // SPEC: XML 1.0, section 2.11: CR and LF are LF.
+                guard text.uncheckedByte(run.end &+ 1) == 0x0A else { return nil }
+                run.start = run.end &+ 1
+            } else if byte == UInt8(ascii: "]") && text.uncheckedByte(run.end &+ 1) == byte {
+                return nil
+            }
+            run.cursor &+= 1
+            run.end = tokenizer.stops.stop(run.cursor)
+        }
+        return nil
+    }
+
+    /// A reference to one of the five entities that every document has: its bytes, and the character.
+    @usableFromInline
+    struct PlainReference: ~Escapable {
+        @usableFromInline let count: Int
+        @usableFromInline let character: RawSpan
+
+        @_lifetime(immortal)
+        init(_ count: Int, _ index: Int) {
+            let characters: StaticString = "<>&'\""
+            self.count = count
+            // SAFETY: the index is one of the five bytes of the string, which is there for ever.
+            let bytes = unsafe UnsafeRawBufferPointer(start: characters.utf8Start + index, count: 1).bytes
+            character = unsafe _overrideLifetime(bytes, copying: ())
+        }
+    }
+
+    /// The reference at an offset, nil if it is another one, or cut off.
+    @usableFromInline @_lifetime(immortal)
+    static func plainReference(in text: RawSpan, at offset: Int, _ limit: Int) -> PlainReference? {
+        guard offset &+ 8 <= limit else { return nil }
+        let word = text.uncheckedWord(offset)
+        switch word & 0xFFFF_FFFF {
+        case 0x3B74_6C26: return PlainReference(4, 0)
+        case 0x3B74_6726: return PlainReference(4, 1)
+        default: break
+        }
+        if word & 0xFF_FFFF_FFFF == 0x3B_706D_6126 { return PlainReference(5, 2) }
+        switch word & 0xFFFF_FFFF_FFFF {
+        case 0x3B73_6F70_6126: return PlainReference(6, 3)
+        case 0x3B74_6F75_7126: return PlainReference(6, 4)
+        default: return nil
+        }
+    }
+
+    // MARK: Tags
+
+    /// Notes where the part is that is sent next.
+    @inlinable @inline(__always)
+    mutating func setPlainPart(_ start: Int, _ end: Int) {
+        tokenizer.tokenStart = start
+        tokenizer.offset = end
+    }
+
+    /// Where the part is that is sent.
+    @inlinable var plainPlace: XMLPlace {
+        @inline(__always) mutating get {
+            XMLPlace(start: textOffset &+ tokenizer.tokenStart, end: textOffset &+ tokenizer.offset)
+        }
+    }
+
+    /// The start tag whose text this is.
+    @inlinable @inline(__always) @_lifetime(copy bytes)
+    mutating func plainStart(_ bytes: RawSpan) -> XMLStartTag {
+        // SAFETY: the memories live and stay as they are as long as the tag is lent, which is for a call of the sink.
+        let memory = unsafe TagSpans(
+            text: bytes, copies: RawSpan(), namespaces: tokenizer.namespaces.unscopedURIBytes)
+        return unsafe XMLStartTag(
+            memory: memory, name: tokenizer.elementName, attributes: tokenizer.attributes.unscopedSpan,
+            declarations: Span(), isEmptyElement: tokenizer.isEmptyElement, place: plainPlace)
+    }
+
+    /// The innermost element.
+    @inlinable var innermost: OpenElement {
+        @inline(__always) mutating get { tokenizer.openElements[tokenizer.openElements.count &- 1] }
+    }
+
+    /// The end of the innermost element, whose name is at an offset.
+    @inlinable @inline(__always) @_lifetime(copy text)
+    mutating func plainEnd(_ start: Int, in text: RawSpan) -> XMLEndTag {
+        let element = innermost
+        let qualified = text.uncheckedPart(start, Int(element.nameCount))
+        // SAFETY: the URI of an open element is in scope, and the memory stays as it is as long as the tag is lent.
+        let namespace = unsafe tokenizer.namespaces.unscopedURIBytes.uncheckedPart(
+            Int(element.namespaceStart), Int(element.namespaceCount))
+        let name = XMLName(qualified, prefixCount: Int(element.prefixCount), namespace: namespace)
+        return XMLEndTag(name: name, isEmptyElement: tokenizer.isEmptyElement, place: plainPlace)
+    }
+
+    /// Where the `>` of the innermost element's end tag is; nil if that is not plain, or if it is the first part that is wanted again.
+    @inlinable @inline(__always)
+    mutating func plainEndTag(in text: RawSpan, from start: Int, _ limit: Int, _ cursor: Int) -> Int? {
+        let (element, close) = (innermost, tokenizer.stops.stop(cursor &+ 1))
+        let count = Int(element.nameCount)
+        guard close < limit, close == start &+ 2 &+ count, text.uncheckedByte(close) == UInt8(ascii: ">"),
+            OpenElement.word(text.uncheckedWord(start &+ 2), count) == element.word,
+            tokenizer.openElements.count != skippedDepth
+        else { return nil }
+        if count > 8, !hasName(of: element, text.uncheckedPart(start &+ 2, count)) { return nil }
+        return close
+    }
+
+    @usableFromInline
+    mutating func hasName(of element: OpenElement, _ name: RawSpan) -> Bool {
+        tokenizer.openNames.bytes.part(element.nameStart, name.byteCount).hasSameBytes(as: name)
+    }
+
+    /// Forgets the innermost element; false if it was the root.
+    @inlinable @inline(__always)
+    mutating func closePlainElement() -> Bool {
+        let element = innermost
+        guard tokenizer.openElements.count > 1, tokenizer.namespaces.bindingCount == element.bindingCount else {
+            closeElement()
+            return tokenizer.phase == .content
+        }
+        tokenizer.openElements.removeAll(from: tokenizer.openElements.count &- 1)
+        tokenizer.openNames.removeAll(from: element.nameStart)
+        return true
+    }
+}

@@ -100,7 +100,7 @@ private func readHandlers(byteCount: Int) throws -> String {
         throw DifferentResults(
             description: "HandlersMemory: \(sums.description), not \(expected.description)")
     }
-    let read = "\(blockCount * block.text.count >> 20) MiB, \(blockCount * 6_000) entries, \(fixed(elapsed, 1)) s"
+    let read = "\((blockCount * block.text.count) >> 20) MiB, \(blockCount * 6_000) entries, \(fixed(elapsed, 1)) s"
     guard canMeasure, let peak = memory("VmHWM:") else { return read + "; nobody here can tell the resident memory" }
     guard peak < residentLimit else {
         throw DifferentResults(

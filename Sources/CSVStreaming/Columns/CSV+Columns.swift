@@ -59,10 +59,7 @@ extension CSVReaderOptions {
         var options = self
         options.columns = columns.map(\.name)
         if !dialect.hasHeader && names == nil { options.names = columns.map(\.name) }
-        options.kinds = [:]
-        for column in columns where fieldTypes[column.name] == nil {
-            options.kinds[column.name] = FieldKind(column.type)
-        }
+        options.kinds = columns.map { FieldKind($0.type) }
         return options
     }
 }

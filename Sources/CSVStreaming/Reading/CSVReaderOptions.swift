@@ -95,8 +95,8 @@ public struct CSVReaderOptions: Sendable {
     public var recordByteCount: Int
     /// The highest number of fields of a record.
     public var fieldCount: Int
-    /// What the fields of some names become where no sink says otherwise, as columns of known types want them.
-    var kinds: [String: FieldKind] = [:]
+    /// What the fields of each of `columns` become where no sink says otherwise, as columns of known types want them.
+    var kinds: [FieldKind] = []
     /// Whether every byte goes through the plain machine, which tests compare with the fast one.
     package var usesPlainScan: Bool = false
     /// The number of blocks that the fast machine begins with, which tests make small.

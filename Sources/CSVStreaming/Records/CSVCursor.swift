@@ -184,18 +184,21 @@ final class CSVCursor {
         }
         for name in options.fieldTypes.keys.sorted() { _ = try header.requiredIndex(of: name) }
         let chosen = options.columns ?? names
+        let types = Dictionary(uniqueKeysWithValues: options.fieldTypes.map { (Array($0.utf8), $1) })
         unsafe columns = .allocate(capacity: chosen.count)
         for (index, name) in chosen.enumerated() {
             let field = options.columns == nil ? index : try field(of: name, header, index)
             if field != index { isInOrder = false }
             let key = UnsafeMutableRawBufferPointer.allocate(byteCount: name.utf8.count, alignment: 8)
             unsafe key.copyBytes(from: name.utf8)
-            let kind = options.kinds[name] ?? FieldKind(options.fieldTypes[name] ?? options.fieldType)
+            let type = types.isEmpty ? nil : types[Array(name.utf8)]
+            let known = options.kinds.isEmpty ? nil : options.kinds[index]
+            let kind = type.map { FieldKind($0) } ?? known ?? FieldKind(options.fieldType)
             unsafe columns.initializeElement(
                 at: index,
                 to: Column(
                     field: field, key: UnsafeRawBufferPointer(key), declared: kind,
-                    isDeclared: options.fieldTypes[name] != nil, kind: kind, shape: nil))
+                    isDeclared: type != nil, kind: kind, shape: nil))
         }
         width = names.count
         scanner.keepsBlankLines = width == 1

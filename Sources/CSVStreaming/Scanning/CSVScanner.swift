@@ -107,7 +107,7 @@ final class CSVScanner {
     @usableFromInline
     func beginChunk(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
-        let allowed = options.limits.totalByteCount - chunkOffset
+        let allowed = max(0, options.limits.totalByteCount - chunkOffset)
         unsafe chunk = start
         chunkCount = min(bytes.count, allowed)
         exceedsInput = bytes.count > allowed

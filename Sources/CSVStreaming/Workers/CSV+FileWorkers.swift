@@ -56,7 +56,7 @@ extension CSV {
     ) async throws(StreamError) -> [Value] {
         var values: [Value] = []
         try await text.read(
-            workers: workers, { (piece) throws(StreamError) in try piece.map(transform) }, { values += $0 })
+            workers: workers, { (piece) async throws(StreamError) in try await piece.map(transform) }, { values += $0 })
         return values
     }
 

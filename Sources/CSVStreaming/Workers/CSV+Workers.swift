@@ -54,7 +54,7 @@ extension CSV {
     static func map<Value: Sendable>(
         _ parts: CSVParts, _ transform: @escaping @Sendable (borrowing CSVRow) throws(StreamError) -> Value
     ) async throws(StreamError) -> [Value] {
-        let found = try await parts.read { (piece) throws(StreamError) in try piece.map(transform) }
+        let found = try await parts.read { (piece) async throws(StreamError) in try await piece.map(transform) }
         return Array(found.joined())
     }
 

@@ -34,7 +34,7 @@ final class CSVCursor {
     @usableFromInline private(set) var columns = unsafe UnsafeMutableBufferPointer<Column>(start: nil, count: 0)
 
     /// Whether the columns are the fields in their order.
-    private(set) var isInOrder = true
+    @usableFromInline private(set) var isInOrder = true
 
     /// The record at hand in the batch.
     @usableFromInline var record = 0
@@ -52,7 +52,7 @@ final class CSVCursor {
     @usableFromInline var isLent = false
     @usableFromInline var rest = CSVCursor.untried
     /// Whether it is known what the sink wants.
-    var hasResolved = false
+    @usableFromInline var hasResolved = false
     /// Whether no record of the batch was found that cannot be stored column by column.
     var mayFillColumns = false
     /// Whether fields that no one wants are looked at as well, which only messages do.
@@ -178,7 +178,10 @@ final class CSVCursor {
 
     private func take(_ names: [String]) throws(StreamError) {
         let header = CSVHeader(names)
-        if options.repeatedNames == .reject, let problem = header.problem() {
+        let problem =
+            options.repeatedNames == .reject
+            ? header.problem() : options.isForColumns ? header.repetition(among: options.columns) : nil
+        if let problem {
             let place = options.names == nil ? position(of: problem.column) : .start
             throw StreamError(.duplicateKey, problem.words, position: place)
         }

@@ -42,12 +42,22 @@ public struct CSVHeader: Sendable, Equatable {
     func problem() -> (column: Int, words: String)? {
         for (index, name) in names.enumerated() {
             if name.isEmpty { return (index, "expected a name of a column, found an empty field") }
-            if let other = self.index(of: name), other != index { return (index, repetition(index, of: other)) }
+            if let other = self.index(of: name), other != index { return (index, repetition(of: other, by: index)) }
         }
         return nil
     }
 
-    func repetition(_ index: Int, of other: Int) -> String {
+    /// The first column whose name is that of an earlier one which somebody wants, with what is wrong; all are wanted unless some are.
+    func repetition(among wanted: [String]? = nil) -> (column: Int, words: String)? {
+        let wanted = wanted.map { Set($0.compactMap { index(of: $0) }) }
+        for (index, name) in names.enumerated() {
+            guard let other = self.index(of: name), other != index, wanted?.contains(other) ?? true else { continue }
+            return (index, repetition(of: other, by: index))
+        }
+        return nil
+    }
+
+    private func repetition(of other: Int, by index: Int) -> String {
         let shown = names[index].utf8.count <= 64 ? " \(names[index].debugDescription)" : ""
         return "the name\(shown) of column \(index + 1) is that of column \(other + 1)"
     }

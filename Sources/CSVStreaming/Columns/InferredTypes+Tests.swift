@@ -1,6 +1,7 @@
 // Tests of columns: of types that are given, that are found, and by several workers.
 
 #if DEBUG || IN_CLASS_TESTS
+import Foundation
 import InClassTesting
 import PlistBuilding
 import PlistStreaming
@@ -34,6 +35,8 @@ extension CSVColumnsTests: SelfTesting {
             "testLosesNoDigit": testLosesNoDigit,
             "testTakesGivenTypesInAnyOrder": testTakesGivenTypesInAnyOrder,
             "testTakesAnyNumberOfColumns": testTakesAnyNumberOfColumns,
+            "testRefusesNamesThatComeTwice": testRefusesNamesThatComeTwice,
+            "testRefusesToReadAPipeTwice": testRefusesToReadAPipeTwice,
             "testIsTheSameByAnyNumberOfWorkers": testIsTheSameByAnyNumberOfWorkers,
         ]
     }
@@ -98,6 +101,74 @@ extension CSVColumnsTests: SelfTesting {
         let columns = try CSV.columns(from: Array(text.utf8))
         expectEqual(columns["c98"]?.integer(0), 98, "an integer")
         expectEqual(columns["c99"]?.isNull(0), true, "a null")
+    }
+
+    private static func testRefusesNamesThatComeTwice() async throws {
+        let options = CSVReaderOptions(repeatedNames: .keep)
+        let text = "a,b,b,\n1,2,3,4\n"
+        let words = "the name \"b\" of column 3 is that of column 2 at line 1, column 5 (byte 4)"
+        expectEqual(found(text, options), words, "types that are found")
+        expectEqual(
+            found("a,,\n1,2,3\n", options),
+            "the name \"\" of column 3 is that of column 2 at line 1, column 4 (byte 3)", "no names")
+        expectEqual(declared(["a": .integer, "b": .string], text, options), words, "types that are given")
+        expectEqual(declared(["a": .integer, "": .integer], text, options), "a integer 1;  integer 4", "other columns")
+        for options in [options, CSVReaderOptions()] {
+            expectEqual(
+                declared(["a": .string, "a": .integer], "a,b\n1,2\n", options),
+                "two columns have the same name, \"a\"", "two of the types")
+        }
+        expectEqual(
+            found("a,b\n1,2\n", CSVReaderOptions(columns: ["b", "b"])), "two columns have the same name, \"b\"",
+            "a column that is chosen twice")
+        do {
+            _ = try await CSV.columns(nil, from: Array(text.utf8), options, 3, smallest: 4)
+            fail("a column was lost")
+        } catch {
+            expectEqual("\(error)", words, "several workers")
+        }
+    }
+
+    private static func declared(
+        _ columns: KeyValuePairs<String, ColumnType>, _ text: String, _ options: CSVReaderOptions
+    ) -> String {
+        do {
+            return shown(try CSV.columns(columns, from: Array(text.utf8), options: options))
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// Columns of a pipe whose other end is closed, by the path of its descriptor.
+    private static func ofPipe(
+        _ columns: KeyValuePairs<String, ColumnType>?, workers: Int
+    ) async throws -> Columns {
+        var ends: [Int32] = [-1, -1]
+        // SAFETY: the array has room for the two descriptors.
+        try requireEqual(unsafe pipe(&ends), 0, "pipe")
+        defer { close(ends[0]) }
+        var output = ByteOutput(descriptor: ends[1])
+        try "a,b\n1,2\n".withUTF8Span { try output.append($0) }
+        try output.flush()
+        close(ends[1])
+        let path = "/dev/fd/\(ends[0])"
+        if workers == 0 { return try CSV.columns(columns, contentsOfFile: path) }
+        // Pieces of the usual size take a debug build long to clear.
+        return try await CSV.columns(
+            columns?.map { ($0, $1) }, contentsOfFile: path, CSVReaderOptions(), workers, 1_000)
+    }
+
+    private static func testRefusesToReadAPipeTwice() async throws {
+        for workers in 0...2 {
+            do {
+                let columns = try await ofPipe(nil, workers: workers)
+                fail("\(columns.rowCount) rows of a pipe")
+            } catch {
+                expectEqual((error as? StreamError)?.kind, .cannotRead, "\(error)")
+            }
+            let columns = try await ofPipe(["b": .integer], workers: workers)
+            expectEqual(columns.columns.map { $0.count == 1 ? $0.integer(0) : nil }, [2], "what is read once")
+        }
     }
 
     private static func testIsTheSameByAnyNumberOfWorkers() async throws {

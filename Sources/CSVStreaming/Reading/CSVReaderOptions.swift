@@ -51,7 +51,7 @@ public struct CSVReaderOptions: Sendable {
     public enum RepeatedNames: Sendable, Hashable {
         /// They are an error.
         case reject
-        /// They are sent as they are.
+        /// They are sent as they are. Columns that are made of such a text have names of which each comes once.
         case keep
     }
 
@@ -95,8 +95,10 @@ public struct CSVReaderOptions: Sendable {
     public var recordByteCount: Int
     /// The highest number of fields of a record.
     public var fieldCount: Int
-    /// What the fields of some names become where no sink says otherwise, as columns of known types want them.
-    var kinds: [String: FieldKind] = [:]
+    /// What the fields of each of `columns` become where no sink says otherwise, as columns of known types want them.
+    var kinds: [FieldKind] = []
+    /// Whether what is read becomes columns, of which no two have the same name.
+    var isForColumns: Bool = false
     /// Whether every byte goes through the plain machine, which tests compare with the fast one.
     package var usesPlainScan: Bool = false
     /// The number of blocks that the fast machine begins with, which tests make small.

@@ -54,8 +54,11 @@ extension CSVCursor {
     /// Forgets what is known of the sink, which may be another one with the next chunk.
     @usableFromInline
     func forgetSink() {
-        (mayBorrow, hasResolved) = (true, false)
+        mayBorrow = true
         unsafe loan.pointee.forget()
+        // Nothing is known where no record was complete; a piece of a text may be as small as it likes.
+        guard hasResolved else { return }
+        hasResolved = false
         for index in unsafe columns.indices {
             unsafe (columns[index].kind, columns[index].shape) = unsafe (columns[index].declared, nil)
         }

@@ -73,7 +73,8 @@ extension CSVCursor {
     @inlinable @inline(__always)  // PERF: CSV/typed; once a record.
     func sendDictionary<Sink: PlistSink & ~Copyable>(to sink: inout Sink, _ column: inout Int) throws(StreamError) {
         var (first, isOpen) = (0, false)
-        if mayBorrow && !isLent {
+        // A record that is no row of the memory is not worth a loan, which costs as much as there are columns.
+        if mayBorrow && !isLent && (recordFieldCount == width || !hasResolved) {
             if let port = try unsafe sink.beginLoan(of: .records) {
                 unsafe borrow(port)
             } else {
@@ -89,7 +90,8 @@ extension CSVCursor {
         }
         let count = try checkedFieldCount()
         if !isOpen { try sink.beginDictionary() }
-        for index in unsafe first..<columns.count where unsafe columns[index].field < count {
+        let end = unsafe isInOrder ? min(count, columns.count) : columns.count
+        for index in first..<max(first, end) where unsafe columns[index].field < count {
             column = index
             let message = try unsafe message(of: index)
             try unsafe sink.writeKey(columns[index].key.bytes)

@@ -34,7 +34,7 @@ final class CSVCursor {
     @usableFromInline private(set) var columns = unsafe UnsafeMutableBufferPointer<Column>(start: nil, count: 0)
 
     /// Whether the columns are the fields in their order.
-    private(set) var isInOrder = true
+    @usableFromInline private(set) var isInOrder = true
 
     /// The record at hand in the batch.
     @usableFromInline var record = 0
@@ -52,7 +52,7 @@ final class CSVCursor {
     @usableFromInline var isLent = false
     @usableFromInline var rest = CSVCursor.untried
     /// Whether it is known what the sink wants.
-    var hasResolved = false
+    @usableFromInline var hasResolved = false
     /// Whether no record of the batch was found that cannot be stored column by column.
     var mayFillColumns = false
     /// Whether fields that no one wants are looked at as well, which only messages do.
@@ -178,24 +178,30 @@ final class CSVCursor {
 
     private func take(_ names: [String]) throws(StreamError) {
         let header = CSVHeader(names)
-        if options.repeatedNames == .reject, let problem = header.problem() {
+        let problem =
+            options.repeatedNames == .reject
+            ? header.problem() : options.isForColumns ? header.repetition(among: options.columns) : nil
+        if let problem {
             let place = options.names == nil ? position(of: problem.column) : .start
             throw StreamError(.duplicateKey, problem.words, position: place)
         }
         for name in options.fieldTypes.keys.sorted() { _ = try header.requiredIndex(of: name) }
         let chosen = options.columns ?? names
+        let types = Dictionary(uniqueKeysWithValues: options.fieldTypes.map { (Array($0.utf8), $1) })
         unsafe columns = .allocate(capacity: chosen.count)
         for (index, name) in chosen.enumerated() {
             let field = options.columns == nil ? index : try field(of: name, header, index)
             if field != index { isInOrder = false }
             let key = UnsafeMutableRawBufferPointer.allocate(byteCount: name.utf8.count, alignment: 8)
             unsafe key.copyBytes(from: name.utf8)
-            let kind = options.kinds[name] ?? FieldKind(options.fieldTypes[name] ?? options.fieldType)
+            let type = types.isEmpty ? nil : types[Array(name.utf8)]
+            let known = options.kinds.isEmpty ? nil : options.kinds[index]
+            let kind = type.map { FieldKind($0) } ?? known ?? FieldKind(options.fieldType)
             unsafe columns.initializeElement(
                 at: index,
                 to: Column(
                     field: field, key: UnsafeRawBufferPointer(key), declared: kind,
-                    isDeclared: options.fieldTypes[name] != nil, kind: kind, shape: nil))
+                    isDeclared: type != nil, kind: kind, shape: nil))
         }
         width = names.count
         scanner.keepsBlankLines = width == 1

@@ -3,16 +3,28 @@
 import PlistStreaming
 
 /// The columns of delimited text.
+///
+/// Names are the same when their bytes are, whatever Unicode says of characters that are spelled in two ways.
 public struct CSVHeader: Sendable, Equatable {
     /// The names of the columns in the order of the text.
     public let names: [String]
+    /// The first column with each name, by its bytes.
+    private let indexes: [[UInt8]: Int]
 
-    init(_ names: [String]) { self.names = names }
+    init(_ names: [String]) {
+        self.names = names
+        indexes = Dictionary(
+            zip(names.map { Array($0.utf8) }, names.indices), uniquingKeysWith: { first, _ in first })
+    }
+
+    public static func == (left: CSVHeader, right: CSVHeader) -> Bool {
+        left.names.elementsEqual(right.names) { $0.utf8.elementsEqual($1.utf8) }
+    }
 
     /// The index of the first column with a name, nil when there is none.
     ///
-    /// - Complexity: O(*n*) in the number of columns.
-    public func index(of name: String) -> Int? { names.firstIndex(of: name) }
+    /// - Complexity: O(1) in the number of columns.
+    public func index(of name: String) -> Int? { indexes[Array(name.utf8)] }
 
     /// The index of a column that somebody asks for.
     ///
@@ -28,14 +40,76 @@ public struct CSVHeader: Sendable, Equatable {
 
     /// The first column whose name is empty or that of an earlier one, with what is wrong.
     func problem() -> (column: Int, words: String)? {
-        var known: [String: Int] = [:]
         for (index, name) in names.enumerated() {
             if name.isEmpty { return (index, "expected a name of a column, found an empty field") }
-            if let other = known.updateValue(index, forKey: name) {
-                let shown = name.utf8.count <= 64 ? " \(name.debugDescription)" : ""
-                return (index, "the name\(shown) of column \(index + 1) is that of column \(other + 1)")
-            }
+            if let other = self.index(of: name), other != index { return (index, repetition(of: other, by: index)) }
         }
         return nil
     }
+
+    /// The first column whose name is that of an earlier one which somebody wants, with what is wrong; all are wanted unless some are.
+    func repetition(among wanted: [String]? = nil) -> (column: Int, words: String)? {
+        let wanted = wanted.map { Set($0.compactMap { index(of: $0) }) }
+        for (index, name) in names.enumerated() {
+            guard let other = self.index(of: name), other != index, wanted?.contains(other) ?? true else { continue }
+            return (index, repetition(of: other, by: index))
+        }
+        return nil
+    }
+
+    private func repetition(of other: Int, by index: Int) -> String {
+        let shown = names[index].utf8.count <= 64 ? " \(names[index].debugDescription)" : ""
+        return "the name\(shown) of column \(index + 1) is that of column \(other + 1)"
+    }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+import PlistBuilding
+
+extension CSVHeader: SelfTesting {
+    public static var testSelectors: TestSelectors {
+        [
+            "testFindsAnyNumberOfColumns": testFindsAnyNumberOfColumns,
+            "testTellsNamesByTheirBytes": testTellsNamesByTheirBytes,
+        ]
+    }
+
+    /// A number of columns that would take minutes if each were looked for among the others.
+    private static func testFindsAnyNumberOfColumns() throws {
+        let count = 20_000
+        let names = (0..<count).map { "column\($0)" }
+        let text = names.joined(separator: ",") + "\n" + (0..<count).map { "\($0)" }.joined(separator: ",") + "\n"
+        var types: [String: CSVFieldType] = [:]
+        for name in names { types[name] = .integer }
+        var builder = ColumnsBuilder(["column19999": .integer])
+        try builder.readCSV(text, options: CSVReaderOptions(columns: names, fieldTypes: types))
+        expectEqual(try builder.takeResult()["column19999"]?.integer(0), 19_999, "a chosen column with a type")
+        let columns = try CSV.columns(from: Array(text.utf8))
+        expectEqual(columns.columns.count, count, "columns")
+        expectEqual(columns.columns[count - 2].integer(0), 19_998, "a column whose type was found")
+    }
+
+    /// Two names of the same character, as one and as two code points.
+    private static func testTellsNamesByTheirBytes() throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        let header = CSVHeader([decomposed, composed])
+        expectNil(header.problem()?.words, "what is wrong")
+        expectEqual(header.index(of: composed), 1, "the one")
+        expectEqual(header.index(of: decomposed), 0, "the other")
+        expectFalse(header == CSVHeader([composed, decomposed]), "equal to those in another order")
+        let text = "\(decomposed),\(composed)\n1,2\n"
+        var trace = EventTrace()
+        try trace.readCSV(text, options: CSVReaderOptions(columns: [composed], fieldTypes: [composed: .integer]))
+        expectEqual(trace.text, "[ { key \"\(composed)\" integer 2 } ]", "a chosen column")
+        trace = EventTrace()
+        try trace.readCSV(text, options: CSVReaderOptions(fieldTypes: [composed: .integer]))
+        expectEqual(
+            trace.text, "[ { key \"\(decomposed)\" string \"1\" key \"\(composed)\" integer 2 } ]", "a type of one")
+        let columns = try CSV.columns([composed: .integer, decomposed: .string], from: Array(text.utf8))
+        expectEqual(columns.columns.map { $0.integer(0) ?? -1 }, [2, -1], "columns")
+    }
+}
+#endif

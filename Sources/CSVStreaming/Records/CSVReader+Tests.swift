@@ -2,6 +2,7 @@
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+import PlistBuilding
 import PlistStreaming
 
 enum CSVReaderTests {
@@ -63,6 +64,7 @@ extension CSVReaderTests: SelfTesting {
             "testSendsChosenColumns": testSendsChosenColumns,
             "testReadsEncodings": testReadsEncodings,
             "testKeepsLimits": testKeepsLimits,
+            "testTakesTimeForBytesOnly": testTakesTimeForBytesOnly,
             "testStopsForGood": testStopsForGood,
         ]
     }
@@ -157,7 +159,12 @@ extension CSVReaderTests: SelfTesting {
                 + "at line 3, column 3 (byte 10)")
         expect(
             Array("a,b\n1,2\n3,x".utf8) + [0xC3, 0x28, 0x0A],
-            begun + " ! invalidText $[1][2]: expected UTF-8, found bytes that are none at line 3, column 5 (byte 12)")
+            begun + " ! invalidText $[1].b: expected UTF-8, found bytes that are none at line 3, column 5 (byte 12)")
+        let bytes = Array("a,b\n1,2\n".utf8)
+        let wrong = " ! invalidText $[1].a: expected UTF-8, found bytes that are none at line 3"
+        expect(bytes + [0xFF, 0x2C, 0x32, 0x0A], begun + wrong + ", column 1 (byte 8)")
+        expect(bytes + [0xE2, 0x82, 0x2C, 0x32, 0x0A], begun + wrong + ", column 3 (byte 10)")
+        expect(bytes + [0x22, 0xFF, 0x22, 0x2C, 0x22, 0x0A, 0x22, 0x0A], begun + wrong + ", column 2 (byte 9)")
         expect([0xEF, 0xBB], " ! invalidText expected UTF-8, found bytes that are none at line 1, column 3 (byte 2)")
     }
 
@@ -241,6 +248,32 @@ extension CSVReaderTests: SelfTesting {
             "1\n2\n",
             #"[ [ string "1" ] ! limitExceeded $[1][0]: more than 3 bytes of input at line 2, column 2 (byte 3)"#,
             options)
+    }
+
+    private struct First: StreamObject, Equatable {
+        var c0 = 0
+        var c1: String?
+    }
+
+    /// So many columns that minutes would pass if all were gone through for each byte, or for each short record.
+    private static func testTakesTimeForBytesOnly() throws {
+        let count = 40_000
+        let header = (0..<count).map { "c\($0)" }.joined(separator: ",") + "\n"
+        let fields = [UInt8](repeating: 0x2C, count: count - 1)
+        var reader = CSVReader(sink: try ObjectBuilder<[First]>())
+        try reader.feed(header + "7")
+        for byte in fields { try reader.feed([byte]) }
+        try reader.finish()
+        expectEqual(try reader.sink.takeResult(), [First(c0: 7)], "byte by byte")
+        let records = String(repeating: "1\n", count: count)
+        let short = header + "7" + String(decoding: fields, as: UTF8.self) + "\n" + records
+        let options = CSVReaderOptions(shortRecords: .leaveOut)
+        let values = try CSV.decode(First.self, from: short, options: options)
+        expectEqual(values.count, count + 1, "records")
+        expectEqual(values.last, First(c0: 1), "a short record")
+        var trace = EventTrace()
+        try trace.readCSV(header + records, options: options)
+        expectTrue(trace.text.hasSuffix(#"{ key "c0" string "1" } ]"#), "messages")
     }
 
     private static func testStopsForGood() throws {

@@ -18,6 +18,7 @@ extension CSVRowTests: SelfTesting {
             "testRefusesOtherFields": testRefusesOtherFields,
             "testTakesBytesOfAnyEncoding": testTakesBytesOfAnyEncoding,
             "testTakesTextsOfEveryType": testTakesTextsOfEveryType,
+            "testTakesNoQuoteForANumber": testTakesNoQuoteForANumber,
         ]
     }
 
@@ -115,6 +116,31 @@ extension CSVRowTests: SelfTesting {
         options.encoding = .latin1
         try CSV.forEachRow(in: [0xFF, 0x2C, 0x31], options: options) { row in
             expectEqual(row.string(at: 0), "ÿ", "its text")
+        }
+    }
+
+    private struct Line: StreamObject {
+        var a = 0
+        var b: Double?
+    }
+
+    /// Quotes that are digits, a minus or a point, where numbers are read quickly.
+    private static func testTakesNoQuoteForANumber() throws {
+        for (quote, field, inner) in [("1", "121", "2"), ("-", "-7-", "7"), (".", ".5.", "5")] {
+            let options = CSVReaderOptions(dialect: CSVDialect(quote: Array(quote.utf8)[0]))
+            let text = "a,b\n" + String(repeating: "\(field),\(field)\n", count: 40)
+            var rows = Set<String>()
+            try CSV.forEachRow(in: text, options: options) { row in
+                rows.insert("\(row.string(at: 0) ?? "") \(row.integer(at: 0) ?? -1) \(row.real(at: 1) ?? -1)")
+            }
+            expectEqual(rows, ["\(inner) \(inner) \(inner).0"], "rows of \(field)")
+            let values = try CSV.decode(Line.self, from: text, options: options)
+            expectEqual(Set(values.map { "\($0.a) \($0.b ?? -1)" }), ["\(inner) \(inner).0"], "values of \(field)")
+            let columns = try CSV.columns(["a": .integer, "b": .real], from: Array(text.utf8), options: options)
+            let found = (0..<40).map { "\(columns["a"]?.integer($0) ?? -1) \(columns["b"]?.real($0) ?? -1)" }
+            expectEqual(Set(found), ["\(inner) \(inner).0"], "columns of \(field)")
+            let types = try CSV.columns(from: Array(text.utf8), options: options).columns.map(\.type)
+            expectEqual(types, [.string, .string], "the types of \(field)")
         }
     }
 

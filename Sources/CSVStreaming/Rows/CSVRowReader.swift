@@ -66,6 +66,24 @@ extension CSVCursor {
         }
     }
 
+    /// Goes over the records that a chunk completes, and looks at nothing of them.
+    func countRows(of bytes: RawSpan) throws(StreamError) {
+        try checkGoesOn()
+        // SAFETY: the scanner has the chunk within the closure only.
+        try unsafe bytes.withUnsafeBytes { buffer throws(StreamError) in
+            unsafe scanner.beginChunk(buffer)
+            while try next() { (record, row) = (count - 1, row + count - 1 - record) }
+            scanner.endChunk()
+        }
+    }
+
+    /// Goes over the record that the end of the input ends.
+    func countLastRow() throws(StreamError) {
+        try checkGoesOn()
+        _ = try finish()
+        endInput()
+    }
+
     /// Lends the record that the end of the input ends.
     func lendLastRow(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
         try checkGoesOn()

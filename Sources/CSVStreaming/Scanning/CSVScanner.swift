@@ -26,6 +26,8 @@ final class CSVScanner {
     /// -1 where there is none.
     let quote: Int
     let comment: Int
+    /// Whether numbers may be looked for in the bytes of a field before anybody asks whether it is in quotes.
+    private let allowsShortNumbers: Bool
     let recordLimit: Int
     let fieldLimit: Int
     let allowsBlocks: Bool
@@ -74,6 +76,7 @@ final class CSVScanner {
         delimiter = dialect.delimiter
         quote = dialect.quote.map { Int($0) } ?? -1
         comment = dialect.comment.map { Int($0) } ?? -1
+        allowsShortNumbers = dialect.quote.map { !"0123456789-.".utf8.contains($0) } ?? true
         recordLimit = min(max(0, options.recordByteCount), Int(UInt32.max) - 1)
         fieldLimit = min(options.limits.stringByteCount, recordLimit)
         // Lower limits are the plain machine's.
@@ -107,7 +110,7 @@ final class CSVScanner {
     @usableFromInline
     func beginChunk(_ bytes: UnsafeRawBufferPointer) {
         guard let start = bytes.baseAddress else { return }
-        let allowed = options.limits.totalByteCount - chunkOffset
+        let allowed = max(0, options.limits.totalByteCount - chunkOffset)
         unsafe chunk = start
         chunkCount = min(bytes.count, allowed)
         exceedsInput = bytes.count > allowed
@@ -218,11 +221,11 @@ final class CSVScanner {
             let count = pending.count
             // The bytes stay where they are until the next record is kept.
             whole.replace(by: &pending)
-            unsafe (batch.bytes, batch.byteCount) = unsafe (whole.start, count)
+            unsafe (batch.bytes, batch.byteCount) = unsafe (whole.start, allowsShortNumbers ? count : 0)
         } else {
             // SAFETY: the record begins in the chunk.
             unsafe batch.bytes = unsafe chunk + (record.offset - chunkOffset)
-            unsafe batch.byteCount = chunkCount - (record.offset - chunkOffset)
+            unsafe batch.byteCount = allowsShortNumbers ? chunkCount - (record.offset - chunkOffset) : 0
         }
         unsafe (batch.place, batch.count) = (record, 1)
         unsafe batch.records.initialize(
@@ -238,7 +241,7 @@ final class CSVScanner {
     /// Takes a batch of records that the fast machine has found in the chunk, and goes on behind them.
     func take(_ count: Int, from start: Int, to end: Int, lineCount: Int, lineEnd: Int) {
         unsafe batch.bytes = unsafe chunk + start
-        unsafe (batch.byteCount, batch.count) = (chunkCount - start, count)
+        unsafe (batch.byteCount, batch.count) = (allowsShortNumbers ? chunkCount - start : 0, count)
         unsafe batch.place = RecordBatch.Place(offset: chunkOffset + start, line: line, lineOffset: lineOffset)
         recordCount += count
         offset = end
@@ -258,6 +261,8 @@ final class CSVScanner {
             unsafe previous = previous >> 8 | UInt32(text[valid]) << 24
             valid += 1
         }
+        // All fields of the record were counted; the error is in one of them.
+        fieldCount = (0..<fieldCount).first { unsafe Int(batch.ends[$0]) >= valid } ?? fieldCount
         let error = unsafe StreamError(
             .invalidText, "expected UTF-8, found bytes that are none", position: batch.position(of: valid))
         failure = error

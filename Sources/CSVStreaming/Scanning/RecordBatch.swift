@@ -15,7 +15,8 @@ struct RecordBatch {
 
     /// What offsets count from.
     @usableFromInline var bytes: UnsafeRawPointer
-    /// How many bytes may be loaded from there, those behind the records included.
+    /// How many bytes may be loaded from there by those who read short fields quickly, bytes behind the records included; none where
+    /// a field in quotes may look like a number.
     @usableFromInline var byteCount = 0
     /// The ends of fields. The next field begins a byte later, unless its record does not have one.
     @usableFromInline var ends: UnsafeMutablePointer<UInt32>

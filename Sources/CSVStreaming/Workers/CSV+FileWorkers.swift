@@ -35,7 +35,8 @@ extension CSV {
 
     /// Makes values of the rows of a file by several workers, in the order of the text.
     ///
-    /// Of the text as much is in memory as of ``decode(_:contentsOfFile:options:builderOptions:workers:)``.
+    /// Rows have their indexes and positions in the whole text. Of the text as much is in memory as of
+    /// ``decode(_:contentsOfFile:options:builderOptions:workers:)``.
     /// - Parameters:
     ///   - workers: The number of tasks, 1 at least.
     ///   - transform: Makes a value of a row; called by several tasks at once.
@@ -56,7 +57,7 @@ extension CSV {
     ) async throws(StreamError) -> [Value] {
         var values: [Value] = []
         try await text.read(
-            workers: workers, { (piece) throws(StreamError) in try piece.map(transform) }, { values += $0 })
+            workers: workers, { (piece) async throws(StreamError) in try await piece.map(transform) }, { values += $0 })
         return values
     }
 
@@ -87,14 +88,14 @@ extension CSV {
             types = declared
         } else {
             var found: [InferredTypes] = []
-            let text = CSVFileText(try InputFile(path: path), options, pieceByteCount: pieceByteCount)
+            let text = CSVFileText(try fileToReadTwice(path), options.forTypes, pieceByteCount: pieceByteCount)
             try await text.read(
                 workers: workers, { (piece) throws(StreamError) in try piece.types() }, { found.append($0) })
             types = try InferredTypes(joining: found).columns(options)
         }
         var parts: [Columns] = []
         let text = CSVFileText(
-            try InputFile(path: path), options.forColumns(types), pieceByteCount: pieceByteCount)
+            try InputFile(path: path), try options.forColumns(types), pieceByteCount: pieceByteCount)
         try await text.read(
             workers: workers, { (piece) throws(StreamError) in try piece.columns(types) }, { parts.append($0) })
         return parts.count == 1 ? parts[0] : Columns(joining: parts)

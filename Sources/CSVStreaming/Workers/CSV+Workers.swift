@@ -37,6 +37,7 @@ extension CSV {
 
     /// Makes values of rows by several workers, in the order of the text.
     ///
+    /// Rows have their indexes and positions in the whole text. For that the records are counted before the first of them is lent.
     /// - Parameters:
     ///   - workers: The number of tasks, 1 at least.
     ///   - transform: Makes a value of a row; called by several tasks at once.
@@ -54,7 +55,7 @@ extension CSV {
     static func map<Value: Sendable>(
         _ parts: CSVParts, _ transform: @escaping @Sendable (borrowing CSVRow) throws(StreamError) -> Value
     ) async throws(StreamError) -> [Value] {
-        let found = try await parts.read { (piece) throws(StreamError) in try piece.map(transform) }
+        let found = try await parts.read { (piece) async throws(StreamError) in try await piece.map(transform) }
         return Array(found.joined())
     }
 
@@ -78,7 +79,7 @@ extension CSV {
         _ declared: [(name: String, type: ColumnType)]?, from bytes: [UInt8], _ options: CSVReaderOptions,
         _ workers: Int, smallest: Int
     ) async throws(StreamError) -> Columns {
-        let parts = await CSVParts(bytes, options, count: workers, smallest: smallest)
+        let parts = await CSVParts(bytes, options.forTypes, count: workers, smallest: smallest)
         let types: [(name: String, type: ColumnType)]
         if let declared {
             types = declared
@@ -86,7 +87,7 @@ extension CSV {
             let found = try await parts.read { (piece) throws(StreamError) in try piece.types() }
             types = try InferredTypes(joining: found).columns(options)
         }
-        let chosen = options.forColumns(types)
+        let chosen = try options.forColumns(types)
         let texts = await CSVParts(bytes, chosen, count: workers, smallest: smallest)
         let found = try await texts.read { (piece) throws(StreamError) in try piece.columns(types) }
         return found.count == 1 ? found[0] : Columns(joining: found)

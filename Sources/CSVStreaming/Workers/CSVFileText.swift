@@ -111,12 +111,12 @@ final class CSVFileText: @unchecked Sendable {
     func read<Value: Sendable>(
         workers: Int, _ read: @escaping CSVPiece.Read<Value>, _ take: (Value) -> Void
     ) async throws(StreamError) {
-        let failures = FirstFailure()
+        let order = PieceOrder()
         var pieces: [[UInt8]] = []
         var others: CSVReaderOptions?
         var outputs: [Int: CSVPiece.Output<Value>?] = [:]
-        // The pieces that are taken, the records in them, and the place behind.
-        var (taken, rows, place) = (0, 0, RecordBatch.Place())
+        // The number of pieces that are taken, where the next one begins, and where the next one to be read.
+        var (taken, start, offset) = (0, CSVPiece.Start(), 0)
         await withTaskGroup(of: (Int, CSVPiece.Output<Value>?).self) { group in
             while true {
                 while pieces.count < 2 * max(1, workers), outputs[taken] == nil,
@@ -124,13 +124,14 @@ final class CSVFileText: @unchecked Sendable {
                 {
                     let index = taken + pieces.count
                     pieces.append(bytes)
-                    if index == 0 { others = CSVPiece.firstOptions(of: bytes[...], options) }
+                    if index == 0 { others = CSVPiece.otherOptions(behind: bytes[...], options) }
                     guard let others else { break }
                     let piece = CSVPiece(
-                        bytes, 0..<bytes.count, index == 0 ? options : others, failures, index)
+                        bytes, 0..<bytes.count, at: offset, index == 0 ? options : others, order, index)
+                    offset += bytes.count
                     group.addTask {
-                        do throws(StreamError) { return (index, try read(piece)) } catch {
-                            failures.note(index)
+                        do throws(StreamError) { return (index, try await read(piece)) } catch {
+                            order.noteFailure(of: index)
                             return (index, nil)
                         }
                     }
@@ -140,7 +141,7 @@ final class CSVFileText: @unchecked Sendable {
                 while case .some(.some(let output)) = outputs[taken] {
                     outputs[taken] = nil
                     take(output.value)
-                    (taken, rows, place) = (taken + 1, rows + output.rowCount, place.behind(output.place))
+                    (taken, start) = (taken + 1, start.behind(output.extent))
                     pieces.removeFirst()
                 }
             }
@@ -148,18 +149,8 @@ final class CSVFileText: @unchecked Sendable {
         if Task.isCancelled { throw StreamError(ofReceiver: CancellationError()) }
         guard !pieces.isEmpty || !isAtEnd else { return }
         // What comes from here on, as one worker finds it.
-        var rest = CSVPiece(
-            [], 0..<0, taken == 0 ? options : others ?? options, FirstFailure(), taken)
-        (rest.rowsBefore, rest.place, rest.rest) = (rows, place, (pieces, self))
-        take(try read(rest).value)
-    }
-}
-
-extension RecordBatch.Place {
-    /// The place of the end of what begins here, by the place that it has in what begins there.
-    fileprivate func behind(_ other: RecordBatch.Place) -> RecordBatch.Place {
-        RecordBatch.Place(
-            offset: offset + other.offset, line: line + other.line - 1,
-            lineOffset: other.line > 1 ? offset + other.lineOffset : lineOffset)
+        let rest = CSVPiece(
+            [], 0..<0, behind: taken, from: start, taken == 0 ? options : others ?? options, rest: (pieces, self))
+        take(try await read(rest).value)
     }
 }

@@ -12,20 +12,25 @@ enum CSVPartsTests {
         var b: String?
     }
 
+    /// The index of a row, the place of its last field, and its fields.
+    private static func shown(_ row: borrowing CSVRow) -> String {
+        var text = "\(row.index) \(row.position(of: row.count - 1)) "
+        for field in 0..<row.count { text += "\(row.string(at: field) ?? "nil")|" }
+        return text
+    }
+
     /// The rows of a text, by one worker or several.
     private static func rows(_ text: [UInt8], _ options: CSVReaderOptions, workers: Int) async -> String {
         do {
             guard workers > 0 else {
                 var rows: [String] = []
                 try CSV.forEachRow(in: text, options: options) { row in
-                    rows.append((0..<row.count).map { "\(row.string(at: $0) ?? "nil")|" }.joined())
+                    rows.append(shown(row))
                 }
                 return "\(rows)"
             }
             let parts = await CSVParts(text, options, count: workers, smallest: 8)
-            let rows = try await CSV.map(parts) { row in
-                (0..<row.count).map { "\(row.string(at: $0) ?? "nil")|" }.joined()
-            }
+            let rows = try await CSV.map(parts) { row in shown(row) }
             return "\(rows)"
         } catch {
             return "\(error)"
@@ -38,9 +43,7 @@ enum CSVPartsTests {
     ) async -> String {
         do {
             let text = CSVFileText(try InputFile(path: path), options, pieceByteCount: pieceByteCount)
-            let rows = try await CSV.map(text, workers) { row in
-                (0..<row.count).map { "\(row.string(at: $0) ?? "nil")|" }.joined()
-            }
+            let rows = try await CSV.map(text, workers) { row in shown(row) }
             return "\(rows)"
         } catch {
             return "\(error)"
@@ -70,6 +73,9 @@ extension CSVPartsTests: SelfTesting {
             "testIsTheSameByAnyNumberOfWorkers": testIsTheSameByAnyNumberOfWorkers,
             "testFindsTheFirstError": testFindsTheFirstError,
             "testCutsWithinQuotesAtAnyPlace": testCutsWithinQuotesAtAnyPlace,
+            "testFindsTheFirstErrorOfAClosure": testFindsTheFirstErrorOfAClosure,
+            "testKeepsLimitsOfTheWholeText": testKeepsLimitsOfTheWholeText,
+            "testSkipsLinesBeforeTheFirstRecord": testSkipsLinesBeforeTheFirstRecord,
             "testMakesTheSameValues": testMakesTheSameValues,
             "testStopsWhenCancelled": testStopsWhenCancelled,
             "testMakesTheSameOfAFile": testMakesTheSameOfAFile,
@@ -121,6 +127,64 @@ extension CSVPartsTests: SelfTesting {
         try await expectSame(Array(("a,b\n" + long).utf8), limited, "a record that is too long")
         try await expectSame(Array(("a,b\n" + long).utf8), CSVReaderOptions(), "quotes that are open for long")
         try await expectSame(Array("a,a\n1,2\n3,4\n5,6\n7,8\n".utf8), CSVReaderOptions(), "a name that comes twice")
+    }
+
+    /// A closure that refuses a row, told by its index, by workers that do not begin with the first one.
+    private static func testFindsTheFirstErrorOfAClosure() async throws {
+        let text = Array(("\u{FEFF}a,b\n" + (0..<400).map { "\($0),\"x\n\"\n" }.joined()).utf8)
+        let path = try temporaryDirectory() + "/rows.csv"
+        try Data(text).write(to: URL(fileURLWithPath: path))
+        let body = { @Sendable (row: borrowing CSVRow) throws(StreamError) -> Int in
+            if row.index >= 350 { throw .stopRequest() }
+            return row.index
+        }
+        for workers in [1, 2, 4, 9] {
+            let parts = await CSVParts(text, CSVReaderOptions(), count: workers, smallest: 8)
+            let file = CSVFileText(try InputFile(path: path), CSVReaderOptions(), pieceByteCount: 200)
+            for isFile in [false, true] {
+                do {
+                    let found = try await isFile ? CSV.map(file, workers, body) : CSV.map(parts, body)
+                    fail("\(found.count) rows by \(workers) workers")
+                } catch {
+                    expectEqual(error.position?.line, 702, "\(workers) workers")
+                    expectEqual(error.path?.description, "$[350]", "\(workers) workers")
+                }
+            }
+        }
+    }
+
+    private static func testKeepsLimitsOfTheWholeText() async throws {
+        let text = Array(("a,b\n" + String(repeating: "1,\"\n\"\n", count: 60)).utf8)
+        for limit in [0, 3, 4, 100, text.count / 2, text.count - 1, text.count] {
+            let options = CSVReaderOptions(limits: StreamLimits(totalByteCount: limit))
+            try await expectSame(text, options, "\(limit) bytes")
+            let one = await columns(text, options, workers: 1)
+            expectEqual(await columns(text, options, workers: 4), one, "columns of \(limit) bytes")
+        }
+    }
+
+    /// How many rows columns have, or the error.
+    private static func columns(_ text: [UInt8], _ options: CSVReaderOptions, workers: Int) async -> String {
+        do {
+            return "\(try await CSV.columns(nil, from: text, options, workers, smallest: 8).rowCount) rows"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private static func testSkipsLinesBeforeTheFirstRecord() async throws {
+        let options = CSVReaderOptions(dialect: .standard.withoutHeader, names: ["a"])
+        for end in ["\n", "\r\n", "\r"] {
+            for lines in ["", "1\(end)", "1\(end)\(end)\(end)2"] {
+                let text = Array((String(repeating: end, count: 300) + lines).utf8)
+                try await expectSame(text, options, "blank lines, then \(lines.debugDescription)")
+                let one = await columns(text, options, workers: 1)
+                expectEqual(await columns(text, options, workers: 4), one, "columns of blank lines")
+            }
+        }
+        // All on one line, which begins behind the mark.
+        let text = "\u{FEFF}a,b\r" + String(repeating: "1,x\r", count: 100)
+        try await expectSame(Array((text + "1,2,3\r").utf8), CSVReaderOptions(), "a line behind a mark")
     }
 
     private static func testMakesTheSameValues() async throws {

@@ -77,16 +77,17 @@ struct CSVParts: Sendable {
     /// - Throws: The error that one worker would find first; `receiverFailed` with a `CancellationError` as the cause when the
     ///   task was cancelled.
     func read<Value: Sendable>(_ read: @escaping CSVPiece.Read<Value>) async throws(StreamError) -> [Value] {
-        let failures = FirstFailure()
-        guard starts.count > 1, let first = CSVPiece.firstOptions(of: bytes[..<starts[1]], options) else {
-            return [try read(CSVPiece(bytes, 0..<bytes.count, options, failures)).value]
+        let order = PieceOrder()
+        guard starts.count > 1, let others = CSVPiece.otherOptions(behind: bytes[..<starts[1]], options) else {
+            return [try await read(CSVPiece(bytes, 0..<bytes.count, behind: 0, from: CSVPiece.Start(), options)).value]
         }
         var found = await withTaskGroup(of: (Int, CSVPiece.Output<Value>?).self) { group in
             for index in starts.indices {
-                let piece = CSVPiece(bytes, range(index), index == 0 ? options : first, failures, index)
+                let piece = CSVPiece(
+                    bytes, range(index), at: starts[index], index == 0 ? options : others, order, index)
                 group.addTask {
-                    do throws(StreamError) { return (index, try read(piece)) } catch {
-                        failures.note(index)
+                    do throws(StreamError) { return (index, try await read(piece)) } catch {
+                        order.noteFailure(of: index)
                         return (index, nil)
                     }
                 }
@@ -99,21 +100,9 @@ struct CSVParts: Sendable {
         if Task.isCancelled { throw StreamError(ofReceiver: CancellationError()) }
         // What comes from here on, as one worker finds it.
         found.removeSubrange(failed...)
-        let rows = found.reduce(0) { $0 + ($1?.rowCount ?? 0) }
-        var rest = CSVPiece(
-            bytes, range(failed, toEnd: true), failed == 0 ? options : first, FirstFailure(), failed)
-        (rest.rowsBefore, rest.place) = (rows, place(failed))
-        return found.compactMap { $0?.value } + [try read(rest).value]
-    }
-
-    /// Where a part begins.
-    private func place(_ part: Int) -> RecordBatch.Place {
-        var place = RecordBatch.Place()
-        place.offset = starts[part]
-        for index in 0..<starts[part] where bytes[index] == 0x0A {
-            place.line += 1
-            place.lineOffset = index + 1
-        }
-        return place
+        let start = found.reduce(CSVPiece.Start()) { start, output in output.map { start.behind($0.extent) } ?? start }
+        let rest = CSVPiece(
+            bytes, range(failed, toEnd: true), behind: failed, from: start, failed == 0 ? options : others)
+        return found.compactMap { $0?.value } + [try await read(rest).value]
     }
 }

@@ -8,28 +8,37 @@ struct CSVPiece: Sendable {
     private let bytes: [UInt8]
     private let range: Range<Int>
     private let options: CSVReaderOptions
-    /// The index of the piece, and the first one in which there was an error, after which nothing counts.
+    /// The index of the piece, and what is known of the others.
     private let index: Int
-    private let failures: FirstFailure
-    /// The records and lines before, where errors are to tell them.
-    var rowsBefore = 0
-    var place = RecordBatch.Place()
+    private let order: PieceOrder
+    /// Where the piece begins; only the byte of that is known before all pieces before it were read.
+    private var start: Start
+    private var knowsStart = false
     /// What follows, where one worker reads it all.
-    var rest: (pieces: [[UInt8]], text: CSVFileText)?
+    private var rest: (pieces: [[UInt8]], text: CSVFileText)?
 
+    /// A piece of a text that begins at an offset, one of several that are read at the same time.
     init(
-        _ bytes: [UInt8], _ range: Range<Int>, _ options: CSVReaderOptions, _ failures: FirstFailure, _ index: Int = 0
+        _ bytes: [UInt8], _ range: Range<Int>, at offset: Int, _ options: CSVReaderOptions, _ order: PieceOrder,
+        _ index: Int
     ) {
-        (self.bytes, self.range, self.options) = (bytes, range, options)
-        (self.index, self.failures) = (index, failures)
+        (self.bytes, self.range, self.options, self.order, self.index) = (bytes, range, options, order, index)
+        start = Start(place: RecordBatch.Place(offset: offset, lineOffset: offset))
+    }
+
+    /// What one worker reads behind so many pieces, to the end of the text.
+    init(
+        _ bytes: [UInt8], _ range: Range<Int>, behind index: Int, from start: Start, _ options: CSVReaderOptions,
+        rest: (pieces: [[UInt8]], text: CSVFileText)? = nil
+    ) {
+        (self.bytes, self.range, self.options, self.order, self.index) = (bytes, range, options, PieceOrder(), index)
+        (self.start, knowsStart, self.rest) = (start, true, rest)
     }
 
     /// The options of all pieces but the first, which alone has a header and a mark; nil where one worker has to read all, since
-    /// the first piece does not say what records are.
-    static func firstOptions(of bytes: ArraySlice<UInt8>, _ options: CSVReaderOptions) -> CSVReaderOptions? {
-        var others = options
-        others.skipsByteOrderMark = false
-        guard options.dialect.hasHeader else { return options.names == nil ? nil : others }
+    /// the first piece does not say what records are, or has none, before which lines without a byte are no records, either.
+    static func otherOptions(behind bytes: ArraySlice<UInt8>, _ options: CSVReaderOptions) -> CSVReaderOptions? {
+        guard options.dialect.hasHeader || options.names != nil else { return nil }
         let cursor = CSVCursor(options: options)
         do throws(StreamError) {
             try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
@@ -42,30 +51,63 @@ struct CSVPiece: Sendable {
             return nil
         }
         guard let header = cursor.header else { return nil }
+        var others = options
+        others.skipsByteOrderMark = false
         others.dialect.hasHeader = false
         others.names = header.names
         return others
     }
 
-    /// What a worker makes of a piece, and how far it is behind it.
-    struct Output<Value: Sendable>: Sendable {
-        let value: Value
-        let rowCount: Int
-        let place: RecordBatch.Place
+    /// Where a piece begins: the number of records before it, and its place in the text.
+    struct Start: Sendable {
+        var rowCount = 0
+        var place = RecordBatch.Place()
 
-        init(_ value: Value, _ cursor: CSVCursor) {
-            (self.value, rowCount) = (value, cursor.rowCount)
-            place = RecordBatch.Place(
-                offset: cursor.scanner.byteOffset, line: cursor.scanner.line, lineOffset: cursor.scanner.lineOffset)
+        /// Where the piece behind this one begins.
+        func behind(_ extent: Extent) -> Start {
+            Start(
+                rowCount: rowCount + extent.rowCount,
+                place: RecordBatch.Place(
+                    offset: extent.end, line: place.line + extent.lineCount,
+                    lineOffset: extent.lineOffset ?? place.lineOffset))
         }
     }
 
+    /// How much is in a piece: its records and lines, and where it ends.
+    struct Extent: Sendable {
+        let rowCount: Int
+        let lineCount: Int
+        let end: Int
+        /// Where the last line begins; nil when that is before the piece.
+        let lineOffset: Int?
+    }
+
+    /// What a worker makes of a piece, and how much is in it.
+    struct Output<Value: Sendable>: Sendable {
+        let value: Value
+        let extent: Extent
+    }
+
     /// Reads a piece by a cursor.
-    typealias Read<Value: Sendable> = @Sendable (CSVPiece) throws(StreamError) -> Output<Value>
+    typealias Read<Value: Sendable> = @Sendable (CSVPiece) async throws(StreamError) -> Output<Value>
+
+    private func output<Value>(_ value: Value, _ cursor: CSVCursor) -> Output<Value> {
+        Output(value: value, extent: extent(cursor))
+    }
+
+    /// How far a cursor has come that began with the piece.
+    private func extent(_ cursor: CSVCursor) -> Extent {
+        let scanner = cursor.scanner
+        return Extent(
+            rowCount: cursor.rowCount - start.rowCount, lineCount: scanner.line - start.place.line,
+            end: scanner.byteOffset,
+            lineOffset: scanner.lineOffset == start.place.lineOffset ? nil : scanner.lineOffset)
+    }
 
     /// A cursor before the first record.
     private func makeCursor() -> CSVCursor {
-        CSVCursor(options: options, place: place, rowsBefore: rowsBefore, isContinuing: index > 0)
+        CSVCursor(
+            options: options, place: start.place, rowsBefore: start.rowCount, isContinuing: index > 0)
     }
 
     /// The bytes in chunks between which a worker looks whether it goes on.
@@ -88,7 +130,7 @@ struct CSVPiece: Sendable {
             var start = range.lowerBound
             while start < range.upperBound {
                 if Task.isCancelled { throw StreamError(ofReceiver: CancellationError()) }
-                if failures.isBefore(index) { throw .stopRequest() }
+                if order.hasFailed(before: index) { throw .stopRequest() }
                 let end = min(range.upperBound, start + 1 << 20)
                 try body(bytes.extracting(start..<end))
                 start = end
@@ -104,14 +146,14 @@ struct CSVPiece: Sendable {
     ) throws(StreamError) -> Output<[Value]> {
         var builder = try ObjectBuilder<[Value]>(options: options)
         let cursor = try send(to: &builder)
-        return Output(try builder.takeResult(), cursor)
+        return output(try builder.takeResult(), cursor)
     }
 
     /// The columns of the records.
     func columns(_ types: [(name: String, type: ColumnType)]) throws(StreamError) -> Output<Columns> {
         var builder = ColumnsBuilder(columns: types)
         let cursor = try send(to: &builder)
-        return Output(try builder.takeResult(), cursor)
+        return output(try builder.takeResult(), cursor)
     }
 
     private func send<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) -> CSVCursor {
@@ -121,8 +163,22 @@ struct CSVPiece: Sendable {
         return cursor
     }
 
-    /// What a closure makes of the records.
+    /// What a closure makes of the records, which are lent with their indexes and places in the whole text.
+    ///
+    /// For that they are counted first, as all pieces are at the same time.
     func map<Value: Sendable>(
+        _ transform: @Sendable (borrowing CSVRow) throws(StreamError) -> Value
+    ) async throws(StreamError) -> Output<[Value]> {
+        var piece = self
+        if !knowsStart {
+            order.note(try count(), of: index)
+            guard let start = await order.start(of: index) else { throw .stopRequest() }
+            piece.start = start
+        }
+        return try piece.mapRows(transform)
+    }
+
+    private func mapRows<Value: Sendable>(
         _ transform: (borrowing CSVRow) throws(StreamError) -> Value
     ) throws(StreamError) -> Output<[Value]> {
         var values: [Value] = []
@@ -131,7 +187,15 @@ struct CSVPiece: Sendable {
             try cursor.lendRows(of: chunk) { (row) throws(StreamError) in values.append(try transform(row)) }
         }
         try cursor.lendLastRow { (row) throws(StreamError) in values.append(try transform(row)) }
-        return Output(values, cursor)
+        return output(values, cursor)
+    }
+
+    /// How much is in the piece.
+    private func count() throws(StreamError) -> Extent {
+        let cursor = makeCursor()
+        try forEachChunk { (chunk) throws(StreamError) in try cursor.countRows(of: chunk) }
+        try cursor.countLastRow()
+        return extent(cursor)
     }
 
     /// The types that columns may have.
@@ -140,17 +204,6 @@ struct CSVPiece: Sendable {
         var types = InferredTypes()
         try forEachChunk { (chunk) throws(StreamError) in try types.note(chunk, cursor) }
         try types.noteLast(cursor)
-        return Output(types, cursor)
+        return output(types, cursor)
     }
-}
-
-/// The first part in which a worker has found an error, which those behind it need not go on for.
-final class FirstFailure: Sendable {
-    private let lock = Lock()
-    // SAFETY: read and written within the lock only.
-    nonisolated(unsafe) private var first = Int.max
-
-    func note(_ index: Int) { lock.withLock { unsafe first = unsafe min(first, index) } }
-
-    func isBefore(_ index: Int) -> Bool { lock.withLock { unsafe first < index } }
 }

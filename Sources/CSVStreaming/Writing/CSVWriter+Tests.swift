@@ -29,6 +29,7 @@ extension CSVWriterTests: SelfTesting {
         [
             "testWritesRecords": testWritesRecords,
             "testQuotesWhatNeedsQuotes": testQuotesWhatNeedsQuotes,
+            "testRefusesNumbersThatNeedQuotes": testRefusesNumbersThatNeedQuotes,
             "testPutsMembersIntoTheirColumns": testPutsMembersIntoTheirColumns,
             "testRefusesWhatIsNoRecord": testRefusesWhatIsNoRecord,
             "testReadsBackWhatItWrote": testReadsBackWhatItWrote,
@@ -82,6 +83,25 @@ extension CSVWriterTests: SelfTesting {
                 ##"[ [ string "#a" string "#b" ] ]"##,
                 CSVWriterOptions(dialect: CSVDialect(comment: 0x23), lineEnd: .lf)),
             "\"#a\",#b\n", "what would be a comment")
+    }
+
+    /// What would be read back as a string, since only bare fields are numbers and Booleans.
+    private static func testRefusesNumbersThatNeedQuotes() throws {
+        let words = "the value needs quotes, in which it would be a string"
+        let minus = CSVWriterOptions(dialect: CSVDialect(delimiter: 0x2D), lineEnd: .lf)
+        expectEqual(error(#"[ { key "a" integer -5 key "b" null } ]"#, minus), "unrepresentable $[0].a: \(words)", "")
+        expectEqual(error("[ [ integer 5 real 1e-7 ] ]", minus), "unrepresentable $[0][1]: \(words)", "a real")
+        expectEqual(error("[ [ number -1 ] ]", minus), "unrepresentable $[0][0]: \(words)", "a number")
+        let letter = CSVWriterOptions(dialect: CSVDialect(quote: 0x65), lineEnd: .lf)
+        expectEqual(error("[ [ true ] ]", letter), "unrepresentable $[0][0]: \(words)", "a Boolean")
+        let comment = CSVWriterOptions(dialect: CSVDialect(comment: 0x2D), lineEnd: .lf)
+        expectEqual(error("[ [ integer -5 ] ]", comment), "unrepresentable $[0][0]: \(words)", "a comment")
+        expectEqual(try text("[ [ integer 5 integer -5 ] ]", comment), "5,-5\n", "no comment")
+        expectEqual(
+            try text(#"[ [ integer 5 string "-5" date 0.0 ] ]"#, minus), "5-\"-5\"-\"2001-01-01T00:00:00Z\"\n",
+            "what may be in quotes")
+        let all = CSVWriterOptions(dialect: CSVDialect(delimiter: 0x2D), lineEnd: .lf, quoting: .all)
+        expectEqual(try text("[ [ integer -5 true ] ]", all), "\"-5\"-\"true\"\n", "all in quotes")
     }
 
     private static func testPutsMembersIntoTheirColumns() throws {

@@ -10,13 +10,15 @@ extension CSVWriter {
     }
 
     /// Writes `true` or `false`.
-    public mutating func writeBool(_ value: Bool) throws(StreamError) { try writeBare(value ? "true" : "false") }
+    ///
+    /// - Throws: `unrepresentable` where a byte of it has a meaning in the dialect; so do the functions for numbers.
+    public mutating func writeBool(_ value: Bool) throws(StreamError) { try write(value ? "true" : "false", .bare) }
 
     /// Writes an integer.
-    public mutating func writeInteger(_ value: Int64) throws(StreamError) { try writeBare("\(value)") }
+    public mutating func writeInteger(_ value: Int64) throws(StreamError) { try write("\(value)", .bare) }
 
     /// Writes an unsigned integer.
-    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try writeBare("\(value)") }
+    public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) { try write("\(value)", .bare) }
 
     /// Writes a double with the fewest digits that read back as the same double, always with a point or an exponent.
     ///
@@ -25,7 +27,7 @@ extension CSVWriter {
         guard value.isFinite else {
             throw atField(StreamError(.unrepresentable, "there is no number for \(value)"))
         }
-        try writeBare(NumberText.text(of: value))
+        try write(NumberText.text(of: value), .bare)
     }
 
     /// Writes the text of a number as it is.
@@ -34,7 +36,7 @@ extension CSVWriter {
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none in JSON") }
         try beginField()
-        try write(text, isText: false)
+        try write(text, .bare)
         endField()
     }
 
@@ -47,7 +49,7 @@ extension CSVWriter {
             throw atField(StreamError(.invalidText, "the string is not valid UTF-8"))
         }
         try beginField()
-        try write(utf8, isText: true)
+        try write(utf8, .text)
         endField()
     }
 
@@ -63,18 +65,18 @@ extension CSVWriter {
         guard let text = DateText.rfc3339(secondsSince2001: seconds) else {
             throw atField(StreamError(.unrepresentable, "a date has a year from 0 to 9999"))
         }
-        try writeBare(text)
+        try write(text, .either)
     }
 
-    private mutating func writeBare(_ text: String) throws(StreamError) {
+    private mutating func write(_ text: String, _ form: FieldQuoting.Form) throws(StreamError) {
         try beginField()
-        try text.withUTF8Span { text throws(StreamError) in try write(text, isText: false) }
+        try text.withUTF8Span { text throws(StreamError) in try write(text, form) }
         endField()
     }
 
-    private mutating func write(_ text: RawSpan, isText: Bool) throws(StreamError) {
+    private mutating func write(_ text: RawSpan, _ form: FieldQuoting.Form) throws(StreamError) {
         do throws(StreamError) {
-            try FieldQuoting(options).write(text, isFirst: isFirstColumn, isText: isText, to: &line)
+            try FieldQuoting(options).write(text, form, isFirst: isFirstColumn, to: &line)
         } catch {
             throw atField(error)
         }
@@ -85,16 +87,28 @@ extension CSVWriter {
 struct FieldQuoting {
     private let options: CSVWriterOptions
 
+    /// What a text is, and so how it may be written.
+    enum Form {
+        /// A string, which must not be taken for anything else.
+        case text
+        /// A number or a Boolean, which is none in quotes.
+        case bare
+        /// What quotes change nothing of: names and dates.
+        case either
+    }
+
     init(_ options: CSVWriterOptions) { self.options = options }
 
     /// Appends the text of a field.
     ///
-    /// - Parameters:
-    ///   - isFirst: Whether the field is the first one of its line, where bytes may begin a comment or a mark.
-    ///   - isText: Whether the text must not be taken for anything else.
-    func write(_ text: RawSpan, isFirst: Bool, isText: Bool, to output: inout ByteOutput) throws(StreamError) {
-        guard options.quoting == .all || needsQuotes(text, isFirst) || isText && isAmbiguous(text) else {
+    /// - Parameter isFirst: Whether the field is the first one of its line, where bytes may begin a comment or a mark.
+    /// - Throws: `unrepresentable` for text that needs quotes where no byte quotes, and for values that are none in quotes.
+    func write(_ text: RawSpan, _ form: Form, isFirst: Bool, to output: inout ByteOutput) throws(StreamError) {
+        guard options.quoting == .all || needsQuotes(text, isFirst) || form == .text && isAmbiguous(text) else {
             return try output.append(text)
+        }
+        if form == .bare, options.quoting != .all {
+            throw StreamError(.unrepresentable, "the value needs quotes, in which it would be a string")
         }
         guard let quote = options.dialect.quote else {
             if !needsQuotes(text, isFirst) { return try output.append(text) }

@@ -8,7 +8,8 @@ public import PlistStreaming
 /// of arrays; records may also come without an array around them. A record is written when it is whole. Missing members are
 /// empty, null is empty as well, and the empty string is `""`; strings that would be read as something else are in quotes. So what
 /// is written is read back by a ``CSVReader`` with `fieldType` `.inferred` as it was, but for dates, which become the text of
-/// RFC 3339 with milliseconds, data, which become Base64, and members that were missing, which become null.
+/// RFC 3339 with milliseconds, data, which become Base64, and members that were missing, which become null. With all fields in
+/// quotes, ``CSVWriterOptions/Quoting/all``, numbers and Booleans become strings.
 ///
 /// ```swift
 /// var writer = CSVWriter()
@@ -322,7 +323,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
             // SAFETY: the span does not leave the closure.
             try unsafe name.withUnsafeBufferPointer { buffer throws(StreamError) in
                 let bytes = unsafe UnsafeRawBufferPointer(buffer).bytes
-                try FieldQuoting(options).write(bytes, isFirst: index == 0, isText: false, to: &names)
+                try FieldQuoting(options).write(bytes, .either, isFirst: index == 0, to: &names)
             }
         }
         // One empty name alone would be a line without a byte.

@@ -14,7 +14,7 @@ public struct CSVWriterOptions: Sendable, Hashable {
     public enum Quoting: Sendable, Hashable {
         /// Those that have to be, and strings that would else be read as null, a Boolean or a number.
         case needed
-        /// All but null.
+        /// All but null; numbers and Booleans are read back as strings, unless the reader knows their types.
         case all
     }
 

@@ -20,7 +20,7 @@ public enum PropertyListFormat: Sendable, Hashable, CaseIterable {
     /// Tells the form by the first bytes of an input.
     ///
     /// What begins with `bplist` is binary. What begins with `<?`, `<!` or `<plist`, after a byte order mark and whitespace, is XML, and
-    /// so is what has the byte order mark or the first character of XML in UTF-16. All else is the old text form, whether it is valid or not.
+    /// so is what begins with `<` in UTF-16. All else is the old text form, whether it is valid or not.
     ///
     /// - Parameter firstBytes: The first bytes, of which 1,024 are looked at; or all, of a shorter input.
     public init(firstBytes: RawSpan) {
@@ -33,13 +33,9 @@ public enum PropertyListFormat: Sendable, Hashable, CaseIterable {
             self = .binary
             return
         }
-        if firstBytes.byteCount >= 2 {
-            switch (firstBytes.byte(at: 0), firstBytes.byte(at: 1)) {
-            case (0xFE, 0xFF), (0xFF, 0xFE), (0x00, 0x3C), (0x3C, 0x00):
-                self = .xml
-                return
-            default: break
-            }
+        if Self.isXMLInUTF16(firstBytes) {
+            self = .xml
+            return
         }
         var start = hasPrefix("\u{FEFF}", at: 0) ? 3 : 0
         while start < min(firstBytes.byteCount, Self.lookedAtByteCount) {
@@ -48,6 +44,22 @@ public enum PropertyListFormat: Sendable, Hashable, CaseIterable {
             start += 1
         }
         self = ["<?", "<!", "<plist"].contains { hasPrefix($0, at: start) } ? .xml : .openStep
+    }
+
+    /// Whether an input begins with `<`, in UTF-16 of either order; after whitespace only with a byte order mark.
+    private static func isXMLInUTF16(_ bytes: RawSpan) -> Bool {
+        guard bytes.byteCount >= 2 else { return false }
+        let first = (bytes.byte(at: 0), bytes.byte(at: 1))
+        if first == (0x00, 0x3C) || first == (0x3C, 0x00) { return true }
+        guard first == (0xFE, 0xFF) || first == (0xFF, 0xFE) else { return false }
+        let low = first.0 == 0xFE ? 1 : 0
+        var start = 2
+        while start + 1 < min(bytes.byteCount, lookedAtByteCount), bytes.byte(at: start + 1 - low) == 0 {
+            let byte = bytes.byte(at: start + low)
+            guard byte == 0x20 || (0x09...0x0D).contains(byte) else { return byte == 0x3C }
+            start += 2
+        }
+        return false
     }
 
     /// The bytes that are looked at.
@@ -114,11 +126,30 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readPropertyList(
         contentsOfFile path: String, limits: StreamLimits = .standard
     ) throws(StreamError) -> PropertyListFormat {
-        let format = try PropertyListFormat(ofFile: path)
+        let file = try InputFile(path: path) { abandon(after: $0) }
+        return try readPropertyList(file, limits: limits)
+    }
+
+    /// Receives a whole property list of any form from an open file or another descriptor: in chunks, unless it is binary.
+    ///
+    /// Nothing is sent before the first 1,024 bytes are there, by which the form is told.
+    ///
+    /// - Returns: The form.
+    /// - Throws: The first error of the bytes or of this sink, with its position;
+    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    @discardableResult
+    public mutating func readPropertyList(
+        _ file: borrowing InputFile, limits: StreamLimits = .standard
+    ) throws(StreamError) -> PropertyListFormat {
+        let format: PropertyListFormat
+        do throws(StreamError) { format = try PropertyListFormat(of: file) } catch {
+            abandon(after: error)
+            throw error
+        }
         switch format {
-        case .binary: try readBinaryPlist(contentsOfFile: path, options: BinaryPlistReaderOptions(limits: limits))
-        case .xml: try readXMLPlist(contentsOfFile: path, options: XMLPlistReaderOptions(limits: limits))
-        case .openStep: try readOpenStepPlist(contentsOfFile: path, options: OpenStepPlistReaderOptions(limits: limits))
+        case .binary: try readBinaryPlist(file, options: BinaryPlistReaderOptions(limits: limits))
+        case .xml: try readXMLPlist(file, options: XMLPlistReaderOptions(limits: limits))
+        case .openStep: try readOpenStepPlist(file, options: OpenStepPlistReaderOptions(limits: limits))
         }
         return format
     }
@@ -127,19 +158,17 @@ extension PlistSink where Self: ~Copyable {
 extension PropertyListFormat {
     /// Tells the form of a file by its first bytes.
     ///
+    /// Of a pipe these bytes are gone; `readPropertyList(contentsOfFile:)` tells the form and reads all.
+    ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     public init(ofFile path: String) throws(StreamError) {
         let file = try InputFile(path: path)
-        var format: PropertyListFormat?
-        do throws(StreamError) {
-            try file.readChunks(of: Self.lookedAtByteCount) { (chunk) throws(StreamError) in
-                format = PropertyListFormat(firstBytes: chunk)
-                throw StreamError.stopRequest()
-            }
-        } catch {
-            if !error.isStopRequest { throw error }
-        }
-        self = format ?? .openStep
+        try self.init(of: file)
+    }
+
+    /// Tells the form by the bytes that are read next.
+    init(of file: borrowing InputFile) throws(StreamError) {
+        self = try file.withNextBytes(Self.lookedAtByteCount) { PropertyListFormat(firstBytes: $0) }
     }
 }
 
@@ -148,10 +177,24 @@ extension PropertyListFormat {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 extension PropertyListFormat: SelfTesting {
     /// The tests of this type.
     public static var testSelectors: TestSelectors {
-        ["testTellsForms": testTellsForms, "testReadsAnyForm": testReadsAnyForm]
+        [
+            "testTellsForms": testTellsForms,
+            "testTellsFormsInUTF16": testTellsFormsInUTF16,
+            "testReadsAnyForm": testReadsAnyForm,
+            "testReadsPipesFromTheirFirstByte": testReadsPipesFromTheirFirstByte,
+            "testTellsTheSinkOfFilesThatItCannotRead": testTellsTheSinkOfFilesThatItCannotRead,
+        ]
     }
 
     private static func testTellsForms() {
@@ -193,6 +236,90 @@ extension PropertyListFormat: SelfTesting {
             try trace.readPropertyList(contentsOfFile: path + "x")
         }
         expectEqual(missing?.kind, .cannotRead, "kind")
+    }
+
+    private static func testTellsFormsInUTF16() throws {
+        let rows: [(String, PropertyListFormat)] = [
+            ("<?xml", .xml), (" \n<plist", .xml), ("", .openStep), (" ", .openStep), ("\"a\" = \"b\";", .openStep),
+            ("// <", .openStep), ("\u{3C00}", .openStep), ("\u{3C}", .xml),
+            (String(repeating: " ", count: 1_024) + "<", .openStep),
+        ]
+        for (text, format) in rows {
+            let units = Array(text.utf16)
+            let big: [UInt8] = [0xFE, 0xFF] + units.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+            let little: [UInt8] = [0xFF, 0xFE] + units.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+            for bytes in [big, little] {
+                expectEqual(try bytes.withSpan { PropertyListFormat(firstBytes: $0) }, format, text)
+            }
+        }
+    }
+
+    private static func testReadsPipesFromTheirFirstByte() throws {
+        let script = "{ " + (0..<300).map { "key \"k\($0)\" string \"v\" " }.joined() + "}"
+        var binary = BinaryPlistWriter()
+        var xml = XMLPlistWriter()
+        var old = OpenStepPlistWriter()
+        try EventScript.send(script, to: &binary)
+        try EventScript.send(script, to: &xml)
+        try EventScript.send(script, to: &old)
+        try binary.finish()
+        try xml.finish()
+        try old.finish()
+        for (format, bytes) in [(PropertyListFormat.binary, binary.bytes), (.xml, xml.bytes), (.openStep, old.bytes)] {
+            for isPath in [true, false] {
+                var ends: [Int32] = [-1, -1]
+                // SAFETY: the array has room for the two descriptors, and the count is that of the bytes.
+                try requireEqual(unsafe pipe(&ends), 0, "pipe")
+                defer { close(ends[0]) }
+                // So much fits into a pipe.
+                expectLess(bytes.count, 1 << 16, "bytes")
+                expectEqual(unsafe write(ends[1], bytes, bytes.count), bytes.count, "written")
+                close(ends[1])
+                var trace = EventTrace()
+                let told =
+                    try isPath
+                    ? trace.readPropertyList(contentsOfFile: "/dev/fd/\(ends[0])")
+                    : trace.readPropertyList(InputFile(descriptor: ends[0]))
+                expectEqual(told, format, "form")
+                expectTrue(trace.text == script, "messages of \(format)")
+            }
+        }
+    }
+
+    /// A sink that keeps what it is told at the end.
+    private struct Notices: PlistSink {
+        var errors: [StreamError] = []
+        mutating func abandon(after error: StreamError) { errors.append(error) }
+        mutating func beginArray() {}
+        mutating func endArray() {}
+        mutating func beginDictionary() {}
+        mutating func endDictionary() {}
+        mutating func writeKey(_ utf8: RawSpan) {}
+        mutating func writeNull() {}
+        mutating func writeBool(_ value: Bool) {}
+        mutating func writeInteger(_ value: Int64) {}
+        mutating func writeUnsigned(_ value: UInt64) {}
+        mutating func writeReal(_ value: Double) {}
+        mutating func writeNumber(text: RawSpan) {}
+        mutating func writeString(_ utf8: RawSpan) {}
+        mutating func writeData(_ bytes: RawSpan) {}
+        mutating func writeDate(secondsSince2001 seconds: Double) {}
+    }
+
+    private static func testTellsTheSinkOfFilesThatItCannotRead() {
+        for path in ["/nonexistent/file", "/"] {
+            var sinks = [Notices](repeating: Notices(), count: 4)
+            let errors = [
+                expectThrows(StreamError.self, "any form") { try sinks[0].readPropertyList(contentsOfFile: path) },
+                expectThrows(StreamError.self, "binary") { try sinks[1].readBinaryPlist(contentsOfFile: path) },
+                expectThrows(StreamError.self, "XML") { try sinks[2].readXMLPlist(contentsOfFile: path) },
+                expectThrows(StreamError.self, "old text") { try sinks[3].readOpenStepPlist(contentsOfFile: path) },
+            ]
+            for (sink, error) in zip(sinks, errors) {
+                expectEqual(error?.kind, .cannotRead, "kind")
+                expectEqual(sink.errors.map(\.description), error.map { [$0.description] } ?? [], "what was told")
+            }
+        }
     }
 }
 #endif

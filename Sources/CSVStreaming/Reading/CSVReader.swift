@@ -105,7 +105,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readCSV(
         contentsOfFile path: String, options: CSVReaderOptions = CSVReaderOptions()
     ) throws(StreamError) {
-        let file = try InputFile(path: path)
+        let file = try InputFile(path: path) { abandon(after: $0) }
         try readCSV(file, options: options)
     }
 

@@ -223,6 +223,8 @@ extension JSONReaderErrorTests: SelfTesting {
         var notices = Notices()
         try? notices.readJSON(InputFile(descriptor: -1))
         expectEqual(notices.errors, ["cannotRead"], "a file that cannot be read")
+        try? notices.readJSON(contentsOfFile: "/nonexistent/file")
+        expectEqual(notices.errors, ["cannotRead", "cannotRead"], "a file that cannot be opened")
         // What sends messages without a reader tells it as well.
         let array: PropertyList = [1]
         for (name, send) in [

@@ -101,7 +101,7 @@ extension PlistSink where Self: ~Copyable {
         contentsOfFile path: String,
         options: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) {
-        let file = try InputFile(path: path)
+        let file = try InputFile(path: path) { abandon(after: $0) }
         try readJSON(file, options: options)
     }
 

@@ -157,6 +157,9 @@ extension DecodingContext {
         case .int: put(try decode(Int.self, at: index))
         case .date: put(try date(at: index))
         case .data: put(try data(at: index))
+        case .url where node(index).has(.dictionary):
+            // As encoders of property lists have it, which leave a URL to itself.
+            put(try URL(from: ValueDecoder(context: self, index: index)))
         case .url:
             guard let url = URL(string: try decode(String.self, at: index)) else {
                 throw corrupted("an invalid URL", at: index)

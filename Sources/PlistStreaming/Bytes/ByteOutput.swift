@@ -66,7 +66,8 @@ public struct ByteOutput: ~Copyable {
 
     /// Makes room, so that this many bytes can be appended by the `appendReserved` functions.
     ///
-    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    /// - Throws: ``StreamError/Kind/cannotWrite`` when the descriptor refuses, ``StreamError/Kind/limitExceeded`` when there is
+    ///   no memory for so many.
     @inlinable @inline(__always)
     public mutating func reserve(_ byteCount: Int) throws(StreamError) {
         // PERF: the one check that lets a writer store a whole message; always inlined with the stores below.
@@ -121,14 +122,20 @@ public struct ByteOutput: ~Copyable {
     mutating func makeRoom(_ byteCount: Int) throws(StreamError) {
         try flush()
         guard capacity - count < byteCount else { return }
+        // No machine has more, and no sum below overflows.
+        guard byteCount < 1 << 48 - count else { throw Self.noMemory(byteCount) }
         // `realloc` moves large blocks by their pages, without copying them and without new pages to clear.
         let larger = Self.capacity(from: capacity, needed: count + byteCount)
         // SAFETY: the block came from `malloc`, and is this type's alone; its first `count` bytes are kept.
-        guard let memory = unsafe realloc(start, larger) else { preconditionFailure("out of memory") }
+        guard let memory = unsafe realloc(start, larger) else { throw Self.noMemory(byteCount) }
         unsafe start = memory
         capacity = larger
         // PERF: JSONRecords/writing; only pages that bytes reach are ever taken, so much is asked for at a time.
         unsafe LargePages.use(start, capacity)
+    }
+
+    private static func noMemory(_ byteCount: Int) -> StreamError {
+        StreamError(.limitExceeded, "there is no memory for \(byteCount) more bytes")
     }
 
     /// The capacity after growing: twice what there is, and several large pages, without a rest, for what is large.
@@ -210,6 +217,7 @@ extension ByteOutputTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testGrowsInMemory": testGrowsInMemory,
+            "testSaysWhenThereIsNoMemory": testSaysWhenThereIsNoMemory,
             "testWritesOutWhenFull": testWritesOutWhenFull,
             "testHoldsWhenTold": testHoldsWhenTold,
             "testReportsARefusingDescriptor": testReportsARefusingDescriptor,
@@ -224,6 +232,16 @@ extension ByteOutputTests: SelfTesting {
         output.truncate(to: 2)
         try "xy".withUTF8Span { try output.append($0) }
         expectEqual(output.withBytes { Array(copying: $0) }, [0, 1, 0x78, 0x79], "bytes after truncation")
+    }
+
+    private static func testSaysWhenThereIsNoMemory() throws {
+        var output = ByteOutput()
+        for byteCount in [Int.max, .max - 4_096, 1 << 62, 1 << 48] {
+            try output.append(0x61)
+            let error = expectThrows(StreamError.self, "\(byteCount) bytes") { try output.reserve(byteCount) }
+            expectEqual(error?.kind, .limitExceeded, "kind")
+        }
+        expectEqual(output.withBytes { Array(copying: $0) }, Array("aaaa".utf8), "bytes")
     }
 
     private static func testWritesOutWhenFull() throws {

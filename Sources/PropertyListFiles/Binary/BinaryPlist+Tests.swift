@@ -24,6 +24,7 @@ extension BinaryPlist: SelfTesting {
             "testRefusesWhatItCannotHold": testRefusesWhatItCannotHold,
             "testRefusesMessagesOutOfOrder": testRefusesMessagesOutOfOrder,
             "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
+            "testEndsOnce": testEndsOnce,
             "testKeepsValuesOfBoundTypes": testKeepsValuesOfBoundTypes,
         ]
     }
@@ -236,6 +237,23 @@ extension BinaryPlist: SelfTesting {
             try trace.readBinaryPlist(contentsOfFile: "/no/such/file")
         }
         expectEqual(missing?.kind, .cannotRead, "kind")
+    }
+
+    private static func testEndsOnce() throws {
+        let bytes = try written("[ integer 1 ]")
+        var reader = BinaryPlistReader(sink: EventTrace())
+        for _ in 0..<2 {
+            try reader.feed(bytes)
+            try reader.finish()
+            for _ in 0..<2 {
+                let error = expectThrows(StreamError.self, "another end") { try reader.finish() }
+                expectEqual(error?.kind, .misuse, "kind")
+                expectEqual(expectThrows(StreamError.self, "more") { try reader.feed(bytes) }, error, "error")
+            }
+            expectEqual(reader.sink.text, "[ integer 1 ]", "messages")
+            reader.reset()
+            reader.sink = EventTrace()
+        }
     }
 }
 #endif

@@ -57,7 +57,8 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 
     /// Ends the input, and sends what is in it.
     ///
-    /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
+    /// - Throws: The first error of the input or the sink, with its position; the same on every later call. Behind the end,
+    ///   ``PlistStreaming/StreamError/Kind/misuse``, until ``reset()``.
     @inlinable
     public mutating func finish() throws(StreamError) {
         if let failure { throw failure }
@@ -67,6 +68,7 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
             failure = error
             throw error
         }
+        failure = StreamError(.misuse, "the input has ended; `reset` begins another one")
     }
 
     /// The number of bytes fed.
@@ -123,11 +125,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readBinaryPlist(
         contentsOfFile path: String, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
     ) throws(StreamError) {
-        let file: InputFile
-        do throws(StreamError) { file = try InputFile(path: path) } catch {
-            abandon(after: error)
-            throw error
-        }
+        let file = try InputFile(path: path) { abandon(after: $0) }
         try readBinaryPlist(file, options: options)
     }
 
@@ -140,38 +138,12 @@ extension PlistSink where Self: ~Copyable {
         _ file: borrowing InputFile, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
     ) throws(StreamError) {
         let bytes: WholeInput
-        do throws(StreamError) { bytes = try WholeInput(file, limit: options.limits.totalByteCount) } catch {
+        do throws(StreamError) {
+            bytes = try BinaryObjectTable.wholeInput(file, limit: options.limits.totalByteCount)
+        } catch {
             abandon(after: error)
             throw error
         }
         try bytes.withBytes { (bytes) throws(StreamError) in try readBinaryPlist(bytes, options: options) }
-    }
-}
-
-/// The bytes of a binary property list from a file or another descriptor, in memory.
-@usableFromInline
-struct WholeInput: ~Copyable {
-    @usableFromInline var memory: ByteOutput
-
-    /// Reads to the end.
-    ///
-    /// - Throws: `cannotRead`, `limitExceeded` for more bytes than the limit, and what is wrong with the first bytes.
-    @usableFromInline
-    init(_ file: borrowing InputFile, limit: Int) throws(StreamError) {
-        var memory = ByteOutput(capacity: min(max(file.byteCount ?? 0, 4_096), limit))
-        try file.readChunks { (chunk) throws(StreamError) in
-            let room = limit - memory.count
-            try memory.append(chunk.extracting(0..<min(chunk.byteCount, room < .max ? room + 1 : room)))
-            try memory.withBytes { (bytes) throws(StreamError) in
-                try BinaryObjectTable.checkBeginning(bytes, limit: limit)
-            }
-        }
-        self.memory = memory
-    }
-
-    /// Calls a closure with the bytes.
-    @inlinable
-    func withBytes<Value>(_ body: (RawSpan) throws(StreamError) -> Value) throws(StreamError) -> Value {
-        try memory.withBytes(body)
     }
 }

@@ -18,6 +18,8 @@ extension OpenStepPlistTests: SelfTesting {
         [
             "testReadsValues": testReadsValues,
             "testReadsStrings": testReadsStrings,
+            "testReadsTextsOfNothing": testReadsTextsOfNothing,
+            "testSaysThatItDoesNotReadUTF16": testSaysThatItDoesNotReadUTF16,
             "testReadsTypedValues": testReadsTypedValues,
             "testRefusesWhatIsNone": testRefusesWhatIsNone,
             "testRefusesWhatIsTruncated": testRefusesWhatIsTruncated,
@@ -156,14 +158,15 @@ extension OpenStepPlistTests: SelfTesting {
             sample,
             "{ key \"name\" string \"a éA\u{1F642}\" key \"list\" [ string \"a\" data 0fbd77 integer 5 data 666f6f string \"x\" ] key \"empty\" { } }"
         )
-        // A slash alone is a string.
+        let start = sample.firstIndex(of: UInt8(ascii: "{")) ?? 0
+        // A slash alone is a string; the comment alone is a list of nothing.
         for end in sample.indices where end != 1 {
-            let outcome = expectOutcome(Array(sample[..<end]), nil)
-            expectTrue(outcome.contains("! unexpectedEnd"), "\(end) bytes: \(outcome)")
+            let outcome = expectOutcome(Array(sample[..<end]), (2...start).contains(end) ? "{ }" : nil)
+            if end == 0 || end > start { expectTrue(outcome.contains("! unexpectedEnd"), "\(end) bytes: \(outcome)") }
         }
         for text in [
-            "", " ", "/* a", "/* a *", "(", "{a", "{a=", "{a=b", "a = ", "a = b", "\"a", "'", "<", "<*", "<[", "<[]",
-            "\"\\", "\"\\U", "\u{FEFF}",
+            "", "/* a", "/* a *", "(", "{a", "{a=", "{a=b", "a = ", "a = b", "\"a", "'", "<", "<*", "<[", "<[]",
+            "\"\\", "\"\\U",
         ] {
             let outcome = expectOutcome(Array(text.utf8), nil)
             expectTrue(outcome.contains("! unexpectedEnd"), "\(text): \(outcome)")
@@ -312,6 +315,24 @@ extension OpenStepPlistTests: SelfTesting {
         expectEqual(error?.kind, .typeMismatch, "kind")
         expectEqual(error?.path?.description, "$[1]", "path")
         expectEqual(error?.position?.line, 2, "line")
+    }
+
+    private static func testReadsTextsOfNothing() {
+        for text in [" ", "\n", "// a", "// a\n", "/* x */", " /**/ // b", "\u{FEFF}", "\u{FEFF}/**/\n"] {
+            expectOutcome(Array(text.utf8), "{ }")
+        }
+        expectOutcome([], "! unexpectedEnd expected a value, found the end of the input at line 1, column 1 (byte 0)")
+        expectOutcome(
+            Array("/* a".utf8),
+            "! unexpectedEnd expected the end of a comment, found the end of the input at line 1, column 5 (byte 4)")
+        let flat = OpenStepPlistReaderOptions(limits: StreamLimits(depth: 0))
+        expectOutcome([0x20], "! limitExceeded more than 0 levels of nesting at line 1, column 2 (byte 1)", flat)
+    }
+
+    private static func testSaysThatItDoesNotReadUTF16() {
+        for bytes in [[0xFE, 0xFF, 0, 0x61], [0xFF, 0xFE, 0x61, 0]] as [[UInt8]] {
+            expectOutcome(bytes, "! invalidText expected text in UTF-8, found UTF-16 at line 1, column 1 (byte 0)")
+        }
     }
 }
 #endif

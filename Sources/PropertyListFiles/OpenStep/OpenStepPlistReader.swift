@@ -120,7 +120,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readOpenStepPlist(
         contentsOfFile path: String, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) {
-        let file = try InputFile(path: path)
+        let file = try InputFile(path: path) { abandon(after: $0) }
         try readOpenStepPlist(file, options: options)
     }
 

@@ -14,7 +14,8 @@ public import PlistStreaming
 /// writer.text
 /// ```
 ///
-/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything.
+/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything. While a descriptor refuses
+/// bytes, messages are refused with `cannotWrite`, whole: what was not taken may be sent again.
 public struct OpenStepPlistWriter: PlistSink, ~Copyable {
     private let options: OpenStepPlistWriterOptions
     private var output: PlistTextOutput
@@ -32,27 +33,28 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
 
     /// Creates a writer to a file descriptor, which stays the caller's to close.
     ///
-    /// - Parameter bufferByteCount: The memory used.
+    /// - Parameter bufferByteCount: The memory used, besides that of the longest value.
     public init(
         descriptor: Int32, bufferByteCount: Int = 1 << 16,
         options: OpenStepPlistWriterOptions = OpenStepPlistWriterOptions()
     ) {
-        self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
+        self.init(
+            options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount),
+            bufferByteCount: bufferByteCount)
     }
 
-    private init(options: OpenStepPlistWriterOptions, output: consuming ByteOutput) {
+    private init(options: OpenStepPlistWriterOptions, output: consuming ByteOutput, bufferByteCount: Int = .max) {
         self.options = options
-        self.output = PlistTextOutput(output, depthLimit: options.depthLimit)
+        self.output = PlistTextOutput(output, depthLimit: options.depthLimit, bufferByteCount: bufferByteCount)
         indent = if case .pretty(let indent) = options.layout { max(0, indent) } else { -1 }
     }
 
     /// Ends the text: checks that it is complete, and writes out what is in the buffer.
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
-    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
     public mutating func finish() throws(StreamError) {
-        try output.checkEnd()
-        try output.bytes.flush()
+        try output.finish()
     }
 
     /// Forgets what was written, so that the writer's memory serves the next text.

@@ -45,6 +45,9 @@ extension OpenStepScan {
             begin(.byteOrderMark)
             return offset
         }
+        if byte >= 0xFE, chunkOffset + offset == 0 {
+            throw fail(.invalidText, "expected text in UTF-8, found UTF-16", at: tokenPlace)
+        }
         guard isValueNext || next == .key else { throw fail(expected: expectation, bytes, offset) }
         if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
             quote = byte
@@ -97,7 +100,7 @@ extension OpenStepScan {
         }
     }
 
-    private mutating func begin<Sink: PlistSink & ~Copyable>(
+    mutating func begin<Sink: PlistSink & ~Copyable>(
         isDictionary: Bool, to sink: inout Sink
     ) throws(StreamError) {
         guard nesting.depth < limits.depth else {

@@ -6,7 +6,7 @@ import PlistStreaming
 /// A machine that turns text of the old form, chunk by chunk, into messages.
 ///
 /// ```
-/// list       = value | members
+/// list       = value | members | nothing but whitespace and comments
 /// value      = string | data | typed | array | dictionary
 /// array      = "(" [ value *( "," value ) [ "," ] ] ")"
 /// dictionary = "{" members "}"
@@ -16,7 +16,8 @@ import PlistStreaming
 /// typed      = "<*I" integer ">" | "<*R" real ">" | "<*BY>" | "<*BN>" | "<*D" date and time ">" | "<[" Base64 "]>"
 /// ```
 ///
-/// Between tokens may be whitespace and the comments of C. A member without a value has its key as its value.
+/// Between tokens may be whitespace and the comments of C. A member without a value has its key as its value. A list of nothing
+/// is a dictionary without members, as a file of localized strings is at first; an input without a byte is none.
 struct OpenStepScan: Sendable {
     /// What may come next.
     enum Next: UInt8, Sendable {
@@ -129,6 +130,11 @@ struct OpenStepScan: Sendable {
             next = .end
             let string = key
             try string.withSpan { (text) throws(StreamError) in try sink.writeString(text) }
+        }
+        if next == .root, chunkOffset > 0 {
+            isBare = true
+            tokenPlace = position(0)
+            try begin(isDictionary: true, to: &sink)
         }
         if next == .key, isBare, nesting.depth == 1 { try endContainer(isDictionary: true, to: &sink) }
         guard next == .end else {

@@ -3,23 +3,41 @@
 import PlistStreaming
 
 /// An output of text with lines, which knows the open containers.
+///
+/// A descriptor gets bytes between messages only: before one is taken, so that none is there by half when it refuses.
 struct PlistTextOutput: ~Copyable {
     var bytes: ByteOutput
     private(set) var grammar = MessageGrammar()
     private let depthLimit: Int
+    private let bufferByteCount: Int
 
-    init(_ bytes: consuming ByteOutput, depthLimit: Int) {
+    init(_ bytes: consuming ByteOutput, depthLimit: Int, bufferByteCount: Int = .max) {
         self.bytes = bytes
         self.depthLimit = depthLimit
+        self.bufferByteCount = max(64, bufferByteCount)
+        self.bytes.isHolding = true
+    }
+
+    /// Begins a message: when the buffer is full, writes out all that is in it.
+    private mutating func beginMessage() throws(StreamError) {
+        if bytes.count >= bufferByteCount { try flush() }
+    }
+
+    private mutating func flush() throws(StreamError) {
+        bytes.isHolding = false
+        defer { bytes.isHolding = true }
+        try bytes.flush()
     }
 
     /// Begins a value without children, refusing one that may not come here.
     mutating func beginValue() throws(StreamError) {
+        try beginMessage()
         try checkRoot()
         try grammar.value()
     }
 
     mutating func begin(isDictionary: Bool) throws(StreamError) {
+        try beginMessage()
         try checkRoot()
         guard grammar.depth < depthLimit else {
             throw StreamError(.limitExceeded, "more than \(depthLimit) levels of nesting")
@@ -28,19 +46,24 @@ struct PlistTextOutput: ~Copyable {
     }
 
     mutating func end(isDictionary: Bool) throws(StreamError) {
+        try beginMessage()
         if isDictionary { try grammar.endDictionary() } else { try grammar.endArray() }
     }
 
-    mutating func key() throws(StreamError) { try grammar.key() }
+    mutating func key() throws(StreamError) {
+        try beginMessage()
+        try grammar.key()
+    }
 
     private func checkRoot() throws(StreamError) {
         guard grammar.depth > 0 || grammar.rootCount == 0 else { throw StreamError(.misuse, "got a second root value") }
     }
 
-    /// Checks that the value is complete.
-    func checkEnd() throws(StreamError) {
+    /// Checks that the value is complete, and writes out what is in the buffer.
+    mutating func finish() throws(StreamError) {
         guard grammar.isComplete else { throw StreamError(.misuse, "finished with \(grammar.depth) open containers") }
         guard grammar.rootCount > 0 else { throw StreamError(.misuse, "finished without a value") }
+        try flush()
     }
 
     /// Forgets what was written.
@@ -75,3 +98,98 @@ func checkUTF8(_ utf8: RawSpan) throws(StreamError) {
         throw StreamError(.invalidText, "expected text in UTF-8, found other bytes")
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+enum PlistTextOutputTests {}
+
+extension PlistTextOutputTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testTakesMessagesWholeOrNotAtAll": testTakesMessagesWholeOrNotAtAll,
+            "testKeepsItsBuffer": testKeepsItsBuffer,
+        ]
+    }
+
+    /// Sends messages to a writer whose descriptor refuses bytes again and again, each until it is taken; returns the number of
+    /// refusals, and all that was written.
+    private static func refusals<Sink: PlistSink & ~Copyable>(
+        of messages: [String], _ makeWriter: (Int32) -> Sink, _ finish: (inout Sink) throws(StreamError) -> Void
+    ) throws -> (count: Int, bytes: [UInt8]) {
+        var ends: [Int32] = [-1, -1]
+        // SAFETY: the array has room for the two descriptors.
+        try requireEqual(unsafe pipe(&ends), 0, "pipe")
+        defer { for end in ends { close(end) } }
+        for end in ends { expectEqual(fcntl(end, F_SETFL, O_NONBLOCK), 0, "fcntl") }
+        var writer = makeWriter(ends[1])
+        var (bytes, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 17))
+        var count = 0
+        for message in messages + [""] {
+            while true {
+                do {
+                    if message.isEmpty { try finish(&writer) } else { try EventScript.send(message, to: &writer) }
+                    break
+                } catch {
+                    count += 1
+                    try requireEqual(error.kind, .cannotWrite, "kind")
+                    // SAFETY: the count is the buffer's.
+                    bytes += buffer[..<max(0, unsafe read(ends[0], &buffer, buffer.count))]
+                }
+            }
+        }
+        // SAFETY: the count is the buffer's.
+        bytes += buffer[..<max(0, unsafe read(ends[0], &buffer, buffer.count))]
+        return (count, bytes)
+    }
+
+    private static func testTakesMessagesWholeOrNotAtAll() throws {
+        let long = String(repeating: "<value> & ", count: 200)
+        let messages =
+            ["["]
+            + (0..<150).flatMap { ["string \"\(long)\($0)\"", "{", "key \"a\"", "data 00ff", "}", "integer \($0)"] }
+            + ["]"]
+        let xml = try refusals(of: messages) {
+            XMLPlistWriter(descriptor: $0, bufferByteCount: 64)
+        } _: { (writer: inout XMLPlistWriter) throws(StreamError) in
+            try writer.finish()
+        }
+        let options = OpenStepPlistWriterOptions(scalars: .gnustep)
+        let old = try refusals(of: messages) {
+            OpenStepPlistWriter(descriptor: $0, bufferByteCount: 64, options: options)
+        } _: { (writer: inout OpenStepPlistWriter) throws(StreamError) in
+            try writer.finish()
+        }
+        for (count, bytes) in [xml, old] {
+            expectGreater(count, 2, "refusals")
+            var trace = EventTrace()
+            try trace.readPropertyList(bytes)
+            expectTrue(trace.text == messages.joined(separator: " "), "messages")
+        }
+    }
+
+    private static func testKeepsItsBuffer() throws {
+        // SAFETY: the path is a literal that outlives the call.
+        let descriptor = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        var output = PlistTextOutput(
+            ByteOutput(descriptor: descriptor, bufferByteCount: 256), depthLimit: 10, bufferByteCount: 256)
+        try output.begin(isDictionary: false)
+        for _ in 0..<1_000 {
+            try output.beginValue()
+            try output.append(0x20, count: 100)
+            expectLess(output.bytes.count, 512, "bytes in memory")
+        }
+    }
+}
+#endif

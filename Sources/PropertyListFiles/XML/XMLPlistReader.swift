@@ -138,7 +138,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readXMLPlist(
         contentsOfFile path: String, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) {
-        let file = try InputFile(path: path)
+        let file = try InputFile(path: path) { abandon(after: $0) }
         try readXMLPlist(file, options: options)
     }
 

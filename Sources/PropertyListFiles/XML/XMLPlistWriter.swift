@@ -15,7 +15,8 @@ public import PlistStreaming
 /// writer.text
 /// ```
 ///
-/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything.
+/// Messages outside the grammar of `PlistSink` are refused with `misuse` before they write anything. While a descriptor refuses
+/// bytes, messages are refused with `cannotWrite`, whole: what was not taken may be sent again.
 public struct XMLPlistWriter: PlistSink, ~Copyable {
     private let options: XMLPlistWriterOptions
     private var output: PlistTextOutput
@@ -30,25 +31,26 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
 
     /// Creates a writer to a file descriptor, which stays the caller's to close.
     ///
-    /// - Parameter bufferByteCount: The memory used.
+    /// - Parameter bufferByteCount: The memory used, besides that of the longest value.
     public init(
         descriptor: Int32, bufferByteCount: Int = 1 << 16, options: XMLPlistWriterOptions = XMLPlistWriterOptions()
     ) {
-        self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
+        self.init(
+            options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount),
+            bufferByteCount: bufferByteCount)
     }
 
-    private init(options: XMLPlistWriterOptions, output: consuming ByteOutput) {
+    private init(options: XMLPlistWriterOptions, output: consuming ByteOutput, bufferByteCount: Int = .max) {
         self.options = options
-        self.output = PlistTextOutput(output, depthLimit: options.depthLimit)
+        self.output = PlistTextOutput(output, depthLimit: options.depthLimit, bufferByteCount: bufferByteCount)
     }
 
     /// Ends the text: checks that it is complete, writes its last line, and what is in the buffer.
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
-    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
     public mutating func finish() throws(StreamError) {
-        try output.checkEnd()
-        try output.bytes.flush()
+        try output.finish()
     }
 
     /// Forgets what was written, so that the writer's memory serves the next text.

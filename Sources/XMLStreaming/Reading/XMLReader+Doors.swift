@@ -107,7 +107,7 @@ extension XMLSink where Self: ~Copyable {
     public mutating func readXML(
         contentsOfFile path: String, options: XMLReaderOptions = XMLReaderOptions()
     ) throws(StreamError) {
-        let file = try InputFile(path: path)
+        let file = try InputFile(path: path) { abandon(after: $0) }
         try readXML(file, options: options)
     }
 

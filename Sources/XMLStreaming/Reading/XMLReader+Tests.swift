@@ -286,6 +286,7 @@ extension XMLReaderTests: SelfTesting {
         var missing = XMLTrace()
         let none = expectThrows(StreamError.self, "no file") { try missing.readXML(contentsOfFile: "/no/such/file") }
         expectEqual(none?.kind, .cannotRead, "kind")
+        expectEqual(missing.abandonment, none, "what the sink was told")
     }
 }
 #endif

@@ -96,7 +96,8 @@ public final class XMLTree {
     ) throws(StreamError) {
         let file = try InputFile(path: path)
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(file.byteCount ?? 0)
+        // A file may claim any size.
+        bytes.reserveCapacity(min(file.byteCount ?? 0, 64 << 20))
         try file.readChunks { chunk throws(StreamError) in
             guard bytes.count + chunk.byteCount <= Int(UInt32.max) else {
                 throw StreamError(.limitExceeded, "a tree has at most 4 GiB of text")

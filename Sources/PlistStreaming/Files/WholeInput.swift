@@ -1,0 +1,116 @@
+// All bytes of a file at once, for formats that cannot be read from the beginning to the end.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The bytes of a file or another descriptor, in memory.
+@usableFromInline
+package struct WholeInput: ~Copyable {
+    private var memory = ByteOutput()
+
+    /// Reads to the end.
+    ///
+    /// Memory is asked for when the first chunk was found right, and is used only as bytes come: a file may claim any size.
+    ///
+    /// - Parameters:
+    ///   - limit: The most bytes that are read and one more, which shows the check that there are too many.
+    ///   - check: Gets all bytes so far after each chunk.
+    /// - Throws: `cannotRead`, `limitExceeded` where there is no memory for so many bytes, and what the check throws.
+    package init(
+        _ file: borrowing InputFile, limit: Int = .max, check: (RawSpan) throws(StreamError) -> Void = { _ in }
+    ) throws(StreamError) {
+        let claimed = min(file.byteCount ?? 0, limit)
+        var memory = ByteOutput()
+        var isFirst = true
+        try file.readChunks { (chunk) throws(StreamError) in
+            let room = limit - memory.count
+            try memory.append(chunk.extracting(0..<min(chunk.byteCount, room < .max ? room + 1 : room)))
+            try memory.withBytes { (bytes) throws(StreamError) in try check(bytes) }
+            guard isFirst else { return }
+            isFirst = false
+            guard claimed <= Self.largestByteCount else {
+                throw StreamError(.limitExceeded, "there is no memory for a file of \(claimed) bytes")
+            }
+            try memory.reserve(max(0, claimed - memory.count))
+        }
+        self.memory = memory
+    }
+
+    /// The memory of the machine, beyond which a system that promises more than it has would end the process.
+    private static var largestByteCount: Int {
+        let (pageCount, pageByteCount) = (sysconf(Int32(_SC_PHYS_PAGES)), sysconf(Int32(_SC_PAGESIZE)))
+        return pageCount > 0 && pageByteCount > 0 ? pageCount * pageByteCount : .max
+    }
+
+    /// Calls a closure with the bytes.
+    @usableFromInline
+    package func withBytes<Value>(_ body: (RawSpan) throws(StreamError) -> Value) throws(StreamError) -> Value {
+        try memory.withBytes(body)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+enum WholeInputTests {}
+
+extension WholeInputTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsAllBytes": testReadsAllBytes, "testKeepsItsLimit": testKeepsItsLimit,
+            "testRefusesWhatMemoryCannotHold": testRefusesWhatMemoryCannotHold,
+        ]
+    }
+
+    /// Calls a closure with a file that begins with some bytes, and has zeros behind them that take no disk.
+    private static func withFile(
+        _ text: String, byteCount: Int, _ body: (borrowing InputFile) throws -> Void
+    ) throws {
+        let path = try temporaryDirectory() + "/whole"
+        let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0o600)
+        defer { close(descriptor) }
+        expectEqual(unsafe write(descriptor, text, text.utf8.count), text.utf8.count, "written")
+        try requireEqual(ftruncate(descriptor, off_t(byteCount)), 0, "ftruncate")
+        try body(try InputFile(path: path))
+    }
+
+    private static func testReadsAllBytes() throws {
+        for byteCount in [0, 1, 4_096, 4_097, 300_000, 1_000_000] {
+            try withFile("abc", byteCount: byteCount) { file in
+                let whole = try WholeInput(file)
+                let bytes = Array("abc".utf8.prefix(byteCount)) + [UInt8](repeating: 0, count: max(0, byteCount - 3))
+                try whole.withBytes { expectTrue(Array(copying: $0) == bytes, "\(byteCount) bytes") }
+            }
+        }
+    }
+
+    private static func testKeepsItsLimit() throws {
+        for limit in [0, 1, 99, 100, 101, .max] {
+            try withFile("abc", byteCount: 100) { file in
+                try WholeInput(file, limit: limit).withBytes {
+                    expectEqual($0.byteCount, limit < 100 ? limit + 1 : 100, "bytes with \(limit)")
+                }
+            }
+        }
+    }
+
+    private static func testRefusesWhatMemoryCannotHold() throws {
+        // What begins wrongly is refused for that, however long it is.
+        try withFile("x", byteCount: 6 << 40) { file in
+            let error = expectThrows(StreamError.self, "wrong bytes") {
+                _ = try WholeInput(file) { (_) throws(StreamError) in throw StreamError(.invalidSyntax, "no") }
+            }
+            expectEqual(error?.kind, .invalidSyntax, "kind")
+            let whole = expectThrows(StreamError.self, "6 TiB") { _ = try WholeInput(file) }
+            expectEqual(whole?.kind, .limitExceeded, "kind")
+        }
+    }
+}
+#endif

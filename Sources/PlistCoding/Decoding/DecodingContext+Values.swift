@@ -157,11 +157,7 @@ extension DecodingContext {
         case .int: put(try decode(Int.self, at: index))
         case .date: put(try date(at: index))
         case .data: put(try data(at: index))
-        case .url:
-            guard let url = URL(string: try decode(String.self, at: index)) else {
-                throw corrupted("an invalid URL", at: index)
-            }
-            put(url)
+        case .url: put(try url(at: index))
         case .decimal:
             put(try decimal(at: index))
         case .ints: put(try elements(at: index) { (context, index) throws in try context.decode(Int.self, at: index) })
@@ -170,6 +166,17 @@ extension DecodingContext {
         case .strings:
             put(try elements(at: index) { (context, index) throws in try context.decode(String.self, at: index) })
         }
+    }
+
+    /// Decodes a URL: a string, or a dictionary as encoders of property lists make it, which leave a URL to itself.
+    private func url(at index: Int) throws -> URL {
+        if node(index).has(.dictionary), let url = try? URL(from: ValueDecoder(context: self, index: index)) {
+            return url
+        }
+        guard let url = URL(string: try decode(String.self, at: index)) else {
+            throw corrupted("an invalid URL", at: index)
+        }
+        return url
     }
 
     /// Decodes the elements of an array.

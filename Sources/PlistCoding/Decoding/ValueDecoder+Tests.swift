@@ -4,6 +4,12 @@
 import InClassTesting
 import PlistBuilding
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 enum ValueDecoderTests {
     struct Node: Codable, Equatable {
         var theName = ""
@@ -58,6 +64,7 @@ extension ValueDecoderTests: SelfTesting {
             "testTellsTheWayToAnError": testTellsTheWayToAnError,
             "testMapsKeysOfTypesOnly": testMapsKeysOfTypesOnly,
             "testServesEveryContainer": testServesEveryContainer,
+            "testDecodesURLsInBothForms": testDecodesURLsInBothForms,
         ]
     }
 
@@ -146,6 +153,21 @@ extension ValueDecoderTests: SelfTesting {
             try decode(Curious.self, script).text, "BNAnull56none?4xtrue [\"a\", \"b\", \"list\"] false false",
             "what it saw")
         expectEqual(try decode([Curious].self, "[ \(script) \(script) ]").count, 2, "two of them")
+    }
+
+    private static func testDecodesURLsInBothForms() throws {
+        struct Link: Codable, Equatable { var at: [URL] }
+        let url = try requireNotNil(URL(string: "https://example.org/a?b=c#d"))
+        let base = try requireNotNil(URL(string: "x/y", relativeTo: url))
+        // What encoders of property lists write, which leave a URL to itself.
+        let data = try PropertyListEncoder().encode(Link(at: [url, base]))
+        expectEqual(try PropertyListDecoder().decode(Link.self, from: data), Link(at: [url, base]), "Foundation")
+        let nested = "{ key \"relative\" string \"x/y\" key \"base\" { key \"relative\" string \"\(url)\" } }"
+        let script = "{ key \"at\" [ { key \"relative\" string \"\(url)\" } \(nested) string \"\(url)\" ] }"
+        expectEqual(try decode(Link.self, script), Link(at: [url, base, url]), "URLs")
+        for text in ["{ }", "{ key \"relative\" integer 1 }", "integer 1", "[ ]"] {
+            expectThrows(DecodingError.self, text) { _ = try decode([URL].self, "[ \(text) ]") }
+        }
     }
 }
 #endif

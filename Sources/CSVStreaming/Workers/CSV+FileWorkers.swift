@@ -29,7 +29,8 @@ extension CSV {
     ) async throws(StreamError) -> [Value] {
         var values: [Value] = []
         try await text.read(
-            workers: workers, { (piece) throws(StreamError) in try piece.values(type, options) }, { values += $0 })
+            workers: workers, isForOne: options.unknownMembers == .collect,
+            { (piece) throws(StreamError) in try piece.values(type, options) }, { values += $0 })
         return values
     }
 

@@ -11,7 +11,8 @@ extension CSV {
     ///
     /// The result is that of one worker, and so are errors, their positions included: of several the first in the order of the text.
     /// The memory needed is that of the text and twice that of the values. A text without names of columns is read by one
-    /// worker, and what comes behind quotes that are in no field in quotes may be.
+    /// worker, also one whose unknown members are collected, as there is a limit for all of them; and what comes behind quotes
+    /// that are in no field in quotes may be.
     /// - Parameter workers: The number of tasks, 1 at least.
     /// - Throws: What ``decode(_:from:options:builderOptions:)-(_,[UInt8],_,_)`` throws; `receiverFailed` with a
     ///   `CancellationError` as the cause when the task is cancelled.
@@ -27,7 +28,9 @@ extension CSV {
     static func decode<Value: StreamValue & Sendable>(
         _ type: Value.Type, _ parts: CSVParts, _ options: BuilderOptions
     ) async throws(StreamError) -> [Value] {
-        let found = try await parts.read { (piece) throws(StreamError) in try piece.values(type, options) }
+        let found = try await parts.read(isForOne: options.unknownMembers == .collect) { (piece) throws(StreamError) in
+            try piece.values(type, options)
+        }
         guard found.count != 1 else { return found[0] }
         var values: [Value] = []
         values.reserveCapacity(found.reduce(0) { $0 + $1.count })

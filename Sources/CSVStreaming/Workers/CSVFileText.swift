@@ -106,10 +106,11 @@ final class CSVFileText: @unchecked Sendable {
 
     /// Reads all pieces, so many at a time, and hands on what they give in their order.
     ///
+    /// - Parameter isForOne: Whether one worker has to read all, as what it counts is bounded for the whole text.
     /// - Throws: What one worker would find first; `receiverFailed` with a `CancellationError` as the cause when the task was
     ///   cancelled.
     func read<Value: Sendable>(
-        workers: Int, _ read: @escaping CSVPiece.Read<Value>, _ take: (Value) -> Void
+        workers: Int, isForOne: Bool = false, _ read: @escaping CSVPiece.Read<Value>, _ take: (Value) -> Void
     ) async throws(StreamError) {
         let order = PieceOrder()
         var pieces: [[UInt8]] = []
@@ -119,7 +120,7 @@ final class CSVFileText: @unchecked Sendable {
         var (taken, start, offset) = (0, CSVPiece.Start(), 0)
         await withTaskGroup(of: (Int, CSVPiece.Output<Value>?).self) { group in
             while true {
-                while pieces.count < 2 * max(1, workers), outputs[taken] == nil,
+                while !isForOne, pieces.count < 2 * max(1, workers), outputs[taken] == nil,
                     taken + pieces.count == 0 || others != nil, let bytes = next()
                 {
                     let index = taken + pieces.count

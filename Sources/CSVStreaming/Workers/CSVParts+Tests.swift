@@ -75,6 +75,7 @@ extension CSVPartsTests: SelfTesting {
             "testCutsWithinQuotesAtAnyPlace": testCutsWithinQuotesAtAnyPlace,
             "testFindsTheFirstErrorOfAClosure": testFindsTheFirstErrorOfAClosure,
             "testKeepsLimitsOfTheWholeText": testKeepsLimitsOfTheWholeText,
+            "testKeepsLimitsOfAllValues": testKeepsLimitsOfAllValues,
             "testSkipsLinesBeforeTheFirstRecord": testSkipsLinesBeforeTheFirstRecord,
             "testMakesTheSameValues": testMakesTheSameValues,
             "testStopsWhenCancelled": testStopsWhenCancelled,
@@ -160,6 +161,33 @@ extension CSVPartsTests: SelfTesting {
             try await expectSame(text, options, "\(limit) bytes")
             let one = await columns(text, options, workers: 1)
             expectEqual(await columns(text, options, workers: 4), one, "columns of \(limit) bytes")
+        }
+    }
+
+    /// Values whose unknown members are collected, of which there may be so many in all.
+    private static func testKeepsLimitsOfAllValues() async throws {
+        // Two parts at the least, and not much more than a piece has.
+        let row = "1,2," + String(repeating: "x", count: 6_000) + "\n"
+        let text = Array(("a,b,c\n" + String(repeating: row, count: 2 * CSV.smallestPart / 6_000 + 1)).utf8)
+        let options = BuilderOptions(unknownMembers: .collect, unknownMemberLimit: 60)
+        let expected = expectThrows(StreamError.self, "too many") {
+            _ = try CSV.decode(Line.self, from: text, builderOptions: options)
+        }
+        expectEqual(expected?.kind, .limitExceeded, "kind")
+        let path = try temporaryDirectory() + "/rows.csv"
+        try Data(text).write(to: URL(fileURLWithPath: path))
+        for isFile in [false, true] {
+            do {
+                let values =
+                    try await isFile
+                    ? CSV.decode(
+                        Line.self, CSVFileText(try InputFile(path: path), CSVReaderOptions(), pieceByteCount: 200_000),
+                        options, 2)
+                    : CSV.decode(Line.self, from: text, builderOptions: options, workers: 2)
+                fail("\(values.count) values")
+            } catch {
+                expectEqual("\(error)", expected?.description, "the error of two workers")
+            }
         }
     }
 

@@ -74,11 +74,16 @@ struct CSVParts: Sendable {
 
     /// Reads all parts, each by a worker, and returns what they give, in order.
     ///
+    /// - Parameter isForOne: Whether one worker has to read all, as what it counts is bounded for the whole text.
     /// - Throws: The error that one worker would find first; `receiverFailed` with a `CancellationError` as the cause when the
     ///   task was cancelled.
-    func read<Value: Sendable>(_ read: @escaping CSVPiece.Read<Value>) async throws(StreamError) -> [Value] {
+    func read<Value: Sendable>(
+        isForOne: Bool = false, _ read: @escaping CSVPiece.Read<Value>
+    ) async throws(StreamError) -> [Value] {
         let order = PieceOrder()
-        guard starts.count > 1, let others = CSVPiece.otherOptions(behind: bytes[..<starts[1]], options) else {
+        guard !isForOne, starts.count > 1,
+            let others = CSVPiece.otherOptions(behind: bytes[..<starts[1]], options)
+        else {
             return [try await read(CSVPiece(bytes, 0..<bytes.count, behind: 0, from: CSVPiece.Start(), options)).value]
         }
         var found = await withTaskGroup(of: (Int, CSVPiece.Output<Value>?).self) { group in

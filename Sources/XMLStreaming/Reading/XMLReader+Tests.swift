@@ -60,6 +60,7 @@ extension XMLReaderTests: SelfTesting {
             "testSkipsWhatIsNotWanted": testSkipsWhatIsNotWanted,
             "testTellsPlaces": testTellsPlaces,
             "testSaysWhetherAnEndHasATag": testSaysWhetherAnEndHasATag,
+            "testCutsNoCharacterAtItsLimits": testCutsNoCharacterAtItsLimits,
             "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
         ]
     }
@@ -265,6 +266,24 @@ extension XMLReaderTests: SelfTesting {
                 }
                 try reader.finish()
                 expectEqual(reader.sink.areEmpty, [true, false, true, false, false], "by \(pieces)")
+            }
+        }
+    }
+
+    /// Names, values, comments and references of characters of two to four bytes, ended by the limit at any byte of them.
+    private static func testCutsNoCharacterAtItsLimits() {
+        for character in ["é", "漢", "𐀀"] {
+            let long = String(repeating: character, count: 30)
+            for text in [
+                "<\(long)/>", "<a \(long)='1'/>", "<a b='\(long)'/>", "<a><!--\(long)--></a>", "<a><?\(long)?></a>",
+                "<a>&\(long);</a>", "<a></\(long)>",
+            ] {
+                for limit in 8...20 {
+                    let options = XMLReaderOptions(limits: StreamLimits(stringByteCount: limit))
+                    let whole = XMLOutcome.of([Array(text.utf8)], options)
+                    expectTrue(whole.contains("! "), "\(text), more than \(limit): \(whole)")
+                    XMLOutcome.expect(Array(text.utf8), whole, options, "\(text), \(limit)")
+                }
             }
         }
     }

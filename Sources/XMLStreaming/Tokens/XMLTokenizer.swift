@@ -145,8 +145,7 @@ struct XMLTokenizer: ~Copyable {
         guard offset < text.byteCount else { return .needsInput }
         let byte = text.uncheckedByte(offset)
         guard byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") else { return try textRun(in: text, isLast) }
-        let longest = options.markupByteCountMax
-        let window = text.byteCount &- offset > longest ? text.extracting(0..<offset &+ longest) : text
+        let window = window(in: text)
         let isLast = isLast && window.byteCount == text.byteCount
         guard byte == UInt8(ascii: "<") else { return try reference(in: window, isLast) }
         if offset &+ 1 < window.byteCount {
@@ -161,7 +160,15 @@ struct XMLTokenizer: ~Copyable {
     @inline(__always) @_lifetime(copy text)
     private func window(in text: RawSpan) -> RawSpan {
         let longest = options.markupByteCountMax
-        return text.byteCount &- offset > longest ? text.extracting(0..<offset &+ longest) : text
+        return text.byteCount &- offset > longest ? Self.whole(text, to: offset &+ longest) : text
+    }
+
+    /// The text to an end, or to the end of the character that would be cut there.
+    @inline(never) @_lifetime(copy text)
+    private static func whole(_ text: RawSpan, to end: Int) -> RawSpan {
+        var end = end
+        while end < text.byteCount, text.uncheckedByte(end) & 0xC0 == 0x80 { end &+= 1 }
+        return text.extracting(0..<end)
     }
 
     private mutating func markup(in text: RawSpan, _ isLast: Bool) throws(StreamError) -> XMLToken {

@@ -68,6 +68,9 @@ extension XMLScanner {
     }
 
     private struct Nobody: XMLSink {
+        /// As `NullSink` has it.
+        let hasSize = true
+
         mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest { .content }
     }
 

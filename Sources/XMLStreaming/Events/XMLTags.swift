@@ -6,21 +6,29 @@ import PlistStreaming
 
 /// The name of an element or of an attribute.
 public struct XMLName: ~Escapable, BitwiseCopyable {
+    @usableFromInline let parts: LentName
+
     /// The name as it is spelled, with its prefix.
-    public let qualified: RawSpan
+    public var qualified: RawSpan {
+        // SAFETY: the parts live as long as this name, here and below.
+        @inlinable @_lifetime(copy self) get { unsafe _overrideLifetime(parts.qualified.span, copying: self) }
+    }
     /// The bytes of the prefix, without its colon.
-    @usableFromInline let prefixCount: Int
+    @inlinable var prefixCount: Int { parts.prefixCount }
     /// The URI of the namespace, empty when the name is in none.
-    public let namespace: RawSpan
+    public var namespace: RawSpan {
+        @inlinable @_lifetime(copy self) get { unsafe _overrideLifetime(parts.namespace.span, copying: self) }
+    }
 
     /// Creates a name that has a prefix of so many bytes before a colon, or 0.
     @inlinable @_lifetime(copy qualified, copy namespace)
     public init(_ qualified: RawSpan, prefixCount: Int = 0, namespace: RawSpan = RawSpan()) {
         precondition(prefixCount >= 0 && prefixCount < max(1, qualified.byteCount), "a prefix is within a name")
-        self.qualified = qualified
-        self.prefixCount = prefixCount
-        self.namespace = namespace
+        parts = LentName(qualified, prefixCount, namespace)
     }
+
+    @inlinable @inline(__always) @unsafe @_lifetime(immortal)
+    init(_ parts: LentName) { self.parts = parts }
 
     /// The prefix, empty when there is none.
     public var prefix: RawSpan {
@@ -46,42 +54,45 @@ public struct XMLName: ~Escapable, BitwiseCopyable {
 
 /// An attribute of a start tag.
 public struct XMLAttribute: ~Escapable, BitwiseCopyable {
+    @usableFromInline let parts: LentAttribute
+
     /// The name; one without a prefix is in no namespace.
-    public let name: XMLName
+    public var name: XMLName {
+        // SAFETY: the parts live as long as this attribute, here and below.
+        @inlinable @_lifetime(copy self) get { unsafe _overrideLifetime(XMLName(parts.name), copying: self) }
+    }
     /// The value, normalised and with references replaced.
-    public let value: RawSpan
+    public var value: RawSpan {
+        @inlinable @_lifetime(copy self) get { unsafe _overrideLifetime(parts.value.span, copying: self) }
+    }
     /// Whether the value is not in the tag, but a default of the document type.
-    public let isDefaulted: Bool
+    @inlinable public var isDefaulted: Bool { parts.isDefaulted }
 
     @inlinable @_lifetime(copy name, copy value)
     init(name: consuming XMLName, value: RawSpan, isDefaulted: Bool) {
-        self.name = name
-        self.value = value
-        self.isDefaulted = isDefaulted
+        parts = LentAttribute(name: name.parts, value: LentBytes(value), isDefaulted: isDefaulted)
     }
 }
 
 /// The attributes of a start tag, or the namespaces that it declares, in their order; defaults come last.
 public struct XMLAttributes: ~Escapable, BitwiseCopyable {
-    @usableFromInline let memory: TagSpans
-    @usableFromInline let records: Span<AttributeRecord>
+    @usableFromInline let parts: LentAttributes
 
-    @inlinable @_lifetime(copy memory, copy records)
-    init(memory: consuming TagSpans, records: Span<AttributeRecord>) {
-        self.memory = memory
-        self.records = records
-    }
+    @inlinable @inline(__always) @unsafe @_lifetime(immortal)
+    init(_ parts: LentAttributes) { self.parts = parts }
 
     /// The number of attributes.
-    @inlinable public var count: Int { records.count }
+    @inlinable public var count: Int { parts.records.count }
     /// Whether there are none.
-    @inlinable public var isEmpty: Bool { records.isEmpty }
+    @inlinable public var isEmpty: Bool { parts.records.count == 0 }
 
     /// The attribute at an index from 0.
     public subscript(index: Int) -> XMLAttribute {
         // PERF: a call stores all that the attribute is made of.
         @inlinable @inline(__always) @_lifetime(copy self) get {
-            let record = records[index]
+            let record = parts.records[index]
+            // SAFETY: the memories live as long as these attributes.
+            let memory = unsafe _overrideLifetime(parts.memory.spans, copying: self)
             return XMLAttribute(
                 name: memory.name(record.name), value: memory.part(record.value), isDefaulted: record.isDefaulted)
         }
@@ -91,12 +102,12 @@ public struct XMLAttributes: ~Escapable, BitwiseCopyable {
     ///
     /// - Complexity: O(count), as for all that looks for a name.
     public func index(ofSpelling name: String) -> Int? {
-        records.indices.first { self[$0].name.isSpelled(name) }
+        (0..<count).first { self[$0].name.isSpelled(name) }
     }
 
     /// The index of the attribute with this name in a namespace, or nil.
     public func index(of local: String, in namespace: String = "") -> Int? {
-        records.indices.first { self[$0].name.isNamed(local, in: namespace) }
+        (0..<count).first { self[$0].name.isNamed(local, in: namespace) }
     }
 
     /// The value of the attribute whose name is spelled so, or nil.
@@ -114,59 +125,66 @@ public struct XMLAttributes: ~Escapable, BitwiseCopyable {
 
 /// A start tag, or an empty-element tag.
 public struct XMLStartTag: ~Escapable, BitwiseCopyable {
-    @usableFromInline let memory: TagSpans
-    @usableFromInline let nameRecord: NameRecord
-    @usableFromInline let attributeRecords: Span<AttributeRecord>
-    @usableFromInline let declarationRecords: Span<AttributeRecord>
+    @usableFromInline let parts: LentStartTag
+
     /// Whether it is an empty-element tag; its end is a message of its own nevertheless.
-    public let isEmptyElement: Bool
+    @inlinable public var isEmptyElement: Bool { parts.isEmptyElement }
     /// The bytes from `<` to `>`.
-    public let place: XMLPlace
+    @inlinable public var place: XMLPlace { parts.place }
 
     @inlinable @_lifetime(copy memory, copy attributes, copy declarations)
     init(
         memory: consuming TagSpans, name: NameRecord, attributes: Span<AttributeRecord>,
         declarations: Span<AttributeRecord>, isEmptyElement: Bool, place: XMLPlace
     ) {
-        self.memory = memory
-        nameRecord = name
-        attributeRecords = attributes
-        declarationRecords = declarations
-        self.isEmptyElement = isEmptyElement
-        self.place = place
+        parts = LentStartTag(
+            memory: LentTag(memory), name: name, attributes: LentRecords(attributes),
+            declarations: LentRecords(declarations), isEmptyElement: isEmptyElement, place: place)
     }
 
     /// The name of the element.
     public var name: XMLName {
-        @inlinable @_lifetime(copy self) get { memory.name(nameRecord) }
+        // SAFETY: the memories live as long as this tag, here and below.
+        @inlinable @_lifetime(copy self) get {
+            unsafe _overrideLifetime(parts.memory.spans.name(parts.name), copying: self)
+        }
     }
 
     /// The attributes that declare no namespaces.
     public var attributes: XMLAttributes {
-        @inlinable @_lifetime(copy self) get { XMLAttributes(memory: memory, records: attributeRecords) }
+        @inlinable @_lifetime(copy self) get {
+            unsafe _overrideLifetime(
+                XMLAttributes(LentAttributes(memory: parts.memory, records: parts.attributes)), copying: self)
+        }
     }
 
     /// The attributes that declare namespaces, in a reader that knows of them: `xmlns`, or names with the prefix `xmlns`, whose local
     /// name is the prefix declared. The value is the URI.
     public var declarations: XMLAttributes {
-        @inlinable @_lifetime(copy self) get { XMLAttributes(memory: memory, records: declarationRecords) }
+        @inlinable @_lifetime(copy self) get {
+            unsafe _overrideLifetime(
+                XMLAttributes(LentAttributes(memory: parts.memory, records: parts.declarations)), copying: self)
+        }
     }
 }
 
 /// An end tag, or the end of an empty-element tag.
 public struct XMLEndTag: ~Escapable, BitwiseCopyable {
+    @usableFromInline let parts: LentEndTag
+
     /// The name of the element.
-    public let name: XMLName
+    public var name: XMLName {
+        // SAFETY: the parts live as long as this tag.
+        @inlinable @_lifetime(copy self) get { unsafe _overrideLifetime(XMLName(parts.name), copying: self) }
+    }
     /// Whether the tag is that of the start, because it is an empty-element tag.
-    public let isEmptyElement: Bool
+    @inlinable public var isEmptyElement: Bool { parts.isEmptyElement }
     /// The bytes from `<` to `>`.
-    public let place: XMLPlace
+    @inlinable public var place: XMLPlace { parts.place }
 
     /// Creates an end tag.
     @inlinable @_lifetime(copy name)
     public init(name: consuming XMLName, isEmptyElement: Bool = false, place: XMLPlace = .none) {
-        self.name = name
-        self.isEmptyElement = isEmptyElement
-        self.place = place
+        parts = LentEndTag(name: name.parts, isEmptyElement: isEmptyElement, place: place)
     }
 }

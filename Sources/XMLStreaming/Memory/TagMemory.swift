@@ -71,6 +71,161 @@ struct TagSpans: ~Escapable, BitwiseCopyable {
     }
 }
 
+// PERF: XML/events; what is lent keeps pointers, in one structure that may escape. Else, of more than six words in several properties,
+// it is no trivial one to Swift 6.3, which writes it to memory and destroys it by a call, for each tag.
+
+/// Bytes of a memory that whoever has the pointer must not outlive.
+@safe
+@usableFromInline
+struct LentBytes: BitwiseCopyable {
+    // SAFETY: those of a span; whoever lends them says how long they may be read.
+    @usableFromInline let start: UnsafeRawPointer?
+    @usableFromInline let count: Int
+
+    @inlinable @inline(__always)
+    init(_ bytes: RawSpan) {
+        // SAFETY: the pointer leaves the closure, for who keeps to the lifetime of the span.
+        (unsafe start, count) = unsafe bytes.withUnsafeBytes { ($0.baseAddress, $0.count) }
+    }
+
+    /// The bytes, for somebody who says how long they live.
+    @inlinable @unsafe var span: RawSpan {
+        @inline(__always) @_lifetime(immortal) get {
+            // SAFETY: start and count are those of a span.
+            let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count).bytes
+            return unsafe _overrideLifetime(bytes, copying: ())
+        }
+    }
+}
+
+/// Records of a memory that whoever has the pointer must not outlive.
+@safe
+@usableFromInline
+struct LentRecords: BitwiseCopyable {
+    // SAFETY: those of a span, as above.
+    @usableFromInline let start: UnsafePointer<AttributeRecord>?
+    @usableFromInline let count: Int
+
+    @inlinable @inline(__always)
+    init(_ records: Span<AttributeRecord>) {
+        // SAFETY: as above.
+        (unsafe start, count) = unsafe records.withUnsafeBufferPointer { ($0.baseAddress, $0.count) }
+    }
+
+    @inlinable @inline(__always)
+    subscript(index: Int) -> AttributeRecord {
+        guard index >= 0, index < count, let start = unsafe start else {
+            preconditionFailure("there is no such attribute")
+        }
+        // SAFETY: the index is below the count, and the structure that has this one is lent.
+        return unsafe start[index]
+    }
+}
+
+/// The parts of a name.
+@usableFromInline
+struct LentName: BitwiseCopyable {
+    @usableFromInline let qualified: LentBytes
+    @usableFromInline let prefixCount: Int
+    @usableFromInline let namespace: LentBytes
+
+    @inlinable @inline(__always)
+    init(_ qualified: RawSpan, _ prefixCount: Int, _ namespace: RawSpan) {
+        self.qualified = LentBytes(qualified)
+        self.prefixCount = prefixCount
+        self.namespace = LentBytes(namespace)
+    }
+}
+
+/// The three memories of a tag.
+@usableFromInline
+struct LentTag: BitwiseCopyable {
+    @usableFromInline let text: LentBytes
+    @usableFromInline let copies: LentBytes
+    @usableFromInline let namespaces: LentBytes
+
+    @inlinable @inline(__always)
+    init(_ memory: borrowing TagSpans) {
+        text = LentBytes(memory.text)
+        copies = LentBytes(memory.copies)
+        namespaces = LentBytes(memory.namespaces)
+    }
+
+    /// The memories, for somebody who says how long they live.
+    @inlinable @unsafe var spans: TagSpans {
+        @inline(__always) @_lifetime(immortal) get {
+            unsafe TagSpans(text: text.span, copies: copies.span, namespaces: namespaces.span)
+        }
+    }
+}
+
+/// The parts of an attribute.
+@usableFromInline
+struct LentAttribute: BitwiseCopyable {
+    @usableFromInline let name: LentName
+    @usableFromInline let value: LentBytes
+    @usableFromInline let isDefaulted: Bool
+
+    @inlinable @inline(__always)
+    init(name: LentName, value: LentBytes, isDefaulted: Bool) {
+        self.name = name
+        self.value = value
+        self.isDefaulted = isDefaulted
+    }
+}
+
+/// The parts of some attributes.
+@usableFromInline
+struct LentAttributes: BitwiseCopyable {
+    @usableFromInline let memory: LentTag
+    @usableFromInline let records: LentRecords
+
+    @inlinable @inline(__always)
+    init(memory: LentTag, records: LentRecords) {
+        self.memory = memory
+        self.records = records
+    }
+}
+
+/// The parts of a start tag.
+@usableFromInline
+struct LentStartTag: BitwiseCopyable {
+    @usableFromInline let memory: LentTag
+    @usableFromInline let name: NameRecord
+    @usableFromInline let attributes: LentRecords
+    @usableFromInline let declarations: LentRecords
+    @usableFromInline let isEmptyElement: Bool
+    @usableFromInline let place: XMLPlace
+
+    @inlinable @inline(__always)
+    init(
+        memory: LentTag, name: NameRecord, attributes: LentRecords, declarations: LentRecords, isEmptyElement: Bool,
+        place: XMLPlace
+    ) {
+        self.memory = memory
+        self.name = name
+        self.attributes = attributes
+        self.declarations = declarations
+        self.isEmptyElement = isEmptyElement
+        self.place = place
+    }
+}
+
+/// The parts of an end tag.
+@usableFromInline
+struct LentEndTag: BitwiseCopyable {
+    @usableFromInline let name: LentName
+    @usableFromInline let isEmptyElement: Bool
+    @usableFromInline let place: XMLPlace
+
+    @inlinable @inline(__always)
+    init(name: LentName, isEmptyElement: Bool, place: XMLPlace) {
+        self.name = name
+        self.isEmptyElement = isEmptyElement
+        self.place = place
+    }
+}
+
 /// Memory for start tags that no document has, for who sends messages without a text, such as a tree.
 ///
 /// ```swift

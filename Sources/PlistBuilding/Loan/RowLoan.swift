@@ -76,7 +76,8 @@ package struct RowLoan {
         unsafe columns.deallocate()
         unsafe columns = .allocate(capacity: count)
         unsafe columns.initialize(repeating: Column())
-        unsafe isOfColumns = true
+        // Only objects have a layout, also those of which no column is a member: their defaults are stored row by row.
+        unsafe isOfColumns = unsafe records.pointee.layout == nil
         var found: UInt64 = 0
         for index in 0..<count {
             guard let number = unsafe records.pointee.index(of: name(index)) else {

@@ -33,10 +33,13 @@ final class DatabaseWriter: ValueSink {
     private var hasRows = false
     private var tableName = ""
     private var key = ""
+    /// The number of the key among those of the table.
+    private var keyIndex = 0
     private var row: [RowValue] = []
     /// The number of the row among all, the keys of its table, and the row in which each came last.
     private var rowNumber = 0
     private var rowKeys = KeySet()
+    private var keyTexts: [String] = []
     private var lastRows: [Int] = []
     /// The text of an array or dictionary within a row.
     private var nested: JSONWriter?
@@ -69,7 +72,7 @@ final class DatabaseWriter: ValueSink {
         guard current != nil else { return }
         current = nil
         // The row that was read is the first one of the next table.
-        (rowKeys, lastRows) = (KeySet(), [])
+        (rowKeys, keyTexts, lastRows) = (KeySet(), [], [])
     }
 
     // MARK: Rows
@@ -88,13 +91,10 @@ final class DatabaseWriter: ValueSink {
 
     private func store(_ value: SQLiteValue, _ origin: RowValue.Origin = .cell) throws(StreamError) {
         guard isInRow else { throw refusal("a value outside any row") }
-        // By bytes, as SQLite tells columns apart: `==` takes a composed "é" for a decomposed one.
-        let (isNew, index) = rowKeys.insert(key)
-        if isNew { lastRows.append(-1) }
-        guard lastRows[index] != rowNumber else {
+        guard lastRows[keyIndex] != rowNumber else {
             throw StreamError(.duplicateKey, "duplicate key \(key.debugDescription)", path: rowPath.member(key))
         }
-        lastRows[index] = rowNumber
+        lastRows[keyIndex] = rowNumber
         guard row.count < columnLimit else {
             throw StreamError(.limitExceeded, "more than \(columnLimit) columns in a row", path: rowPath)
         }
@@ -198,15 +198,28 @@ final class DatabaseWriter: ValueSink {
 
     override func writeKey(_ utf8: RawSpan) throws(StreamError) {
         if nestedDepth > 0 { return try nested?.writeKey(utf8) ?? () }
+        if isInRow { return nameValue(utf8) }
         let text = String(validating: utf8) ?? ""
-        if isInRow {
-            key = text
-            return
-        }
         tableName = text
         guard tableKeys.insert(text).inserted else {
             throw StreamError(.duplicateKey, "duplicate key \(text.debugDescription)", path: tablePath)
         }
+    }
+
+    /// Names the value of the row that comes next, which mostly has the key that this place had in the row before.
+    private func nameValue(_ utf8: RawSpan) {
+        keyIndex = row.count
+        if keyIndex < keyTexts.count, utf8.equals(keyTexts[keyIndex]) {
+            key = keyTexts[keyIndex]
+            return
+        }
+        key = String(validating: utf8) ?? ""
+        // By bytes, as SQLite tells columns apart: `==` takes a composed "é" for a decomposed one.
+        let (isNew, index) = rowKeys.insert(key)
+        keyIndex = index
+        guard isNew else { return }
+        keyTexts.append(key)
+        lastRows.append(-1)
     }
 
     // MARK: Values

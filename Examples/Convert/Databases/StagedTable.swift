@@ -84,7 +84,11 @@ final class StagedTable: RowTable {
     /// - Parameter member: The key of the value that is refused, where it is a value.
     private func stage(_ row: [RowValue], _ member: inout String?) throws(SQLiteError) {
         sizes[row.count, default: Count()].add(rowCount)
-        try add(row.lazy.map(\.key).filter { !self.names.contains($0) })
+        var indexes = indexes(row)
+        if indexes.contains(nil) {
+            try add(zip(row, indexes).compactMap { item, index in index == nil ? item.key : nil })
+            indexes = self.indexes(row)
+        }
         // Rows without members before the first column are made with it.
         if columns.isEmpty { return }
         if insertion == nil {
@@ -93,8 +97,8 @@ final class StagedTable: RowTable {
         }
         guard let insertion else { return }
         insertion.clearBindings()
-        for item in row {
-            guard let index = names.index(of: item.key) else { continue }
+        for (item, index) in zip(row, indexes) {
+            guard let index else { continue }
             switch item.value {
             case .null: break
             case .integer: columns[index].kinds.insert(item.origin == .bool ? .bool : .integer)
@@ -110,6 +114,13 @@ final class StagedTable: RowTable {
         }
         member = nil
         try insertion.runBound()
+    }
+
+    /// The columns of the values of a row.
+    private func indexes(_ row: [RowValue]) -> [Int?] {
+        // One copy of the set, where each use of the property would make one.
+        let names = names
+        return row.map { names.index(of: $0.key) }
     }
 
     /// Adds columns; to have those of the first row at once, SQLite reads the declaration once.

@@ -11,8 +11,12 @@ enum ShortNumber {
     static func integer(_ text: UnsafeRawPointer, _ count: Int) -> Int64? {
         // SAFETY: the caller has 24 bytes.
         let word = unsafe text.loadUnaligned(as: UInt64.self).littleEndian
+        guard count > 1 else {
+            let digit = word & 0xFF ^ 0x30
+            return count == 1 && digit < 10 ? Int64(truncatingIfNeeded: digit) : nil
+        }
         // A zero only alone.
-        guard UInt(bitPattern: count &- 1) < 16, word & 0xFF != 0x30 || count == 1 else { return nil }
+        guard count < 17, word & 0xFF != 0x30 else { return nil }
         guard count > 8 else {
             // Zeros move in before the first digit; what follows the last one moves out.
             let digits = DigitRun(

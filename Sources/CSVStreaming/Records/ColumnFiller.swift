@@ -109,17 +109,28 @@ struct ColumnFiller {
     // SAFETY: in all of these, a run has memory for a value of each record, and the bytes that are loaded are those of the
     // batch, as was looked at when the records were counted.
     private func fillIntegers(_ fields: Fields, _ column: Int, _ run: ColumnRun) -> Bool {
-        for index in unsafe 0..<count {
+        var index = unsafe storeShortIntegers(fields, from: 0, run)
+        while unsafe index < count {
             let (start, end) = unsafe fields[index]
-            if let value = unsafe ShortNumber.integer(batch.bytes + start, end &- start) {
-                unsafe run.values.storeBytes(of: value, toByteOffset: index &* 8, as: Int64.self)
-            } else if let value = unsafe ShortNumber.negative(batch.bytes + start, end &- start) {
+            if let value = unsafe ShortNumber.negative(batch.bytes + start, end &- start) {
                 unsafe run.values.storeBytes(of: value, toByteOffset: index &* 8, as: Int64.self)
             } else if unsafe !storeOther(.integer, column, index, end == start, run) {
                 return false
             }
+            index = unsafe storeShortIntegers(fields, from: index + 1, run)
         }
         return true
+    }
+
+    /// Stores integers up to one that is not short, and returns its index.
+    @inline(never)  // PERF: CSV/columns; a loop without a call has all it needs in registers.
+    private func storeShortIntegers(_ fields: Fields, from first: Int, _ run: ColumnRun) -> Int {
+        for index in unsafe first..<count {
+            let (start, end) = unsafe fields[index]
+            guard let value = unsafe ShortNumber.integer(batch.bytes + start, end &- start) else { return index }
+            unsafe run.values.storeBytes(of: value, toByteOffset: index &* 8, as: Int64.self)
+        }
+        return unsafe count
     }
 
     private func fillReals(_ fields: Fields, _ column: Int, _ run: ColumnRun) -> Bool {
@@ -138,29 +149,41 @@ struct ColumnFiller {
         return true
     }
 
-    // PERF: CSV/columns; a text of up to 32 bytes is copied by two loads, whatever its length.
     private func fillStrings(_ fields: Fields, _ column: Int, _ run: ColumnRun) -> Bool {
         let room = unsafe byteCount + Self.loadedByteCount
-        let start = unsafe run.textEnd(reserving: room)
-        var (text, textCount) = unsafe (start, run.textCount)
-        for index in unsafe 0..<count {
+        var index = 0
+        while true {
+            index = unsafe storeShortStrings(fields, from: index, run, run.textEnd(reserving: room))
+            guard unsafe index < count else { return true }
+            let (start, end) = unsafe fields[index]
+            guard unsafe storeOther(.columnString, column, index, end == start, run) else { return false }
+            index += 1
+        }
+    }
+
+    // PERF: CSV/columns; a text of up to 32 bytes is copied by two loads, whatever its length, in a loop without a call.
+    /// Stores texts up to one that is not short, and returns its index; there is room for all of them.
+    @inline(never)
+    private func storeShortStrings(
+        _ fields: Fields, from first: Int, _ run: ColumnRun, _ room: UnsafeMutableRawPointer
+    ) -> Int {
+        let before = unsafe run.textCount
+        // What the text has from its beginning on ends as far behind the room as what comes.
+        var (index, textCount) = (first, before)
+        let text = unsafe room - before
+        while unsafe index < count {
             let (start, end) = unsafe fields[index]
             let (source, length) = unsafe (batch.bytes + start, end &- start)
             let words = unsafe source.loadUnaligned(as: SIMD4<UInt64>.self)
             let isPlain = unsafe Int(source.load(as: UInt8.self)) != quote && (isUTF8 || Self.isASCII(words))
-            if isPlain && UInt(bitPattern: length &- 1) < 32 {
-                unsafe text.storeBytes(of: words, as: SIMD4<UInt64>.self)
-                unsafe text += length
-                textCount &+= length
-                unsafe run.values.storeBytes(of: Int64(textCount), toByteOffset: index &* 8, as: Int64.self)
-            } else {
-                unsafe run.textCount = textCount
-                guard unsafe storeOther(.columnString, column, index, end == start, run) else { return false }
-                unsafe (text, textCount) = unsafe (run.textEnd(reserving: room), run.textCount)
-            }
+            guard isPlain && UInt(bitPattern: length &- 1) < 32 else { break }
+            unsafe text.storeBytes(of: words, toByteOffset: textCount, as: SIMD4<UInt64>.self)
+            textCount &+= length
+            unsafe run.values.storeBytes(of: Int64(textCount), toByteOffset: index &* 8, as: Int64.self)
+            index &+= 1
         }
         unsafe run.textCount = textCount
-        return true
+        return index
     }
 
     @inline(__always)  // PERF: see above.

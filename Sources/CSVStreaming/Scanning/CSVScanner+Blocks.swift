@@ -100,6 +100,7 @@ private struct BlockRecords {
         var (inside, behindEnd, behindQuote, behindCR): (UInt64, UInt64, UInt64, UInt64) = (0, 1, 0, 0)
         // SAFETY: there are eight words a block.
         var words = unsafe masks.baseAddress.unsafelyUnwrapped
+        let stride = BlockScan.wordCount
         for block in 0..<blockCount {
             let (quotes, delimiters, feeds, returns) = unsafe (words[0], words[1], words[2], words[3])
             var lines = feeds | returns
@@ -128,7 +129,7 @@ private struct BlockRecords {
             }
             unsafe words[Self.fieldWord] = found
             unsafe words[Self.lineWord] = lines
-            unsafe words += BlockScan.wordCount
+            unsafe words += stride
         }
         return blockCount
     }

@@ -97,10 +97,12 @@ package struct ColumnBuffer {
         unsafe textCapacity = larger
     }
 
-    /// Grows memory, which the system does for large areas by moving pages instead of copying them.
+    /// Grows memory, which the system does for large areas by moving pages instead of copying them: large pages where they are
+    /// whole.
     private static func resized(_ memory: UnsafeMutableRawPointer?, _ byteCount: Int) -> UnsafeMutableRawPointer {
-        guard let larger = unsafe realloc(memory, max(byteCount, 8)) else { preconditionFailure("out of memory") }
-        unsafe ArrayGrowth.useLargePages(larger, byteCount)
+        let count = byteCount < LargePages.byteCount ? max(byteCount, 8) : LargePages.capacity(for: byteCount)
+        guard let larger = unsafe realloc(memory, count) else { preconditionFailure("out of memory") }
+        unsafe LargePages.use(larger, count)
         return unsafe larger
     }
 

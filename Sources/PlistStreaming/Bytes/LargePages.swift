@@ -24,9 +24,11 @@ package enum LargePages {
     package static func use(_ start: UnsafeMutableRawPointer?, _ count: Int) {
         #if os(Linux)
         guard let start = unsafe start, count >= byteCount else { return }
-        // From the page that has the first byte on: `malloc` puts a few of its own before it, in an area it asked for.
+        // From the page that has the first byte to the one that has the last: `malloc` puts a few bytes of its own before the
+        // first one, in an area it asked for. A page that is left out would part the area, and `realloc` moves only pages
+        // of areas that are whole; others it copies.
         let first = Int(bitPattern: start) & ~4095
-        let end = (Int(bitPattern: start) + count) & ~4095
+        let end = (Int(bitPattern: start) + count + 4095) & ~4095
         guard let address = unsafe UnsafeMutableRawPointer(bitPattern: first) else { return }
         // SAFETY: pages that hold memory of the caller; the call changes no content, not of a neighbour either.
         _ = unsafe madvise(address, end - first, 14 /* MADV_HUGEPAGE */)
@@ -41,7 +43,11 @@ import InClassTesting
 
 extension LargePages: SelfTesting {
     package static var testSelectors: TestSelectors {
-        ["testChangesNoByte": testChangesNoByte, "testMakesWholePages": testMakesWholePages]
+        [
+            "testChangesNoByte": testChangesNoByte,
+            "testLeavesAnAreaWhole": testLeavesAnAreaWhole,
+            "testMakesWholePages": testMakesWholePages,
+        ]
     }
 
     private static func testMakesWholePages() {
@@ -51,6 +57,40 @@ extension LargePages: SelfTesting {
             expectLess(capacity, count + byteCount, "no more than a page for \(count)")
             expectEqual((capacity + 64) % byteCount, 0, "rest for \(count)")
         }
+    }
+
+    /// The areas of the process that a range of addresses touches, where the system tells.
+    private static func areas(_ addresses: Range<UInt>) throws -> [Substring] {
+        var text: [UInt8] = []
+        try InputFile(path: "/proc/self/maps").readChunks { (chunk) throws(StreamError) in
+            // SAFETY: the bytes are copied within the closure.
+            unsafe chunk.withUnsafeBytes { unsafe text.append(contentsOf: $0) }
+        }
+        return String(decoding: text, as: UTF8.self).split(separator: "\n").filter { line in
+            let bounds = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
+            return bounds.count == 2 && bounds[0] < addresses.upperBound && addresses.lowerBound < bounds[1]
+        }
+    }
+
+    // What is in two areas is copied as it grows, and comes to pages that nobody asked to be large.
+    private static func testLeavesAnAreaWhole() throws {
+        #if os(Linux)
+        // As `malloc` asks for them, with a few bytes of its own before the first one; others have no part in these.
+        let areaByteCount = 3 * byteCount
+        for count in [capacity(for: areaByteCount - 64), areaByteCount - 4_095, areaByteCount - 16] {
+            let access = PROT_READ | PROT_WRITE
+            // SAFETY: memory of its own, which nobody else has the address of.
+            let area = try unsafe requireNotNil(mmap(nil, areaByteCount, access, MAP_PRIVATE | MAP_ANON, -1, 0))
+            try requireFalse(UInt(bitPattern: area) == .max, "memory for an area")
+            defer { unsafe munmap(area, areaByteCount) }
+            unsafe use(area + 16, count)
+            let start = UInt(bitPattern: area)
+            let found = try areas(start..<start + UInt(areaByteCount))
+            expectEqual(found.count, 1, "areas of \(count) bytes: \(found)")
+        }
+        #else
+        try skip("the areas of a process are told on Linux only")
+        #endif
     }
 
     private static func testChangesNoByte() {

@@ -27,8 +27,10 @@ extension String {
     ///
     /// - Complexity: O(*n*), one allocation beyond 15 bytes.
     public init?(validating utf8: RawSpan) {
-        // SAFETY: the buffer is read only within the closure.
-        let text = unsafe utf8.withUnsafeBytes { bytes in unsafe String(validating: bytes, as: UTF8.self) }
+        // SAFETY: the buffer is read only within the closure, and what it holds was found to be UTF-8.
+        let text = unsafe utf8.withUnsafeBytes { bytes in
+            unsafe UTF8Check.isValid(bytes) ? CheckedText.string(bytes) : nil
+        }
         guard let text else { return nil }
         self = text
     }

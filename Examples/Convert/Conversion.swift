@@ -71,7 +71,7 @@ struct Conversion {
             try TextOutput(descriptor: output.descriptor, arguments, warnings).write(tables)
             return try output.commit()
         }
-        let input = try TextSource(arguments)
+        let input = try TextSource(arguments, warnings)
         let output = try OutputFile(path: arguments.output, options: outputOptions())
         let target = TextOutput(descriptor: output.descriptor, arguments, warnings)
         if arguments.from.isJSON, arguments.to.isJSON { try target.writeJSON(input) } else { try target.write(input) }
@@ -135,7 +135,7 @@ struct Conversion {
                 try add(names, by: copy)
             }
         } else {
-            let input = try TextSource(arguments)
+            let input = try TextSource(arguments, warnings)
             try transaction(connection) { () throws(StreamError) in
                 let writer = DatabaseWriter(
                     connection, table: arguments.table ?? "rows", isSequence: arguments.from.isSequence,

@@ -146,6 +146,36 @@ import Testing
         }
     }
 
+    /// What SQLite wrote into the database before the end of the transaction is undone by the journal that it left.
+    @Test func undoesWhatAnInterruptedAppendWrote() throws {
+        try withDirectory { directory in
+            let database = directory.appending(path: "out.db")
+            let first = try RunningConvert(["-", "out.db"], in: directory)
+            try first.write(Array(#"[{"a":1}]"#.utf8))
+            first.closeInput()
+            #expect(first.wait() == 0)
+            let before = try Data(contentsOf: database)
+            let running = try RunningConvert(["-", "out.db", "--append"], in: directory, hasTerminal: true)
+            try running.write(Array("[".utf8))
+            let deadline = ContinuousClock.now + .seconds(300)
+            while try Data(contentsOf: database).count == before.count, ContinuousClock.now < deadline {
+                try running.write(elements)
+            }
+            kill(running.process, SIGINT)
+            #expect(running.wait() == -SIGINT)
+            #expect(running.terminalText().contains("out.db: warning: interrupted; SQLite undoes what was added"))
+            #expect(try files(in: directory) == ["out.db", "out.db-journal"])
+            let reading = try RunningConvert(["out.db", "-"], in: directory, hasTerminal: true)
+            #expect(reading.wait() == 1)
+            #expect(reading.terminalText().contains("left in the middle of a transaction; open it once"))
+            let connection = try SQLiteConnection(path: database.path, options: SQLiteOptions(access: .readWrite))
+            #expect(try connection.value("SELECT count(*) FROM rows") == 1)
+            try connection.close()
+            #expect(try files(in: directory) == ["out.db"])
+            #expect(try Data(contentsOf: database) == before)
+        }
+    }
+
     @Test func reportsALateErrorAtItsPlace() throws {
         try withDirectory { directory in
             let line = "{\"ä\": [1, 2.5, \"x\"]},\r\n"

@@ -98,8 +98,8 @@ struct Conversion {
         }
         if case .file(let path, _) = place {
             Interruption.say(
-                "\(arguments.output): warning: interrupted; SQLite undoes what was added, by \(path)-journal, when a program "
-                    + "that may write opens the database\n", ifThereIs: "\(path)-journal")
+                "\(arguments.output): warning: interrupted; SQLite undoes what was added, by \(path)-journal, when a "
+                    + "program that may write opens the database\n", ifThereIs: "\(path)-journal")
         }
         defer { Interruption.remove(nil) }
         try fill(arguments.output, isScratch: false)

@@ -82,8 +82,8 @@ struct Arguments: Equatable {
         comments, processing instructions and declarations of namespaces are left out, which a warning says.
         What the other format does not have is refused with its place, or said by a warning: arrays, dictionaries, missing
         members and Booleans beside other values in a table, blobs, dates and views in json, null in property lists.
-        OUT appears when it is complete; after an error there is none, and an earlier one stays as it was. An --append that
-        is interrupted leaves SQLite's journal, by which the next program that may write undoes it. Devices, pipes
+        OUT appears when it is complete; after an error there is none, and an earlier one stays as it was. An --append
+        that is interrupted leaves SQLite's journal, by which the next program that may write undoes it. Devices, pipes
         and descriptors such as /dev/stdout are written to, and links stay links.
 
         examples:

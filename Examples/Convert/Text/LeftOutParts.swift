@@ -1,4 +1,5 @@
-// What an XML document has that values have not: counted while it is read, and said in one warning, at the place of the first.
+// What an XML document has that values have not: counted while it is read, and said in one warning, at the place of
+// the first.
 
 import PlistStreaming
 import XMLStreaming
@@ -35,7 +36,7 @@ struct LeftOutParts {
     }
 }
 
-/// A sink that ends the reading at the first part that begins at an offset or behind it: with an error, which has the line.
+/// A sink that ends the reading at the first part that begins at an offset or behind it, by an error that has the line.
 struct PartFinder: XMLSink {
     private let offset: Int
 

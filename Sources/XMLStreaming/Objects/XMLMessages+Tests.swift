@@ -121,8 +121,8 @@ extension XMLMessagesTests: SelfTesting {
             ("<a><d><b>1</b><e/></d></a>", named, #"{ key "d" { key "b" [ string "1" ] key "e" string "" } }"#),
             ("<a><b c='1'/></a>", records, #"{ key "b" [ { key "c" string "1" } ] }"#),
             (
-                "<a><b>1</b><b>2</b><c><d/><e/><e/></c></a>", records,
-                #"{ key "b" [ string "1" string "2" ] key "c" [ { key "d" string "" key "e" [ string "" string "" ] } ] }"#
+                "<a><b>1</b><b/><c><d/><e/><e/></c></a>", records,
+                #"{ key "b" [ string "1" string "" ] key "c" [ { key "d" string "" key "e" [ string "" string "" ] } ] }"#
             ),
             ("<a><b>1</b></a>", recordsOfMember, #"{ key "a" { key "b" [ string "1" ] } }"#),
             ("<a v='1'/>", records, #"{ key "v" string "1" }"#), ("<a/>", records, "{ }"),

@@ -18,6 +18,8 @@ extension ConversionFormatTests: SelfTesting {
             "testReadsRecordsWithoutAHeader": testReadsRecordsWithoutAHeader,
             "testReadsTheRowsOfAStatement": testReadsTheRowsOfAStatement,
             "testReadsAnyXML": testReadsAnyXML,
+            "testMakesTablesOfRecordsInXML": testMakesTablesOfRecordsInXML,
+            "testNamesWhatXMLLoses": testNamesWhatXMLLoses,
             "testReadsEscapesOfARepresentation": testReadsEscapesOfARepresentation,
             "testPlacesErrorsInTheirTexts": testPlacesErrorsInTheirTexts,
         ]
@@ -240,6 +242,65 @@ extension ConversionFormatTests: SelfTesting {
             expectTrue(found.hasPrefix("in:1:"), "\(text): \(found)")
         }
     }
+
+    /// One record is a table as many are, and so is none.
+    private static func testMakesTablesOfRecordsInXML() throws {
+        let records = ["<p id='1'><n>Ada</n></p>", "<p id='2'><n>Bob</n><n/></p>", "<p id='3'><n>x</n></p>"]
+        let lines = [#"{"@id":"1","n":"Ada"}"#, #"{"@id":"2","n":["Bob",""]}"#, #"{"@id":"3","n":"x"}"#]
+        for count in 0...3 {
+            let input = try file("in.xml", "<people>\n\(records[..<count].joined(separator: "\n"))\n</people>")
+            let found = try converted(input, to: "jsonl")
+            expectEqual(found.text, lines[..<count].map { $0 + "\n" }.joined(), "lines")
+            expectEqual(
+                found.warnings,
+                (count == 0 ? [] : ["the records do not keep their name, p"])
+                    + ["in:1:1: warning: what jsonl does not have is left out: the name of the root element"],
+                "\(count) records")
+            guard count == 0 || count == 1 else { continue }
+            expectEqual(try converted(input, to: "csv").text, ["", "@id,n\r\n\"1\",Ada\r\n"][count], "csv")
+            guard count == 1 else { continue }
+            expectEqual(try converted(input, to: "tsv").text, "@id\tn\r\n\"1\"\tAda\r\n", "tsv")
+            let database = "\(try temporaryDirectory())/people.db"
+            try Conversion.run(input, database)
+            expectEqual(try converted(database, to: "json", "--table", "p").text, "[\(lines[0])]", "a database")
+        }
+        let tables = try file("in.xml", "<db><p a='1'/><q a='2'/></db>")
+        let database = "\(try temporaryDirectory())/two.db"
+        try Conversion.run(tables, database)
+        expectEqual(try converted(database, to: "json").text, #"{"p":[{"@a":"1"}],"q":[{"@a":"2"}]}"#, "two tables")
+        for ending in ["csv", "jsonl"] {
+            for (text, words) in [
+                ("<db><p a='1'/><q a='2'/></db>", "another member"), ("<db v='1'><p/></db>", "an array of records"),
+                ("<db>x</db>", "an array of records"),
+            ] {
+                let found = message(try file("in.xml", text), to: ending) ?? ""
+                expectTrue(found.hasPrefix("in:1:") && found.contains(words), "\(text) to \(ending): \(found)")
+            }
+        }
+    }
+
+    /// What is in a document and in no value is named, once, at the place of the first.
+    private static func testNamesWhatXMLLoses() throws {
+        let namespace = "xmlns='http://www.w3.org/2005/xpath-functions'"
+        let rows = [
+            ("<a>\n<b>x</b></a>", nil), ("<?xml version='1.0'?>\n<a><![CDATA[x]]></a>", nil),
+            ("\u{FEFF}<a>\n<b>é<!--c--></b><!----></a>", "in:2:6: warning: \(lost): comments (2)"),
+            (
+                "<a><b xmlns='u' xmlns:p='v'><p:c/></b></a>\n<?p i?>",
+                "in:1:4: warning: \(lost): declarations of namespaces (2), processing instructions (1)"
+            ),
+            ("<!--c-->\n<!DOCTYPE a>\n<a/>", "in:1:1: warning: \(lost): the document type, comments (1)"),
+            (
+                "<!DOCTYPE a [<!ENTITY e '<!--c-->x'>]>\n<a>&e;</a>",
+                "in:1:1: warning: \(lost): the document type, comments (1)"
+            ), ("<array \(namespace)>\n<!--c--></array>", "in:2:1: warning: \(lost): comments (1)"),
+        ]
+        for (text, warning) in rows {
+            expectEqual(try converted(try file("in.xml", text), to: "json").warnings, warning.map { [$0] } ?? [], text)
+        }
+    }
+
+    private static let lost = "what json does not have is left out"
 
     private static func testReadsEscapesOfARepresentation() throws {
         let document = #"{"\u0000\\n":"a\u0001\\u0041\uFFFE\"","\\":"\\n"}"#

@@ -15,6 +15,13 @@ import SQLiteStreaming
 @preconcurrency import Glibc
 #endif
 
+extension Warnings {
+    /// The lines without the name of the file, where they have no place in it.
+    var lines: [String] {
+        lines(ofFile: "in").map { $0.hasPrefix("in: warning: ") ? String($0.dropFirst("in: warning: ".count)) : $0 }
+    }
+}
+
 extension Conversion: SelfTesting {
     static var testSelectors: TestSelectors {
         [

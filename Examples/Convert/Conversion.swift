@@ -51,7 +51,7 @@ struct Conversion {
     func run() throws(StreamError) {
         if arguments.to == .sqlite {
             let place = try OutputPlace(arguments.output)
-            if arguments.existing == .append, place.state?.size ?? 0 > 0 { return try append() }
+            if arguments.existing == .append, place.state?.size ?? 0 > 0 { return try append(to: place) }
             let output = try OutputFile(place, options: outputOptions(isNamed: true))
             try output.checkIsNoOpenDatabase()
             let left = output.abandonedFiles()
@@ -71,7 +71,7 @@ struct Conversion {
             try TextOutput(descriptor: output.descriptor, arguments, warnings).write(tables)
             return try output.commit()
         }
-        let input = try TextSource(arguments)
+        let input = try TextSource(arguments, warnings)
         let output = try OutputFile(path: arguments.output, options: outputOptions())
         let target = TextOutput(descriptor: output.descriptor, arguments, warnings)
         if arguments.from.isJSON, arguments.to.isJSON { try target.writeJSON(input) } else { try target.write(input) }
@@ -88,7 +88,7 @@ struct Conversion {
     // MARK: To a database
 
     /// Adds to the database that is there, in one transaction.
-    private func append() throws(StreamError) {
+    private func append(to place: OutputPlace) throws(StreamError) {
         let header: [UInt8]
         do throws(StreamError) { header = try DatabaseInput.header(ofFile: arguments.output) } catch {
             throw StreamError(.cannotWrite, error.message)
@@ -96,6 +96,12 @@ struct Conversion {
         guard header.starts(with: "SQLite format 3\0".utf8) else {
             throw StreamError(.cannotWrite, "expected a SQLite database to add to, found another file")
         }
+        if case .file(let path, _) = place {
+            Interruption.say(
+                "\(arguments.output): warning: interrupted; SQLite undoes what was added, by \(path)-journal, when a "
+                    + "program that may write opens the database\n", ifThereIs: "\(path)-journal")
+        }
+        defer { Interruption.remove(nil) }
         try fill(arguments.output, isScratch: false)
     }
 
@@ -135,7 +141,7 @@ struct Conversion {
                 try add(names, by: copy)
             }
         } else {
-            let input = try TextSource(arguments)
+            let input = try TextSource(arguments, warnings)
             try transaction(connection) { () throws(StreamError) in
                 let writer = DatabaseWriter(
                     connection, table: arguments.table ?? "rows", isSequence: arguments.from.isSequence,

@@ -103,7 +103,14 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readPropertyList(
         _ text: String, limits: StreamLimits = .standard
     ) throws(StreamError) -> PropertyListFormat {
-        try text.withUTF8Span { (bytes) throws(StreamError) in try readPropertyList(bytes, limits: limits) }
+        try text.withUTF8Span { (bytes) throws(StreamError) in
+            guard PropertyListFormat(firstBytes: bytes) == .xml else {
+                return try readPropertyList(bytes, limits: limits)
+            }
+            // As text: an encoding that is declared is one of bytes.
+            try readXMLPlist(text, options: XMLPlistReaderOptions(limits: limits))
+            return .xml
+        }
     }
 
     /// Receives a whole property list of any form from data.

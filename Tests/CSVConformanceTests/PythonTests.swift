@@ -7,7 +7,7 @@ import PlistBuilding
 import PlistStreaming
 import Testing
 
-/// Conversations with Python, one process each.
+/// Conversations with Python.
 private enum Python {
     static let isThere: Bool = (try? run("print(1)", Data())) == Data("1\n".utf8)
 
@@ -61,46 +61,59 @@ struct PythonTests {
         }
     }()
 
-    private static func dialect(_ index: Int) -> (CSVDialect, python: String) {
+    private static func dialect(_ index: Int) -> (CSVDialect, python: [String: String]) {
         let delimiter = [",", ";", "\t"][index % 3]
         let quote = index % 2 == 0 ? "\"" : "'"
         let dialect = CSVDialect(
             delimiter: delimiter.utf8.first ?? 0x2C, quote: quote.utf8.first, hasHeader: false)
-        return (dialect, "delimiter=\(delimiter.debugDescription),quotechar=\(quote.debugDescription)")
+        return (dialect, ["delimiter": delimiter, "quotechar": quote])
+    }
+
+    /// Has Python do something with each of many tables and say what came of them, in one process.
+    ///
+    /// - Parameter body: What makes `result` of `table` and of the arguments in `dialect`.
+    private static func python(_ body: [String], _ tables: [(table: Any, dialect: [String: String])]) throws -> Any {
+        let script =
+            ["import csv,io,json,sys", "results=[]", "for table,dialect in json.load(sys.stdin):"]
+            + body.map { "    " + $0 } + ["    results.append(result)", "print(json.dumps(results))"]
+        let input = try JSONSerialization.data(withJSONObject: tables.map { [$0.table, $0.dialect] })
+        return try JSONSerialization.jsonObject(with: Python.run(script.joined(separator: "\n"), input))
     }
 
     @Test func pythonReadsWhatIsWritten() throws {
-        for (index, table) in Self.tables.enumerated() {
+        let texts = try Self.tables.enumerated().map { index, table in
             let (dialect, python) = Self.dialect(index)
             var writer = CSVWriter(
                 options: CSVWriterOptions(
                     dialect: dialect, lineEnd: index % 4 < 2 ? .lf : .crlf, quoting: index % 5 == 0 ? .all : .needed))
             try writer.write(table)
             try writer.finish()
-            let script =
-                "import csv,io,json,sys\n"
-                + "text=sys.stdin.buffer.read().decode()\n"
-                + "print(json.dumps(list(csv.reader(io.StringIO(text,newline=''),\(python)))))"
-            let output = try Python.run(script, Data(writer.bytes))
-            let found = try JSONSerialization.jsonObject(with: output) as? [[String]]
-            #expect(found == table, "table \(index)")
+            return (table: writer.text as Any, dialect: python)
         }
+        let found = try Self.python(["result=list(csv.reader(io.StringIO(table,newline=''),**dialect))"], texts)
+        let tables = try #require(found as? [[[String]]])
+        #expect(tables.count == Self.tables.count)
+        for (index, table) in Self.tables.enumerated() { #expect(tables[index] == table, "table \(index)") }
     }
 
     @Test func readsWhatPythonWrites() throws {
-        for (index, table) in Self.tables.enumerated() {
-            let (dialect, python) = Self.dialect(index)
+        let tables = Self.tables.enumerated().map { index, table in
+            var python = Self.dialect(index).python
             // Of one empty field Python writes a pair of quotes, as is done here.
-            let quoting = ["QUOTE_MINIMAL", "QUOTE_ALL"][index / 6 % 2]
+            let isAll = index / 6 % 2 == 1
+            python["quoting"] = isAll ? "QUOTE_ALL" : "QUOTE_MINIMAL"
             // Where it quotes what it must, Python takes only the bytes of its own line end for such, before version 3.13.
-            let end = quoting == "QUOTE_ALL" ? ["\\n", "\\r\\n", "\\r"][index / 3 % 3] : "\\r\\n"
-            let script =
-                "import csv,io,json,sys\n"
-                + "rows=json.load(sys.stdin)\n"
-                + "out=io.StringIO(newline='')\n"
-                + "csv.writer(out,\(python),lineterminator='\(end)',quoting=csv.\(quoting)).writerows(rows)\n"
-                + "sys.stdout.buffer.write(out.getvalue().encode())"
-            let text = try Python.run(script, JSONSerialization.data(withJSONObject: table))
+            python["lineterminator"] = isAll ? ["\n", "\r\n", "\r"][index / 3 % 3] : "\r\n"
+            return (table: table as Any, dialect: python)
+        }
+        let body = [
+            "dialect['quoting']=getattr(csv,dialect['quoting'])", "out=io.StringIO(newline='')",
+            "csv.writer(out,**dialect).writerows(table)", "result=out.getvalue()",
+        ]
+        let texts = try #require(try Self.python(body, tables) as? [String])
+        #expect(texts.count == Self.tables.count)
+        for (index, table) in Self.tables.enumerated() {
+            let (dialect, text) = (Self.dialect(index).0, Data(texts[index].utf8))
             var builder = try ObjectBuilder<[[String]]>()
             try builder.readCSV(text, options: CSVReaderOptions(dialect: dialect))
             #expect(try builder.takeResult() == table, "table \(index)")

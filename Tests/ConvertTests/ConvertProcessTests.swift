@@ -57,7 +57,7 @@ import Testing
         try withDirectory { directory in
             let input = directory.appending(path: "in.sqlite").path
             let database = try SQLiteConnection(path: input, options: SQLiteOptions(access: .create))
-            try database.execute("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(200000000))")
+            try database.execute("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(100000000))")
             try database.close()
             // A copy takes less than the half second after which there is a line: it is halted on its way.
             var text = ""
@@ -75,7 +75,7 @@ import Testing
                 text = convert.terminalText()
             }
             #expect(text.hasPrefix("\r\u{1B}[K"))
-            #expect(text.contains(#/[0-9]+ % of 20[0-9] MB, [0-9]+ MB/s/#))
+            #expect(text.contains(#/[0-9]+ % of 10[0-9] MB, [0-9]+ MB/s/#))
             #expect(text.hasSuffix("\r\u{1B}[K"))
             #expect(!text.contains("\n"))
         }
@@ -146,6 +146,36 @@ import Testing
         }
     }
 
+    /// What SQLite wrote into the database before the end of the transaction is undone by the journal that it left.
+    @Test func undoesWhatAnInterruptedAppendWrote() throws {
+        try withDirectory { directory in
+            let database = directory.appending(path: "out.db")
+            let first = try RunningConvert(["-", "out.db"], in: directory)
+            try first.write(Array(#"[{"a":1}]"#.utf8))
+            first.closeInput()
+            #expect(first.wait() == 0)
+            let before = try Data(contentsOf: database)
+            let running = try RunningConvert(["-", "out.db", "--append"], in: directory, hasTerminal: true)
+            try running.write(Array("[".utf8))
+            let deadline = ContinuousClock.now + .seconds(300)
+            while try Data(contentsOf: database).count == before.count, ContinuousClock.now < deadline {
+                try running.write(elements)
+            }
+            kill(running.process, SIGINT)
+            #expect(running.wait() == -SIGINT)
+            #expect(running.terminalText().contains("out.db: warning: interrupted; SQLite undoes what was added"))
+            #expect(try files(in: directory) == ["out.db", "out.db-journal"])
+            let reading = try RunningConvert(["out.db", "-"], in: directory, hasTerminal: true)
+            #expect(reading.wait() == 1)
+            #expect(reading.terminalText().contains("left in the middle of a transaction; open it once"))
+            let connection = try SQLiteConnection(path: database.path, options: SQLiteOptions(access: .readWrite))
+            #expect(try connection.value("SELECT count(*) FROM rows") == 1)
+            try connection.close()
+            #expect(try files(in: directory) == ["out.db"])
+            #expect(try Data(contentsOf: database) == before)
+        }
+    }
+
     @Test func reportsALateErrorAtItsPlace() throws {
         try withDirectory { directory in
             let line = "{\"ä\": [1, 2.5, \"x\"]},\r\n"
@@ -189,9 +219,10 @@ import Testing
             try convert.write(Array(start.utf8))
             for _ in 0..<8 { try convert.write(records) }
             let early = try #require(convert.peakMemory())
-            for _ in 0..<32 { try convert.write(records) }
+            for _ in 0..<8 { try convert.write(records) }
             let late = try #require(convert.peakMemory())
-            #expect(late - early < 1 << 20, "\(formats): \(early) bytes, \(late) behind four times as much")
+            // Sixteen bytes for each of the records between.
+            #expect(late - early < 1 << 18, "\(formats): \(early) bytes, \(late) behind twice as much")
             try convert.write(Array(end.utf8))
             convert.closeInput()
             #expect(convert.wait() == 0)

@@ -38,10 +38,10 @@ extension TestloggerTests.ExamplesTests {
             try #require(build.status == 0, "\(build)")
             for target in [
                 "FuzzJSONReader", "FuzzJSONRoundTrip", "FuzzObjects", "FuzzColumns", "FuzzTrees", "FuzzBinding",
-                "FuzzSQLite",
+                "FuzzSQLite", "FuzzXML", "FuzzCSV", "FuzzTextPlist", "FuzzBinaryPlist",
             ] {
-                // Each input of the last one opens five databases.
-                let runs = target == "FuzzSQLite" ? 500 : 5_000
+                // Each input of that for databases opens five of them; that of delimited text is read thirty times.
+                let runs = ["FuzzSQLite", "FuzzCSV"].contains(target) ? 500 : 5_000
                 let options = ["-runs=\(runs)", "-max_len=400", "-seed=1", "-verbosity=0", "-len_control=0"]
                 let result = try RunningPrograms.run([".build/release/\(target)"] + options, in: folder)
                 #expect(result.status == 0, "\(target): \(result)")

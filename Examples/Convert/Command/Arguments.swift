@@ -77,10 +77,13 @@ struct Arguments: Equatable {
         columns, of a type that changes no value; a column declared BOOLEAN that has only 0, 1 and null is one of false and
         true. A database becomes another one page by page, and a table of it with its constraints and indexes.
         Of xml that json-to-xml did not make, elements are dictionaries of their attributes, with an @ before their
-        names, and their children; those that are repeated become arrays, and all that has no type is text.
+        names, and their children; those that are repeated become arrays, and all that has no type is text. For csv,
+        tsv, jsonl and sqlite the children of the root are the records, also when there is one only. The document type,
+        comments, processing instructions and declarations of namespaces are left out, which a warning says.
         What the other format does not have is refused with its place, or said by a warning: arrays, dictionaries, missing
         members and Booleans beside other values in a table, blobs, dates and views in json, null in property lists.
-        OUT appears when it is complete; after an error there is none, and an earlier one stays as it was. Devices, pipes
+        OUT appears when it is complete; after an error there is none, and an earlier one stays as it was. An --append
+        that is interrupted leaves SQLite's journal, by which the next program that may write undoes it. Devices, pipes
         and descriptors such as /dev/stdout are written to, and links stay links.
 
         examples:
@@ -161,7 +164,8 @@ struct Arguments: Equatable {
         case "--query": query = value
         case "--columns":
             let names = value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-            guard Set(names).count == names.count else {
+            // By bytes, as columns are told apart.
+            guard Set(names.map { Array($0.utf8) }).count == names.count else {
                 throw UsageError(message: "the option --columns names a column twice: \(value)")
             }
             columns = names

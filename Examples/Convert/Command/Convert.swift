@@ -59,7 +59,7 @@ enum Convert {
         do throws(StreamError) {
             try conversion.run()
             let file = arguments.input == "-" ? "<stdin>" : arguments.input
-            for line in conversion.warnings.lines { complain("\(file): warning: \(line)") }
+            for line in conversion.warnings.lines(ofFile: file) { complain(line) }
             return Status.success
         } catch {
             complain(Self.describe(error, input: arguments.input, output: arguments.output))

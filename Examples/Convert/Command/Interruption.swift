@@ -1,4 +1,4 @@
-// What is removed when a signal that can be caught ends the process.
+// What is removed, or said, when a signal that can be caught ends the process.
 
 #if canImport(Darwin)
 @preconcurrency import Darwin
@@ -8,34 +8,53 @@
 @preconcurrency import Glibc
 #endif
 
-/// What to remove when the process is interrupted.
+/// What to remove or to say when the process is interrupted.
 enum Interruption {
     // A signal handler reads it; it is set while the handlers are not installed.
     nonisolated(unsafe) private static var path: UnsafeMutablePointer<CChar>?
+    /// What is said if there is such a file, which then stays.
+    nonisolated(unsafe) private static var words: UnsafeMutablePointer<CChar>?
     /// The signals that a handler was installed for.
     nonisolated(unsafe) private static var caught: [Int32] = []
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU]
 
     /// Has a file removed when a signal ends the process, or none; a signal that is ignored, as under `nohup`, stays ignored.
-    static func remove(_ file: String?) {
+    static func remove(_ file: String?) { install(file, nil) }
+
+    /// Has words said when a signal ends the process, if there is a file then.
+    static func say(_ words: String, ifThereIs file: String) { install(file, words) }
+
+    private static func install(_ file: String?, _ text: String?) {
         removeNothing()
         guard let file else { return }
         path = strdup(file)
+        words = text.flatMap { strdup($0) }
         caught = signals.filter { !isIgnored($0) }
         for number in caught {
             _ = signal(number) { number in
-                if let path = Interruption.path { unlink(path) }
+                Interruption.end()
                 signal(number, SIG_DFL)
                 raise(number)
             }
         }
     }
 
+    /// Does what is to be done, with nothing but what a signal handler may call.
+    private static func end() {
+        guard let path else { return }
+        guard let words else {
+            unlink(path)
+            return
+        }
+        if access(path, F_OK) == 0 { _ = write(STDERR_FILENO, words, strlen(words)) }
+    }
+
     private static func removeNothing() {
         for number in caught { signal(number, SIG_DFL) }
         caught = []
         free(path)
-        path = nil
+        free(words)
+        (path, words) = (nil, nil)
     }
 
     private static func isIgnored(_ number: Int32) -> Bool {

@@ -7,6 +7,7 @@ final class Warnings {
     private struct Warning {
         let words: String
         let path: StreamPath?
+        let position: StreamPosition?
         var count = 1
     }
 
@@ -14,20 +15,22 @@ final class Warnings {
     private var indexes: [String: Int] = [:]
 
     /// Adds a warning, or counts it when its words are known.
-    func add(_ words: String, at path: StreamPath? = nil, count: Int = 1) {
+    func add(_ words: String, at path: StreamPath? = nil, in position: StreamPosition? = nil, count: Int = 1) {
         if let index = indexes[words] {
             warnings[index].count += count
         } else {
             indexes[words] = warnings.count
-            warnings.append(Warning(words: words, path: path, count: count))
+            warnings.append(Warning(words: words, path: path, position: position, count: count))
         }
     }
 
-    /// A line for each: `$[3].a: what became of it (and 2 more)`.
-    var lines: [String] {
+    /// A line for each, as compilers word it: `in.json: warning: $[3].a: what became of it (and 2 more)`.
+    func lines(ofFile file: String) -> [String] {
         warnings.map { warning in
+            let line = warning.position.map { ":\($0.line):\($0.column)" } ?? ""
             let place = warning.path.map { "\($0): " } ?? ""
-            return place + warning.words + (warning.count > 1 ? " (and \(warning.count - 1) more)" : "")
+            let more = warning.count > 1 ? " (and \(warning.count - 1) more)" : ""
+            return "\(file)\(line): warning: \(place)\(warning.words)\(more)"
         }
     }
 
@@ -51,7 +54,10 @@ extension Warnings: SelfTesting {
         warnings.add("a is b", at: StreamPath([.index(1)]))
         warnings.add("c")
         warnings.add("a is b", at: StreamPath([.index(2)]), count: 2)
-        expectEqual(warnings.lines, ["$[1]: a is b (and 2 more)", "c"], "lines")
+        warnings.add("d", in: StreamPosition(byteOffset: 9, line: 3, column: 4))
+        expectEqual(
+            warnings.lines(ofFile: "in"),
+            ["in: warning: $[1]: a is b (and 2 more)", "in: warning: c", "in:3:4: warning: d"], "lines")
         expectEqual(list(["a", "b", "c"]), "a, b, c", "all names")
         expectEqual(list(["a", "b", "c", "d"]), "a, b, c and 1 more", "some names")
     }

@@ -16,12 +16,14 @@ protocol ValueSource: ~Copyable {
 struct TextSource: ValueSource, ~Copyable {
     private let file: InputFile
     private let arguments: Arguments
+    private let warnings: Warnings
     private let progress: Progress
     /// Whether the file can be read more than once.
     private let isRegular: Bool
 
-    init(_ arguments: Arguments) throws(StreamError) {
+    init(_ arguments: Arguments, _ warnings: Warnings) throws(StreamError) {
         self.arguments = arguments
+        self.warnings = warnings
         let size = arguments.input == "-" ? nil : (try? OutputPlace(arguments.input))?.state?.size
         isRegular = size != nil
         let progress = Progress(total: size)
@@ -54,10 +56,13 @@ struct TextSource: ValueSource, ~Copyable {
 
     private func sendXML(to sink: ValueSink) throws(StreamError) {
         // A table has no place for the name of the root; that of its children is the table's.
-        let isTable = arguments.to == .sqlite || arguments.to.isDelimited
-        let options = XMLObjectOptions(names: .qualified, root: isTable ? .value : .member, attributePrefix: "@")
-        var values = XMLValues(sink, options)
+        let isTable = arguments.to == .sqlite || arguments.to.isDelimited || arguments.to == .jsonLines
+        var values = XMLValues(sink, isTable: isTable)
         try values.readXML(file)
+        guard let words = values.leftOut.words, let offset = values.leftOut.firstOffset else { return }
+        // A stream cannot be read again.
+        let position = isRegular ? PartFinder.position(ofPartAt: offset, inFile: arguments.input) : nil
+        warnings.add("what \(arguments.to.rawValue) does not have is left out: \(words)", in: position)
     }
 
     private func sendPropertyList(to sink: inout ValueSink) throws(StreamError) {

@@ -4,6 +4,18 @@ import PlistStreaming
 
 /// A sink that is called by reference; subclasses say what becomes of the messages.
 class ValueSink: PlistSink {
+    /// What a dictionary at the root is for those who write one table.
+    enum RootDictionary {
+        /// A value as any other.
+        case value
+        /// The records, in the array that is its only member.
+        case records
+        /// The same, or none.
+        case table
+    }
+
+    var rootDictionary = RootDictionary.value
+
     func beginArray() throws(StreamError) {}
     func endArray() throws(StreamError) {}
     func beginDictionary() throws(StreamError) {}
@@ -62,7 +74,7 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
     private let needsNames: Bool
     /// Shows the rows of a database, of which nobody knows how many bytes they are.
     private let progress: Progress?
-    /// Whether the elements of a root array are roots.
+    /// Whether the elements of the array at the root, or of that of all records, are roots.
     private let passesElements: Bool
     private var isInRootArray = false
     /// Whether the root is a dictionary, of which only the one member is written.
@@ -88,6 +100,8 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         passesElements = arguments.to == .jsonLines && !arguments.from.isSequence
         columns = arguments.writtenColumns.map { Set($0.map { Array($0.utf8) }) }
         columnCount = columns?.count
+        super.init()
+        if gaps.hasColumns { rootDictionary = .records }
     }
 
     func finish() throws(StreamError) {
@@ -101,8 +115,8 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
         isBeginningArray = true
         defer { isBeginningArray = false }
         try beginValue()
-        let isRoot = path.depth == 0
-        if needsNames, !isRoot, path.depth != 1 || !isInRootMember {
+        let isRoot = path.depth == (isInRootMember ? 1 : 0)
+        if needsNames, !isRoot {
             warnings.add("records that are arrays have no header; --no-header reads them again", at: path.streamPath)
         }
         path.begin(isDictionary: false)
@@ -111,14 +125,15 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
 
     override func endArray() throws(StreamError) {
         path.end()
-        if path.depth == 0, isInRootArray { isInRootArray = false } else { try writer.endArray() }
+        let isRoot = path.depth == (isInRootMember ? 1 : 0)
+        if isRoot, isInRootArray { isInRootArray = false } else { try writer.endArray() }
     }
 
     override func beginDictionary() throws(StreamError) {
         try beginValue()
         let isRoot = path.depth == 0
         path.begin(isDictionary: true)
-        if isRoot, gaps.hasColumns {
+        if isRoot, rootDictionary != .value {
             isInRootMember = true
             return
         }
@@ -155,8 +170,13 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
     private func endRootMember() throws(StreamError) {
         path.end()
         isInRootMember = false
-        guard rootMember != nil else {
+        guard rootMember == nil else { return }
+        guard rootDictionary == .table else {
             throw StreamError(.unrepresentable, "expected an array of records, found an empty dictionary")
+        }
+        if !passesElements {
+            try writer.beginArray()
+            try writer.endArray()
         }
     }
 

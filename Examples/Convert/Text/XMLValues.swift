@@ -10,15 +10,36 @@ struct XMLValues: XMLSink, ~Copyable {
     private var representation: RepresentationState
     /// Whether the document is a representation of values, once its root has come.
     private var isRepresentation: Bool?
+    private let isTable: Bool
+    /// What of the document is no value.
+    private(set) var leftOut = LeftOutParts()
 
-    init(_ sink: ValueSink, _ options: XMLObjectOptions) {
+    /// Creates a sink before another one.
+    ///
+    /// - Parameter isTable: Whether the children of the root are records, and its name is none of a member.
+    init(_ sink: ValueSink, isTable: Bool) {
+        self.isTable = isTable
+        let options = XMLObjectOptions(
+            names: .qualified, root: isTable ? .value : .member, arrays: isTable ? .records : .repeated,
+            attributePrefix: "@")
         messages = XMLMessages(sink, options: options)
         representation = RepresentationState(sink)
     }
 
+    private mutating func beginRoot(_ tag: borrowing XMLStartTag) {
+        let isOfValues = tag.name.namespace.equals(XMLRepresentation.namespace)
+        isRepresentation = isOfValues
+        guard isTable, !isOfValues else { return }
+        leftOut.add(.rootName, at: tag.place)
+        messages.sink.rootDictionary = .table
+    }
+
     mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
-        if isRepresentation == nil { isRepresentation = tag.name.namespace.equals(XMLRepresentation.namespace) }
-        guard isRepresentation == true else { return try messages.startElement(tag) }
+        if isRepresentation == nil { beginRoot(tag) }
+        guard isRepresentation == true else {
+            leftOut.add(.namespaces, count: tag.declarations.count, at: tag.place)
+            return try messages.startElement(tag)
+        }
         try representation.begin(tag)
         return .content
     }
@@ -29,6 +50,12 @@ struct XMLValues: XMLSink, ~Copyable {
 
     mutating func text(_ text: borrowing XMLText) throws(StreamError) {
         if isRepresentation == true { try representation.add(text.utf8) } else { try messages.text(text) }
+    }
+
+    mutating func documentType(_ type: borrowing XMLDocumentType) { leftOut.add(.documentType, at: type.place) }
+    mutating func comment(_ comment: borrowing XMLComment) { leftOut.add(.comments, at: comment.place) }
+    mutating func processingInstruction(_ instruction: borrowing XMLProcessingInstruction) {
+        leftOut.add(.instructions, at: instruction.place)
     }
 
     mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {

@@ -12,7 +12,8 @@ extension Columns {
         let columns = (parts.first?.columns ?? []).indices.map { index in
             let columns = parts.map { $0.columns[index] }
             precondition(
-                columns.allSatisfy { $0.name == columns[0].name && $0.type == columns[0].type }, "other columns")
+                columns.allSatisfy { $0.name.utf8.elementsEqual(columns[0].name.utf8) && $0.type == columns[0].type },
+                "other columns")
             return Column(joining: columns, rowCount: rowCount)
         }
         self.init(columns: columns, rowCount: rowCount)

@@ -7,9 +7,9 @@ public struct Columns: Sendable {
     /// The number of rows, which is the same for every column.
     public let rowCount: Int
 
-    /// The column with the name, or nil.
+    /// The column with the name, or nil; names are told apart by their bytes, as keys are.
     /// - Complexity: O(*n*) in the number of columns.
-    public subscript(name: String) -> Column? { columns.first { $0.name == name } }
+    public subscript(name: String) -> Column? { columns.first { $0.name.utf8.elementsEqual(name.utf8) } }
 }
 
 /// A column: typed values side by side, and which rows are null.

@@ -37,6 +37,19 @@ extension ColumnsBuilder {
         expectNil(columns["other"]?.count, "a column that was not declared")
     }
 
+    /// A name is its bytes, as a key is: strings that are equal may be two names.
+    static func testTellsNamesByTheirBytes() throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        var builder = ColumnsBuilder([composed: .integer, decomposed: .integer])
+        try EventScript.send("[ { key \"\(decomposed)\" integer 2 key \"\(composed)\" integer 1 } ]", to: &builder)
+        let columns = try builder.takeResult()
+        expectEqual(columns[composed]?.integer(0), 1, "composed")
+        expectEqual(columns[decomposed]?.integer(0), 2, "decomposed")
+        var one = ColumnsBuilder([composed: .integer])
+        try EventScript.send("[ { key \"\(decomposed)\" integer 2 } ]", to: &one)
+        expectNil(try one.takeResult()[decomposed]?.count, "a column of another name")
+    }
+
     static func testKeepsRowsAlignedWithNulls() throws {
         let columns = try columns(
             """

@@ -362,6 +362,7 @@ extension ColumnsBuilder: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
             "testFillsColumnsOfEachType": testFillsColumnsOfEachType,
+            "testTellsNamesByTheirBytes": testTellsNamesByTheirBytes,
             "testKeepsRowsAlignedWithNulls": testKeepsRowsAlignedWithNulls,
             "testSkipsOtherMembers": testSkipsOtherMembers,
             "testLastOfDuplicateMembersWins": testLastOfDuplicateMembersWins,

@@ -1,5 +1,9 @@
 // What a sink would like to be sent next. Readers of formats whose text does not say of what type a value is, such as XML, ask
 // before they choose a message; what they then send is checked as ever.
+//
+// Readers of rows do not ask here. They know all columns before the first value, and learn from a loan, once, as what
+// each member is stored (`FastKind`), which also tells a `String` from all else that is spelled as text: a field that
+// looks like a number is text for the one, and may be a number for a date.
 
 /// What a sink expects as its next value, as far as it knows.
 @usableFromInline

@@ -23,6 +23,7 @@ extension XMLPlistReaderTests: SelfTesting {
             "testReadsWhatItWrites": testReadsWhatItWrites,
             "testKeepsLimits": testKeepsLimits,
             "testReadsThroughEveryDoor": testReadsThroughEveryDoor,
+            "testKnowsTheEncodingOfStrings": testKnowsTheEncodingOfStrings,
             "testPassesErrorsOfTheSink": testPassesErrorsOfTheSink,
         ]
     }
@@ -230,6 +231,21 @@ extension XMLPlistReaderTests: SelfTesting {
             try traces[0].readXMLPlist(contentsOfFile: "/no/such/file")
         }
         expectEqual(missing?.kind, .cannotRead, "kind")
+    }
+
+    /// What a declaration says of an encoding is for bytes.
+    private static func testKnowsTheEncodingOfStrings() throws {
+        for encoding in ["UTF-16", "ISO-8859-1", "none"] {
+            let text = "<?xml version=\"1.0\" encoding=\"\(encoding)\"?><plist><string>é</string></plist>"
+            var traces = [EventTrace](repeating: EventTrace(), count: 2)
+            try traces[0].readXMLPlist(text)
+            try traces[1].readPropertyList(text)
+            var reader = XMLPlistReader(sink: EventTrace())
+            try reader.feed(text)
+            try reader.finish()
+            expectEqual(traces.map(\.text) + [reader.sink.text], Array(repeating: "string \"é\"", count: 3), encoding)
+            expectEqual(try XMLPlist.decode(String.self, from: text), "é", encoding)
+        }
     }
 
     private static func testPassesErrorsOfTheSink() throws {

@@ -96,12 +96,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readXMLPlist(
         _ bytes: RawSpan, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) {
-        var events = XMLPlistEvents(self, limits: options.limits)
-        do throws(StreamError) { try events.readXML(bytes, options: options.xml) } catch {
-            self = events.takeTarget()
-            throw error
-        }
-        self = events.takeTarget()
+        try receive(options) { (events, xml) throws(StreamError) in try events.readXML(bytes, options: xml) }
     }
 
     /// Receives a whole property list in XML from an array of bytes.
@@ -113,13 +108,13 @@ extension PlistSink where Self: ~Copyable {
         try bytes.withSpan { (bytes) throws(StreamError) in try readXMLPlist(bytes, options: options) }
     }
 
-    /// Receives a whole property list in XML from a string.
+    /// Receives a whole property list in XML from a string, of which the encoding that it declares does not count.
     ///
     /// - Throws: The first error of the document or of this sink, with its position in the UTF-8 bytes.
     public mutating func readXMLPlist(
         _ text: String, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) {
-        try text.withUTF8Span { (bytes) throws(StreamError) in try readXMLPlist(bytes, options: options) }
+        try receive(options) { (events, xml) throws(StreamError) in try events.readXML(text, options: xml) }
     }
 
     /// Receives a whole property list in XML from data.
@@ -149,11 +144,18 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readXMLPlist(
         _ file: borrowing InputFile, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) {
+        try receive(options) { (events, xml) throws(StreamError) in try events.readXML(file, options: xml) }
+    }
+
+    /// Puts this sink behind one of XML for as long as a closure runs.
+    private mutating func receive(
+        _ options: XMLPlistReaderOptions,
+        _ read: (inout XMLPlistEvents<Self>, XMLReaderOptions) throws(StreamError) -> Void
+    ) throws(StreamError) {
         var events = XMLPlistEvents(self, limits: options.limits)
-        do throws(StreamError) { try events.readXML(file, options: options.xml) } catch {
-            self = events.takeTarget()
-            throw error
-        }
+        var thrown: StreamError?
+        do throws(StreamError) { try read(&events, options.xml) } catch { thrown = error }
         self = events.takeTarget()
+        if let thrown { throw thrown }
     }
 }

@@ -101,7 +101,9 @@ public struct XMLElementContent {
     /// - Throws: ``PlistStreaming/StreamError/Kind/typeMismatch`` for a value of another type.
     /// - Complexity: O(*n*) in the values.
     public func value<Value>(_ name: String, as type: Value.Type = Value.self) throws(StreamError) -> Value? {
-        for value in values where value.name == name { return try Self.cast(value.value, name) }
+        for value in values where value.name.utf8.elementsEqual(name.utf8) {
+            return try Self.cast(value.value, name)
+        }
         return nil
     }
 
@@ -111,7 +113,9 @@ public struct XMLElementContent {
     /// - Complexity: O(*n*) in the values.
     public func values<Value>(_ name: String, as type: Value.Type = Value.self) throws(StreamError) -> [Value] {
         var found: [Value] = []
-        for value in values where value.name == name { found.append(try Self.cast(value.value, name)) }
+        for value in values where value.name.utf8.elementsEqual(name.utf8) {
+            found.append(try Self.cast(value.value, name))
+        }
         return found
     }
 

@@ -22,6 +22,7 @@ extension XMLHandlersTests: SelfTesting {
         [
             "testCallsHandlersAsElementsClose": testCallsHandlersAsElementsClose,
             "testHandsValuesToTheHandlerAround": testHandsValuesToTheHandlerAround,
+            "testTellsNamesByTheirBytes": testTellsNamesByTheirBytes,
             "testKnowsNamespaces": testKnowsNamespaces,
             "testBindsElementsToTypes": testBindsElementsToTypes,
             "testSkipsWhatNobodyWants": testSkipsWhatNobodyWants,
@@ -84,6 +85,18 @@ extension XMLHandlersTests: SelfTesting {
         try handlers.onText("people/person/name", of: target, \.title)
         try handlers.readXML(document)
         expectEqual(target.title, "<B>", "the member")
+    }
+
+    /// As a document does: strings that are equal may be two names.
+    private static func testTellsNamesByTheirBytes() throws {
+        var handlers = XMLHandlers()
+        try handlers.onElement("//\u{E9}") { element in element.text }
+        try handlers.onElement("//e\u{301}") { element in element.text }
+        try handlers.onElement("a") { element in
+            expectEqual(try element.values("e\u{301}", as: String.self), ["2", "3"], "decomposed")
+            expectEqual(try element.value("\u{E9}", as: String.self), "1", "composed")
+        }
+        try handlers.readXML("<a><e\u{301}>2</e\u{301}><\u{E9}>1</\u{E9}><e\u{301}>3</e\u{301}></a>")
     }
 
     private static func testHandsValuesToTheHandlerAround() throws {

@@ -1,4 +1,8 @@
 // Memory of a reader that grows and is used again: elements on a stack, lent as spans.
+//
+// That of the same name in PlistBuilding has no owner: whoever has it frees it, and it moves large areas by remapping
+// their pages. Here the memory is small, stays until the reader goes, and is freed with it, so that those who use it
+// need not say `unsafe`.
 
 /// A stack of plain values in memory of its own, which stays when the stack is emptied.
 // PERF: inlinable where code reads it that is made for sinks of other packages.

@@ -135,7 +135,7 @@ extension XMLMessages where Sink: ~Copyable {
         if mark(node.name) & 2 == 0, !node.isAttribute {
             switch (expected, options.arrays) {
             case (.array, _): isArray = true
-            case (.any, .repeated): isArray = node.nextSame >= 0
+            case (.any, .repeated), (.any, .records): isArray = node.nextSame >= 0
             case (.any, .named): isArray = mark(node.name) & 1 != 0
             default: break
             }

@@ -111,12 +111,22 @@ extension XMLMessagesTests: SelfTesting {
         let member = XMLObjectOptions(root: .member, attributePrefix: "@", textKey: "$")
         let named = XMLObjectOptions(names: .qualified, arrays: .named(["b", "p:c"]))
         let wrapped = XMLObjectOptions(wrappedArrays: ["list"])
+        let records = XMLObjectOptions(arrays: .records)
+        let recordsOfMember = XMLObjectOptions(root: .member, arrays: .records)
         let rows: [(String, XMLObjectOptions, String)] = [
             ("<a b='1'>t</a>", member, #"{ key "a" { key "@b" string "1" key "$" string "t" } }"#),
             ("<a/>", member, #"{ key "a" string "" }"#),
             ("<a id='1'><id>2</id></a>", member, #"{ key "a" { key "@id" string "1" key "id" string "2" } }"#),
             ("<a><b>1</b></a>", named, #"{ key "b" [ string "1" ] }"#),
             ("<a><d><b>1</b><e/></d></a>", named, #"{ key "d" { key "b" [ string "1" ] key "e" string "" } }"#),
+            ("<a><b c='1'/></a>", records, #"{ key "b" [ { key "c" string "1" } ] }"#),
+            (
+                "<a><b>1</b><b/><c><d/><e/><e/></c></a>", records,
+                #"{ key "b" [ string "1" string "" ] key "c" [ { key "d" string "" key "e" [ string "" string "" ] } ] }"#
+            ),
+            ("<a><b>1</b></a>", recordsOfMember, #"{ key "a" { key "b" [ string "1" ] } }"#),
+            ("<a v='1'/>", records, #"{ key "v" string "1" }"#), ("<a/>", records, "{ }"),
+            ("<a>x</a>", records, ##"{ key "#text" string "x" }"##), ("<a/>", recordsOfMember, #"{ key "a" { } }"#),
             ("<a xmlns:p='u'><p:c/><c/></a>", named, #"{ key "p:c" [ string "" ] key "c" string "" }"#),
             ("<a><b><b>1</b><c/></b></a>", named, #"{ key "b" [ { key "b" [ string "1" ] key "c" string "" } ] }"#),
             ("<a><list><x>1</x><y>2</y></list></a>", wrapped, #"{ key "list" [ string "1" string "2" ] }"#),

@@ -162,8 +162,9 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         levels[last].run = .single
         if expected.kind == .any, !isWrapped {
             switch options.arrays {
-            case .repeated:
-                levels[last].run = levels.count == 1 && options.root == .member ? .single : .held
+            case .repeated, .records:
+                isArray = options.arrays == .records && levels.count == levelsAroundRecords
+                levels[last].run = levels.count < levelsAroundRecords ? .single : .held
             case .named:
                 isArray = mark(name) & 1 != 0
             }
@@ -276,10 +277,14 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
 
     // MARK: Elements around records
 
+    /// The levels that are open within the root.
+    private var levelsAroundRecords: Int { options.root == .member ? 2 : 1 }
+
     /// Opens an element whose children are sent as they come.
     private mutating func openLevel(_ tag: borrowing XMLStartTag, _ expected: ExpectedValue) throws(StreamError) {
         levels.append(OpenLevel(kind: .undecided, expected: expected))
-        guard expected.kind == .dictionary || !tag.attributes.isEmpty else { return }
+        let isAroundRecords = options.arrays == .records && levels.count == levelsAroundRecords
+        guard expected.kind == .dictionary || isAroundRecords || !tag.attributes.isEmpty else { return }
         try decideForDictionary()
         for index in 0..<tag.attributes.count {
             let attribute = tag.attributes[index]

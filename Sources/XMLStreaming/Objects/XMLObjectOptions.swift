@@ -24,6 +24,10 @@ public struct XMLObjectOptions: Sendable, Hashable {
         ///
         /// Whether an element is repeated is known at its next sibling, so that each child of the root is held in memory.
         case repeated
+        /// Those that are repeated, and the children of the root, even when there is one only.
+        ///
+        /// The children are records, in an array for each name. The root is a dictionary, also when it has none.
+        case records
         /// Those with these names, as keys, even when there is one only; all others come once, or are an error.
         case named(Set<String>)
     }

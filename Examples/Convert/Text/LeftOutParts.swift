@@ -1,0 +1,102 @@
+// What an XML document has that values have not: counted while it is read, and said in one warning, at the place of
+// the first.
+
+import PlistStreaming
+import XMLStreaming
+
+/// The parts of an XML document that are no values.
+struct LeftOutParts {
+    enum Part: Int, CaseIterable {
+        case rootName, documentType, namespaces, comments, instructions
+    }
+
+    private var counts = [Int](repeating: 0, count: Part.allCases.count)
+    /// Where the first one begins in the UTF-8 form of the document.
+    private(set) var firstOffset: Int?
+
+    mutating func add(_ part: Part, count: Int = 1, at place: XMLPlace) {
+        guard count > 0 else { return }
+        counts[part.rawValue] += count
+        firstOffset = firstOffset ?? place.byteRange.lowerBound
+    }
+
+    /// All of them; nil when there are none.
+    var words: String? {
+        let found = Part.allCases.filter { counts[$0.rawValue] > 0 }
+        guard !found.isEmpty else { return nil }
+        return found.map { part in
+            switch part {
+            case .rootName: "the name of the root element"
+            case .documentType: "the document type"
+            case .namespaces: "declarations of namespaces (\(counts[part.rawValue]))"
+            case .comments: "comments (\(counts[part.rawValue]))"
+            case .instructions: "processing instructions (\(counts[part.rawValue]))"
+            }
+        }.joined(separator: ", ")
+    }
+}
+
+/// A sink that ends the reading at the first part that begins at an offset or behind it, by an error that has the line.
+struct PartFinder: XMLSink {
+    private let offset: Int
+
+    /// Finds where a part of a file is; nil when the file cannot be read again.
+    static func position(ofPartAt offset: Int, inFile path: String) -> StreamPosition? {
+        var finder = PartFinder(offset: offset)
+        do throws(StreamError) { try finder.readXML(contentsOfFile: path) } catch {
+            return error.isStopRequest ? error.position : nil
+        }
+        return nil
+    }
+
+    private init(offset: Int) { self.offset = offset }
+
+    private func check(_ place: XMLPlace) throws(StreamError) {
+        if place.byteRange.lowerBound >= offset { throw .stopRequest() }
+    }
+
+    mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
+        try check(tag.place)
+        return .content
+    }
+    mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) { try check(type.place) }
+    mutating func comment(_ comment: borrowing XMLComment) throws(StreamError) { try check(comment.place) }
+    mutating func processingInstruction(
+        _ instruction: borrowing XMLProcessingInstruction
+    ) throws(StreamError) {
+        try check(instruction.place)
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import InClassTesting
+
+extension LeftOutParts: SelfTesting {
+    static var testSelectors: TestSelectors {
+        ["testNamesEachKindOnce": testNamesEachKindOnce, "testFindsTheLine": testFindsTheLine]
+    }
+
+    private static func testNamesEachKindOnce() {
+        var parts = LeftOutParts()
+        expectNil(parts.words, "nothing")
+        parts.add(.comments, at: XMLPlace(byteRange: 7..<9))
+        parts.add(.namespaces, count: 0, at: XMLPlace(byteRange: 3..<9))
+        parts.add(.comments, at: XMLPlace(byteRange: 17..<19))
+        parts.add(.documentType, at: XMLPlace(byteRange: 27..<29))
+        expectEqual(parts.words, "the document type, comments (2)", "words")
+        expectEqual(parts.firstOffset, 7, "the first one")
+    }
+
+    private static func testFindsTheLine() throws {
+        let path = "\(try temporaryDirectory())/in.xml"
+        try Conversion.write("<a>é\n é<!--c--></a>", to: path)
+        let position = PartFinder.position(ofPartAt: 9, inFile: path)
+        expectEqual(position?.line, 2, "line")
+        expectEqual(position?.column, 4, "column")
+        expectNil(PartFinder.position(ofPartAt: 100, inFile: path), "nothing there")
+        expectNil(PartFinder.position(ofPartAt: 0, inFile: path + "x"), "no file")
+    }
+}
+#endif

@@ -317,7 +317,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         guard levels[last].text.count > start, !isLeaf else { return }
         let isBlank = levels[last].text[start...].allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
         if isBlank {
-            levels[last].text.removeSubrange(start...)
+            levels[last].text.removeLast(levels[last].text.count - start)
         } else if start > 0 || levels[last].kind == .array {
             throw mixedText()
         }
@@ -356,29 +356,34 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
 
     // SPEC: XML Schema Part 1, section 2.6.2; a Boolean may have white space around it.
     /// Whether an attribute says that its element has no value.
-    private func isNil(_ attribute: borrowing XMLAttribute) -> Bool {
-        guard attribute.name.isNamed("nil", in: "http://www.w3.org/2001/XMLSchema-instance") else { return false }
+    private static func isNil(_ attribute: borrowing XMLAttribute) -> Bool {
+        guard attribute.name.local.byteCount == 3,
+            attribute.name.isNamed("nil", in: "http://www.w3.org/2001/XMLSchema-instance")
+        else { return false }
         let value = attribute.value.withoutXMLWhitespaceAround
         return value.equals("true") || value.equals("1")
     }
 
     /// Whether a tag says that its element has no value.
     private func isNil(_ tag: borrowing XMLStartTag) -> Bool {
-        for index in 0..<tag.attributes.count where isNil(tag.attributes[index]) { return true }
+        let attributes = tag.attributes
+        for index in 0..<attributes.count where Self.isNil(attributes[index]) { return true }
         return false
     }
 
     private mutating func hold(_ tag: borrowing XMLStartTag) throws(StreamError) {
         if held.isInNil { throw contentOfNil() }
-        held.begin(keyNumber(tag.name, isAttribute: false), namespace: namespaceNumber(tag.name))
-        for index in 0..<tag.attributes.count {
-            let attribute = tag.attributes[index]
-            if isNil(attribute) {
+        let name = tag.name
+        held.begin(keyNumber(name, isAttribute: false), namespace: namespaceNumber(name))
+        let attributes = tag.attributes
+        for index in 0..<attributes.count {
+            let attribute = attributes[index]
+            if Self.isNil(attribute) {
                 held.setNil()
             } else {
+                let name = attribute.name
                 held.addAttribute(
-                    keyNumber(attribute.name, isAttribute: true), namespace: namespaceNumber(attribute.name),
-                    value: attribute.value)
+                    keyNumber(name, isAttribute: true), namespace: namespaceNumber(name), value: attribute.value)
             }
         }
         if held.byteCount + names.byteCount > options.heldByteCount { throw heldTooMuch() }

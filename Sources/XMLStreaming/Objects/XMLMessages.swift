@@ -36,6 +36,9 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     /// The receiver of the messages.
     public var sink: Sink
     let options: XMLObjectOptions
+    /// Whether names are spelled in keys with their prefixes, and those of attributes with what is before them.
+    private let isQualified: Bool
+    private let hasAttributePrefix: Bool
     var names: NameTable
     /// What options say of names, by their numbers: 1 for elements of arrays, 2 for arrays.
     var marks: [UInt8] = []
@@ -54,6 +57,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     public init(_ sink: consuming Sink, options: XMLObjectOptions = XMLObjectOptions()) {
         self.sink = sink
         self.options = options
+        (isQualified, hasAttributePrefix) = (options.names == .qualified, !options.attributePrefix.isEmpty)
         var names = NameTable()
         var marked: [(String, UInt8)] = options.wrappedArrays.map { ($0, 2) }
         if case .named(let arrays) = options.arrays { marked += arrays.map { ($0, 1) } }
@@ -73,8 +77,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
 
     /// The number of the key that a name becomes.
     private mutating func keyNumber(_ name: borrowing XMLName, isAttribute: Bool) -> Int32 {
-        let isQualified = options.names == .qualified
-        if !isAttribute || options.attributePrefix.isEmpty {
+        if !isAttribute || !hasAttributePrefix {
             return names.number(of: isQualified ? name.qualified : name.local)
         }
         key.removeAll(keepingCapacity: true)
@@ -357,8 +360,8 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     // SPEC: XML Schema Part 1, section 2.6.2; a Boolean may have white space around it.
     /// Whether an attribute says that its element has no value.
     private static func isNil(_ attribute: borrowing XMLAttribute) -> Bool {
-        guard attribute.name.local.byteCount == 3,
-            attribute.name.isNamed("nil", in: "http://www.w3.org/2001/XMLSchema-instance")
+        let name = attribute.name
+        guard name.namespace.byteCount == 41, name.isNamed("nil", in: "http://www.w3.org/2001/XMLSchema-instance")
         else { return false }
         let value = attribute.value.withoutXMLWhitespaceAround
         return value.equals("true") || value.equals("1")

@@ -83,6 +83,9 @@ package struct RecordShape {
         return unsafe element.pointee.kind != .scalar
     }
 
+    /// What a reader of text expects of a value, where text does not say of what type it is.
+    package var expectedValue: ExpectedValue { unsafe plan?.expectedValue ?? .any }
+
     // MARK: Memory
 
     /// Reads a scalar into uninitialized memory; false leaves it uninitialized.

@@ -21,7 +21,7 @@ public struct XMLName: ~Escapable, BitwiseCopyable {
     }
 
     /// Creates a name that has a prefix of so many bytes before a colon, or 0.
-    @inlinable @_lifetime(copy qualified, copy namespace)
+    @inlinable @inline(__always) @_lifetime(copy qualified, copy namespace)
     public init(_ qualified: RawSpan, prefixCount: Int = 0, namespace: RawSpan = RawSpan()) {
         precondition(prefixCount >= 0 && prefixCount < max(1, qualified.byteCount), "a prefix is within a name")
         parts = LentName(qualified, prefixCount, namespace)
@@ -37,7 +37,7 @@ public struct XMLName: ~Escapable, BitwiseCopyable {
 
     /// The name without its prefix.
     public var local: RawSpan {
-        @inlinable @_lifetime(copy self) get {
+        @inlinable @inline(__always) @_lifetime(copy self) get {
             let start = prefixCount == 0 ? 0 : prefixCount + 1
             return qualified.part(start, qualified.byteCount - start)
         }
@@ -145,14 +145,14 @@ public struct XMLStartTag: ~Escapable, BitwiseCopyable {
     /// The name of the element.
     public var name: XMLName {
         // SAFETY: the memories live as long as this tag, here and below.
-        @inlinable @_lifetime(copy self) get {
+        @inlinable @inline(__always) @_lifetime(copy self) get {
             unsafe _overrideLifetime(parts.memory.spans.name(parts.name), copying: self)
         }
     }
 
     /// The attributes that declare no namespaces.
     public var attributes: XMLAttributes {
-        @inlinable @_lifetime(copy self) get {
+        @inlinable @inline(__always) @_lifetime(copy self) get {
             unsafe _overrideLifetime(
                 XMLAttributes(LentAttributes(memory: parts.memory, records: parts.attributes)), copying: self)
         }
@@ -175,7 +175,9 @@ public struct XMLEndTag: ~Escapable, BitwiseCopyable {
     /// The name of the element.
     public var name: XMLName {
         // SAFETY: the parts live as long as this tag.
-        @inlinable @_lifetime(copy self) get { unsafe _overrideLifetime(XMLName(parts.name), copying: self) }
+        @inlinable @inline(__always) @_lifetime(copy self) get {
+            unsafe _overrideLifetime(XMLName(parts.name), copying: self)
+        }
     }
     /// Whether the tag is that of the start, because it is an empty-element tag.
     @inlinable public var isEmptyElement: Bool { parts.isEmptyElement }

@@ -130,19 +130,23 @@ extension GrowingMemory where Element == UInt8 {
         if capacity - count < added { grow(to: count + added) }
         if added <= 16 {
             // PERF: names of elements; a call to copy so few bytes takes longer.
-            var offset = 0
-            // SAFETY: there is room for `added` bytes; the loads are of bytes below the count.
+            // SAFETY: there is room for `added` bytes; the loads are of bytes below the count, some of them twice.
+            let start = unsafe UnsafeMutableRawPointer(memory + count)
             if added >= 8 {
                 let first = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt64.self)
                 let last = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: added &- 8, as: UInt64.self)
-                let start = unsafe UnsafeMutableRawPointer(memory + count)
                 unsafe start.storeBytes(of: first, as: UInt64.self)
                 unsafe (start + (added &- 8)).storeBytes(of: last, as: UInt64.self)
-                offset = added
-            }
-            while offset < added {
-                unsafe memory[count &+ offset] = bytes.uncheckedByte(offset)
-                offset &+= 1
+            } else if added >= 4 {
+                let first = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt32.self)
+                let last = unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: added &- 4, as: UInt32.self)
+                unsafe start.storeBytes(of: first, as: UInt32.self)
+                unsafe (start + (added &- 4)).storeBytes(of: last, as: UInt32.self)
+            } else {
+                let middle = added &>> 1
+                unsafe memory[count] = bytes.uncheckedByte(0)
+                unsafe memory[count &+ middle] = bytes.uncheckedByte(middle)
+                unsafe memory[count &+ added &- 1] = bytes.uncheckedByte(added &- 1)
             }
             count &+= added
             return

@@ -14,7 +14,18 @@ struct NameTable {
         let next: Int32
     }
 
+    /// A name that was asked for: all of it, or of a long one its count.
+    private struct Recent: BitwiseCopyable {
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+        var count = -1
+        var number: Int32 = 0
+    }
+
     private static let seed = UInt64.random(in: .min ... .max) | 1
+    private static let recentBits: UInt64 = 6
+    /// The names that were asked for last, at places that their bytes say; behind them long names, at places of their counts.
+    private var recent = [Recent](repeating: Recent(), count: (1 << Int(recentBits)) + 16)
 
     private var bytes: [UInt8] = []
     private var entries: [Entry] = []
@@ -30,9 +41,55 @@ struct NameTable {
     /// The number of a name, which is new when the name is.
     ///
     /// - Complexity: O(*n*) in the bytes of the name, on average.
+    @inline(__always)  // PERF: XML/objects, XML/tree; once a name.
     mutating func number(of name: RawSpan) -> Int32 {
+        let count = name.byteCount
+        guard count <= 16 else { return numberOfLong(name) }
+        let (low, high) = Self.words(of: name)
+        let place = Int(truncatingIfNeeded: ((low ^ high &* 31) &* 0x9E37_79B9_7F4A_7C15) &>> (64 &- Self.recentBits))
+        let found = recent[place]
+        if found.low == low, found.high == high, found.count == count { return found.number }
+        let number = lookUp(name)
+        recent[place] = Recent(low: low, high: high, count: count, number: number)
+        return number
+    }
+
+    /// The number of a name of more than 16 bytes, such as that of a namespace.
+    @inline(never)
+    private mutating func numberOfLong(_ name: RawSpan) -> Int32 {
+        let place = 1 << Int(Self.recentBits) | name.byteCount & 15
+        let found = recent[place]
+        if found.count == name.byteCount, isEqual(entries[Int(found.number)], name) { return found.number }
+        let number = lookUp(name)
+        recent[place] = Recent(count: name.byteCount, number: number)
+        return number
+    }
+
+    @inline(never)
+    private mutating func lookUp(_ name: RawSpan) -> Int32 {
         let hash = Self.hash(name)
         return find(name, hash) ?? add(name, hash)
+    }
+
+    /// All bytes of a name of at most 16, which together with their count are no other name's.
+    @inline(__always)
+    private static func words(of name: RawSpan) -> (low: UInt64, high: UInt64) {
+        let count = name.byteCount
+        // SAFETY: each load is of bytes below the count; some may be loaded twice.
+        if count >= 8 {
+            return unsafe (
+                name.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt64.self),
+                name.unsafeLoadUnaligned(fromUncheckedByteOffset: count &- 8, as: UInt64.self)
+            )
+        }
+        if count >= 4 {
+            let first = unsafe name.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt32.self)
+            let last = unsafe name.unsafeLoadUnaligned(fromUncheckedByteOffset: count &- 4, as: UInt32.self)
+            return (UInt64(first) | UInt64(last) &<< 32, 0)
+        }
+        guard count > 0 else { return (0, 0) }
+        let (first, middle) = (name.uncheckedByte(0), name.uncheckedByte(count &>> 1))
+        return (UInt64(first) | UInt64(middle) &<< 8 | UInt64(name.uncheckedByte(count &- 1)) &<< 16, 0)
     }
 
     /// The number of a name that the table has, or nil.
@@ -87,11 +144,18 @@ struct NameTable {
         }
     }
 
+    /// Whether a name has these bytes.
+    func isNamed(_ number: Int32, _ name: RawSpan) -> Bool {
+        let entry = entries[Int(number)]
+        return entry.count == name.byteCount && isEqual(entry, name)
+    }
+
     /// A name as a string.
     func string(_ number: Int32) -> String { withName(number) { String(xml: $0) } }
 
     /// Forgets all names, and keeps the memory.
     mutating func removeAll() {
+        for index in recent.indices { recent[index] = Recent() }
         bytes.removeAll(keepingCapacity: true)
         entries.removeAll(keepingCapacity: true)
         for index in places.indices { places[index] = 0 }

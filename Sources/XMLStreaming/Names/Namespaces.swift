@@ -28,7 +28,9 @@ struct Namespaces: ~Copyable {
     /// The place of the URI that names without a prefix have as those of elements.
     private(set) var defaultSlice: (start: Int32, count: Int32) = (0, 0)
     /// A prefix in scope, at the end of eight bytes, and the place of its URI.
-    private var known: (prefix: UInt64, slice: (start: Int32, count: Int32)) = (0, (0, 0))
+    private typealias Known = (prefix: UInt64, slice: (start: Int32, count: Int32))
+    /// The two prefixes that were asked for last.
+    private var known: (Known, Known) = ((0, (0, 0)), (0, (0, 0)))
 
     init() {
         for (prefix, uri) in [("", ""), ("xml", Self.xmlURI), ("xmlns", Self.xmlnsURI)] {
@@ -69,15 +71,19 @@ struct Namespaces: ~Copyable {
     @inline(__always)
     mutating func slice(of prefix: RawSpan, _ word: UInt64) -> (start: Int32, count: Int32)? {
         let last = prefix.byteCount <= 8 ? OpenElement.word(word, prefix.byteCount) : 0
-        if last != 0 && last == known.prefix { return known.slice }
+        if last != 0 {
+            if last == known.0.prefix { return known.0.slice }
+            if last == known.1.prefix { return known.1.slice }
+        }
         return lookUp(prefix, last)
     }
 
     @inline(never)
     private mutating func lookUp(_ prefix: RawSpan, _ word: UInt64) -> (start: Int32, count: Int32)? {
         guard let uri = uri(of: prefix), uri != 2 else { return nil }
-        known = (word, slice(uri))
-        return known.slice
+        let slice = slice(uri)
+        if word != 0 { known = ((word, slice), known.0) }
+        return slice
     }
 
     /// The place of a URI in the bytes of all.
@@ -128,7 +134,7 @@ struct Namespaces: ~Copyable {
 
     private mutating func forgetSlices() {
         defaultSlice = slice(defaultURI)
-        known.prefix = 0
+        (known.0.prefix, known.1.prefix) = (0, 0)
     }
 }
 

@@ -4,9 +4,9 @@
 import PlistStreaming
 
 /// The elements of one record, with attributes as the first children.
-struct HeldElements {
+struct HeldElements: ~Copyable {
     /// An element or an attribute.
-    struct Node {
+    struct Node: BitwiseCopyable {
         let name: Int32
         /// The number of the URI of the namespace, -1 for none.
         let namespace: Int32
@@ -17,26 +17,34 @@ struct HeldElements {
         var isMixed = false
         /// Whether a sibling before it has the same name.
         var isRepeat = false
-        var textStart = 0
-        var textCount = 0
+        /// Whether a child is no attribute.
+        var hasElements = false
         var firstChild: Int32 = -1
-        var lastChild: Int32 = -1
         var next: Int32 = -1
         /// The next sibling with the same name.
         var nextSame: Int32 = -1
+        var textStart = 0
+        var textCount = 0
     }
 
-    private struct OpenElement {
+    private struct OpenElement: BitwiseCopyable {
         let node: Int32
+        var lastChild: Int32 = -1
         /// Where the text since the last tag begins.
         var runStart: Int
     }
 
-    private(set) var nodes: [Node] = []
-    private(set) var text: [UInt8] = []
-    private var open: [OpenElement] = []
-    /// The last child with a name, and in which element, as these are counted, by the number of the name.
-    private var lastOfName: [(element: Int, child: Int32)] = []
+    private struct LastChild: BitwiseCopyable {
+        /// In which element, as these are counted.
+        var element = 0
+        var child: Int32 = -1
+    }
+
+    private(set) var nodes = GrowingMemory<Node>()
+    private(set) var text = GrowingMemory<UInt8>()
+    private var open = GrowingMemory<OpenElement>()
+    /// The last child with a name, by the number of the name.
+    private var lastOfName = GrowingMemory<LastChild>()
     /// The number of elements with children that were closed.
     private var elementCount = 0
 
@@ -49,22 +57,28 @@ struct HeldElements {
 
     /// Opens an element.
     mutating func begin(_ name: Int32, namespace: Int32) {
-        endRun()
+        if isOpen {
+            endRun()
+            nodes[innermost].hasElements = true
+        }
         append(Node(name: name, namespace: namespace, isAttribute: false))
         open.append(OpenElement(node: Int32(nodes.count - 1), runStart: text.count))
     }
 
+    /// The index of the node of the innermost open element.
+    private var innermost: Int { Int(open[open.count - 1].node) }
+
     /// Says that the innermost open element has no value.
-    mutating func setNil() { nodes[Int(open[open.count - 1].node)].isNil = true }
+    mutating func setNil() { nodes[innermost].isNil = true }
 
     /// Whether the innermost open element has said that it has no value.
-    var isInNil: Bool { open.last.map { nodes[Int($0.node)].isNil } ?? false }
+    var isInNil: Bool { isOpen && nodes[innermost].isNil }
 
     /// Whether there is text since the last tag that is no whitespace.
-    var hasText: Bool { open.last.map { !Self.isBlank(text[$0.runStart...]) } ?? false }
+    var hasText: Bool { isOpen && !isBlank(from: open[open.count - 1].runStart) }
 
-    private static func isBlank(_ text: ArraySlice<UInt8>) -> Bool {
-        text.allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
+    private func isBlank(from start: Int) -> Bool {
+        text.bytes.part(start, text.count - start).isXMLWhitespace
     }
 
     /// Adds an attribute to the element that was opened last.
@@ -78,32 +92,31 @@ struct HeldElements {
 
     private mutating func append(_ node: Node) {
         let index = Int32(nodes.count)
-        if let parent = open.last?.node {
-            let last = nodes[Int(parent)].lastChild
-            if last >= 0 { nodes[Int(last)].next = index } else { nodes[Int(parent)].firstChild = index }
-            nodes[Int(parent)].lastChild = index
+        if isOpen {
+            let last = open[open.count - 1].lastChild
+            if last >= 0 { nodes[Int(last)].next = index } else { nodes[innermost].firstChild = index }
+            open[open.count - 1].lastChild = index
         }
         nodes.append(node)
     }
 
     /// Adds a piece of text to the innermost open element.
-    mutating func append(_ piece: RawSpan) {
-        // SAFETY: the bytes are copied within the closure.
-        unsafe piece.withUnsafeBytes { unsafe text.append(contentsOf: $0) }
-    }
+    mutating func append(_ piece: RawSpan) { text.append(contentsOf: piece) }
 
     /// Ends the text since the last tag: the text of its element, unless it is whitespace between tags.
     private mutating func endRun() {
-        guard let last = open.last, text.count > last.runStart else { return }
-        let run = text[last.runStart...]
-        let index = Int(last.node)
-        if !Self.isBlank(run) {
-            if nodes[index].textCount > 0 { nodes[index].isMixed = true }
-            (nodes[index].textStart, nodes[index].textCount) = (last.runStart, run.count)
-        } else {
-            text.removeSubrange(last.runStart...)
-        }
+        let start = open[open.count - 1].runStart
+        guard text.count > start else { return }
+        if isBlank(from: start) { return text.removeAll(from: start) }
+        let index = innermost
+        if nodes[index].textCount > 0 { nodes[index].isMixed = true }
+        setText(of: index, start)
         open[open.count - 1].runStart = text.count
+    }
+
+    private mutating func setText(of index: Int, _ start: Int) {
+        nodes[index].textStart = start
+        nodes[index].textCount = text.count - start
     }
 
     /// Closes the innermost element, and links its children by their names.
@@ -112,39 +125,61 @@ struct HeldElements {
     mutating func end() -> Bool {
         let last = open[open.count - 1]
         let index = Int(last.node)
-        let lastChild = nodes[index].lastChild
-        if lastChild < 0 || nodes[Int(lastChild)].isAttribute {
-            // Whitespace is text where there are no elements.
-            (nodes[index].textStart, nodes[index].textCount) = (last.runStart, text.count - last.runStart)
-        } else {
+        if nodes[index].hasElements {
             endRun()
+        } else {
+            // Whitespace is text where there are no elements.
+            setText(of: index, last.runStart)
         }
-        linkChildren(of: index)
-        open.removeLast()
-        if !open.isEmpty { open[open.count - 1].runStart = text.count }
-        return open.isEmpty
+        if last.lastChild >= 0, last.lastChild != nodes[index].firstChild { linkChildren(of: index) }
+        open.removeAll(from: open.count - 1)
+        guard isOpen else { return true }
+        open[open.count - 1].runStart = text.count
+        return false
     }
 
     private mutating func linkChildren(of parent: Int) {
-        guard nodes[parent].firstChild >= 0 else { return }
         elementCount += 1
         var child = nodes[parent].firstChild
         while child >= 0 {
-            let name = Int(nodes[Int(child)].name)
-            while lastOfName.count <= name { lastOfName.append((0, -1)) }
+            let node = nodes[Int(child)]
+            let name = Int(node.name)
+            while lastOfName.count <= name { lastOfName.append(LastChild()) }
             if lastOfName[name].element == elementCount {
                 nodes[Int(lastOfName[name].child)].nextSame = child
                 nodes[Int(child)].isRepeat = true
             }
-            lastOfName[name] = (elementCount, child)
-            child = nodes[Int(child)].next
+            lastOfName[name] = LastChild(element: elementCount, child: child)
+            child = node.next
         }
     }
 
     /// Forgets all, and keeps the memory.
     mutating func removeAll() {
-        nodes.removeAll(keepingCapacity: true)
-        text.removeAll(keepingCapacity: true)
-        open.removeAll(keepingCapacity: true)
+        nodes.removeAll()
+        text.removeAll()
+        open.removeAll()
     }
+}
+
+/// The nodes of a record and their text, lent while something else changes.
+struct HeldRecord: ~Escapable, BitwiseCopyable {
+    let nodes: Span<HeldElements.Node>
+    let text: RawSpan
+
+    /// Lends what is held; nothing may be added to it, or removed, as long as this is used.
+    @unsafe @_lifetime(immortal)
+    init(unscoped held: borrowing HeldElements) {
+        nodes = unsafe held.nodes.unscopedSpan
+        text = unsafe held.text.unscopedBytes
+    }
+
+    subscript(index: Int32) -> HeldElements.Node { nodes[Int(index)] }
+
+    /// The text of an element or an attribute.
+    @_lifetime(copy self)
+    func text(of node: HeldElements.Node) -> RawSpan { text.part(node.textStart, node.textCount) }
+
+    /// Whether the text of an element is more than white space.
+    func hasText(_ node: HeldElements.Node) -> Bool { !text(of: node).isXMLWhitespace }
 }

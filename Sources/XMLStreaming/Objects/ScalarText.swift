@@ -22,8 +22,7 @@ enum ScalarText {
         let value = text.withoutXMLWhitespaceAround
         if value.byteCount == 0, expected.isOptional { return try sink.writeNull() }
         if expected.kind == .bool {
-            if value.equals("true") || value.equals("1") { return try sink.writeBool(true) }
-            if value.equals("false") || value.equals("0") { return try sink.writeBool(false) }
+            if let bool = bool(value) { return try sink.writeBool(bool) }
         } else if try sendNumber(value, isDouble: expected.kind == .real, to: &sink) {
             return
         }
@@ -56,6 +55,49 @@ enum ScalarText {
         }
     }
 
+    // MARK: Scalars that are stored
+
+    /// The Boolean that a text is, which has no white space around it.
+    static func bool(_ text: RawSpan) -> Bool? {
+        if text.equals("true") || text.equals("1") { return true }
+        return text.equals("false") || text.equals("0") ? false : nil
+    }
+
+    /// The integer of up to 18 digits that a text is, without zeros before them; nil for any other text.
+    static func shortInteger(_ text: RawSpan) -> Int64? {
+        let isNegative = text.byteCount > 0 && text.uncheckedByte(0) == UInt8(ascii: "-")
+        var offset = isNegative ? 1 : 0
+        let count = text.byteCount &- offset
+        guard count > 0, count <= 18, text.uncheckedByte(offset) != UInt8(ascii: "0") || count == 1 && !isNegative
+        else { return nil }
+        var value: Int64 = 0
+        while offset < text.byteCount {
+            let digit = text.uncheckedByte(offset) &- 0x30
+            guard digit <= 9 else { return nil }
+            value = value &* 10 &+ Int64(digit)
+            offset &+= 1
+        }
+        return isNegative ? -value : value
+    }
+
+    /// The double that the text of a number is, which is rounded once; nil for any other text, also for numbers of many digits.
+    static func shortReal(_ text: RawSpan) -> Double? {
+        guard let number = DecimalNumber(text) else { return nil }
+        return real(number)
+    }
+
+    // The quotient and the product of two doubles that are exact are rounded once.
+    private static func real(_ number: DecimalNumber) -> Double? {
+        guard !number.isTruncated, number.mantissa <= 1 << 53, abs(number.exponent) < powersOfTen.count else {
+            return nil
+        }
+        let value = Double(number.mantissa) * (number.isNegative ? -1 : 1)
+        let power = powersOfTen[abs(number.exponent)]
+        return number.exponent < 0 ? value / power : value * power
+    }
+
+    // MARK: Numbers as messages
+
     private static func send<Sink: PlistSink & ~Copyable>(
         _ number: DecimalNumber, _ text: RawSpan, _ isDouble: Bool, _ sink: inout Sink
     ) throws(StreamError) {
@@ -68,12 +110,7 @@ enum ScalarText {
             if mantissa == 0 { return try sink.writeReal(-0.0) }
             if mantissa <= 1 << 63 { return try sink.writeInteger(Int64(bitPattern: 0 &- mantissa)) }
         }
-        // The quotient and the product of two doubles that are exact are rounded once.
-        if isDouble, !number.isTruncated, mantissa <= 1 << 53, abs(number.exponent) < powersOfTen.count {
-            let value = Double(mantissa) * (number.isNegative ? -1 : 1)
-            let power = powersOfTen[abs(number.exponent)]
-            return try sink.writeReal(number.exponent < 0 ? value / power : value * power)
-        }
+        if isDouble, let value = real(number) { return try sink.writeReal(value) }
         // Whoever wants the nearest value of its own type rounds the text once.
         try sink.writeNumber(text: text)
     }

@@ -1,5 +1,6 @@
 // What is held, as messages: children by their names, in the order in which the names come first, what is repeated as an array.
 
+import PlistBuilding
 import PlistStreaming
 
 /// What is left to be sent of held elements; the last step is next.
@@ -33,28 +34,28 @@ extension XMLMessages where Sink: ~Copyable {
 
     /// - Complexity: O(*n*) in the nodes and their text.
     private mutating func sendAll() throws(StreamError) {
-        // Copies by reference, so that the sink can be changed meanwhile.
-        let (nodes, text, names) = (held.nodes, held.text, names)
+        // SAFETY: while it is sent, nothing is held besides.
+        let record = unsafe HeldRecord(unscoped: held)
         steps.removeAll(keepingCapacity: true)
         steps.append(.value(0))
         while let step = steps.popLast() {
             switch step {
             case .value(let index):
-                try sendValue(index, nodes, text)
+                try sendValue(index, record)
             case .members(let index):
-                try sendMember(index, nodes, names)
+                try sendMember(index, record)
             case .elements(let index):
-                let next = nodes[Int(index)].nextSame
+                let next = record[index].nextSame
                 if next >= 0 { steps.append(.elements(next)) }
                 steps.append(.value(index))
             case .children(let index):
                 if index < 0 { continue }
-                steps.append(.children(nodes[Int(index)].next))
-                if !nodes[Int(index)].isAttribute { steps.append(.value(index)) }
+                steps.append(.children(record[index].next))
+                if !record[index].isAttribute { steps.append(.value(index)) }
             case .text(let index):
                 let key = options.textKey
                 try key.withUTF8Span { (key) throws(StreamError) in try sink.writeKey(key) }
-                try sendText(nodes[Int(index)], text)
+                try sendText(record[index], record)
             case .endDictionary:
                 try sink.endDictionary()
             case .endArray:
@@ -63,18 +64,15 @@ extension XMLMessages where Sink: ~Copyable {
         }
     }
 
-    private mutating func sendText(_ node: HeldElements.Node, _ text: [UInt8]) throws(StreamError) {
+    private mutating func sendText(
+        _ node: HeldElements.Node, _ record: borrowing HeldRecord
+    ) throws(StreamError) {
         let expected = sink.expectedValue()
-        try text.withRawSpan { (text) throws(StreamError) in
-            let part = text.extracting(node.textStart..<(node.textStart + node.textCount))
-            try ScalarText.send(part, as: expected, to: &sink)
-        }
+        try ScalarText.send(record.text(of: node), as: expected, to: &sink)
     }
 
-    private mutating func sendValue(
-        _ index: Int32, _ nodes: [HeldElements.Node], _ text: [UInt8]
-    ) throws(StreamError) {
-        let node = nodes[Int(index)]
+    private mutating func sendValue(_ index: Int32, _ record: borrowing HeldRecord) throws(StreamError) {
+        let node = record[index]
         let expected = sink.expectedValue().kind
         let hasMembers = node.firstChild >= 0
         let isArray = expected == .array || mark(node.name) & 2 != 0
@@ -83,54 +81,58 @@ extension XMLMessages where Sink: ~Copyable {
         }
         if node.isNil || expected == .nothing { return try sink.writeNull() }
         if isArray {
-            if node.isMixed || node.textCount > 0 { try refuseText(node, text) }
+            if node.isMixed || record.hasText(node) { throw mixedText() }
             try sink.beginArray()
             steps.append(.endArray)
             return steps.append(.children(node.firstChild))
         }
-        let hasElements = hasMembers && !nodes[Int(node.lastChild)].isAttribute
         // A type that wants a scalar has no members for attributes.
-        let isScalar = expected != .dictionary && (expected == .any ? !hasMembers : !hasElements)
-        guard !isScalar else { return try sendText(node, text) }
+        let isScalar = expected != .dictionary && (expected == .any ? !hasMembers : !node.hasElements)
+        guard !isScalar else { return try sendText(node, record) }
         if node.isMixed { throw mixedText() }
+        if expected == .dictionary, node.textCount == 0, try store(node, record) { return }
         try sink.beginDictionary()
         steps.append(.endDictionary)
         if node.textCount > 0 {
-            try checkTextKey(node, nodes)
-            if hasMembers || text[node.textStart..<(node.textStart + node.textCount)].contains(where: { $0 > 0x20 }) {
-                steps.append(.text(index))
-            }
+            try checkTextKey(node, record)
+            if hasMembers || record.hasText(node) { steps.append(.text(index)) }
         }
         if hasMembers { steps.append(.members(node.firstChild)) }
     }
 
+    /// Stores the members of a dictionary where the sink wants them, if it says where, and leaves what cannot be stored to messages.
+    private mutating func store(
+        _ node: HeldElements.Node, _ record: borrowing HeldRecord
+    ) throws(StreamError) -> Bool {
+        guard let port = try unsafe sink.beginLoan(of: .records) else { return false }
+        let rest = unsafe RecordFill.fill(port.records, node, record, names, marks)
+        try sink.endLoan()
+        if rest == RecordFill.complete { return true }
+        steps.append(.endDictionary)
+        if rest >= 0 { steps.append(.members(rest)) }
+        return true
+    }
+
     /// Refuses an element with text where a child or an attribute has the key of text.
-    private func checkTextKey(_ node: HeldElements.Node, _ nodes: [HeldElements.Node]) throws(StreamError) {
+    private func checkTextKey(_ node: HeldElements.Node, _ record: borrowing HeldRecord) throws(StreamError) {
         var child = node.firstChild
         while child >= 0 {
-            if nodes[Int(child)].name == textName { throw textClash() }
-            child = nodes[Int(child)].next
+            if record[child].name == textName { throw textClash() }
+            child = record[child].next
         }
     }
 
-    private func refuseText(_ node: HeldElements.Node, _ text: [UInt8]) throws(StreamError) {
-        let hasText = text[node.textStart..<(node.textStart + node.textCount)].contains { $0 > 0x20 }
-        if node.isMixed || hasText { throw mixedText() }
-    }
-
     /// Sends the first member from a node on that was not sent with another one of its name.
-    private mutating func sendMember(
-        _ start: Int32, _ nodes: [HeldElements.Node], _ names: NameTable
-    ) throws(StreamError) {
+    private mutating func sendMember(_ start: Int32, _ record: borrowing HeldRecord) throws(StreamError) {
         var index = start
-        while index >= 0, nodes[Int(index)].isRepeat { index = nodes[Int(index)].next }
+        while index >= 0, record[index].isRepeat { index = record[index].next }
         guard index >= 0 else { return }
-        let node = nodes[Int(index)]
+        let node = record[index]
         if node.next >= 0 { steps.append(.members(node.next)) }
-        try names.withName(node.name) { (name) throws(StreamError) in try sink.writeKey(name) }
+        try sendKey(node.name)
         let expected = sink.expectedValue().kind
         // What nobody wants cannot clash.
-        if node.nextSame >= 0, expected != .nothing { try checkNames(index, nodes) }
+        if node.nextSame >= 0, expected != .nothing { try checkNames(index, record) }
         var isArray = false
         if mark(node.name) & 2 == 0, !node.isAttribute {
             switch (expected, options.arrays) {
@@ -154,11 +156,11 @@ extension XMLMessages where Sink: ~Copyable {
     }
 
     /// Refuses nodes of one key whose names differ.
-    private func checkNames(_ first: Int32, _ nodes: [HeldElements.Node]) throws(StreamError) {
-        let node = nodes[Int(first)]
+    private func checkNames(_ first: Int32, _ record: borrowing HeldRecord) throws(StreamError) {
+        let node = record[first]
         var next = node.nextSame
         while next >= 0 {
-            let other = nodes[Int(next)]
+            let other = record[next]
             if other.isAttribute != node.isAttribute {
                 throw failure(
                     .duplicateKey,

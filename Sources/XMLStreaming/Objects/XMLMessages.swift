@@ -36,6 +36,9 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     /// The receiver of the messages.
     public var sink: Sink
     let options: XMLObjectOptions
+    /// Whether names are spelled in keys with their prefixes, and those of attributes with what is before them.
+    private let isQualified: Bool
+    private let hasAttributePrefix: Bool
     var names: NameTable
     /// What options say of names, by their numbers: 1 for elements of arrays, 2 for arrays.
     var marks: [UInt8] = []
@@ -54,6 +57,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     public init(_ sink: consuming Sink, options: XMLObjectOptions = XMLObjectOptions()) {
         self.sink = sink
         self.options = options
+        (isQualified, hasAttributePrefix) = (options.names == .qualified, !options.attributePrefix.isEmpty)
         var names = NameTable()
         var marked: [(String, UInt8)] = options.wrappedArrays.map { ($0, 2) }
         if case .named(let arrays) = options.arrays { marked += arrays.map { ($0, 1) } }
@@ -73,8 +77,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
 
     /// The number of the key that a name becomes.
     private mutating func keyNumber(_ name: borrowing XMLName, isAttribute: Bool) -> Int32 {
-        let isQualified = options.names == .qualified
-        if !isAttribute || options.attributePrefix.isEmpty {
+        if !isAttribute || !hasAttributePrefix {
             return names.number(of: isQualified ? name.qualified : name.local)
         }
         key.removeAll(keepingCapacity: true)
@@ -322,7 +325,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         guard levels[last].text.count > start, !isLeaf else { return }
         let isBlank = levels[last].text[start...].allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
         if isBlank {
-            levels[last].text.removeSubrange(start...)
+            levels[last].text.removeLast(levels[last].text.count - start)
         } else if start > 0 || levels[last].kind == .array {
             throw mixedText()
         }
@@ -361,29 +364,34 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
 
     // SPEC: XML Schema Part 1, section 2.6.2; a Boolean may have white space around it.
     /// Whether an attribute says that its element has no value.
-    private func isNil(_ attribute: borrowing XMLAttribute) -> Bool {
-        guard attribute.name.isNamed("nil", in: "http://www.w3.org/2001/XMLSchema-instance") else { return false }
+    private static func isNil(_ attribute: borrowing XMLAttribute) -> Bool {
+        let name = attribute.name
+        guard name.namespace.byteCount == 41, name.isNamed("nil", in: "http://www.w3.org/2001/XMLSchema-instance")
+        else { return false }
         let value = attribute.value.withoutXMLWhitespaceAround
         return value.equals("true") || value.equals("1")
     }
 
     /// Whether a tag says that its element has no value.
     private func isNil(_ tag: borrowing XMLStartTag) -> Bool {
-        for index in 0..<tag.attributes.count where isNil(tag.attributes[index]) { return true }
+        let attributes = tag.attributes
+        for index in 0..<attributes.count where Self.isNil(attributes[index]) { return true }
         return false
     }
 
     private mutating func hold(_ tag: borrowing XMLStartTag) throws(StreamError) {
         if held.isInNil { throw contentOfNil() }
-        held.begin(keyNumber(tag.name, isAttribute: false), namespace: namespaceNumber(tag.name))
-        for index in 0..<tag.attributes.count {
-            let attribute = tag.attributes[index]
-            if isNil(attribute) {
+        let name = tag.name
+        held.begin(keyNumber(name, isAttribute: false), namespace: namespaceNumber(name))
+        let attributes = tag.attributes
+        for index in 0..<attributes.count {
+            let attribute = attributes[index]
+            if Self.isNil(attribute) {
                 held.setNil()
             } else {
+                let name = attribute.name
                 held.addAttribute(
-                    keyNumber(attribute.name, isAttribute: true), namespace: namespaceNumber(attribute.name),
-                    value: attribute.value)
+                    keyNumber(name, isAttribute: true), namespace: namespaceNumber(name), value: attribute.value)
             }
         }
         if held.byteCount + names.byteCount > options.heldByteCount { throw heldTooMuch() }

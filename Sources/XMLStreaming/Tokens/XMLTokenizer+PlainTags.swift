@@ -100,21 +100,19 @@ struct KnownNames: ~Copyable {
         let slot = Int(truncatingIfNeeded: (word &* 0x9E37_79B9_7F4A_7C15) &>> (64 &- Self.slotBits))
         let known = names[slot]
         if known.word == word { return PlainName(count: count, prefixCount: known.prefixCount, word: bytes) }
-        return lookUp(text, start, word, count, slot)
+        // In the slot beside are names that others took the place of.
+        let other = names[slot ^ 1]
+        if other.word == word { return PlainName(count: count, prefixCount: other.prefixCount, word: bytes) }
+        return add(text, start, word, count, slot)
     }
 
-    /// Looks into the slot beside, into which names go that others take the place of.
     @inline(never)
-    private mutating func lookUp(
+    private mutating func add(
         _ text: RawSpan, _ start: Int, _ word: UInt64, _ count: Int, _ slot: Int
     ) -> PlainName {
-        let (other, known) = (slot ^ 1, names[slot ^ 1])
-        if known.word == word {
-            return PlainName(count: count, prefixCount: known.prefixCount, word: text.uncheckedWord(start))
-        }
         let name = PlainName(in: text, at: start)
         if name.count == count {
-            names[other] = names[slot]
+            names[slot ^ 1] = names[slot]
             names[slot] = Name(word: word, prefixCount: name.prefixCount)
         }
         return name

@@ -62,17 +62,17 @@ struct TreeBuilder: TreeSink, ~Copyable {
     // MARK: Nodes
 
     /// Adds a node behind the last one of the innermost element.
-    private mutating func append(_ node: TreeNode, _ place: XMLPlace) throws(StreamError) {
+    @inline(__always)  // PERF: XML/tree; a node has more bytes than are passed in registers.
+    private mutating func append(_ node: consuming TreeNode, _ place: XMLPlace) throws(StreamError) {
         try memory.checkRoom()
-        var node = node
         let range = shifted(place)
         (node.start, node.end) = (UInt32(range.lowerBound), UInt32(range.upperBound))
         if place.isInEntity { node.flags.insert(.hasNoPlace) }
         append(node)
     }
 
-    private mutating func append(_ node: TreeNode) {
-        var node = node
+    @inline(__always)  // PERF: see above.
+    private mutating func append(_ node: consuming TreeNode) {
         let index = Int32(memory.nodes.count)
         let (parent, last) = open[open.count - 1]
         node.parent = parent
@@ -186,8 +186,13 @@ struct TreeBuilder: TreeSink, ~Copyable {
     private func isInDocument(_ text: RawSpan, _ place: Range<Int>) -> Bool {
         guard text.byteCount == place.count, place.upperBound <= document.count else { return false }
         return unsafe document.withUnsafeBytes { bytes in
-            // SAFETY: the span does not leave the closure.
-            unsafe bytes.bytes.extracting(place).hasSameBytes(as: text)
+            // SAFETY: neither the pointer nor the span leaves the closures.
+            let start = unsafe text.withUnsafeBytes { $0.baseAddress }
+            // PERF: XML/tree; mostly the text is that of the document itself.
+            if let start = unsafe start, let base = bytes.baseAddress, unsafe start == base + place.lowerBound {
+                return true
+            }
+            return unsafe bytes.bytes.extracting(place).hasSameBytes(as: text)
         }
     }
 

@@ -119,16 +119,19 @@ struct TreeMemory {
     }
 
     /// The element that a tag begins, whose declarations and attributes are added.
+    @inline(__always)  // PERF: XML/tree; once an element.
     mutating func element(_ tag: borrowing XMLStartTag) throws(StreamError) -> TreeNode {
         var node = TreeNode(kind: .element)
-        node.name = names.number(of: tag.name.qualified)
-        node.namespace = namespace(tag.name.namespace)
-        node.firstAttribute = Int32(attributes.count)
+        let name = tag.name
+        node.name = names.number(of: name.qualified)
+        node.namespace = namespace(name.namespace)
+        node.firstAttribute = Int32(self.attributes.count)
         if tag.isEmptyElement { node.flags.insert(.isEmptyTag) }
         if !tag.declarations.isEmpty { node.flags.insert(.declares) }
-        for index in 0..<tag.declarations.count { try append(tag.declarations[index], isDeclaration: true) }
-        for index in 0..<tag.attributes.count { try append(tag.attributes[index], isDeclaration: false) }
-        node.attributeCount = Int32(attributes.count) - node.firstAttribute
+        let (declarations, attributes) = (tag.declarations, tag.attributes)
+        for index in 0..<declarations.count { try append(declarations[index], isDeclaration: true) }
+        for index in 0..<attributes.count { try append(attributes[index], isDeclaration: false) }
+        node.attributeCount = Int32(self.attributes.count) - node.firstAttribute
         return node
     }
 

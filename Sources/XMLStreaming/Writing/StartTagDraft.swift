@@ -4,43 +4,56 @@
 import PlistStreaming
 
 /// A start tag that is collected in memory which is used again, checked as a whole, and then written.
-struct StartTagDraft {
-    private struct Part {
-        let name: Range<Int>
-        let value: Range<Int>
+struct StartTagDraft: ~Copyable {
+    /// Some of the bytes that were collected.
+    private struct Piece: BitwiseCopyable {
+        let start: Int
+        let end: Int
+
+        var isEmpty: Bool { start == end }
+    }
+
+    private struct Part: BitwiseCopyable {
+        let name: Piece
+        let value: Piece
         /// The namespace that the name is to have; nil where the prefix alone says it.
-        var uri: Range<Int>?
+        var uri: Piece?
         /// The offset of the colon in the name, -1 without one.
         var colon = -1
     }
 
-    private var bytes: [UInt8] = []
+    private struct Declaration: BitwiseCopyable {
+        let prefix: Piece
+        let uri: Piece
+    }
+
+    private var bytes = GrowingMemory<UInt8>()
     /// The element, then its attributes.
-    private var parts: [Part] = []
+    private var parts = GrowingMemory<Part>()
     /// The prefixes to declare, and what they stand for.
-    private var declarations: [(prefix: Range<Int>, uri: Range<Int>)] = []
+    private var declarations = GrowingMemory<Declaration>()
 
     // MARK: Collecting
 
-    private mutating func keep(_ text: RawSpan) -> Range<Int> {
+    private mutating func keep(_ text: RawSpan) -> Piece {
         let start = bytes.count
-        // SAFETY: the bytes are copied within the closure.
-        unsafe text.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
-        return start..<bytes.count
+        bytes.append(contentsOf: text)
+        return Piece(start: start, end: bytes.count)
     }
 
     /// Begins another tag.
     mutating func begin(_ name: RawSpan) {
-        bytes.removeAll(keepingCapacity: true)
-        parts.removeAll(keepingCapacity: true)
-        declarations.removeAll(keepingCapacity: true)
+        bytes.removeAll()
+        parts.removeAll()
+        declarations.removeAll()
         let name = keep(name)
-        parts.append(Part(name: name, value: name.upperBound..<name.upperBound))
+        parts.append(Part(name: name, value: Piece(start: name.end, end: name.end)))
     }
 
     /// Adds an attribute.
     mutating func add(_ name: RawSpan, value: RawSpan) {
-        parts.append(Part(name: keep(name), value: keep(value)))
+        let name = keep(name)
+        parts.append(Part(name: name, value: keep(value)))
     }
 
     /// Says which namespace the name that was added last is to have.
@@ -50,7 +63,8 @@ struct StartTagDraft {
 
     /// Adds the declaration of a prefix, which is empty for the default namespace.
     mutating func declare(_ prefix: RawSpan, _ uri: RawSpan) {
-        declarations.append((keep(prefix), keep(uri)))
+        let prefix = keep(prefix)
+        declarations.append(Declaration(prefix: prefix, uri: keep(uri)))
     }
 
     /// Adds what is written as an attribute: a declaration, where the name says that it is one.
@@ -67,16 +81,12 @@ struct StartTagDraft {
     // MARK: Checking
 
     /// The bytes of a part.
-    private func with<Value>(
-        _ range: Range<Int>, _ body: (RawSpan) throws(StreamError) -> Value
-    ) throws(StreamError) -> Value {
-        try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try body(unsafe UnsafeRawBufferPointer(buffer).bytes.extracting(range))
-        }
-    }
+    @_lifetime(borrow self)
+    private func part(_ piece: Piece) -> RawSpan { bytes.bytes.part(piece.start, piece.end - piece.start) }
 
-    private func text(_ range: Range<Int>) -> String { WrittenText.quoted(bytes[range]) }
+    private func array(_ piece: Piece) -> [UInt8] { [UInt8](copying: part(piece)) }
+
+    private func text(_ piece: Piece) -> String { WrittenText.quoted(array(piece)) }
 
     /// Checks the tag by itself, and with the namespaces in scope, to which it adds its declarations.
     ///
@@ -84,42 +94,39 @@ struct StartTagDraft {
     mutating func check(
         in scopes: inout NamespaceScopes, depth: Int, known: [String: String], withNamespaces: Bool
     ) throws(StreamError) {
-        for index in parts.indices {
+        for index in 0..<parts.count {
             let isElement = index == 0
             let name = parts[index].name
-            let colon = try with(name) { (name) throws(StreamError) -> Int? in
-                withNamespaces ? WrittenText.colon(inQualifiedName: name) : WrittenText.isName(name) ? -1 : nil
-            }
+            let colon =
+                withNamespaces
+                ? WrittenText.colon(inQualifiedName: part(name)) : WrittenText.isName(part(name)) ? -1 : nil
             guard let colon else {
                 throw StreamError(
                     .unrepresentable, "\(text(name)) is no name of an \(isElement ? "element" : "attribute")")
             }
             parts[index].colon = colon
             if !isElement {
-                try with(parts[index].value) { (value) throws(StreamError) in
-                    try WrittenText.check(value, in: "a value of an attribute")
-                }
+                try WrittenText.check(part(parts[index].value), in: "a value of an attribute")
             }
         }
         if withNamespaces || !declarations.isEmpty { try checkDeclarations(&scopes, depth) }
         if withNamespaces {
-            for part in parts { try resolve(part, isElement: part.name == parts[0].name, &scopes, depth, known) }
+            for index in 0..<parts.count { try resolve(parts[index], isElement: index == 0, &scopes, depth, known) }
         }
-        try checkThatNamesDiffer(scopes, withNamespaces)
+        if parts.count > 2 { try checkThatNamesDiffer(scopes, withNamespaces) }
     }
 
     private func checkDeclarations(_ scopes: inout NamespaceScopes, _ depth: Int) throws(StreamError) {
-        for (prefixRange, uriRange) in declarations {
-            let (prefix, uri) = (Array(bytes[prefixRange]), Array(bytes[uriRange]))
-            let isName = try with(prefixRange) { (prefix) throws(StreamError) in WrittenText.isPlainName(prefix) }
-            guard prefix.isEmpty || isName else {
-                throw StreamError(.unrepresentable, "\(text(prefixRange)) is no name of a prefix")
+        for index in 0..<declarations.count {
+            let (prefixPiece, uriPiece) = (declarations[index].prefix, declarations[index].uri)
+            let (prefix, uri) = (array(prefixPiece), array(uriPiece))
+            guard prefix.isEmpty || WrittenText.isPlainName(part(prefixPiece)) else {
+                throw StreamError(.unrepresentable, "\(text(prefixPiece)) is no name of a prefix")
             }
-            try with(uriRange) { (uri) throws(StreamError) in try WrittenText.check(uri, in: "the name of a namespace")
-            }
+            try WrittenText.check(part(uriPiece), in: "the name of a namespace")
             if let objection = NamespaceScopes.objection(to: prefix, uri) { throw StreamError(.misuse, objection) }
             guard !scopes.declares(prefix, depth: depth) else {
-                throw StreamError(.duplicateKey, "the prefix \(text(prefixRange)) is declared twice")
+                throw StreamError(.duplicateKey, "the prefix \(text(prefixPiece)) is declared twice")
             }
             scopes.declare(prefix, uri, depth: depth)
         }
@@ -138,52 +145,52 @@ struct StartTagDraft {
             return
         }
         if !hasPrefix && scopes.isEmpty && part.uri?.isEmpty ?? true { return }
-        let prefixRange = part.name.lowerBound..<(part.name.lowerBound + max(0, part.colon))
-        let prefix = Array(bytes[prefixRange])
+        let prefixPiece = Piece(start: part.name.start, end: part.name.start + max(0, part.colon))
+        // The one prefix that always stands for the same.
+        if part.uri == nil, self.part(prefixPiece).equals("xml") { return }
+        let prefix = array(prefixPiece)
         let declared = scopes.uri(of: prefix)
         guard prefix != Array("xmlns".utf8) else {
             throw StreamError(.misuse, "the prefix xmlns is for declarations")
         }
         let wanted: [UInt8]
         if let uri = part.uri {
-            wanted = Array(bytes[uri])
+            wanted = array(uri)
         } else if let declared {
             wanted = declared
         } else if let uri = known[String(decoding: prefix, as: UTF8.self)] {
             wanted = Array(uri.utf8)
         } else {
-            throw StreamError(.misuse, "the prefix \(text(prefixRange)) is not declared")
+            throw StreamError(.misuse, "the prefix \(text(prefixPiece)) is not declared")
         }
         guard declared != wanted else { return }
         guard !scopes.declares(prefix, depth: depth) else {
-            throw StreamError(.misuse, "the prefix \(text(prefixRange)) would stand for two namespaces in one tag")
+            throw StreamError(.misuse, "the prefix \(text(prefixPiece)) would stand for two namespaces in one tag")
         }
-        try declareAsNeeded(prefixRange, wanted, &scopes, depth)
+        try declareAsNeeded(prefixPiece, wanted, &scopes, depth)
     }
 
     private mutating func declareAsNeeded(
-        _ prefix: Range<Int>, _ uri: [UInt8], _ scopes: inout NamespaceScopes, _ depth: Int
+        _ prefix: Piece, _ uri: [UInt8], _ scopes: inout NamespaceScopes, _ depth: Int
     ) throws(StreamError) {
-        if let objection = NamespaceScopes.objection(to: Array(bytes[prefix]), uri) {
-            throw StreamError(.misuse, objection)
-        }
-        let start = bytes.count
-        bytes += uri
-        try with(start..<bytes.count) { (uri) throws(StreamError) in
+        if let objection = NamespaceScopes.objection(to: array(prefix), uri) { throw StreamError(.misuse, objection) }
+        let kept = try uri.withRawSpan { (uri) throws(StreamError) in
             try WrittenText.check(uri, in: "the name of a namespace")
+            return keep(uri)
         }
-        declarations.append((prefix, start..<bytes.count))
-        scopes.declare(Array(bytes[prefix]), uri, depth: depth)
+        declarations.append(Declaration(prefix: prefix, uri: kept))
+        scopes.declare(array(prefix), uri, depth: depth)
     }
 
     /// Refuses two attributes of the same name, or of the same local name in the same namespace.
     ///
     /// - Complexity: O(*n*) in the bytes of the names.
     private func checkThatNamesDiffer(_ scopes: NamespaceScopes, _ withNamespaces: Bool) throws(StreamError) {
-        guard parts.count > 2 else { return }
+        if parts.count <= Self.fewParts, !mayRepeat(withNamespaces) { return }
         var names: Set<[UInt8]> = []
-        for part in parts.dropFirst() {
-            var name = Array(bytes[part.name])
+        for index in 1..<parts.count {
+            let part = parts[index]
+            var name = array(part.name)
             if withNamespaces, part.colon >= 0 {
                 let uri = scopes.uri(of: Array(name[..<part.colon])) ?? []
                 // No name has this byte.
@@ -195,33 +202,61 @@ struct StartTagDraft {
         }
     }
 
+    /// The most names that are compared with each other one by one.
+    private static var fewParts: Int { 9 }
+
+    /// Whether two attributes have the same name, or the same local name and prefixes that may stand for the same.
+    private func mayRepeat(_ withNamespaces: Bool) -> Bool {
+        for index in 2..<parts.count {
+            for other in 1..<index where isSame(parts[index], parts[other], withNamespaces) { return true }
+        }
+        return false
+    }
+
+    private func isSame(_ one: Part, _ other: Part, _ withNamespaces: Bool) -> Bool {
+        guard withNamespaces else { return part(one.name).hasSameBytes(as: part(other.name)) }
+        return (one.colon < 0) == (other.colon < 0) && local(one).hasSameBytes(as: local(other))
+    }
+
+    /// The name behind the colon.
+    @_lifetime(borrow self)
+    private func local(_ one: Part) -> RawSpan {
+        part(Piece(start: one.name.start + one.colon + 1, end: one.name.end))
+    }
+
     // MARK: Writing
 
     /// Writes the tag, which was checked, without its last bracket.
     func write(to output: inout ByteOutput) throws(StreamError) {
         try output.append(UInt8(ascii: "<"))
-        try with(parts[0].name) { (name) throws(StreamError) in try output.append(name) }
-        for (prefix, uri) in declarations {
+        try output.append(part(parts[0].name))
+        for index in 0..<declarations.count {
+            let declaration = declarations[index]
             try WrittenText.append(" xmlns", to: &output)
-            if !prefix.isEmpty { try output.append(UInt8(ascii: ":")) }
-            try with(prefix) { (prefix) throws(StreamError) in try output.append(prefix) }
-            try writeValue(uri, &output)
+            if !declaration.prefix.isEmpty { try output.append(UInt8(ascii: ":")) }
+            try output.append(part(declaration.prefix))
+            try writeValue(declaration.uri, &output)
         }
-        for part in parts.dropFirst() {
+        for index in 1..<parts.count {
             try output.append(UInt8(ascii: " "))
-            try with(part.name) { (name) throws(StreamError) in try output.append(name) }
-            try writeValue(part.value, &output)
+            try output.append(part(parts[index].name))
+            try writeValue(parts[index].value, &output)
         }
     }
 
-    private func writeValue(_ value: Range<Int>, _ output: inout ByteOutput) throws(StreamError) {
+    private func writeValue(_ value: Piece, _ output: inout ByteOutput) throws(StreamError) {
         try WrittenText.append("=\"", to: &output)
-        try with(value) { (value) throws(StreamError) in try WrittenText.append(value, in: .attribute, to: &output) }
+        try WrittenText.append(part(value), in: .attribute, to: &output)
         try output.append(UInt8(ascii: "\""))
     }
 
-    /// The name of the element.
-    var name: ArraySlice<UInt8> { bytes[parts[0].name] }
+    /// The name of the element, for use as long as the draft stays as it is.
+    @unsafe var unscopedName: RawSpan {
+        @_lifetime(immortal) get {
+            let name = parts[0].name
+            return unsafe bytes.unscopedBytes.part(name.start, name.end - name.start)
+        }
+    }
 }
 
 extension WrittenText {

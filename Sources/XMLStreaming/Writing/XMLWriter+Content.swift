@@ -219,21 +219,17 @@ extension XMLWriter {
 extension RawSpan {
     /// Whether all bytes are spaces, tabs or ends of lines.
     var isXMLWhitespace: Bool {
-        for offset in byteOffsets {
-            switch byte(at: offset) {
-            case 0x20, 0x09, 0x0A, 0x0D: continue
-            default: return false
-            }
-        }
-        return true
+        var offset = 0
+        while offset < byteCount, NameBytes.isSpace(uncheckedByte(offset)) { offset += 1 }
+        return offset == byteCount
     }
 
     /// The bytes without spaces, tabs and ends of lines before and behind them.
     var withoutXMLWhitespaceAround: RawSpan {
         @_lifetime(copy self) get {
             var (start, end) = (0, byteCount)
-            while start < end, extracting(start..<(start + 1)).isXMLWhitespace { start += 1 }
-            while end > start, extracting((end - 1)..<end).isXMLWhitespace { end -= 1 }
+            while start < end, NameBytes.isSpace(uncheckedByte(start)) { start += 1 }
+            while end > start, NameBytes.isSpace(uncheckedByte(end - 1)) { end -= 1 }
             return extracting(start..<end)
         }
     }

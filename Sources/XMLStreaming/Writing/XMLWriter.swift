@@ -38,12 +38,12 @@ public struct XMLWriter: ~Copyable {
     private var scopes = NamespaceScopes()
     private var draft = StartTagDraft()
     /// The names of the open elements, one behind the other.
-    private var names: [UInt8] = []
-    private var open: [OpenElement] = []
+    private var names = GrowingMemory<UInt8>()
+    private var open = GrowingMemory<OpenElement>()
     /// Whether the last start tag has no bracket at its end yet.
     private var isTagOpen = false
 
-    private struct OpenElement {
+    private struct OpenElement: BitwiseCopyable {
         let nameStart: Int
         /// Whether there is text in it, so that the layout adds no whitespace.
         var hasText = false
@@ -84,8 +84,8 @@ public struct XMLWriter: ~Copyable {
         output.removeAll()
         (place, types, isStandalone) = (.start, nil, nil)
         scopes = NamespaceScopes()
-        names.removeAll(keepingCapacity: true)
-        open.removeAll(keepingCapacity: true)
+        names.removeAll()
+        open.removeAll()
         isTagOpen = false
     }
 
@@ -126,7 +126,8 @@ public struct XMLWriter: ~Copyable {
         try draft.write(to: &output)
         place = .content
         open.append(OpenElement(nameStart: names.count))
-        names.append(contentsOf: draft.name)
+        // SAFETY: the draft is not changed here.
+        names.append(contentsOf: unsafe draft.unscopedName)
         isTagOpen = true
     }
 
@@ -134,18 +135,20 @@ public struct XMLWriter: ~Copyable {
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` when no element is open.
     public mutating func endElement() throws(StreamError) {
-        guard let element = open.last else { throw StreamError(.misuse, "got endElement without an open element") }
+        guard !open.isEmpty else { throw StreamError(.misuse, "got endElement without an open element") }
+        let element = open[open.count - 1]
         if isTagOpen {
             try WrittenText.append("/>", to: &output)
         } else {
             if element.hasLines && !element.hasText { try beginLine(open.count - 1) }
             try WrittenText.append("</", to: &output)
-            for byte in names[element.nameStart...] { try output.append(byte) }
+            // SAFETY: writing changes no names.
+            try output.append(unsafe names.unscopedBytes.part(element.nameStart, names.count - element.nameStart))
             try output.append(UInt8(ascii: ">"))
         }
         isTagOpen = false
-        open.removeLast()
-        names.removeSubrange(element.nameStart...)
+        open.removeAll(from: open.count - 1)
+        names.removeAll(from: element.nameStart)
         scopes.close(depth: open.count)
         if open.isEmpty {
             place = .end
@@ -155,8 +158,9 @@ public struct XMLWriter: ~Copyable {
 
     /// Whether the innermost open element has a name.
     func isOpen(_ name: RawSpan) -> Bool {
-        guard let element = open.last, names.count - element.nameStart == name.byteCount else { return false }
-        return (0..<name.byteCount).allSatisfy { names[element.nameStart + $0] == name.byte(at: $0) }
+        guard !open.isEmpty else { return false }
+        let start = open[open.count - 1].nameStart
+        return names.bytes.part(start, names.count - start).hasSameBytes(as: name)
     }
 
     // MARK: What comes before a part of the content
@@ -165,7 +169,8 @@ public struct XMLWriter: ~Copyable {
     mutating func beginNode() throws(StreamError) {
         try endOpenTag()
         guard indent >= 0 else { return }
-        if let last = open.indices.last {
+        if !open.isEmpty {
+            let last = open.count - 1
             guard !open[last].hasText else { return }
             open[last].hasLines = true
             try beginLine(open.count)
@@ -186,7 +191,8 @@ public struct XMLWriter: ~Copyable {
 
     /// Writes what comes before text, and refuses text that would be read together with whitespace of the layout.
     mutating func beginText(isWhitespace: Bool) throws(StreamError) {
-        guard let last = open.indices.last else { throw StreamError(.misuse, "got text outside the root element") }
+        guard !open.isEmpty else { throw StreamError(.misuse, "got text outside the root element") }
+        let last = open.count - 1
         guard !open[last].hasLines || isWhitespace else {
             throw StreamError(.misuse, "got text behind children that have lines of their own, which would change it")
         }

@@ -1,0 +1,289 @@
+// Held elements straight into the memory that a builder lends: a child that is what its member wants is stored there. What is not is
+// left to messages, from that child on, with equal results and errors; no error is reported here.
+
+import PlistBuilding
+import PlistStreaming
+
+/// Stores the children of elements where the members of records are.
+enum RecordFill {
+    /// What is returned of a record that is complete.
+    static var complete: Int32 { -2 }
+
+    /// Stores the children and attributes of an element.
+    ///
+    /// - Returns: The first one that is not stored, -1 where others are missing, or ``complete``.
+    static func fill(
+        _ state: UnsafeMutablePointer<RecordState>, _ element: HeldElements.Node, _ record: borrowing HeldRecord,
+        _ names: borrowing NameTable, _ marks: [UInt8]
+    ) -> Int32 {
+        // SAFETY: the builder has made the state for records that lie in its memory; what is trusted of it is that each member with a
+        // kind has memory for that kind at its offset from the base. Of a member with a shape it is a value of that type.
+        unsafe (state.pointee.doneCount, state.pointee.isOpen) = (0, true)
+        var (index, next, seen) = (element.firstChild, 0, UInt64(0))
+        // Columns are filled by messages.
+        guard let members = unsafe state.pointee.members, unsafe members.pointee.column == nil else { return index }
+        let (count, base) = unsafe (state.pointee.memberCount, state.pointee.base)
+        while index >= 0 {
+            let node = record[index]
+            if !node.isRepeat {
+                let found = unsafe member(of: node.name, names, state, members, next, count)
+                if found >= 0 {
+                    let place = unsafe UnsafeMutableRawPointer(bitPattern: base &+ members[found].offset)
+                    let isPlain = marks.isEmpty && seen &>> UInt64(found) & 1 == 0
+                    guard isPlain, let place = unsafe place,
+                        unsafe store(index, record, names, members + found, to: place, state)
+                    else { break }
+                    seen |= 1 &<< UInt64(found)
+                    next = found &+ 1
+                } else if unsafe !state.pointee.skipsUnknown {
+                    break
+                }
+            }
+            index = node.next
+        }
+        unsafe (state.pointee.seen, state.pointee.next) = (seen, next)
+        guard index < 0 else { return index }
+        guard unsafe state.pointee.complete & ~seen == 0 || state.pointee.fillMissing(base, seen: seen) else {
+            return -1
+        }
+        unsafe (state.pointee.doneCount, state.pointee.isOpen) = (1, false)
+        if unsafe state.pointee.delivers { _ = unsafe state.pointee.deliver() }
+        return complete
+    }
+
+    /// The index of the member with a name, -1 where there is none.
+    @inline(__always)  // PERF: XML/objects; once a member.
+    private static func member(
+        of name: Int32, _ names: borrowing NameTable, _ state: UnsafeMutablePointer<RecordState>,
+        _ members: UnsafeMutablePointer<RecordMember>, _ next: Int, _ count: Int
+    ) -> Int {
+        names.withName(name) { name in
+            // Members mostly come in their order, some of them missing.
+            for index in next..<min(count, next &+ 3) where unsafe isNamed(members + index, name) { return index }
+            // SAFETY: the pointer does not leave the closure.
+            return unsafe name.withUnsafeBytes { unsafe state.pointee.index(of: $0) } ?? -1
+        }
+    }
+
+    @inline(__always)
+    private static func isNamed(_ member: UnsafeMutablePointer<RecordMember>, _ name: RawSpan) -> Bool {
+        // A name is between quotes and a colon there.
+        let count = unsafe member.pointee.length &- 3
+        guard count == name.byteCount else { return false }
+        return unsafe UnsafeRawBufferPointer(start: member.pointee.text + 1, count: count).bytes.hasSameBytes(as: name)
+    }
+
+    // MARK: Members
+
+    /// Stores a child, or all with its name, as a member; false where messages must tell.
+    @inline(__always)
+    private static func store(
+        _ index: Int32, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
+        _ member: UnsafeMutablePointer<RecordMember>, to place: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Bool {
+        let node = record[index]
+        // SAFETY: see fill.
+        if node.nextSame < 0, !node.isNil, !node.hasElements {
+            let text = record.text(of: node)
+            let isInitialized = unsafe state.pointee.isInitialized
+            switch unsafe member.pointee.kind {
+            case .string:
+                unsafe SmallText.store(text, to: place, isInitialized: isInitialized)
+                return true
+            case .optionalString:
+                unsafe SmallText.store(text, toOptional: place, isInitialized: isInitialized)
+                return true
+            case .integer, .optionalInteger, .real, .optionalReal, .bool, .optionalBool:
+                return unsafe storeScalar(text, unsafe member.pointee.kind, to: place)
+            default: break
+            }
+        }
+        guard let shape = unsafe member.pointee.shape, unsafe member.pointee.kind != .none else { return false }
+        guard unsafe state.pointee.isInitialized else {
+            return unsafe storeMember(index, record, names, shape, to: place, state)
+        }
+        let memory = unsafe state.pointee.spareMemory(for: shape)
+        guard unsafe storeMember(index, record, names, shape, to: memory, state) else { return false }
+        unsafe shape.pointee.replace(place, by: memory)
+        return true
+    }
+
+    /// Stores the text of a number or a Boolean, which needs no end; false where it is none.
+    private static func storeScalar(_ text: RawSpan, _ kind: FastKind, to place: UnsafeMutableRawPointer) -> Bool {
+        let value = text.withoutXMLWhitespaceAround
+        let isOptional = kind == .optionalInteger || kind == .optionalReal || kind == .optionalBool
+        if value.byteCount == 0, !isOptional { return false }
+        switch kind {
+        case .integer, .optionalInteger:
+            let number = ScalarText.shortInteger(value)
+            if number == nil, value.byteCount > 0 { return false }
+            if isOptional {
+                unsafe place.initializeMemory(as: Int64?.self, to: number)
+            } else if let number {
+                unsafe place.storeBytes(of: number, as: Int64.self)
+            }
+        case .real, .optionalReal:
+            let number = ScalarText.shortReal(value)
+            if number == nil, value.byteCount > 0 { return false }
+            if isOptional {
+                unsafe place.initializeMemory(as: Double?.self, to: number)
+            } else if let number {
+                unsafe place.storeBytes(of: number, as: Double.self)
+            }
+        default:
+            let bool = ScalarText.bool(value)
+            if bool == nil, value.byteCount > 0 { return false }
+            if isOptional {
+                unsafe place.initializeMemory(as: Bool?.self, to: bool)
+            } else if let bool {
+                unsafe place.storeBytes(of: bool, as: Bool.self)
+            }
+        }
+        return true
+    }
+
+    // MARK: Values of any type
+
+    /// Stores a child, or all with its name, in uninitialized memory; false leaves it so.
+    private static func storeMember(
+        _ index: Int32, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
+        _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Bool {
+        let node = record[index]
+        switch unsafe shape.pointee.kind {
+        case .array:
+            return unsafe storeArray(index, record, names, shape, to: place, state)
+        case .optional:
+            guard let wrapped = unsafe shape.pointee.element, !node.isNil else { return false }
+            if unsafe wrapped.pointee.kind == .scalar, node.textCount == 0 { return false }
+            if unsafe wrapped.pointee.fillsOptional {
+                return unsafe storeMember(index, record, names, wrapped, to: place, state)
+            }
+            let memory = unsafe state.pointee.wrappedMemory(for: wrapped)
+            guard unsafe storeMember(index, record, names, wrapped, to: memory, state) else { return false }
+            unsafe shape.pointee.wrap(memory, to: place)
+            return true
+        default:
+            guard node.nextSame < 0 else { return false }
+            return unsafe storeValue(node, record, names, shape, to: place, state)
+        }
+    }
+
+    /// Stores one child in uninitialized memory; false leaves it so.
+    @inline(__always)
+    private static func storeValue(
+        _ node: HeldElements.Node, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
+        _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Bool {
+        guard !node.isNil else { return false }
+        switch unsafe shape.pointee.kind {
+        case .scalar:
+            guard !node.hasElements else { return false }
+            return unsafe storeText(record.text(of: node), shape, to: place)
+        case .object:
+            return unsafe storeObject(node, record, names, shape, to: place, state)
+        default:
+            return false
+        }
+    }
+
+    /// Stores a scalar in uninitialized memory.
+    @inline(__always)
+    private static func storeText(
+        _ text: RawSpan, _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer
+    ) -> Bool {
+        // SAFETY: see fill.
+        switch unsafe shape.pointee.fast {
+        case .string:
+            unsafe SmallText.store(text, to: place, isInitialized: false)
+            return true
+        case .integer, .real, .bool:
+            return unsafe storeScalar(text, shape.pointee.fast, to: place)
+        default:
+            return unsafe storeByType(text, shape, to: place)
+        }
+    }
+
+    /// Stores what the type reads of the message that a text is.
+    @inline(never)
+    private static func storeByType(
+        _ text: RawSpan, _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer
+    ) -> Bool {
+        let kind = unsafe shape.pointee.expectedValue.kind
+        // SAFETY: see fill; the pointer does not leave the closure.
+        switch kind {
+        case .text:
+            return unsafe text.withUnsafeBytes { unsafe shape.pointee.read(.string($0), to: place) }
+        case .integer, .number:
+            guard let number = ScalarText.shortInteger(text.withoutXMLWhitespaceAround) else { return false }
+            return unsafe shape.pointee.read(.integer(number), to: place)
+        default:
+            return false
+        }
+    }
+
+    /// Stores an object; recursion is bounded by `RecordState.enter`.
+    private static func storeObject(
+        _ node: HeldElements.Node, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
+        _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Bool {
+        guard node.textCount == 0, !node.isMixed, let inner = unsafe state.pointee.enter(0, last: 0),
+            unsafe inner.pointee.lend(shape, at: place, room: 1) > 0
+        else { return false }
+        unsafe (inner.pointee.delivers, inner.pointee.doneCount) = (false, 0)
+        if unsafe fill(inner, node, record, names, []) == complete { return true }
+        unsafe inner.pointee.abandon(shape, at: place)
+        return false
+    }
+
+    /// Stores children of one name as an array; false leaves the memory uninitialized.
+    private static func storeArray(
+        _ first: Int32, _ record: borrowing HeldRecord, _ names: borrowing NameTable,
+        _ shape: UnsafePointer<RecordShape>, to place: UnsafeMutableRawPointer,
+        _ state: UnsafeMutablePointer<RecordState>
+    ) -> Bool {
+        let node = record[first]
+        guard !node.isAttribute, let element = unsafe shape.pointee.element, unsafe element.pointee.fast != .uint8,
+            unsafe element.pointee.room > 0, let inner = unsafe state.pointee.enter(0, last: 0)
+        else { return false }
+        let (room, stride) = unsafe (element.pointee.room, element.pointee.stride)
+        let memory = unsafe RecordState.elementMemory(inner)
+        // Elements are complete in the memory first; then they move to the array together, most arrays at once.
+        var (index, count, isMade) = (first, 0, false)
+        while index >= 0 {
+            let next = record[index]
+            if count == room {
+                unsafe move(memory, count, element, to: place, isMade)
+                (count, isMade) = (0, true)
+            }
+            // Names that differ in their namespaces alone are for messages to refuse.
+            guard next.namespace == node.namespace,
+                unsafe storeValue(next, record, names, element, to: memory + count * stride, inner)
+            else {
+                unsafe element.pointee.deinitialize(memory, count)
+                if isMade { unsafe shape.pointee.deinitialize(place) }
+                return false
+            }
+            count += 1
+            index = next.nextSame
+        }
+        unsafe move(memory, count, element, to: place, isMade)
+        return true
+    }
+
+    /// Moves elements to an array, or makes it of them.
+    private static func move(
+        _ memory: UnsafeMutableRawPointer, _ count: Int, _ element: UnsafePointer<RecordShape>,
+        to array: UnsafeMutableRawPointer, _ isMade: Bool
+    ) {
+        if isMade {
+            unsafe element.pointee.append(memory, count, to: array)
+        } else {
+            unsafe element.pointee.makeArray(of: memory, count, at: array)
+        }
+    }
+}

@@ -38,6 +38,21 @@ extension TestloggerTests {
             try Goldens.expect(transcript("testlogger --stable-output Lists"), is: "lists")
         }
 
+        @Test func tables() throws {
+            try Goldens.expect(
+                transcript(
+                    "testlogger --stable-output -v Tables", "testlogger --list Tables",
+                    "testlogger --list Tables --filter testAdds\\(2",
+                    "testlogger --stable-output -v Sources/Tables/Tables.swift:17",
+                    "testlogger --stable-output -v Sources/Tables/Tables.swift:19",
+                    "testlogger --stable-output -v Sources/Tables/Tables.swift:43"),
+                is: "tables")
+            // A row that crashes has the others run in a process of their own, which has another list.
+            let random = try package.testlogger(["Tables"], environment: ["TABLES_ARE_RANDOM": "1"])
+            #expect(
+                random.status == 3 && random.errors.contains("two different plans; names and rows made"), "\(random)")
+        }
+
         @Test func fixtures() throws {
             try Goldens.expect(transcript("testlogger --stable-output LifeCycle"), is: "life-cycle")
         }

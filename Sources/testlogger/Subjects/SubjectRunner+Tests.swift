@@ -158,7 +158,8 @@ extension SubjectRunner: SelfTesting {
             ["notRun", "error: the test image said what this testlogger does not understand; build it anew"])
         expectEqual(
             try Scene([("a", "exit 3"), ("b", "")], opening: "[ $5 = known ] && hash=8").outcome().last,
-            "error: the test image announced two different plans")
+            "error: the test image announced two different plans; names and rows made at run time must be the same in "
+                + "every process, which those of a Set, a Dictionary or a clock are not")
     }
 
     private static func testSaysWhyNothingRuns() throws {

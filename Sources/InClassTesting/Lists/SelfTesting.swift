@@ -79,8 +79,7 @@ extension FixtureTesting where Self: ~Copyable {
             if let type = end?() {
                 Recorder.record(
                     RecordedIssue(
-                        place: .test, got: "a \(type) that something still holds", expected: "the end of the fixture",
-                        message: "what is left after tearDown()"))
+                        place: .test, got: "a \(type) that something still holds", expected: "its end with tearDown()"))
             }
             if let thrown { throw thrown }
         }

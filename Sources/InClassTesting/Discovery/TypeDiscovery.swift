@@ -65,7 +65,7 @@ enum TypeDiscovery {
                 }
             }
         }
-        addSubclasses(in: sections.types, to: &tested, &untestable, &seen)
+        addSubclasses(in: sections.types, to: &tested, &seen)
         tested.sort { ($0.name, $0.module) < ($1.name, $1.module) }
         untestable.sort { ($0.name, $0.module) < ($1.name, $1.module) }
         return (tested, untestable)
@@ -74,8 +74,7 @@ enum TypeDiscovery {
     /// Adds the classes that inherit a conformance and have a list of their own: what says so is that they override a
     /// class property.
     private static func addSubclasses(
-        in sections: [Range<UInt>], to tested: inout [ConformingType], _ untestable: inout [UntestableType],
-        _ seen: inout Set<ObjectIdentifier>
+        in sections: [Range<UInt>], to tested: inout [ConformingType], _ seen: inout Set<ObjectIdentifier>
     ) {
         guard tested.contains(where: { cast($0.type, to: AnyClass.self) != nil }) else { return }
         for section in sections {

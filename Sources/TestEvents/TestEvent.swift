@@ -108,6 +108,9 @@ package struct TestIssue: Equatable, Sendable {
         self.notes = notes
         self.knownReason = knownReason
     }
+
+    /// Whether it compares nothing: `fail` has only a message.
+    package var isPlain: Bool { kind == .expectation && got.isEmpty && expected.isEmpty }
 }
 
 /// One line of the worker protocol.

@@ -75,8 +75,10 @@ extension TestloggerTests {
         @Test func listing() throws {
             try Goldens.expect(
                 transcript(
-                    "testlogger --list Quiet", "testlogger -l -tt slow -tt network Quiet",
-                    "testlogger --list --filter ^Quiet.*Known Quiet Lists", "testlogger --list --skip . Quiet"),
+                    "testlogger --list Quiet", "testlogger -l --test-type slow --test-type network Quiet",
+                    "testlogger --list --filter ^Quiet.*Known Quiet Lists", "testlogger --list --skip . Quiet",
+                    "testlogger --list --exact --filter Quiet.testKnown Quiet",
+                    "testlogger --list --no-tests pass --skip . Quiet"),
                 is: "listing")
         }
 
@@ -94,7 +96,8 @@ extension TestloggerTests {
         }
 
         @Test func help() throws {
-            try Goldens.expect(transcript("testlogger --help", "testlogger -h Quiet"), is: "help")
+            try Goldens.expect(
+                transcript("testlogger --help", "testlogger -h Quiet", "testlogger --version"), is: "help")
         }
 
         /// Two runs print the same, but for times: nothing in the order is left to chance.

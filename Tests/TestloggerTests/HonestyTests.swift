@@ -241,7 +241,7 @@ extension PackageTests {
                 try RunningPrograms.run([products.path + "/testlogger", "--list", module], in: package.folder)
             }
             var result = try list("Shelf")
-            #expect(result.status == 0 && result.output == "Shelf.Shelf.testBoards\n", "\(result)")
+            #expect(result.status == 0 && result.output == "Shelf.testBoards\n", "\(result)")
             result = try list("Pantry")
             #expect(result.status == 2 && result.errors.contains("(known are Shelf)"), "\(result)")
         }

@@ -120,8 +120,8 @@ final class WorkerSession {
             options.leavesProfiles ? CoverageReport.environment(module) : ["LLVM_PROFILE_FILE": "/dev/null"]
         ) { $1 }
         worker = try Worker(
-            image: module.image, module: module.module, output: outputFile, environment: environment,
-            isPlanKnown: known != nil)
+            image: module.image, module: module.module, output: options.leavesOutput ? nil : outputFile,
+            environment: environment, isPlanKnown: known != nil)
     }
 
     deinit { close(outputFile) }

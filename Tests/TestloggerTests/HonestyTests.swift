@@ -155,7 +155,7 @@ extension PackageTests {
                 fails: "Shelf.swift:16:51: error: got 5 instead of expected 6 for boards")
             // Nothing that the build knows of has changed.
             try package.write("", to: "guest")
-            try expectBuild(system, ["build"], "Pantry.swift:26:13: error: got failure")
+            try expectBuild(system, ["build"], "Pantry.swift:26:13: error: a guest")
             try package.remove("guest")
             try expectBuild(system)
         }

@@ -60,6 +60,11 @@ extension CommandLineOptions {
               --version            the version of this program
           -h, --help               this
 
+        a package's own options
+          The file .testlogger in the package's folder holds options, one a line, and '#' begins a comment. They are of
+          builds, too; an option on the command line stands in place of all that the file says of it. It may hold
+          --test-type, --skip, --timeout, --slow, --jobs, --retries, --fail-on-flaky, --fail-fast, --path-map, --color.
+
         on several machines
           Each machine builds, and runs its part; the parts are the whole, and an empty part passes. With GitHub Actions:
               strategy: { matrix: { shard: [1, 2, 3] } }

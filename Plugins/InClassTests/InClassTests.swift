@@ -37,7 +37,8 @@ struct InClassTests: BuildToolPlugin {
                     displayName: "Testing \(tested.moduleName)", executable: tool,
                     arguments: ["--marker", marker.path, module.descriptionURL.path],
                     environment: layout.isSwiftBuild ? variables : [:],
-                    inputFiles: [module.descriptionURL] + (machine == nil ? module.objects + module.resources : []),
+                    inputFiles: [module.descriptionURL] + packages.optionFiles(layout)
+                        + (machine == nil ? module.objects + module.resources : []),
                     outputFiles: isOwn ? [] : [marker]))
         }
         return commands

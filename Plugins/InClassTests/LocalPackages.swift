@@ -1,6 +1,7 @@
 // Which packages are tested by a build: the one that is built, and those that it depends on by path, which are worked on
 // beside it. Whoever depends on a version of a package trusts its tests: they run where that package itself is built.
 
+import Foundation
 import PackagePlugin
 
 struct LocalPackages {
@@ -26,6 +27,17 @@ struct LocalPackages {
         owners = Dictionary(
             all.flatMap { package in package.targets.map { ($0.id, package) } }, uniquingKeysWith: { first, _ in first }
         )
+    }
+
+    /// What a build looks at to know whether the options of its tests have changed.
+    ///
+    /// The native system asks the plugin seldom, and builds nothing when an input that it was told of is gone: it looks at
+    /// the folder, into which the file comes and from which it goes. While the file is there, each step asks for the next.
+    func optionFiles(_ layout: BuildLayout) -> [URL] {
+        let folder = all[0].directoryURL
+        guard layout.isSwiftBuild else { return [folder] }
+        let file = folder.appending(path: ".testlogger")
+        return FileManager.default.fileExists(atPath: file.path) ? [file] : []
     }
 
     /// The package that a target belongs to, when it is one of these.

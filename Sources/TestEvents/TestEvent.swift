@@ -22,11 +22,28 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
     package var module: String
     /// How long it may take, or 0 for as long as any other.
     package var timeoutMilliseconds: Int
+    /// The table that it is a row of, if it is.
+    package var row: TableRow?
+
+    /// A row of a table of cases.
+    package struct TableRow: Equatable, Hashable, Sendable {
+        /// The name of the table, which the sources know.
+        package var table: String
+        /// From 0.
+        package var index: Int
+
+        package init(table: String, index: Int) {
+            self.table = table
+            self.index = index
+        }
+    }
 
     package init(
-        typeName: String, testName: String, testType: String, module: String, timeoutMilliseconds: Int = 0
+        typeName: String, testName: String, testType: String, module: String, timeoutMilliseconds: Int = 0,
+        row: TableRow? = nil
     ) {
         self.timeoutMilliseconds = timeoutMilliseconds
+        self.row = row
         self.typeName = typeName
         self.testName = testName
         self.testType = testType
@@ -35,6 +52,9 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
 
     /// `Type.test`, as diagnostics and selections write it.
     package var name: String { "\(typeName).\(testName)" }
+
+    /// The name that its list is written with.
+    package var listedName: String { row?.table ?? testName }
 }
 
 /// Something that a test did not do as expected.
@@ -88,21 +108,25 @@ package struct TestIssue: Equatable, Sendable {
         self.notes = notes
         self.knownReason = knownReason
     }
+
+    /// Whether it compares nothing: `fail` has only a message.
+    package var isPlain: Bool { kind == .expectation && got.isEmpty && expected.isEmpty }
 }
 
 /// One line of the worker protocol.
 ///
-/// A worker sends `version`, `warning` for each type it cannot test, then `list` and `planned` for each test of the list
-/// in order, and `ready`; one that is told that its plan is known sends only `version` and `ready`.
+/// A worker sends `version`, `warning` for each type it cannot test, then `list` and `planned`, or `row` for a row of a
+/// table, for each test of the list in order, and `ready`; one that is told that its plan is known sends only `version` and `ready`.
 /// For each run of tests it is then told to run it sends `begin`, at most one `directory`, any number of `issue` and at
 /// most one `skip`, and `end` for each test, and after the last one `idle`; `late` may come at any time. A worker that dies
 /// sends `crash` or `exit` first when it can.
 package enum TestEvent: Equatable, Sendable {
     /// The version of this vocabulary; a reader refuses any other.
     case version(Int)
-    /// The list of the `planned` that follow: all of their fields but `testName`.
+    /// The list of the `planned` and `row` that follow: all of their fields but these.
     case list(PlannedTest)
     case planned(testName: String)
+    case row(testName: String, PlannedTest.TableRow)
     /// The end of the plan, with its number of tests and a hash of its lines.
     case ready(count: Int, hash: Int)
     /// A test begins; what it writes goes behind this offset of the worker's output file.
@@ -121,7 +145,7 @@ package enum TestEvent: Equatable, Sendable {
     /// Something about a type's list that the reader of the list should know.
     case warning(typeName: String, text: String)
 
-    package static let currentVersion = 2
+    package static let currentVersion = 3
 }
 
 // MARK: - Reading
@@ -166,6 +190,11 @@ extension TestEvent {
             return .list(
                 PlannedTest(
                     typeName: typeName, testName: "", testType: testType, module: module, timeoutMilliseconds: timeout))
+        case "row":
+            guard let testName = reader.next(), let table = reader.next(), let index = reader.nextNumber() else {
+                return nil
+            }
+            return .row(testName: testName, PlannedTest.TableRow(table: table, index: index))
         case "issue":
             return reader.nextIssue().map(TestEvent.issue)
         case "late":
@@ -364,10 +393,14 @@ extension TestEvent: SelfTesting {
         let test = PlannedTest(
             typeName: hostile, testName: "", testType: "unit", module: "", timeoutMilliseconds: 50)
         let rows: [(TestEvent, (inout EventWriter) -> Void)] = [
-            (.version(2), { $0.add("version", 2) }),
+            (.version(3), { $0.add("version", 3) }),
             (.list(test), { $0.add("list", [hostile, "unit", "", "50"]) }),
             (.planned(testName: hostile), { $0.add("planned", [hostile]) }),
             (.planned(testName: ""), { $0.add("planned", [""]) }),
+            (
+                .row(testName: hostile, PlannedTest.TableRow(table: "t\t", index: 12)),
+                { $0.add("row", [hostile, "t\t", "12"]) }
+            ),
             (.ready(count: 0, hash: .min + 1), { $0.add("ready", 0, .min + 1) }),
             (.directory(path: hostile), { $0.add("directory", [hostile]) }),
             (.begin(index: 7, outputStart: 9), { $0.add("begin", 7, 9) }),
@@ -396,7 +429,7 @@ extension TestEvent: SelfTesting {
     private static func testRefusesWhatItDoesNotKnow() {
         let lines = [
             "", "unknown", "begin", "begin\tx\t0", "begin\t1\t2\t3", "begin\t\t1", "end\t1", "end\t", "planned",
-            "planned\ta\tb", "skip", "idle\t1", "ready\t",
+            "planned\ta\tb", "row\ta\tb", "row\ta\tb\tc", "skip", "idle\t1", "ready\t",
             "version\t99999999999999999999", "skip\ta\\x", "issue\tnothing\t\t0\t0\t\t\t\t0\t", "skip\ta\\",
         ]
         for line in lines { expectNil(TestEvent(line: Array(line.utf8)), line) }

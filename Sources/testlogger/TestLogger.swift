@@ -41,14 +41,19 @@ struct TestLogger {
                 print(CommandLineOptions.help)
                 return
             }
+            if options.wantsVersion {
+                print("testlogger \(version), worker protocol \(TestEvent.currentVersion)")
+                return
+            }
             try bazel.apply(to: &options)
             if options.isShuffled, options.seed == nil { options.seed = .random(in: 1...99_999) }
             Interruption.watchSignals()
             do throws(SystemError) { try bazel.begin() } catch { complain(error.description) }
-            status = TestLogger(options).run().rawValue
+            var command = TestLogger(options)
+            status = command.run().rawValue
         } catch {
             complain(error.description)
-            complain("'testlogger --help' lists the options", severity: "note")
+            complain(whereHelpIs, severity: "note")
             status = ExitStatus.usage.rawValue
         }
         if let signal = Interruption.signal { status = 128 + signal }
@@ -58,33 +63,52 @@ struct TestLogger {
         _exit(status)
     }
 
+    private static let version = "1.0"
+
     /// The first error that was not one of a test.
     // SAFETY: written and read by the one thread there is.
     private nonisolated(unsafe) static var firstComplaint: String?
 
-    static func complain(_ text: String, severity: String = "error") {
+    private static let whereHelpIs = "'testlogger --help' lists the options"
+
+    static func complain(_ text: String, severity: String? = "error") {
         if severity == "error", firstComplaint == nil { firstComplaint = text }
         fflush(stdout)
-        for line in text.split(separator: "\n") { fputs("\(severity): \(line)\n", stderr) }
+        let start = severity.map { "\($0): " } ?? ""
+        for line in text.split(separator: "\n") { fputs("\(start)\(line)\n", stderr) }
     }
 
-    private let options: CommandLineOptions
+    private var options: CommandLineOptions
 
     private init(_ options: CommandLineOptions) { self.options = options }
 
-    private func run() -> ExitStatus {
+    private mutating func run() -> ExitStatus {
         let runOptions: RunOptions
         let subjects: [Subject]
+        if options.marker != nil, Self.isOn("IN_CLASS_TESTS_OFF") {
+            SubjectRunner.runAgainInNextBuild(options)
+            return createMarker()
+        }
+        if options.subjects.isEmpty, options.lines.isEmpty {
+            Self.complain("no module, image, object or line is named")
+            Self.complain(CommandLineOptions.usage, severity: nil)
+            Self.complain(Self.whereHelpIs, severity: "note")
+            return .usage
+        }
         do {
-            runOptions = try makeRunOptions()
             subjects = try findSubjects()
+            if let package = try PackageOptions(root: root(of: subjects)) {
+                try options.add(package)
+                // A build does not see by itself that this file has changed.
+                if options.marker != nil { SubjectRunner.runAgainInNextBuild(options) }
+            }
+            runOptions = try makeRunOptions()
+        } catch let error as PackageOptionsError {
+            Self.complain(error.description, severity: nil)
+            return .usage
         } catch {
             Self.complain("\(error)")
             return .usage
-        }
-        if options.marker != nil, getenv("IN_CLASS_TESTS_OFF") != nil {
-            SubjectRunner.runAgainInNextBuild(options)
-            return createMarker()
         }
         if let test = options.debuggedTest { return SubjectRunner(options).debug(test, subjects) }
         guard options.isWatching else { return runOnce(subjects, runOptions) }
@@ -137,41 +161,73 @@ struct TestLogger {
     private func makeRunOptions() throws -> RunOptions {
         var run = RunOptions()
         run.choice.testTypes = options.testTypes
-        for filter in options.filters { run.choice.filters.append(try TestPattern(filter)) }
-        for exclusion in options.exclusions { run.choice.exclusions.append(try TestPattern(exclusion)) }
+        func pattern(_ text: String) throws(PatternError) -> TestPattern {
+            try options.isExact ? TestPattern(exactly: text) : TestPattern(text)
+        }
+        // Those of the package are patterns whatever the command line's are.
+        let areOwn = options.given.contains("--skip")
+        for filter in options.filters { run.choice.filters.append(try pattern(filter)) }
+        for exclusion in options.exclusions {
+            run.choice.exclusions.append(areOwn ? try pattern(exclusion) : try TestPattern(exclusion))
+        }
+        run.choice.isUsual = options.given.isDisjoint(with: ["--test-type", "--skip"])
         run.choice.lines = options.lines
         run.choice.isFailedOnly = options.isFailedOnly
         run.choice.isChangedOnly = options.isChangedOnly
-        run.choice.partition = options.partition
+        run.choice.shard = options.shard
         run.timeoutMilliseconds = options.timeoutMilliseconds
         run.slowMilliseconds = options.slowMilliseconds
-        run.workerCountMax = options.jobCount ?? max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        run.workerCountMax = workerCountMax
         run.shuffleSeed = options.isShuffled ? options.seed : nil
         run.retryCount = options.retryCount
         run.keptDirectoryFolder = options.keptDirectoryFolder
         run.isStable = options.isStable
         run.stopsAtFirstFailure = options.stopsAtFirstFailure
         run.isListing = options.isListing
+        run.leavesOutput = options.leavesOutput
         run.isBuildStep = options.marker != nil
         run.leavesProfiles = options.wantsCoverage
         return run
     }
 
+    /// The folder of the package that is tested.
+    private func root(of subjects: [Subject]) -> String {
+        for case .module(let module) in subjects where !module.root.isEmpty { return module.root }
+        return SubjectFinder(directory: FileAccess.currentDirectory).root
+    }
+
+    /// Whether a variable of the environment says yes: it is there, and its value is no way to say no.
+    static func isOn(_ variable: String) -> Bool {
+        guard let value = getenv(variable).map({ String(cString: $0).lowercased() }) else { return false }
+        return !["", "0", "false", "no", "off"].contains(value)
+    }
+
+    /// How many workers there may be: a build's step leaves half of the machine to the compiler, which works beside it.
+    private var workerCountMax: Int {
+        if options.leavesOutput { return 1 }
+        if let count = options.jobCount { return count }
+        let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+        return max(1, options.marker == nil ? processors : processors / 2)
+    }
+
     private func findSubjects() throws -> [Subject] {
         let subjects = SubjectFinder(directory: FileAccess.currentDirectory)
         if options.subjects.isEmpty, !options.lines.isEmpty { return try subjects.find(options.lines) }
-        guard !options.subjects.isEmpty else { throw UsageError(description: "no module, image or object is named") }
         return try subjects.find(options.subjects)
     }
 
     /// Turns what came of all subjects together into one status, and says what is missing in all of them.
     private func verdict(_ runner: SubjectRunner, _ runOptions: RunOptions) -> ExitStatus {
-        let mistakes = runOptions.choice.mistakes(in: runner.plan)
+        var named = runOptions.choice
+        // What the package chooses need not be in each of its modules.
+        if !options.given.contains("--test-type") { named.testTypes = [] }
+        let mistakes = named.mistakes(in: runner.plan)
         for mistake in mistakes { Self.complain(mistake) }
         guard runner.status == .passed, options.marker == nil else { return runner.status }
         // A shard, or the tests that failed last, may well be none.
         let mayBeEmpty =
-            options.partition != nil && runner.plan.count > 0 || options.isFailedOnly || options.isChangedOnly
+            options.emptyChoice.map { $0 == .pass }
+            ?? (options.shard != nil && runner.plan.count > 0 || options.isFailedOnly || options.isChangedOnly)
         if runner.tally.planned > 0 || mayBeEmpty, mistakes.isEmpty { return .passed }
         if mistakes.isEmpty { for absence in runner.absences { Self.complain(absence) } }
         return .nothingToRun
@@ -185,7 +241,15 @@ struct TestLogger {
 
     private func printSummary(_ runner: SubjectRunner, _ nanoseconds: Int) {
         let tally = runner.tally
-        if options.isListing || tally.planned == 0 && !tally.isRed { return }
+        if options.isListing { return }
+        if tally.planned == 0, !tally.isRed {
+            if options.isFailedOnly {
+                print("nothing failed in the last run")
+            } else if options.isChangedOnly {
+                print("no source has changed since its tests ran")
+            }
+            return
+        }
         if options.verbosity == .quiet, !tally.isRed, tally.flaky == 0 { return }
         let summary = SummaryText(
             passed: tally.passed, failed: tally.failed, skipped: tally.skipped, flaky: tally.flaky,
@@ -211,6 +275,9 @@ struct TestLogger {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 extension TestLogger {
     /// Runs a command in this process.
-    static func status(_ words: [String]) throws -> ExitStatus { TestLogger(try CommandLineOptions(words)).run() }
+    static func status(_ words: [String]) throws -> ExitStatus {
+        var command = TestLogger(try CommandLineOptions(words))
+        return command.run()
+    }
 }
 #endif

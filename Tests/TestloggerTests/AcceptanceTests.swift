@@ -13,7 +13,7 @@ extension PackageTests {
             try package.replace(
                 """
                     "Accepting", "Counting", "Expectations", "Hostile", "LifeCycle", "Lists", "NoTests", "Orchard", "Quiet", "Speaking",
-                    "Watched",
+                    "Tables", "Watched",
                 """, with: "    \"Accepting\", \"Watched\",", in: "Package.swift")
             let result = try package.swift("package", "testlogger", "--list")
             guard result.status == 0 else { throw ProgramError(description: "Editing does not build: \(result)") }

@@ -157,7 +157,7 @@ extension PackageTests {
                 """, to: extra)
             var result = try package.build()
             #expect(result.status != 0)
-            #expect(result.text.contains("Extra.swift:6:43: error: got failure"), "\(result)")
+            #expect(result.text.contains("Extra.swift:6:43: error: of a source that will be deleted"), "\(result)")
             try package.remove(extra)
             result = try package.build()
             #expect(result.status == 0, "\(result)")

@@ -75,7 +75,7 @@ extension TestloggerTests {
             var xml = ""
             // On a busy machine the time may be over before the test is begun; then it was too short.
             for seconds in [1, 10, 100] where !xml.contains(#"line="64""#) {
-                #expect(try run("-tt", "long", adding: ["TEST_TIMEOUT": "\(seconds)"]).status == 1)
+                #expect(try run("--test-type", "long", adding: ["TEST_TIMEOUT": "\(seconds)"]).status == 1)
                 xml = try text("test.xml")
             }
             #expect(xml.contains("got end of the run by its time limit"), "\(xml)")
@@ -85,7 +85,7 @@ extension TestloggerTests {
         }
 
         @Test func aSignalLeavesAReport() throws {
-            let program = try package.startTestlogger(["Runs", "-tt", "long"], environment: variables)
+            let program = try package.startTestlogger(["Runs", "--test-type", "long"], environment: variables)
             try program.wait { package.hasBegunLongTest(in: folder.appending(path: "tmp")) }
             program.send(SIGTERM)
             #expect(try program.result().status == 143)

@@ -27,12 +27,12 @@ extension TestloggerTests {
         }()
 
         @Test func whatIsKeptFromATestDoesNotCount() throws {
-            let result = try run("--timeout", "1000", "-tt", "busy")
+            let result = try run("--timeout", "1000", "--test-type", "busy")
             #expect(result.status == 0 && result.output == "1 test, 1 passed\n", "\(result)")
         }
 
         @Test func whatHangsIsEnded() throws {
-            let result = try run("--timeout", "100", "-tt", "busy for ever")
+            let result = try run("--timeout", "100", "--test-type", "busy for ever")
             #expect(result.status == 1, "\(result)")
             #expect(result.output.contains("got no end after 100 ms instead of expected end of test"), "\(result)")
         }

@@ -76,8 +76,7 @@ extension PackageTests {
             let lines = result.output.split(separator: "\n").filter { $0.contains(".test") }
             #expect(
                 Set(lines) == [
-                    "Mixed.Mixed.testC", "Mixed.Mixed.testCPlusPlusExceptions", "Mixed.Mixed.testSQLite",
-                    "tool.Arguments.testCount",
+                    "Mixed.testC", "Mixed.testCPlusPlusExceptions", "Mixed.testSQLite", "Arguments.testCount",
                 ])
             let help = try package.swift("package", "testlogger", "--help")
             #expect(help.status == 0)

@@ -155,7 +155,7 @@ extension PackageTests {
                 fails: "Shelf.swift:16:51: error: got 5 instead of expected 6 for boards")
             // Nothing that the build knows of has changed.
             try package.write("", to: "guest")
-            try expectBuild(system, ["build"], "Pantry.swift:26:13: error: got failure")
+            try expectBuild(system, ["build"], "Pantry.swift:26:13: error: a guest")
             try package.remove("guest")
             try expectBuild(system)
         }
@@ -196,7 +196,33 @@ extension PackageTests {
                 let result = try package.build(system, environment: ["IN_CLASS_TESTS_OFF": "1"])
                 #expect(result.status == 0, "\(result)")
             }
+            let result = try package.build(system, environment: ["IN_CLASS_TESTS_OFF": "0"])
+            #expect(result.status != 0 && result.text.contains("got 3 instead of expected 4 for jars"), "\(result)")
             try expectBuild(system, ["build"], "error: got 3 instead of expected 4 for jars")
+        }
+
+        /// A build follows the file with the package's options when it comes, changes and goes.
+        @Test func packageOptions() throws { try packageOptions(.native) }
+
+        fileprivate func packageOptions(_ system: BuildSystem) throws {
+            let name = ".testlogger"
+            defer { try? FileManager.default.removeItemIfThere(package.file(name)) }
+            let mistake = "\(name):2:1: error: unknown option '--tmeout'; did you mean '--timeout'?"
+            for _ in 0..<2 {
+                try expectBuild(system)
+                try package.write("# wrong\n--tmeout 5000\n", to: name)
+                try expectBuild(system, ["build"], mistake)
+                try package.write("# right\n--timeout 5000\n", to: name)
+                try expectBuild(system)
+                // In place, so that only the file itself is newer.
+                let file = try FileHandle(forWritingTo: package.file(name))
+                try file.seekToEnd()
+                try file.write(contentsOf: Data("--jobs none\n".utf8))
+                try file.close()
+                try expectBuild(system, ["build"], "\(name):3:8: error: option '--jobs' expects a number of workers")
+                try FileManager.default.removeItem(at: package.file(name))
+                try expectBuild(system)
+            }
         }
 
         // MARK: Doors
@@ -241,7 +267,7 @@ extension PackageTests {
                 try RunningPrograms.run([products.path + "/testlogger", "--list", module], in: package.folder)
             }
             var result = try list("Shelf")
-            #expect(result.status == 0 && result.output == "Shelf.Shelf.testBoards\n", "\(result)")
+            #expect(result.status == 0 && result.output == "Shelf.testBoards\n", "\(result)")
             result = try list("Pantry")
             #expect(result.status == 2 && result.errors.contains("(known are Shelf)"), "\(result)")
         }
@@ -291,6 +317,8 @@ extension PackageTests.HonestyTests {
         /// SwiftPM compiles the plugin again when a variable has changed.
         @Test(arguments: BuildSystem.allCases)
         func switchedOff(system: BuildSystem) throws { try #require(tests).switchedOff(system) }
+
+        @Test func packageOptions() throws { try #require(tests).packageOptions(.swiftbuild) }
 
         /// All modules are made again, and again after it.
         @Test func indexing() throws { try #require(tests).indexing() }

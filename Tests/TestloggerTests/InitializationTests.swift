@@ -54,7 +54,7 @@ extension PackageTests.InitializationTests {
             #expect(package.built("FreshTested.swift").count == 1)
 
             let listed = try package.swift("package", "testlogger", "--list")
-            #expect(listed.output.contains("Fresh.FirstTests.testAddition"), "\(listed)")
+            #expect(listed.output.contains("FirstTests.testAddition"), "\(listed)")
 
             let test = try #require(
                 try FileManager.default.subpathsOfDirectory(atPath: package.file("Sources").path)

@@ -39,7 +39,7 @@ extension TestloggerTests {
             let options = help.matches(of: /--[a-z-]+/).map { String($0.output) }
             #expect(options.count > 20)
             for option in Set(options)
-            where !["--help", "--marker", "--enable-code-coverage", "--verbose", "--test-type"].contains(option) {
+            where !["--help", "--enable-code-coverage", "--verbose"].contains(option) {
                 #expect(readme.contains(option), "\(option) is not in the README")
             }
         }

@@ -14,7 +14,7 @@ extension TestloggerTests {
         /// Passing, skipped, known, failing and crashing tests, lists that are wrong, and output that looks like reports.
         private static let words = [
             "--stable-output", "--jobs", "1", "--timeout", "1500", "--filter",
-            "Quiet|LifeCycle|NothingThrows|SetUpThrows|TearDownThrows|^Speaking.test(Speaks|Writes|Closes)|Twice"
+            "Quiet|LifeCycle|NothingThrows|SetUpThrows|TearDownThrows|Idle|Unpinned|^Speaking.test(Speaks|Writes|Closes)|Twice"
                 + "|^Hostile.test(Passes|Unwraps|Exits$|CrashesAfter|Loops|StackOverflow)",
             "--test-type", "unit", "--test-type", "hanging", "Quiet", "LifeCycle", "Lists", "Speaking", "Hostile",
         ]

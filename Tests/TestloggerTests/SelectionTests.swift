@@ -42,7 +42,7 @@ extension TestloggerTests {
                 try run("Orchard", "--skip", "Apple", "--skip", "Rots").tests
                     == Self.pears.filter { !$0.hasSuffix("Rots") })
             #expect(try run("Orchard", "--filter", "Grows", "--skip", "Pear").tests == ["Apple.testGrows"])
-            #expect(try run("Orchard", "-tt", "harvest").tests == ["Apple.testIsPicked", "Pear.testIsPicked"])
+            #expect(try run("Orchard", "--test-type", "harvest").tests == ["Apple.testIsPicked", "Pear.testIsPicked"])
             let nothing = try run("Orchard", "--filter", "Apple", "--skip", "Apple")
             #expect(nothing.tests == [] && nothing.result.status == 4)
         }
@@ -146,7 +146,7 @@ extension TestloggerTests {
                     ["Orchard", "--filter", "Apple.testGrow5"],
                     "no test matches 'Apple.testGrow5'; did you mean 'Apple.testGrows'?"
                 ),
-                (["Orchard", "-tt", "harvset"], "there is no test type 'harvset'; did you mean 'harvest'?"),
+                (["Orchard", "--test-type", "harvset"], "there is no test type 'harvset'; did you mean 'harvest'?"),
                 (["Orchard", "--fliter", "x"], "unknown option '--fliter'; did you mean '--filter'?"),
                 (
                     ["Orchard", "--debug", "Apple.testGrow"],

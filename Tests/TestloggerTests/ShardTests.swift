@@ -43,10 +43,6 @@ extension TestloggerTests {
             #expect(whole.count == 48)
             let shards = try (1...count).map { try run(["--shard", "\($0)/\(count)"]) }
             expectWhole(shards, whole)
-            let slices = try (1...count).map { try run(["--partition", "slice:\($0)/\(count)"]) }
-            #expect(slices == shards)
-            let hashes = try (1...count).map { try run(["--partition", "hash:\($0)/\(count)"]) }
-            expectWhole(hashes, whole)
             let bazel = try (0..<count).map {
                 try run([], environment: ["TEST_TOTAL_SHARDS": "\(count)", "TEST_SHARD_INDEX": "\($0)"])
             }

@@ -85,7 +85,7 @@ extension TestloggerTests {
             let report = folder.appending(path: "report.xml")
             for step in 0..<8 {
                 let command =
-                    "\"$0\" Runs -tt long --junit \"$1\" & sleep \(Double(step) * 0.08); kill -TERM $!; wait $!"
+                    "\"$0\" Runs --test-type long --junit \"$1\" & sleep \(Double(step) * 0.08); kill -TERM $!; wait $!"
                 let result = try RunningPrograms.run(
                     ["/bin/sh", "-c", command, Fixtures.testlogger.path, report.path], in: package.folder,
                     environment: ["TMPDIR": folder.path])
@@ -95,7 +95,7 @@ extension TestloggerTests {
             }
             // And one that is well into the test.
             let program = try package.startTestlogger(
-                ["Runs", "-tt", "long", "--junit", report.path], environment: ["TMPDIR": folder.path])
+                ["Runs", "--test-type", "long", "--junit", report.path], environment: ["TMPDIR": folder.path])
             try program.wait { package.hasBegunLongTest(in: folder) }
             program.send(SIGTERM)
             #expect(try program.result().status == 143)

@@ -7,7 +7,7 @@ extension TestloggerTests {
     @Suite(.serialized)
     struct WorkerPoolTests {
         private func run(_ words: String...) throws -> ProgramResult {
-            try SharedPackages.runs.get().testlogger(["Runs", "-tt", "many", "--stable-output", "-v"] + words)
+            try SharedPackages.runs.get().testlogger(["Runs", "--test-type", "many", "--stable-output", "-v"] + words)
         }
 
         /// Without the notes that say what ran before a crash: that differs.

@@ -55,6 +55,32 @@ struct ContextDescriptor {
         }
     }
 
+    /// Whether it is a class that has a superclass.
+    var isSubclass: Bool { kind == 16 && address.offset(at: 20) != 0 }
+
+    /// Whether a class that is not generic overrides a class property of one above it.
+    var overridesClassProperties: Bool {
+        // The upper half of the flags: how metadata is initialised, and which tables there are.
+        guard kind == 16, !isGeneric, flags & 1 << 30 != 0 else { return false }
+        var table = address + 44
+        if flags & 1 << 29 != 0 { table += 4 }  // a reference to a resilient superclass
+        switch flags >> 16 & 3 {
+        case 1: table += 12  // of its own, at run time
+        case 2: table += 4  // of another language
+        default: break
+        }
+        if flags & 1 << 31 != 0 {
+            // An offset and a count, then flags and implementation of each new method.
+            table += 8 + UInt(UInt32(bitPattern: table.offset(at: 4))) * 8
+        }
+        return (0..<UInt(UInt32(bitPattern: table.offset()))).contains { index in
+            // The class, the method and the implementation of each.
+            let method = (table + 4 + index * 12).followedIndirectly(4)
+            let (kind, isInstance) = (method.offset() & 0xF, method.offset() & 0x10 != 0)
+            return method != 0 && kind == 2 && !isInstance
+        }
+    }
+
     /// Calls the type's metadata accessor.
     func metatype(_ arguments: [UInt]) -> Result<Any.Type, MetadataRefusal> {
         // SAFETY: the accessor takes a request (0: complete metadata, blocking) and up to three arguments in

@@ -43,7 +43,8 @@ enum TypeDiscovery {
         var tested: [ConformingType] = []
         var untestable: [UntestableType] = []
         var seen: Set<ObjectIdentifier> = []
-        for section in sections() {
+        let sections = sections()
+        for section in sections.conformances {
             // SAFETY: the section is an array of 32-bit offsets, each relative to its own address.
             for address in stride(from: section.lowerBound, to: section.upperBound, by: 4) {
                 let record = ConformanceRecord(address: address.followed())
@@ -64,9 +65,30 @@ enum TypeDiscovery {
                 }
             }
         }
+        addSubclasses(in: sections.types, to: &tested, &seen)
         tested.sort { ($0.name, $0.module) < ($1.name, $1.module) }
         untestable.sort { ($0.name, $0.module) < ($1.name, $1.module) }
         return (tested, untestable)
+    }
+
+    /// Adds the classes that inherit a conformance and have a list of their own: what says so is that they override a
+    /// class property.
+    private static func addSubclasses(
+        in sections: [Range<UInt>], to tested: inout [ConformingType], _ seen: inout Set<ObjectIdentifier>
+    ) {
+        guard tested.contains(where: { cast($0.type, to: AnyClass.self) != nil }) else { return }
+        for section in sections {
+            // SAFETY: as for conformances; the lowest bits say whether the pointer is indirect.
+            for address in stride(from: section.lowerBound, to: section.upperBound, by: 4) {
+                let descriptor = ContextDescriptor(address: address.followed() & ~3)
+                guard address.followed() & 3 == 0, descriptor.isSubclass, descriptor.overridesClassProperties,
+                    case .success(let metatype) = descriptor.metatype([]),
+                    let type = cast(metatype, to: SelfTestingType.self),
+                    seen.insert(ObjectIdentifier(metatype)).inserted
+                else { continue }
+                tested.append(ConformingType(type: type, name: displayName(metatype), module: descriptor.module))
+            }
+        }
     }
 
     /// Says a type's name as its source does: without modules and without the marks of private types.
@@ -103,36 +125,40 @@ enum TypeDiscovery {
         return name + component
     }
 
-    /// The address ranges of the conformance sections of all images.
-    private static func sections() -> [Range<UInt>] {
+    /// The address ranges of the sections of all images: records of conformances, and of types.
+    private static func sections() -> (conformances: [Range<UInt>], types: [Range<UInt>]) {
         #if canImport(Darwin)
         // Unverified: nobody has run this on macOS yet.
-        var found: [Range<UInt>] = []
-        for image in 0..<_dyld_image_count() {
-            guard let header = _dyld_get_image_header(image) else { continue }
-            var size: UInt = 0
-            // SAFETY: 64-bit images only, as on every supported system.
-            let start = header.withMemoryRebound(to: mach_header_64.self, capacity: 1) {
-                getsectiondata($0, "__TEXT", "__swift5_proto", &size)
+        func sections(_ name: String) -> [Range<UInt>] {
+            (0..<_dyld_image_count()).compactMap { image in
+                guard let header = _dyld_get_image_header(image) else { return nil }
+                var size: UInt = 0
+                // SAFETY: 64-bit images only, as on every supported system.
+                let start = header.withMemoryRebound(to: mach_header_64.self, capacity: 1) {
+                    getsectiondata($0, "__TEXT", name, &size)
+                }
+                return start.map { UInt(bitPattern: $0)..<UInt(bitPattern: $0) + size }
             }
-            if let start { found.append(UInt(bitPattern: start)..<UInt(bitPattern: start) + size) }
         }
-        return found
+        return (sections("__swift5_proto"), sections("__swift5_types"))
         #else
         typealias Visitor = @convention(c) (UnsafePointer<UInt>, UnsafeMutableRawPointer?) -> Bool
         typealias Enumerate = @convention(c) (Visitor, UnsafeMutableRawPointer?) -> Void
-        guard let symbol = dlsym(nil, "swift_enumerateAllMetadataSections") else { return [] }
+        typealias Found = (conformances: [Range<UInt>], types: [Range<UInt>])
+        guard let symbol = dlsym(nil, "swift_enumerateAllMetadataSections") else { return ([], []) }
         // SAFETY: the signature is the runtime's, in swift/Runtime/… ImageInspection.
         let enumerate = unsafeBitCast(symbol, to: Enumerate.self)
-        var found: [Range<UInt>] = []
+        var found: Found = ([], [])
         withUnsafeMutablePointer(to: &found) { result in
             enumerate(
                 { sections, context in
                     // The structure starts with a version, a base address and two unused words; then follow the
-                    // sections as pairs of start and length, protocols first, conformances second.
-                    guard sections[0] >= 1 else { return true }
-                    let (start, length) = (sections[6], sections[7])
-                    context?.assumingMemoryBound(to: [Range<UInt>].self).pointee.append(start..<start + length)
+                    // sections as pairs of start and length, protocols first, then conformances, then types.
+                    guard sections[0] >= 1, let found = context?.assumingMemoryBound(to: Found.self) else {
+                        return true
+                    }
+                    found.pointee.conformances.append(sections[6]..<sections[6] + sections[7])
+                    found.pointee.types.append(sections[8]..<sections[8] + sections[9])
                     return true
                 }, result)
         }
@@ -166,6 +192,26 @@ extension PinnedTable.Row: SelfTesting where Key == Int, Value == String, Elemen
     }
 }
 
+/// Classes that inherit a conformance, with lists of their own and without.
+private class ListedBase: SelfTesting {
+    class var testSelectors: TestSelectors { ["testIsBase": { expectEqual(name, "base") }] }
+    class var name: String { "base" }
+    class func make() -> ListedBase { ListedBase() }
+}
+private class OwnList: ListedBase {
+    var stored = 1
+    override class var testSelectors: TestSelectors { ["testIsOwn": { expectEqual(name, "base") }] }
+    func added() {}
+    override class func make() -> ListedBase { OwnList() }
+}
+private final class OwnListBelow: OwnList {
+    override class var testSelectors: TestSelectors { super.testSelectors + ["testIsBelow": {}] }
+}
+private class InheritedList: ListedBase {
+    override class func make() -> ListedBase { InheritedList() }
+}
+private final class InheritedBelow: OwnList {}
+
 /// A type in an extension of another module's.
 extension Int { fileprivate struct Digit {} }
 
@@ -175,6 +221,7 @@ extension TypeDiscovery: SelfTesting {
             "testFindsTypesOfEveryKind": testFindsTypesOfEveryKind,
             "testNamesTypesAsTheirSourceDoes": testNamesTypesAsTheirSourceDoes,
             "testSortsByName": testSortsByName,
+            "testFindsSubclassesWithListsOfTheirOwn": testFindsSubclassesWithListsOfTheirOwn,
         ]
     }
 
@@ -194,6 +241,18 @@ extension TypeDiscovery: SelfTesting {
             ([Int.Digit].self, "Array<Int.Digit>"),
         ]
         for (type, name) in rows { expectEqual(displayName(type), name) }
+    }
+
+    private static func testFindsSubclassesWithListsOfTheirOwn() async {
+        let lists = await MainActor.run {
+            testedTypes().tested.map { ($0.name, $0.type.testSelectors.entries.map(\.name)) }
+        }
+        let found = Dictionary(lists) { first, _ in first }
+        expectEqual(found["ListedBase"], ["testIsBase"])
+        expectEqual(found["OwnList"], ["testIsOwn"])
+        expectEqual(found["OwnListBelow"], ["testIsOwn", "testIsBelow"])
+        expectNil(found["InheritedList"])
+        expectNil(found["InheritedBelow"])
     }
 
     private static func testSortsByName() async {

@@ -61,8 +61,7 @@ public struct InClassTestFailure: Error, CustomStringConvertible {
         let lines = issues.map { issue in
             let place =
                 issue.place == .test ? "" : "\(issue.place.path):\(issue.place.line):\(issue.place.column): error: "
-            let message = issue.message.isEmpty ? "" : " for \(escaped(issue.message))"
-            return "\(place)got \(issue.got) instead of expected \(issue.expected)\(message)"
+            return place + issue.text
         }
         return (lines + (keptDirectory.map { ["its temporary directory is kept: \($0)"] } ?? [])).joined(
             separator: "\n")
@@ -119,6 +118,9 @@ extension InClassTest: SelfTesting {
         let failure = await expectThrows(InClassTestFailure.self) { try await test.run() }
         expectTrue(failure?.description.hasSuffix(#": error: got 1 instead of expected 2 for a\nb"#) ?? false)
         expectTrue(failure?.description.hasPrefix(#filePath) ?? false)
+        let plain = InClassTest(typeName: "T", testName: "test") { fail("not reached") }
+        let words = await expectThrows(InClassTestFailure.self) { try await plain.run() }
+        expectTrue(words?.description.hasSuffix(": error: not reached") ?? false)
     }
 
     private static func testNamesTheDirectoryOfAFailure() async throws {

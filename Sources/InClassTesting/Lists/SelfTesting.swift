@@ -6,8 +6,9 @@
 ///
 /// Conform in an extension at the bottom of the type's own file. Structures, classes, enumerations, actors, nested,
 /// private and noncopyable types conform alike; a generic type pins every parameter
-/// (`extension Table: SelfTesting where Value == Int`). A subclass that inherits the conformance does not run its
-/// parent's tests again.
+/// (`extension Table: SelfTesting where Value == Int`). A subclass that overrides
+/// `testSelectors`, which its parent then declares as `class var` in its own braces, runs that list; one that does not
+/// override a class property runs nothing of its own.
 public protocol SelfTesting: ~Copyable, ~Escapable {
     /// The tests of every build, in the order they run.
     static var testSelectors: TestSelectors { get }
@@ -35,6 +36,11 @@ public protocol FixtureTesting: SelfTesting, ~Copyable {
     mutating func setUp() async throws
     /// Cleans up after the test, passed or failed, and after a `setUp()` that threw; does nothing unless implemented.
     mutating func tearDown() async throws
+    /// Whether it is a failure when a fixture, an instance of a class, is still held by something after its test and
+    /// `tearDown()`; no, unless implemented.
+    static var testFixturesMustEnd: Bool { get }
+    /// What names the type of an instance as long as something holds it; nil unless that is a class.
+    static func _end(of instance: borrowing Self) -> (() -> String?)?
 }
 
 extension FixtureTesting where Self: ~Copyable {
@@ -42,6 +48,10 @@ extension FixtureTesting where Self: ~Copyable {
     public mutating func setUp() async throws {}
     /// Does nothing.
     public mutating func tearDown() async throws {}
+    /// They may live on.
+    public static var testFixturesMustEnd: Bool { false }
+    /// Nothing else holds an instance of no class.
+    public static func _end(of instance: borrowing Self) -> (() -> String?)? { nil }
 
     /// Makes a list entry of a closure that tests a fresh fixture: a mutating or an isolated method, for example.
     ///
@@ -55,6 +65,7 @@ extension FixtureTesting where Self: ~Copyable {
             do { instance = try await testFixture() } catch {
                 return try recordThrown(error, from: "testFixture()")
             }
+            let end = testFixturesMustEnd ? _end(of: instance) : nil
             // Whatever is thrown, the fixture is torn down before it goes on.
             var thrown: (any Error)?
             do {
@@ -64,6 +75,12 @@ extension FixtureTesting where Self: ~Copyable {
                 do { try recordThrown(error, from: "setUp()") } catch { thrown = error }
             }
             await tearDown(&instance)
+            _ = consume instance
+            if let type = end?() {
+                Recorder.record(
+                    RecordedIssue(
+                        place: .test, got: "a \(type) that something still holds", expected: "its end with tearDown()"))
+            }
             if let thrown { throw thrown }
         }
     }
@@ -72,6 +89,14 @@ extension FixtureTesting where Self: ~Copyable {
         do { try await instance.tearDown() } catch {
             try? recordThrown(error, from: "tearDown()")
         }
+    }
+}
+
+extension FixtureTesting where Self: AnyObject {
+    /// Names the type as long as something holds the instance.
+    public static func _end(of instance: borrowing Self) -> (() -> String?)? {
+        weak let reference = copy instance
+        return { reference == nil ? nil : TypeDiscovery.displayName(Self.self) }
     }
 }
 
@@ -96,6 +121,18 @@ private final class CallLog: @unchecked Sendable {
     var calls: [String] = []
 }
 
+/// A fixture that outlives its test, unless `tearDown` lets it go.
+private final class HeldFixture: FixtureTesting {
+    // SAFETY: the one test below uses them.
+    nonisolated(unsafe) static var last: HeldFixture?
+    nonisolated(unsafe) static var keeps = true
+
+    static var testSelectors: TestSelectors { ["testEnds": fixture { _ in }] }
+    static var testFixturesMustEnd: Bool { true }
+    static func testFixture() -> HeldFixture { HeldFixture() }
+    func tearDown() { if !Self.keeps { Self.last = nil } }
+}
+
 private struct FixtureTests {
     struct Trouble: Error {}
 
@@ -118,6 +155,7 @@ extension FixtureTests: FixtureTesting {
             "testWithoutFixtureNothingRuns": testWithoutFixtureNothingRuns,
             "testErrorOfTearDownIsAnIssue": testErrorOfTearDownIsAnIssue,
             "testFixtureIsFresh": testFixtureIsFresh,
+            "testFixturesOfClassesMustEnd": testFixturesOfClassesMustEnd,
             "testInstanceMethod": fixture(testInstanceMethod),
             "testMutatingMethod": fixture { $0.testMutatingMethod() },
         ]
@@ -181,6 +219,20 @@ extension FixtureTests: FixtureTesting {
         let entry = fixture { $0.testMutatingMethod() }
         try await entry()
         try await entry()
+    }
+
+    private static func testFixturesOfClassesMustEnd() async throws {
+        let held = HeldFixture.fixture { HeldFixture.last = $0 }
+        let free = HeldFixture.fixture { HeldFixture.last = $0 }
+        for (entry, isHeld) in [(held, true), (free, false)] {
+            Recorder.openCollection()
+            HeldFixture.keeps = isHeld
+            try await entry()
+            let issues = Recorder.closeScope().collected
+            expectEqual(issues.map(\.got), isHeld ? ["a HeldFixture that something still holds"] : [])
+            expectEqual(issues.map(\.place), isHeld ? [.test] : [])
+            HeldFixture.last = nil
+        }
     }
 
     private func testInstanceMethod() { expectEqual(value, 2, "value after setUp") }

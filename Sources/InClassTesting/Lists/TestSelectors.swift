@@ -19,20 +19,41 @@ public typealias TestBody = () async throws -> Void
 public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable {
     // SAFETY: whoever makes a list gives its bodies away, and one task at a time calls them. A body that is isolated to
     // an actor goes there itself when it is called.
-    package let entries: [(name: String, body: TestBody)]
-    /// How long each of these tests may take, or nil for the limit of their type.
-    package private(set) var timeoutMilliseconds: Int?
+    package private(set) var entries: [Entry]
 
-    /// Creates a list of the given names and functions, in this order.
-    public init(dictionaryLiteral elements: (String, TestBody)...) {
-        entries = elements.map { (name: $0.0, body: $0.1) }
+    /// A test of a list.
+    package struct Entry {
+        package var name: String
+        package var body: TestBody
+        /// How long it may take, or nil for the limit of its type.
+        package var timeoutMilliseconds: Int?
+        /// The table that it is a row of, if it is.
+        package var row: TableRow?
     }
 
-    /// Creates a list from names and functions made at run time, such as the rows of a table.
+    /// A row of a table of cases.
+    package struct TableRow {
+        /// The name of the table.
+        package var table: String
+        /// From 0.
+        package var index: Int
+    }
+
+    package init(entries: [Entry]) { self.entries = entries }
+
+    /// Creates a list of the given names and functions, in this order.
+    public init(dictionaryLiteral elements: (String, TestBody)...) { self.init(elements) }
+
+    /// Creates a list from names and functions made at run time; for the rows of a table there is
+    /// ``each(_:_:named:_:)``.
     ///
+    /// The names must be the same whenever the list is made.
     /// - Complexity: O(number of tests).
-    public init(_ elements: [(String, TestBody)]) {
-        entries = elements.map { (name: $0.0, body: $0.1) }
+    public init(_ elements: [(String, TestBody)]) { entries = elements.map { Entry(name: $0.0, body: $0.1) } }
+
+    /// The tests of one list and then those of another.
+    public static func + (first: TestSelectors, second: TestSelectors) -> TestSelectors {
+        TestSelectors(entries: first.entries + second.entries)
     }
 
     /// A list of tests each of which may take so long, instead of the runner's limit.
@@ -42,7 +63,7 @@ public struct TestSelectors: ExpressibleByDictionaryLiteral, @unchecked Sendable
     /// ```
     public static func timeout(milliseconds: Int, _ tests: TestSelectors) -> TestSelectors {
         var list = tests
-        list.timeoutMilliseconds = milliseconds
+        for index in list.entries.indices { list.entries[index].timeoutMilliseconds = milliseconds }
         return list
     }
 }
@@ -84,8 +105,11 @@ extension TestSelectors: SelfTesting {
 
     private static func testCarriesALimit() {
         let lists: [TestType: TestSelectors] = ["slow": .timeout(milliseconds: 50, ["a": {}])]
-        expectEqual(lists["slow"]?.timeoutMilliseconds, 50)
+        expectEqual(lists["slow"]?.entries.map(\.timeoutMilliseconds), [50])
         expectEqual(lists["slow"]?.entries.map(\.name), ["a"])
+        let joined: TestSelectors = ["a": {}] + .timeout(milliseconds: 50, ["b": {}]) + ["c": {}]
+        expectEqual(joined.entries.map(\.name), ["a", "b", "c"])
+        expectEqual(joined.entries.map(\.timeoutMilliseconds), [nil, 50, nil])
     }
 }
 #endif

@@ -14,7 +14,7 @@ import Glibc
 /// The lines of one worker on their way to its supervisor.
 package struct EventWriter {
     /// The version of the vocabulary, as TestEvents knows it.
-    static let version = 2
+    static let version = 3
 
     /// The lines that have not been sent.
     package private(set) var buffer: [UInt8] = []

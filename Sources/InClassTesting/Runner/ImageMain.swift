@@ -44,8 +44,9 @@ enum ImageMain {
         var module: String
         /// How long it may take, or 0 for as long as any other.
         var timeoutMilliseconds: Int
-        /// Something that no other list's tests have.
+        /// Something that no other list's tests have, nor those of another limit.
         var listNumber: Int
+        var row: TestSelectors.TableRow?
         var body: TestBody
 
         /// `Type.test`.
@@ -162,7 +163,11 @@ enum ImageMain {
                 listNumber = test.listNumber
                 writer.add("list", [test.typeName, test.testType, test.module, String(test.timeoutMilliseconds)])
             }
-            writer.add("planned", text: tests[index].testName)
+            if let row = tests[index].row {
+                writer.add("row", [tests[index].testName, row.table, String(row.index)])
+            } else {
+                writer.add("planned", text: tests[index].testName)
+            }
             index += 1
         }
     }
@@ -180,15 +185,17 @@ enum ImageMain {
         let typeTimeout = timeout(tested.type)
         for (testType, list) in lists(tested.type) {
             let entries = list.entries
-            let listNumber = tests.count
-            let timeout = list.timeoutMilliseconds ?? typeTimeout ?? 0
+            var listNumber = tests.count
+            var listTimeout: Int?
             var index = 0
             while index < entries.count {
                 let entry = entries[index]
+                let timeout = entry.timeoutMilliseconds ?? typeTimeout ?? 0
+                if timeout != listTimeout { (listNumber, listTimeout) = (tests.count, timeout) }
                 tests.append(
                     Test(
                         typeName: tested.name, testName: entry.name, testType: testType.name, module: tested.module,
-                        timeoutMilliseconds: timeout, listNumber: listNumber, body: entry.body))
+                        timeoutMilliseconds: timeout, listNumber: listNumber, row: entry.row, body: entry.body))
                 index += 1
             }
         }

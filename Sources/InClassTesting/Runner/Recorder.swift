@@ -58,6 +58,14 @@ package struct RecordedIssue: Equatable, Sendable {
         self.notes = notes
         self.knownReason = knownReason
     }
+
+    /// What happened, in a sentence; of `fail` the message alone.
+    var text: String {
+        if kind == .expectation, got.isEmpty, expected.isEmpty {
+            return message.isEmpty ? "failed" : escaped(message)
+        }
+        return "got \(got) instead of expected \(expected)" + (message.isEmpty ? "" : " for \(escaped(message))")
+    }
 }
 
 /// Ends a test whose requirement was not met; the issue has been recorded already.
@@ -166,7 +174,7 @@ package enum Recorder {
 
     private static func printIssue(_ issue: RecordedIssue) {
         let place = "\(issue.place.path):\(issue.place.line):\(issue.place.column)"
-        fputs("\(place): error: got \(issue.got) instead of expected \(issue.expected) \(issue.message)\n", stderr)
+        fputs("\(place): error: \(issue.text)\n", stderr)
     }
 
     static func openKnownIssue(_ reason: String) {

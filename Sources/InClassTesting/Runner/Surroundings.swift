@@ -59,10 +59,11 @@ struct Surroundings {
         variableCopies = variables.compactMap { $0.flatMap { strdup($0) } }
     }
 
-    /// How much has been written to the standard output, when that is a file; and the descriptor it is known by here.
+    /// How much has been written to the standard output, when that is a file without a name, as the supervisor makes one;
+    /// any other is somebody's own.
     var outputSize: Int? {
         var status = stat()
-        guard fstat(output, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        guard fstat(output, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 0 else { return nil }
         return Int(status.st_size)
     }
 

@@ -127,9 +127,11 @@ package struct TAPReport: RunReporter {
                 "  column: \(place.column)",
             ]
         }
-        lines += [
-            "data:", "  got: \(JSONObject.quoted(worst.got))", "  expect: \(JSONObject.quoted(worst.expected))",
-        ]
+        if !worst.isPlain {
+            lines += [
+                "data:", "  got: \(JSONObject.quoted(worst.got))", "  expect: \(JSONObject.quoted(worst.expected))",
+            ]
+        }
         let text = DiagnosticText(paths: paths)
         if !worst.notes.isEmpty { lines += ["notes:"] + worst.notes.map { "  - \(JSONObject.quoted($0))" } }
         if !worst.callers.isEmpty {

@@ -136,10 +136,15 @@ package struct DiagnosticText: Sendable {
         return "\(start)\(end): fixit: \(Self.fixItText(fixIt.text))"
     }
 
-    /// `got 4 instead of expected 5 for count after push (Stack.testPush)`, on one line whatever the message holds.
+    /// `got 4 instead of expected 5 for count after push (Stack.testPush)`, on one line whatever the message holds; of
+    /// `fail("not reached")` only `not reached (Stack.testPush)`.
     package static func message(for issue: TestIssue, of test: PlannedTest?, module: String = "") -> String {
         var text = "got \(harmless(issue.got)) instead of expected \(harmless(issue.expected))"
-        if !issue.message.isEmpty { text += " for \(harmless(issue.message))" }
+        if issue.isPlain {
+            text = issue.message.isEmpty ? "failed" : harmless(issue.message)
+        } else if !issue.message.isEmpty {
+            text += " for \(harmless(issue.message))"
+        }
         let subject = test?.name ?? (module.isEmpty ? "" : "module \(module)")
         return subject.isEmpty ? text : "\(text) (\(subject))"
     }
@@ -283,6 +288,11 @@ extension DiagnosticText: SelfTesting {
         let issue = TestIssue(kind: .expectation, got: "4", expected: "5", message: "a\nb\u{1B}[31m%d")
         expectEqual(
             message(for: issue, of: test), #"got 4 instead of expected 5 for a\nb\u{1b}[31m%d (Stack.testPush)"#)
+        let plain = [("not reached", "not reached (Stack.testPush)"), ("", "failed (Stack.testPush)")]
+        for (message, text) in plain {
+            let issue = TestIssue(kind: .expectation, got: "", expected: "", message: message)
+            expectEqual(Self.message(for: issue, of: test), text)
+        }
     }
 
     private static func testQuotesWhatLooksLikeADiagnostic() {

@@ -14,7 +14,7 @@ struct LastRun: Equatable {
     var times: [String: Int] = [:]
     /// The temporary directories of tests that failed.
     var keptDirectories: [String] = []
-    /// The paths of the sources that have changed since.
+    /// The paths of the sources that have changed since, or before without all of their tests having run since then.
     var changed: Set<String> = []
     /// Whether there was a run before.
     var isThere = false
@@ -33,7 +33,7 @@ struct LastRun: Equatable {
         }
         self.init(text: String(decoding: bytes, as: UTF8.self))
         isThere = true
-        changed = Set(module.sources.filter { FileAccess.modificationTime(of: $0) ?? 0 > time })
+        changed.formUnion(module.sources.filter { FileAccess.modificationTime(of: $0) ?? 0 > time })
     }
 
     private init(text: String) {
@@ -42,6 +42,7 @@ struct LastRun: Equatable {
             switch (fields.first, fields.count) {
             case ("failed", 2): failed.insert(fields[1])
             case ("kept", 2): keptDirectories.append(fields[1])
+            case ("changed", 2): changed.insert(fields[1])
             case ("time", 3): times[fields[2]] = Int(fields[1])
             default: break
             }
@@ -61,9 +62,12 @@ struct LastRun: Equatable {
     /// - Parameters:
     ///   - isOfAll: whether it ran all tests there are.
     ///   - ran: the names of the tests that have run.
+    ///   - isDone: whether it ran all tests of the source with a path.
     mutating func update(
-        failed newFailures: Set<String>, times newTimes: [String: Int], isOfAll: Bool, ran: () -> Set<String>
+        failed newFailures: Set<String>, times newTimes: [String: Int], isOfAll: Bool, ran: () -> Set<String>,
+        isDone: (String) -> Bool
     ) {
+        changed = isOfAll ? [] : changed.filter { !isDone($0) }
         if isOfAll {
             failed = []
             times = [:]
@@ -87,6 +91,7 @@ struct LastRun: Equatable {
         let lines =
             failed.sorted().map { "failed\t\($0)\n" } + times.sorted { $0.key < $1.key }.map { "time\t\($1)\t\($0)\n" }
             + keptDirectories.map { "kept\t\($0)\n" }
+            + changed.filter { !$0.contains("\n") }.sorted().map { "changed\t\($0)\n" }
         return lines.joined()
     }
 
@@ -118,18 +123,23 @@ extension LastRun: SelfTesting {
         lastRun.failed = ["T.a", "Table<Int, String>.b c"]
         lastRun.times = ["T.a": 1_500_000, "T.c d": .max]
         lastRun.keptDirectories = ["/tmp/in-class-tests-1/T.a"]
+        lastRun.changed = ["/p/a.swift", "/p/b c.swift"]
         expectEqual(LastRun(text: lastRun.text), lastRun)
         expectEqual(LastRun(text: ""), LastRun())
     }
 
     private static func testForgetsOnlyWhatRanAgain() {
         var lastRun = LastRun()
-        lastRun.update(failed: ["a", "b"], times: ["a": 5, "c": 6], isOfAll: false) { [] }
-        lastRun.update(failed: ["c"], times: ["a": 7], isOfAll: false) { ["a", "c"] }
+        lastRun.update(
+            failed: ["a", "b"], times: ["a": 5, "c": 6], isOfAll: false, ran: { [] }, isDone: { _ in true })
+        lastRun.changed = ["x", "y"]
+        lastRun.update(failed: ["c"], times: ["a": 7], isOfAll: false, ran: { ["a", "c"] }, isDone: { $0 == "y" })
         expectEqual(lastRun.failed, ["b", "c"])
+        expectEqual(lastRun.changed, ["x"], "whose tests have not all run")
         expectEqual(lastRun.times, ["a": 7])
-        lastRun.update(failed: ["d"], times: [:], isOfAll: true) { [] }
+        lastRun.update(failed: ["d"], times: [:], isOfAll: true, ran: { [] }, isDone: { _ in false })
         expectEqual(lastRun.failed, ["d"])
+        expectEqual(lastRun.changed, [])
         expectEqual(lastRun.times, [:])
     }
 

@@ -2,41 +2,29 @@
 
 import TestEvents
 
-/// A part of the selected tests, for one of several machines.
-package enum TestPartition: Equatable, Sendable {
-    /// Every `count`-th test, beginning with the one of this index from 0: even, but moved by every new test.
-    case slice(index: Int, count: Int)
-    /// The tests whose names hash to this index from 0: each stays where it is when others come and go.
-    case hash(index: Int, count: Int)
+/// A part of the selected tests, for one of several machines: every `count`-th, beginning with the one of an index, so
+/// that all parts are alike in length. That a new test moves others to another part costs nothing, since all machines
+/// run the same build; parts by a hash of the name would stay, and be uneven.
+package struct TestShard: Equatable, Sendable {
+    /// From 0.
+    package var index: Int
+    package var count: Int
 
-    /// Reads `slice:m/n`, `hash:m/n` or `m/n`, which is a slice; m counts from 1.
+    package init(index: Int, count: Int) {
+        self.index = index
+        self.count = count
+    }
+
+    /// Reads `I/N`, in which I counts from 1.
     package init?(_ text: String) {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard let fraction = parts.last?.split(separator: "/", omittingEmptySubsequences: false), parts.count <= 2,
-            fraction.count == 2, let number = Int(fraction[0]), let count = Int(fraction[1]), number >= 1,
-            number <= count
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let number = Int(parts[0]), let count = Int(parts[1]), number >= 1, number <= count
         else { return nil }
-        switch parts.count == 2 ? parts[0] : "slice" {
-        case "slice": self = .slice(index: number - 1, count: count)
-        case "hash": self = .hash(index: number - 1, count: count)
-        default: return nil
-        }
+        self.init(index: number - 1, count: count)
     }
 
     /// The part of the selected tests that this is, in the order they had.
-    package func part(of selected: [Int], plan: [PlannedTest]) -> [Int] {
-        switch self {
-        case .slice(let index, let count):
-            selected.enumerated().filter { $0.offset % count == index }.map(\.element)
-        case .hash(let index, let count):
-            selected.filter { Int(Self.hash("\(plan[$0].module).\(plan[$0].name)") % UInt64(count)) == index }
-        }
-    }
-
-    /// FNV-1a, which is the same on every machine and in every year.
-    private static func hash(_ name: String) -> UInt64 {
-        name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-    }
+    func part(of selected: [Int]) -> [Int] { stride(from: index, to: selected.count, by: count).map { selected[$0] } }
 }
 
 /// Numbers that a seed decides, by SplitMix64.
@@ -76,49 +64,29 @@ enum RunOrder {
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
 
-extension TestPartition: SelfTesting {
+extension TestShard: SelfTesting {
     package static var testSelectors: TestSelectors {
-        [
-            "testReadsItsForms": testReadsItsForms,
-            "testPartsAreTheWhole": testPartsAreTheWhole,
-            "testHashKeepsTestsWhereTheyAre": testHashKeepsTestsWhereTheyAre,
-        ]
+        ["testReadsItsForm": testReadsItsForm, "testPartsAreTheWhole": testPartsAreTheWhole]
     }
 
-    private static func plan(_ count: Int) -> [PlannedTest] {
-        (0..<count).map { PlannedTest(typeName: "T", testName: "test\($0)", testType: "unit", module: "M") }
-    }
-
-    private static func testReadsItsForms() {
-        expectEqual(TestPartition("2/3"), .slice(index: 1, count: 3))
-        expectEqual(TestPartition("slice:3/3"), .slice(index: 2, count: 3))
-        expectEqual(TestPartition("hash:1/1"), .hash(index: 0, count: 1))
-        for text in ["", "0/3", "4/3", "1", "x:1/2", "1/2/3", "1:2/3", "-1/2", "/2"] {
-            expectNil(TestPartition(text), text)
+    private static func testReadsItsForm() {
+        expectEqual(TestShard("2/3"), TestShard(index: 1, count: 3))
+        expectEqual(TestShard("1/1"), TestShard(index: 0, count: 1))
+        for text in ["", "0/3", "4/3", "1", "x:1/2", "1/2/3", "slice:1/2", "-1/2", "/2"] {
+            expectNil(TestShard(text), text)
         }
     }
 
     private static func testPartsAreTheWhole() {
         for count in [0, 1, 7, 100] {
             for parts in 1...8 {
-                let all = Array(0..<count)
-                let slices = (0..<parts).map {
-                    TestPartition.slice(index: $0, count: parts).part(of: all, plan: plan(count))
-                }
-                let hashes = (0..<parts).map {
-                    TestPartition.hash(index: $0, count: parts).part(of: all, plan: plan(count))
-                }
-                expectEqual(slices.flatMap(\.self).sorted(), all)
-                expectEqual(hashes.flatMap(\.self).sorted(), all)
-                expectLessOrEqual((slices.map(\.count).max() ?? 0) - (slices.map(\.count).min() ?? 0), 1, "evenness")
+                let all = (0..<count).map { $0 * 3 }
+                let shards = (0..<parts).map { TestShard(index: $0, count: parts).part(of: all) }
+                expectEqual(shards.flatMap(\.self).sorted(), all)
+                for shard in shards { expectEqual(shard, shard.sorted(), "the order stays") }
+                expectLessOrEqual((shards.map(\.count).max() ?? 0) - (shards.map(\.count).min() ?? 0), 1, "evenness")
             }
         }
-    }
-
-    private static func testHashKeepsTestsWhereTheyAre() {
-        let few = TestPartition.hash(index: 1, count: 3).part(of: Array(0..<50), plan: plan(50))
-        let many = TestPartition.hash(index: 1, count: 3).part(of: Array(0..<90), plan: plan(90))
-        expectEqual(few, many.filter { $0 < 50 })
     }
 }
 

@@ -9,11 +9,12 @@ import Glibc
 #endif
 import TestEvents
 
-/// A pattern that names tests: a POSIX extended regular expression, found anywhere in `Type.test`.
+/// A pattern that names tests: a POSIX extended regular expression, found anywhere in `Type.test`, or a whole name.
 package struct TestPattern: Sendable {
     /// The pattern as it was given.
     package let text: String
-    private let compiled: Compiled
+    /// Nil for a whole name.
+    private let compiled: Compiled?
 
     /// What the C library makes of a pattern.
     private final class Compiled: @unchecked Sendable {
@@ -29,12 +30,19 @@ package struct TestPattern: Sendable {
         }
     }
 
+    /// Takes a name that is to be the whole name of a test.
+    package init(exactly name: String) {
+        text = name
+        compiled = nil
+    }
+
     /// Compiles a pattern.
     ///
     /// - Throws: `PatternError`, in the words of the C library.
     package init(_ text: String) throws(PatternError) {
         self.text = text
-        compiled = Compiled(text)
+        let compiled = Compiled(text)
+        self.compiled = compiled
         guard compiled.code == 0 else {
             var message = [CChar](repeating: 0, count: 256)
             regerror(compiled.code, compiled.expression, &message, message.count)
@@ -47,9 +55,12 @@ package struct TestPattern: Sendable {
     package func matches(_ test: PlannedTest) -> Bool {
         // Bazel and swift-testing write Type/test.
         let names = [test.name, "\(test.module).\(test.name)", "\(test.typeName)/\(test.testName)"]
-        return names.contains {
-            regexec(compiled.expression, $0, 0, nil, 0) == 0
-        }
+        return names.contains(where: matches)
+    }
+
+    func matches(_ name: String) -> Bool {
+        guard let compiled else { return name == text }
+        return regexec(compiled.expression, name, 0, nil, 0) == 0
     }
 }
 
@@ -95,15 +106,27 @@ package struct TestChoice: Sendable {
     /// Only tests in sources that have changed since the last run.
     package var isChangedOnly = false
     /// Only a part of what is left, for one of several machines.
-    package var partition: TestPartition?
+    package var shard: TestShard?
+    /// Whether the test types and exclusions are what the package itself has chosen for every run.
+    package var isUsual = false
 
     package init() {}
 
-    /// Whether the choice is more than the default, every unit test.
-    package var isRestricted: Bool {
+    /// Whether the choice is other than every unit test.
+    private var isRestricted: Bool {
         !testTypes.isEmpty || !filters.isEmpty || !exclusions.isEmpty || !lines.isEmpty || isFailedOnly || isChangedOnly
-            || partition != nil || names != nil
+            || shard != nil || names != nil
     }
+
+    /// Whether a run of this choice also says what is wrong with the lists: one that is of a part of the tests does not
+    /// repeat what the run of all has said, and of several machines the first does it for all.
+    var checksLists: Bool {
+        filters.isEmpty && lines.isEmpty && !isFailedOnly && !isChangedOnly && names == nil && shard?.index ?? 0 == 0
+            && (isUsual || testTypes.isEmpty && exclusions.isEmpty)
+    }
+
+    /// Whether a filter names the type itself.
+    func asksFor(_ typeName: String) -> Bool { filters.contains { $0.matches(typeName) } }
 
     /// The selected tests of a plan, in its order.
     func indices(in plan: [PlannedTest], lastRun: LastRun, sources: TestedSources) -> [Int] {
@@ -125,7 +148,7 @@ package struct TestChoice: Sendable {
                 sources.scan.place(of: plan[index]).map { lastRun.changed.contains($0.path) } ?? true
             }
         }
-        return partition?.part(of: indices, plan: plan) ?? indices
+        return shard?.part(of: indices) ?? indices
     }
 
     package func includes(_ test: PlannedTest) -> Bool {
@@ -188,6 +211,8 @@ extension TestChoice: SelfTesting {
             "testDefaultIsEveryUnitTest": testDefaultIsEveryUnitTest,
             "testFiltersAreRegularExpressions": testFiltersAreRegularExpressions,
             "testNamesTheNearestKnown": testNamesTheNearestKnown,
+            "testTakesWholeNames": testTakesWholeNames,
+            "testChecksListsOnce": testChecksListsOnce,
             "testRefusesWrongPatterns": testRefusesWrongPatterns,
             "testEditDistance": testEditDistance,
         ]
@@ -247,6 +272,50 @@ extension TestChoice: SelfTesting {
             expectEqual(suggestion(for: name, among: ["entirely different", known, "another"]), expected, name)
         }
         expectEqual(suggestion(for: "a", among: []), "", "none")
+    }
+
+    private static func testTakesWholeNames() {
+        for (name, count) in [
+            ("Stack.testPush", 1), ("M.Stack.testPush", 1), ("Stack/testPush", 1), ("Stack", 0), ("Stack.testPus", 0),
+            ("Stack.testPush.", 0), ("Stack.testPush(", 0), (".*", 0),
+        ] {
+            var choice = TestChoice()
+            choice.filters = [TestPattern(exactly: name)]
+            expectEqual(names(choice).count, count, name)
+            choice.exclusions = choice.filters
+            choice.filters = []
+            expectEqual(names(choice).count, 2 - count, "without \(name)")
+        }
+    }
+
+    private static func testChecksListsOnce() throws {
+        let changes: [(Bool, String, (inout TestChoice) -> Void)] = [
+            (true, "all", { _ in }), (false, "a filter", { $0.filters = [TestPattern(exactly: "a")] }),
+            (false, "what failed", { $0.isFailedOnly = true }), (false, "what changed", { $0.isChangedOnly = true }),
+            (false, "a type", { $0.testTypes = ["slow"] }), (false, "names", { $0.names = [] }),
+            (false, "an exclusion", { $0.exclusions = [TestPattern(exactly: "a")] }),
+            (false, "a line", { $0.lines = ["a.swift:1"].compactMap(ChosenLine.init) }),
+            (true, "the first machine", { $0.shard = TestShard(index: 0, count: 2) }),
+            (false, "the second machine", { $0.shard = TestShard(index: 1, count: 2) }),
+            (
+                true, "the package's own choice",
+                {
+                    $0.testTypes = ["slow"]
+                    $0.exclusions = [TestPattern(exactly: "a")]
+                    $0.isUsual = true
+                }
+            ),
+        ]
+        for (expected, what, change) in changes {
+            var choice = TestChoice()
+            change(&choice)
+            expectEqual(choice.checksLists, expected, what)
+        }
+        var choice = TestChoice()
+        expectFalse(choice.asksFor("Table<Int>"), "without a filter")
+        choice.filters = [try TestPattern("Tab|x")]
+        expectTrue(choice.asksFor("Table<Int>"), "of the type's name")
+        expectFalse(choice.asksFor("Stack"), "another type")
     }
 
     private static func testRefusesWrongPatterns() {

@@ -22,6 +22,8 @@ package struct RunOptions: Sendable {
     package var isRepetition = false
     /// Leave out of notes what no two runs have in common.
     package var isStable = false
+    /// Leave to this process's output what tests write, instead of keeping it.
+    package var leavesOutput = false
     /// How much of a failed test's output is kept, from its end.
     package var outputByteCountMax = 16 << 10
     /// How much a worker's tests may write before the one that is running is ended.

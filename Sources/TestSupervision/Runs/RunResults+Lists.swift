@@ -21,7 +21,9 @@ extension RunResults {
     func reportLists(_ warnings: [(typeName: String, text: String)], isListComplete: Bool) {
         let sources = locator.sources
         var lostTypes: Set<String> = []
-        if !options.choice.isRestricted, !isListComplete || !warnings.isEmpty {
+        // Whoever asks for the tests of a type learns why there are none.
+        let warnings = options.choice.checksLists ? warnings : warnings.filter { options.choice.asksFor($0.typeName) }
+        if options.choice.checksLists, !isListComplete || !warnings.isEmpty {
             let refusals = warnings.map { warning in
                 let isRefusal = warning.text.hasPrefix(Self.refusalStart)
                 let reason = isRefusal ? String(warning.text.dropFirst(Self.refusalStart.count)) : warning.text

@@ -207,9 +207,12 @@ final class RunResults {
     /// Puts what the run has shown in place of what is remembered of the module.
     func remember(after earlier: LastRun) {
         var lastRun = earlier
-        lastRun.update(failed: failedNames, times: slowTimes, isOfAll: tally.unselected + tally.notRun == 0) {
-            Set(plan.indices.filter { done[$0] }.map { plan[$0].name })
-        }
+        lazy var waiting = Set(
+            plan.indices.filter { !done[$0] && plan[$0].testType == "unit" }
+                .compactMap { locator.sources.scan.place(of: plan[$0])?.path })
+        lastRun.update(
+            failed: failedNames, times: slowTimes, isOfAll: tally.unselected + tally.notRun == 0,
+            ran: { Set(plan.indices.filter { done[$0] }.map { plan[$0].name }) }, isDone: { !waiting.contains($0) })
         lastRun.keptDirectories = (options.isRepetition ? earlier.keptDirectories : []) + directories.kept
         lastRun.store(for: locator.module)
     }

@@ -55,7 +55,7 @@ extension TestRun: SelfTesting {
             again() { [ -e "$0.$1" ] || { : > "$0.$1"; return 1; }; }
             at=0 time=1000 hash=7 failed=
             \#(opening)
-            say 'version\t2'
+            say 'version\t3'
             if [ $5 = unknown ]; then
             say 'list\tT\tunit\tM\t0'
             \#(plan)
@@ -269,13 +269,17 @@ extension TestRun: SelfTesting {
 
     private static func testRefusesImagesThatItDoesNotUnderstand() throws {
         let rows = [
-            ("say 'version\\t1'", "the test image speaks version 1, this testlogger 2"),
+            ("say 'version\\t1'", "the test image speaks version 1, this testlogger 3"),
             ("say nonsense", "the test image said what this testlogger does not understand; build it anew"),
             ("say 'planned\\ta'", "the test image announced a test of no list"),
             ("say 'ready\\t3\\t7'", "the test image announced 3 tests but counts 0"),
             ("say 'late\\t9\\texpectation\\t\\t0\\t0\\t1\\t2\\t\\t0\\t'", "the test image named an unknown test"),
             ("say 'begin\\t9\\t0'", "the test image began an unknown test"),
-            ("[ $5 = known ] && hash=8", "the test image announced two different plans"),
+            (
+                "[ $5 = known ] && hash=8",
+                "the test image announced two different plans; names and rows made at run time must be the same in every "
+                    + "process, which those of a Set, a Dictionary or a clock are not"
+            ),
         ]
         for (opening, text) in rows {
             let module = try image([("a", "exit 3"), ("b", "")], opening: opening)

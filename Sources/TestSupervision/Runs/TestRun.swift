@@ -63,7 +63,7 @@ package final class TestRun {
         }
         let first = try startedSession()
         // The worker takes its time to start; meanwhile the sources are read.
-        let declaredSum = options.choice.isRestricted ? nil : NameSums.declared(in: module.sources)
+        let declaredSum = options.choice.checksLists ? NameSums.declared(in: module.sources) : nil
         guard try waitUntilReady(first) else { return results.tally }
         self.first = first
         let lastRun = LastRun(module)
@@ -76,7 +76,7 @@ package final class TestRun {
         assign()
         // While the worker runs.
         let isListComplete =
-            options.choice.isRestricted || NameSums.showNothingLost(declared: declaredSum, plan: plan)
+            !options.choice.checksLists || NameSums.showNothingLost(declared: declaredSum, plan: plan)
         try runQueue()
         giveUpRetries()
         results.finish()

@@ -25,50 +25,94 @@ extension SourceParser {
         return names
     }
 
-    /// The entries of `{ [...] }`, `= [...]` and `{ .timeout(milliseconds: 5, [...]) }`, or nil for anything else.
+    /// The entries of `{ [...] }`, `= [...]`, `{ .timeout(milliseconds: 5, [...]) }`, `{ .each("testA", rows) {...} }` and
+    /// sums of these, or nil for anything else.
     func entries(ofList position: Int) -> [ListedTest]? {
-        guard let (bracket, end) = literal(at: position) else { return nil }
-        return keys(ofLiteral: bracket, end: end).compactMap { key in
+        var entries: [ListedTest] = []
+        let start = position + (isWord("return", at: position + 1) ? 2 : 1)
+        guard let end = add(sumAt: start, to: &entries) else { return nil }
+        let isAlone =
+            isPunctuation("{", at: position)
+            ? isPunctuation("}", at: end)
+            : ![".", "?", "(", "{"].contains { isPunctuation($0, at: end) }
+        return isAlone ? entries : nil
+    }
+
+    /// Adds the entries of lists that are joined.
+    ///
+    /// - Returns: what is behind them, or nil for anything else.
+    private func add(sumAt start: Int, to entries: inout [ListedTest]) -> Int? {
+        guard var end = add(partAt: start, to: &entries) else { return nil }
+        while isPunctuation("+", at: end) {
+            guard let next = add(partAt: end + 1, to: &entries) else { return nil }
+            end = next
+        }
+        return end
+    }
+
+    /// Adds the entries of a literal, of one with a limit, or of a table.
+    ///
+    /// - Returns: what is behind it, or nil for anything else.
+    private func add(partAt start: Int, to entries: inout [ListedTest]) -> Int? {
+        if let table = table(at: start) {
+            entries.append(table.entry)
+            return table.end
+        }
+        if isPunctuation(".", at: start), isWord("timeout", at: start + 1), isPunctuation("(", at: start + 2) {
+            guard let comma = (start + 3..<min(start + 12, tokens.count)).first(where: { isPunctuation(",", at: $0) }),
+                let end = add(sumAt: comma + 1, to: &entries), isPunctuation(")", at: end)
+            else { return nil }
+            return end + 1
+        }
+        guard isPunctuation("[", at: start), let end = end(ofBracket: start) else { return nil }
+        entries += keys(ofLiteral: start, end: end).compactMap { key in
             let name = text(at: key)
             // A name with an escape or an interpolation is another at run time.
             if name.contains("\\") || name.contains("\n") { return nil }
             return ListedTest(name: name, function: listedFunction(behind: key + 2), place: place(at: key))
         }
+        return end + 1
+    }
+
+    /// The table `.each("testA", rows, testA)`, `each("testA", [row, row]) {...}`, and what is behind it.
+    func table(at start: Int) -> (entry: ListedTest, end: Int)? {
+        var word = start
+        if isPunctuation(".", at: word) { word += 1 } else if isWord("Self", at: word) { word += 2 }
+        guard isWord("each", at: word), isPunctuation("(", at: word + 1), word + 2 < tokens.count,
+            tokens[word + 2].kind == .string, isPunctuation(",", at: word + 3), let last = end(ofBracket: word + 1)
+        else { return nil }
+        let name = text(at: word + 2)
+        if name.contains("\\") || name.contains("\n") { return nil }
+        var end = last + 1
+        if isPunctuation("{", at: end) {
+            guard let brace = self.end(ofBracket: end) else { return nil }
+            end = brace + 1
+        }
+        var table = WrittenTable(lastLine: tokens[end - 1].line)
+        table.functions = Set((word + 4..<end).filter { tokens[$0].kind == .word }.map { text(at: $0) })
+        if isPunctuation("[", at: word + 4), let bracket = self.end(ofBracket: word + 4),
+            isPunctuation(",", at: bracket + 1) || bracket + 1 == last
+        {
+            table.rows = elements(ofLiteral: word + 4, end: bracket).map { place(at: $0) }
+            table.lastLineOfRows = tokens[bracket].line
+        }
+        return (ListedTest(name: name, place: place(at: word + 2), table: table), end)
     }
 
     /// The entries of all lists of `{ ["slow": [...], "network": .timeout(milliseconds: 5, [...])] }`.
     func entries(ofLists position: Int) -> [ListedTest]? {
-        guard let (bracket, end) = literal(at: position) else { return nil }
+        let start = position + (isWord("return", at: position + 1) ? 2 : 1)
+        guard isPunctuation("[", at: start), let end = end(ofBracket: start),
+            isPunctuation("{", at: position)
+                ? isPunctuation("}", at: end + 1)
+                : !["+", ".", "?", "("].contains(where: { isPunctuation($0, at: end + 1) })
+        else { return nil }
         var all: [ListedTest] = []
-        for colon in colons(ofLiteral: bracket, end: end) {
+        for colon in colons(ofLiteral: start, end: end) {
             guard let entries = entries(ofList: colon) else { return nil }
             all += entries
         }
         return all
-    }
-
-    /// The brackets of the literal that is all there is behind a brace, a colon or an equals sign.
-    private func literal(at position: Int) -> (bracket: Int, end: Int)? {
-        var start = position + 1
-        if isWord("return", at: start) { start += 1 }
-        var closing = 0
-        if isPunctuation(".", at: start), isWord("timeout", at: start + 1), isPunctuation("(", at: start + 2) {
-            guard let comma = (start + 3..<min(start + 12, tokens.count)).first(where: { isPunctuation(",", at: $0) })
-            else { return nil }
-            start = comma + 1
-            closing = 1
-        }
-        guard isPunctuation("[", at: start), let end = end(ofBracket: start) else { return nil }
-        var next = end + 1
-        for _ in 0..<closing {
-            guard isPunctuation(")", at: next) else { return nil }
-            next += 1
-        }
-        let isAlone =
-            isPunctuation("{", at: position)
-            ? isPunctuation("}", at: next)
-            : !["+", ".", "?", "("].contains { isPunctuation($0, at: next) }
-        return isAlone ? (start, end) : nil
     }
 
     private func end(ofBracket bracket: Int) -> Int? {
@@ -105,6 +149,19 @@ extension SourceParser {
         return keys
     }
 
+    /// Where the elements of an array literal begin.
+    private func elements(ofLiteral bracket: Int, end: Int) -> [Int] {
+        var elements: [Int] = []
+        var depth = 0
+        for position in bracket..<end {
+            depth += change(at: position)
+            let isFirst = position == bracket || depth == 1 && isPunctuation(",", at: position)
+            // Nothing is between a comma and the bracket behind it.
+            if isFirst, position + 1 < end { elements.append(position + 1) }
+        }
+        return elements
+    }
+
     /// The colons behind the keys of a dictionary literal, whatever these are.
     private func colons(ofLiteral bracket: Int, end: Int) -> [Int] {
         var depth = 0
@@ -135,6 +192,7 @@ extension WrittenListTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReadsLiteralsOnly": testReadsLiteralsOnly,
+            "testReadsTables": testReadsTables,
             "testReadsWhatATypeIs": testReadsWhatATypeIs,
             "testKeepsConditionsAndOverrides": testKeepsConditionsAndOverrides,
         ]
@@ -159,6 +217,17 @@ extension WrittenListTests: SelfTesting {
             ("testSelectors: TestSelectors { .timeout(milliseconds: 5 * 1_000, [\"a\": a]) }", ["a"]),
             ("testSelectors: TestSelectors { [\"a\": a] + other }", nil),
             ("testSelectors: TestSelectors = [\"a\": a] + other", nil),
+            ("testSelectors: TestSelectors { [\"a\": a] + [\"b\": b] }", ["a", "b"]),
+            ("testSelectors: TestSelectors { [\"a\": a] + .each(\"t\", rows) { f() } + [\"b\": b] }", ["a", "t", "b"]),
+            (
+                "testSelectors: TestSelectors { .timeout(milliseconds: 5, [\"a\": a] + .each(\"t\", rows, t)) }",
+                ["a", "t"]
+            ),
+            ("testSelectors: TestSelectors { .timeout(milliseconds: 5, .each(\"t\", rows, t)) }", ["t"]),
+            ("testSelectors: TestSelectors { .each(name, rows, t) }", nil),
+            ("testSelectors: TestSelectors = .each(\"t\", rows, t)\n", ["t"]),
+            ("testSelectors: TestSelectors { each(\"t\", rows) { $0.t($1) }.x }", nil),
+            ("testSelectorsByType: [TestType: TestSelectors] { [\"slow\": .each(\"t\", [1: 2]) { f($0) }] }", ["t"]),
             ("testSelectors: TestSelectors { TestSelectors(rows.map { (\"a\", $0) }) }", nil),
             ("testSelectors: TestSelectors { if x { [\"a\": a] } else { [\"b\": b] } }", nil),
             ("testSelectors: TestSelectors { helper }", nil),
@@ -180,6 +249,29 @@ extension WrittenListTests: SelfTesting {
             expectEqual(lists?.first?.entries?.map(\.name), row.entries, row.list)
         }
         expectEqual(type("struct S { var testSelectors: [Int] { [1] } }")?.written, [], "something else's list")
+    }
+
+    private static func testReadsTables() {
+        let entries = type(
+            """
+            extension S { static var testSelectors: TestSelectors { ["a": a]
+                + .each("testRows", [
+                    ("1+1", [2, 3]), ("x",
+                        [4]),
+                    row,
+                ]) { text, value in
+                    testParses(text)
+                }
+                + each("testMade", rows.map { [$0, 1] }, testMade) + Self.each("testSum", [1, 2] + more) { _, _ in }
+                + .each("testNone", [], named: \\.x, f) } }
+            """)?.written.first?.entries
+        expectEqual(entries?.map(\.name), ["a", "testRows", "testMade", "testSum", "testNone"])
+        expectEqual(entries?.map { $0.table?.rows?.map(\.line) }, [nil, [3, 3, 5], nil, nil, []])
+        expectEqual(entries?.map { $0.table?.rows?.first?.column }, [nil, 9, nil, nil, nil])
+        expectEqual(entries?.map { $0.table?.lastLine }, [nil, 8, 9, 9, 10])
+        expectEqual(
+            entries?.map { $0.table?.functions.filter { $0.hasPrefix("test") }.sorted() ?? [] },
+            [[], ["testParses"], ["testMade"], [], []])
     }
 
     private static func testReadsWhatATypeIs() {

@@ -155,7 +155,10 @@ struct SourceParser {
         index += 1
         guard let typeName = scopes.last.flatMap(\.self), index < tokens.count else { return }
         let name = text(at: index)
-        guard Self.isTestName(name), isPunctuation("(", at: index + 1), isPunctuation(")", at: index + 2) else {
+        guard Self.isTestName(name), isPunctuation("(", at: index + 1) else { return }
+        guard isPunctuation(")", at: index + 2) else {
+            types[typeName, default: ScannedType()].declaredForRows.append(
+                DeclaredTest(name: name, place: place(at: index), entry: "", isConditional: false))
             return
         }
         let effects = (index + 3..<index + 6).prefix { !isPunctuation("{", at: $0) }
@@ -216,7 +219,12 @@ struct SourceParser {
         }
         for position in index..<min(end, tokens.count) {
             switch tokens[position].kind {
-            case .word: type.listedWords.insert(text(at: position))
+            case .word:
+                type.listedWords.insert(text(at: position))
+                let hasDot = isPunctuation(".", at: position - 1) && !isWord("Self", at: position - 2)
+                if isWord("each", at: position), let table = table(at: position - (hasDot ? 1 : 0)) {
+                    type.listed.append(table.entry)
+                }
             case .string where isPunctuation(":", at: position + 1) && !isPunctuation("[", at: position + 2):
                 type.listed.append(
                     ListedTest(

@@ -27,6 +27,25 @@ struct ListedTest: Equatable {
     /// The `test…` function it names, when that is all there is to it.
     var function: String?
     var place: SourcePlace
+    /// For a table of cases, what is written of it.
+    var table: WrittenTable?
+}
+
+/// A table of cases as it is written.
+struct WrittenTable: Equatable {
+    /// Where each row begins; nil for rows that are no literal in the list.
+    var rows: [SourcePlace]?
+    var lastLineOfRows = 0
+    var lastLine: Int
+    /// All words of it, among which are the functions that it runs.
+    var functions: Set<String> = []
+
+    /// Whether a row is on a line.
+    func hasRow(_ index: Int, on line: Int) -> Bool {
+        guard let rows, rows.indices.contains(index) else { return false }
+        let end = index + 1 < rows.count ? rows[index + 1].line - 1 : lastLineOfRows
+        return (rows[index].line...max(rows[index].line, end)).contains(line)
+    }
 }
 
 /// A list as it is written.
@@ -58,6 +77,8 @@ struct ScannedType: Equatable {
     /// All words in the lists, to which a test may owe its being run.
     var listedWords: Set<String> = []
     var declared: [DeclaredTest] = []
+    /// The functions `test…` with parameters, which rows of tables are given to.
+    var declaredForRows: [DeclaredTest] = []
 }
 
 /// The tests found in a module's sources, by the name of their type.
@@ -85,23 +106,49 @@ struct SourceScan {
     /// What the sources say about a type by the name that workers use, `Outer.Inner` or `Table<Int>`.
     subscript(typeName: String) -> ScannedType? { types[Self.plainName(typeName)] }
 
-    /// The place of a test's declaration, else of its entry, else of its type's list.
+    /// The place of a test's row or declaration, else of its entry, else of its type's list.
     func place(of test: PlannedTest) -> SourcePlace? {
         guard let type = self[test.typeName] else { return nil }
-        let entry = type.listed.first { $0.name == test.testName }
+        let entry = type.listed.first { $0.name == test.listedName }
+        if let row = test.row, let rows = entry?.table?.rows, rows.indices.contains(row.index) {
+            return rows[row.index]
+        }
         let declared =
             type.declared.first { $0.name == test.testName }
             ?? type.declared.first { $0.name == entry?.function }
         return declared?.place ?? entry?.place ?? type.lists.first
     }
 
-    /// Whether a line belongs to a test: to its declaration or what follows up to the next one, or, above all tests of
-    /// its file, to any test of a type that is tested there.
+    /// Whether a line belongs to a test: to its row or its table, to its declaration or what follows up to the next one,
+    /// or, above all tests of its file, to any test of a type that is tested there.
     func covers(_ line: ChosenLine, _ test: PlannedTest) -> Bool {
         guard let place = place(of: test), line.names(place.path) else { return false }
-        let starts = types.values.flatMap(\.declared).filter { $0.place.path == place.path }.map(\.place.line)
-        guard let start = starts.filter({ $0 <= line.line }).max() else { return true }
-        return place.line == start
+        let typeName = Self.plainName(test.typeName)
+        for (name, type) in types {
+            for entry in type.listed {
+                guard let table = entry.table, line.names(entry.place.path),
+                    (entry.place.line...table.lastLine).contains(line.line)
+                else { continue }
+                guard name == typeName, let row = test.row, row.table == entry.name else { return false }
+                let isOfOneRow =
+                    line.line != entry.place.line
+                    && (table.rows ?? []).indices.contains { table.hasRow($0, on: line.line) }
+                return !isOfOneRow || table.hasRow(row.index, on: line.line)
+            }
+        }
+        let declared = types.flatMap { name, type in
+            (type.declared + type.declaredForRows).filter { $0.place.path == place.path }.map { (name, $0) }
+        }
+        guard
+            let nearest = declared.filter({ $0.1.place.line <= line.line }).max(by: {
+                $0.1.place.line < $1.1.place.line
+            })
+        else { return true }
+        if let row = test.row, nearest.0 == typeName {
+            let table = types[typeName]?.listed.first { $0.name == row.table }?.table
+            return table?.functions.contains(nearest.1.name) ?? false
+        }
+        return place.line == nearest.1.place.line
     }
 
     /// The name without generic arguments.
@@ -135,6 +182,7 @@ extension SourceScan: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testFindsThePlaceOfATest": testFindsThePlaceOfATest,
+            "testChoosesRowsByLine": testChoosesRowsByLine,
             "testOffersTheRightEntry": testOffersTheRightEntry,
             "testReadsSourcesThatEndAnywhere": testReadsSourcesThatEndAnywhere,
         ]
@@ -176,6 +224,49 @@ extension SourceScan: SelfTesting {
         for (name, line) in rows {
             let test = PlannedTest(typeName: "S", testName: name, testType: "unit", module: "M")
             expectEqual(scan.place(of: test)?.line, line, name)
+        }
+    }
+
+    private static func testChoosesRowsByLine() {
+        let scan = scan(
+            """
+            extension S { static var testSelectors: TestSelectors {
+                ["testA": testA]
+                    + .each("testRows", [
+                        ("a", 1),
+                        ("b",
+                         2),
+                        ("c", 3), ("d", 4),
+                    ]) { text, value in
+                        testRow(text, value)
+                    }
+                    + .each("testMade", made, testOther)
+            }
+            static func testRow(_ text: String, _ value: Int) {
+            }
+            static func testOther(_ row: Int) {
+            }
+            static func testA() {
+            } }
+            """)
+        let rows = (0..<4).map { index in
+            PlannedTest(
+                typeName: "S", testName: "testRows(\(index))", testType: "unit", module: "M",
+                row: PlannedTest.TableRow(table: "testRows", index: index))
+        }
+        let made = PlannedTest(
+            typeName: "S", testName: "testMade(1)", testType: "unit", module: "M",
+            row: PlannedTest.TableRow(table: "testMade", index: 0))
+        let other = PlannedTest(typeName: "S", testName: "testA", testType: "unit", module: "M")
+        let tests = rows + [made, other]
+        expectEqual(tests.map { scan.place(of: $0)?.line }, [4, 5, 7, 7, 11, 17])
+        let lines: [(Int, [Int])] = [
+            (1, [0, 1, 2, 3, 4, 5]), (3, [0, 1, 2, 3]), (4, [0]), (5, [1]), (6, [1]), (7, [2, 3]), (9, [0, 1, 2, 3]),
+            (10, [0, 1, 2, 3]), (11, [4]), (13, [0, 1, 2, 3]), (14, [0, 1, 2, 3]), (15, [4]), (17, [5]), (18, [5]),
+        ]
+        for (line, indices) in lines {
+            guard let chosen = ChosenLine("s.swift:\(line)") else { return fail("line \(line)") }
+            expectEqual(tests.indices.filter { scan.covers(chosen, tests[$0]) }, indices, "line \(line)")
         }
     }
 

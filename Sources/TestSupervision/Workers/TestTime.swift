@@ -1,5 +1,5 @@
 // How long a test has taken, without what a busy machine has kept from it: a limit of seconds is there to end what
-// hangs, not what waits for a processor.
+// hangs, not what waits for a processor, or sleeps with the whole machine.
 
 #if canImport(Darwin)
 import Darwin
@@ -15,24 +15,43 @@ import Glibc
 /// limit is over and when all of it is, so that short tests cost nothing; what came before the first look is taken to
 /// have been like what came after. A thread that runs, sleeps or waits for anything else is on its own time, and so
 /// whatever hangs comes to its limit.
+///
+/// The clock stands still while the machine sleeps. Whoever stops this process, as control-Z or a frozen container does,
+/// has mostly stopped the tests, too: of the time between two looks no more counts than there is when nothing is amiss.
 struct TestTime {
     /// For each thread how long it has waited for a processor, in nanoseconds, by its number.
     typealias Waits = [Int32: Int]
 
-    private var beginning = ContinuousClock.now
+    /// How long nobody waits between two looks, in nanoseconds.
+    private static let pauseMax = 1_000_000_000
+
+    private var beginning = SuspendingClock.now
+    private var lastLook = 0
+    /// How much of the clock's time was lost between looks, in nanoseconds.
+    private var paused = 0
     private var firstLook: (elapsed: Int, waits: Waits)?
     /// How long the thread that waited most had waited at the last look, in nanoseconds.
     private var lost = 0
 
-    /// How long it has taken by the clock, in nanoseconds.
-    var elapsed: Int {
-        let time = (ContinuousClock.now - beginning).components
+    /// How long it has taken by the clock, in nanoseconds, as far as anybody was there to look.
+    var elapsed: Int { clock - paused }
+
+    private var clock: Int {
+        let time = (SuspendingClock.now - beginning).components
         return Int(time.seconds) * 1_000_000_000 + Int(time.attoseconds / 1_000_000_000)
+    }
+
+    /// Takes the clock's time at a look, and says what of it counts.
+    private mutating func elapsed(at clock: Int) -> Int {
+        let pause = clock - lastLook
+        if pause > Self.pauseMax + Self.pauseMax / 2 { paused += pause - Self.pauseMax }
+        lastLook = clock
+        return clock - paused
     }
 
     /// Whether a process has had a limit's time.
     mutating func isOver(_ limitMilliseconds: Int, of process: pid_t) -> Bool {
-        let elapsed = elapsed
+        let elapsed = elapsed(at: clock)
         guard left(of: limitMilliseconds, after: elapsed) <= 0 else { return false }
         return isOver(limitMilliseconds, after: elapsed, waits: Self.waits(of: process))
     }
@@ -106,6 +125,7 @@ extension TestTime: SelfTesting {
             "testCountsNoWaiting": testCountsNoWaiting,
             "testTakesTheThreadThatWaitedMost": testTakesTheThreadThatWaitedMost,
             "testCountsTheClockWhereNothingIsTold": testCountsTheClockWhereNothingIsTold,
+            "testCountsNoSleep": testCountsNoSleep,
             "testReadsTheSystem": testReadsTheSystem,
         ]
     }
@@ -141,6 +161,14 @@ extension TestTime: SelfTesting {
 
     private static func testCountsTheClockWhereNothingIsTold() {
         expectEqual(end { _ in nil }, 1_000)
+    }
+
+    private static func testCountsNoSleep() {
+        var time = TestTime()
+        expectEqual([100, 1_100, 1_700].map { time.elapsed(at: $0 * 1_000_000) / 1_000_000 }, [100, 1_100, 1_700])
+        expectEqual(time.elapsed(at: 3_200_000_000), 3_200_000_000, "a busy second and a half")
+        expectEqual(time.elapsed(at: 3_603_200_000_000), 4_200_000_000, "an hour, of which a second was waited for")
+        expectEqual(time.elapsed(at: 3_603_300_000_000), 4_300_000_000, "and on")
     }
 
     private static func testReadsTheSystem() {

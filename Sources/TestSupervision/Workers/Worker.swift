@@ -29,9 +29,9 @@ final class Worker {
     /// Starts an image.
     ///
     /// - Parameters:
-    ///   - output: the file that receives what the tests write.
+    ///   - output: the file that receives what the tests write; nil to leave it to this process's own output.
     ///   - isPlanKnown: have it announce only the number of its tests and their hash.
-    init(image: String, module: String, output: Int32, environment: [String: String], isPlanKnown: Bool)
+    init(image: String, module: String, output: Int32?, environment: [String: String], isPlanKnown: Bool)
         throws(SystemError)
     {
         let eventPipe = try ChildProcess.pipe()
@@ -59,7 +59,7 @@ final class Worker {
                 // Swift's own crash reporter takes longer than ours and says it elsewhere.
                 environment: environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 },
                 descriptors: [
-                    (nothing, 0), (output, 1), (output, 2), (eventPipe.write, Self.eventDescriptor),
+                    (nothing, 0), (output ?? 1, 1), (output ?? 2, 2), (eventPipe.write, Self.eventDescriptor),
                     (commandPipe.read, Self.commandDescriptor),
                 ], isGroup: true)
         } catch {

@@ -120,8 +120,8 @@ final class WorkerSession {
             options.leavesProfiles ? CoverageReport.environment(module) : ["LLVM_PROFILE_FILE": "/dev/null"]
         ) { $1 }
         worker = try Worker(
-            image: module.image, module: module.module, output: outputFile, environment: environment,
-            isPlanKnown: known != nil)
+            image: module.image, module: module.module, output: options.leavesOutput ? nil : outputFile,
+            environment: environment, isPlanKnown: known != nil)
     }
 
     deinit { close(outputFile) }
@@ -247,7 +247,7 @@ final class WorkerSession {
         case .crash, .exit:
             lastWords = event
         case .begin, .end: break
-        case .version, .warning, .list, .planned, .ready:
+        case .version, .warning, .list, .planned, .row, .ready:
             return takePlan(event)
         }
         return nil
@@ -263,20 +263,30 @@ final class WorkerSession {
         case .list(let test):
             list = test
         case .planned(let testName):
-            guard var test = list else { return .protocolMismatch("the test image announced a test of no list") }
-            test.testName = testName
-            plan.append(test)
+            return plan(testName)
+        case .row(let testName, let row):
+            return plan(testName, row)
         case .ready(let count, let hash):
             guard count == plan.count else {
                 return .protocolMismatch("the test image announced \(count) tests but counts \(plan.count)")
             }
             if let expected, expected != (count, hash) {
-                return .protocolMismatch("the test image announced two different plans")
+                return .protocolMismatch(
+                    "the test image announced two different plans; names and rows made at run time must be the same "
+                        + "in every process, which those of a Set, a Dictionary or a clock are not")
             }
             announced = (count, hash)
             state = .idle
         default: break
         }
+        return nil
+    }
+
+    private func plan(_ testName: String, _ row: PlannedTest.TableRow? = nil) -> Notice? {
+        guard var test = list else { return .protocolMismatch("the test image announced a test of no list") }
+        test.testName = testName
+        test.row = row
+        plan.append(test)
         return nil
     }
 

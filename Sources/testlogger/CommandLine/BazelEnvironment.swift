@@ -25,12 +25,12 @@ struct BazelEnvironment {
     ///
     /// - Throws: `UsageError` for a variable whose value makes no sense.
     func apply(to options: inout CommandLineOptions) throws(UsageError) {
-        if let total = try number("TEST_TOTAL_SHARDS"), options.partition == nil {
+        if let total = try number("TEST_TOTAL_SHARDS"), options.shard == nil {
             guard let index = try number("TEST_SHARD_INDEX"), index < total else {
                 throw UsageError(
                     description: "TEST_TOTAL_SHARDS is \(total), but TEST_SHARD_INDEX is no number below it")
             }
-            options.partition = .slice(index: index, count: total)
+            options.shard = TestShard(index: index, count: total)
         }
         if let filter = variables("TESTBRIDGE_TEST_ONLY"), !filter.isEmpty { options.filters.append(filter) }
         if options.junitPath == nil { options.junitPath = variables("XML_OUTPUT_FILE") }
@@ -127,7 +127,7 @@ extension BazelEnvironment: SelfTesting {
             "TEST_TOTAL_SHARDS": "3", "TEST_SHARD_INDEX": "2", "TESTBRIDGE_TEST_ONLY": "Stack/testPush",
             "TESTBRIDGE_TEST_RUNNER_FAIL_FAST": "1",
         ])
-        expectEqual(options.partition, .slice(index: 2, count: 3))
+        expectEqual(options.shard, TestShard(index: 2, count: 3))
         expectEqual(options.filters, ["Stack/testPush"])
         expectTrue(options.stopsAtFirstFailure)
         expectEqual(try self.options([:]), try CommandLineOptions([]))
@@ -135,7 +135,7 @@ extension BazelEnvironment: SelfTesting {
 
     private static func testOptionsOnTheCommandLineStay() throws {
         let variables = ["TEST_TOTAL_SHARDS": "3", "TEST_SHARD_INDEX": "2", "TEST_RANDOM_SEED": "5"]
-        expectEqual(try options(variables, ["--shard", "1/2"]).partition, .slice(index: 0, count: 2))
+        expectEqual(try options(variables, ["--shard", "1/2"]).shard, TestShard(index: 0, count: 2))
         expectEqual(try options(variables, ["--shuffle"]).seed, 5)
         expectEqual(try options(variables, ["--shuffle=6"]).seed, 6)
         expectEqual(try options(["TEST_RUN_NUMBER": "4"], ["--shuffle"]).seed, 4)

@@ -26,7 +26,7 @@ final class PassedBefore {
         let tool = FileAccess.program(named: CommandLine.arguments.first ?? "") ?? ""
         key =
             module.identity
-            + (objects + module.sources + module.resourceFiles + [tool])
+            + (objects + module.sources + module.resourceFiles + [tool, "\(module.root)/\(PackageOptions.fileName)"])
             .map { "\($0)\t\(FileAccess.modificationTime(of: $0) ?? 0)\n" }.joined()
         lock = open("\(path).lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard lock >= 0 else { return nil }

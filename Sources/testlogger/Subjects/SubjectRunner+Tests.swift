@@ -20,6 +20,8 @@ extension SubjectRunner: SelfTesting {
             "testSaysWhyNothingRuns": testSaysWhyNothingRuns,
             "testLetsABuildGoOnOrNot": testLetsABuildGoOnOrNot,
             "testRunsInABuildWhatHasNotPassed": testRunsInABuildWhatHasNotPassed,
+            "testFollowsThePackagesOptions": testFollowsThePackagesOptions,
+            "testLeavesOutputToTheTerminal": testLeavesOutputToTheTerminal,
             "testRepeats": testRepeats,
             "testKeepsDirectoriesUntilTheNextRun": testKeepsDirectoriesUntilTheNextRun,
             "testWritesReports": testWritesReports,
@@ -141,12 +143,24 @@ extension SubjectRunner: SelfTesting {
             (["--skip", "T"], ["nothingToRun", "error: the selection leaves nothing of module 'M' to run"]),
             (["--failed"], ["failed", failure, "1 test, 0 passed, 1 failed"]),
             (["--shard", "3/9", "--skip", "T.b"], ["passed"]),
-            (["-l"], ["passed", "M.T.a", "M.T.b", "M.T.c"]),
-            (["-v"], ["failed", "passed T.a", failure, "failed T.b", skip, all]),
+            (["-l"], ["passed", "T.a", "T.b", "T.c"]),
+            (["--exact", "--filter", "T.a"], ["passed", "1 test, 1 passed"]),
+            (["--exact", "--filter", "T."], ["nothingToRun", "error: no test matches 'T.'; did you mean 'T.a'?"]),
+            (["--skip", "T", "--no-tests", "pass"], ["passed"]),
             (
-                ["--slowest", "2", "--filter", "T.a|T.c"],
-                ["passed", skip, "slowest: T.a", "slowest: T.c", "2 tests, 1 passed, 1 skipped"]
+                ["--shard", "3/9", "--skip", "T.b", "--no-tests=fail"],
+                ["nothingToRun", "error: the selection leaves nothing of module 'M' to run"]
             ),
+            (["--filter", "T.a", "--failed"], ["passed", "nothing failed in the last run"]),
+            (
+                ["--color", "always", "--filter", "T.b"],
+                [
+                    "failed", failure.replacing("error:", with: "\u{1B}[1;31merror:\u{1B}[0m"),
+                    "1 test, 0 passed, 1 failed",
+                ]
+            ),
+            (["-v"], ["failed", "passed T.a", failure, "failed T.b", skip, all]),
+            (["--slow", "60000", "--filter", "T.a|T.c"], ["passed", skip, "2 tests, 1 passed, 1 skipped"]),
             (["--fail-fast", "--skip", "T.a"], ["failed", failure, "2 tests, 0 passed, 1 failed, 1 not run"]),
             (["--jobs", "x"], ["none"]),
             (["/no/image"], ["usage", "error: there is no file /no/image"]),
@@ -158,7 +172,8 @@ extension SubjectRunner: SelfTesting {
             ["notRun", "error: the test image said what this testlogger does not understand; build it anew"])
         expectEqual(
             try Scene([("a", "exit 3"), ("b", "")], opening: "[ $5 = known ] && hash=8").outcome().last,
-            "error: the test image announced two different plans")
+            "error: the test image announced two different plans; names and rows made at run time must be the same in "
+                + "every process, which those of a Set, a Dictionary or a clock are not")
     }
 
     private static func testSaysWhyNothingRuns() throws {
@@ -216,6 +231,12 @@ extension SubjectRunner: SelfTesting {
         expect(
             try scene.outcome("--marker", marker, variables: ["IN_CLASS_TESTS_OFF": "1"]), ["passed"], goesOn: true)
         expectFalse(FileAccess.exists(scene.module.image), "nothing was linked")
+        for no in ["0", "", "false", "NO", "off"] {
+            let variables = ["IN_CLASS_TESTS_OFF": no, "IN_CLASS_TESTS_REQUIRED": no]
+            expect(
+                try scene.outcome("--marker", marker, changed: { $0.obstacle = "no toolchain" }, variables: variables),
+                ["passed", text("warning", "no toolchain")], goesOn: true)
+        }
         expect(try scene.outcome("--marker", marker), ["passed"], goesOn: true)
         expect(
             try Scene([("b", "fail 1")]).outcome("--marker", marker),
@@ -259,6 +280,49 @@ extension SubjectRunner: SelfTesting {
         let failing = try Scene([("b", "again b || fail 1")])
         expectEqual(try failing.outcome("--marker", failing.marker).first, "failed")
         expectEqual(try failing.outcome("--marker", failing.marker), ["passed"], "the second time")
+    }
+
+    /// In a build and by hand, where the command line says nothing else; another file has all tests run again.
+    private static func testFollowsThePackagesOptions() throws {
+        let scene = try Scene([("a", "echo a >> $0.log"), ("b", "echo b >> $0.log; fail 1"), ("c", "echo c >> $0.log")])
+        func log() throws -> String {
+            let text = try FileAccess.exists("\(scene.folder)/M.img.log") ? scene.text("M.img.log") : ""
+            unlink("\(scene.folder)/M.img.log")
+            return text.replacing("\n", with: "")
+        }
+        try scene.write("--skip T.b\n", to: PackageOptions.fileName)
+        expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], "in a build")
+        expectEqual(try log(), "ac")
+        expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], "again")
+        expectEqual(try log(), "")
+        expectEqual(try scene.outcome(), ["passed", "2 tests, 2 passed"], "by hand")
+        expectEqual(try scene.outcome("--exact", "--filter", "T.a"), ["passed", "1 test, 1 passed"], "a pattern still")
+        let sum = "2 tests, 1 passed, 1 failed"
+        expectEqual(try scene.outcome("--skip", "T.a"), ["failed", failure, sum], "the command line wins")
+        _ = try log()
+        try scene.write("--skip T.[bc]\n", to: PackageOptions.fileName)
+        let moment = timeval(tv_sec: 2_000, tv_usec: 0)
+        utimes("\(scene.folder)/\(PackageOptions.fileName)", [moment, moment])
+        expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], "in a build that is told otherwise")
+        expectEqual(try log(), "a")
+        try scene.write("\n--test-type slow\n--tmeout 5\n", to: PackageOptions.fileName)
+        let complaint = ".testlogger:3:1: error: unknown option '--tmeout'; did you mean '--timeout'?"
+        expectEqual(try scene.outcome("--marker", scene.marker), ["usage", complaint])
+        expectEqual(try scene.outcome(), ["usage", complaint])
+        try scene.write("--test-type slow\n--test-type unit\n", to: PackageOptions.fileName)
+        expectEqual(
+            try scene.outcome("--filter", "T.c"), ["passed", "1 test, 1 passed"], "no module needs to have all")
+    }
+
+    private static func testLeavesOutputToTheTerminal() throws {
+        let scene = try Scene([
+            ("a", "echo one; echo two >&2"), ("b", "echo three; fail 1"), ("c", "sleep 0.05; echo four"),
+        ])
+        let found = try scene.outcome("--no-capture", "-v")
+        expectEqual(
+            found.filter { !$0.contains("T.") },
+            ["failed", "one", "two", "three", "four", "3 tests, 2 passed, 1 failed"])
+        expectEqual(found.filter { $0.contains("T.") }, ["passed T.a", failure, "failed T.b", "passed T.c"])
     }
 
     private static func testRepeats() throws {

@@ -19,7 +19,7 @@ final class SubjectRunner {
     private(set) var plan: [PlannedTest] = []
     /// What to say if no subject has anything to run.
     private(set) var absences: [String] = []
-    /// The slowest tests, slowest first, as many as asked for.
+    /// The slowest of the tests that took longer than `--slow` says, slowest first.
     private(set) var slowest: [TestResult] = []
     /// The literals that could be accepted.
     private(set) var fixes: [LiteralFix] = []
@@ -141,7 +141,7 @@ final class SubjectRunner {
         switch error {
         case .obstacle(let reason) where options.marker != nil, .failed(let reason) where options.marker != nil:
             // What is missing here may be there on the machine that counts, and says so by this variable.
-            var isError = getenv("IN_CLASS_TESTS_REQUIRED") != nil
+            var isError = TestLogger.isOn("IN_CLASS_TESTS_REQUIRED")
             if case .failed = error { isError = true }
             print(
                 text.line(
@@ -161,24 +161,25 @@ final class SubjectRunner {
     }
 
     private func run(_ module: ModuleDescription, _ runOptions: RunOptions) {
-        let isTerminal = isatty(1) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
         let paths = options.paths(root: module.root)
         let terminal = TerminalText(
-            paths: paths, verbosity: options.verbosity, isStable: options.isStable, isColoured: isTerminal,
+            paths: paths, verbosity: options.verbosity, isStable: options.isStable, isColoured: isColoured,
             failsOnFlaky: options.failsOnFlaky,
-            showsReplacements: options.showsReplacements || getenv("XCODE_VERSION_ACTUAL") != nil)
+            showsReplacements: getenv("XCODE_VERSION_ACTUAL") != nil)
         var runOptions = runOptions
-        runOptions.reportsOnlyNews = options.verbosity < .tests && options.slowestCount == 0 && reports.isEmpty
+        runOptions.reportsOnlyNews = options.verbosity < .tests && options.slowMilliseconds == 0 && reports.isEmpty
         let run = TestRun(module, options: runOptions) { [self] event in
             if case .planned(_, let tests) = event, options.isListing {
-                for test in tests { print("\(test.module).\(test.name)") }
+                for test in tests { print(test.name) }
             }
             if case .ended(let result) = event {
                 if result.outcome == .skipped { skippedTests.insert(result.test.name) }
-                if options.slowestCount > 0 { noteSlow(result) }
+                noteSlow(result)
             }
             if !options.isListing { reports.add(event) }
             if options.format == .text { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
+            // Between what the tests print.
+            if options.leavesOutput { fflush(stdout) }
         }
         if options.wantsCoverage { CoverageReport(module).begin() }
         do throws(RunError) {
@@ -212,10 +213,20 @@ final class SubjectRunner {
         }
     }
 
+    private var isColoured: Bool {
+        switch options.colour {
+        case .always: true
+        case .never: false
+        case .automatic: isatty(1) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+        }
+    }
+
     private func noteSlow(_ result: TestResult) {
+        let limit = options.slowMilliseconds
+        guard limit > 0, result.outcome != .skipped, result.nanoseconds > limit * 1_000_000 else { return }
         let place = slowest.firstIndex { $0.nanoseconds < result.nanoseconds } ?? slowest.count
         slowest.insert(result, at: place)
-        if slowest.count > options.slowestCount { slowest.removeLast() }
+        if slowest.count > 10 { slowest.removeLast() }
     }
 
     private func noteAbsence(_ module: ModuleDescription, _ result: RunTally, _ paths: PathStyle) {

@@ -5,7 +5,7 @@ import PackageDescription
 
 let names = [
     "Accepting", "Counting", "Expectations", "Hostile", "LifeCycle", "Lists", "NoTests", "Orchard", "Quiet", "Speaking",
-    "Watched",
+    "Tables", "Watched",
 ]
 
 let package = Package(

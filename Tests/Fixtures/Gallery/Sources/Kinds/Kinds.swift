@@ -59,7 +59,7 @@ extension Animal: SelfTesting {
     static var testSelectors: TestSelectors { ["testRunsOnce": testRunsOnce] }
     private static func testRunsOnce() {
         runsOfAnimal += 1
-        expectEqual(runsOfAnimal, 1, "a subclass that inherits the conformance does not run it again")
+        expectEqual(runsOfAnimal, 1, "a subclass without a list of its own does not run its parent's")
     }
 }
 

@@ -1,0 +1,164 @@
+// Tables of cases: each row of a table is a test of its own, with a name that its value gives it.
+
+#if DEBUG || IN_CLASS_TESTS
+
+extension TestSelectors {
+    /// A list of one test for each row of a table.
+    ///
+    /// ```swift
+    /// ["testIsEmpty": testIsEmpty]
+    ///     + .each("testParses", [("1+1", 2), ("2*3", 6)]) { text, value in
+    ///         expectEqual(try Expression(text).value, value)
+    ///     }
+    /// ```
+    /// Each row has its own outcome, and is chosen, repeated and reported by its own name: `testParses(1+1)`. That is the
+    /// row's description, of a tuple or a structure that has none that of its first element; equal ones are numbered,
+    /// `testParses(1+1)#2`. The rows must be the same, and in the same order, whenever the list is made: the elements of
+    /// a `Set` are not. A table without rows is a failure.
+    /// - Parameters:
+    ///   - named: What a row is called instead.
+    ///   - test: The test of one row; it may be a function, `.each("testParses", rows, testParses)`.
+    /// - Complexity: O(number of rows).
+    public static func each<Row>(
+        _ name: String, _ rows: some Sequence<Row>, named rowName: ((Row) -> String)? = nil,
+        _ test: @escaping (Row) async throws -> Void
+    ) -> TestSelectors {
+        table(name, rows, rowName) { row in { try await test(row) } }
+    }
+
+    fileprivate static func table<Row>(
+        _ table: String, _ rows: some Sequence<Row>, _ rowName: ((Row) -> String)?, _ body: (Row) -> TestBody
+    ) -> TestSelectors {
+        var names: Set<String> = []
+        var counts: [String: Int] = [:]
+        var entries: [Entry] = []
+        for row in rows {
+            let plain = "\(table)(\(abridged(rowName.map { escaped($0(row)) } ?? text(of: row))))"
+            var name = plain
+            while !names.insert(name).inserted {
+                counts[plain, default: 1] += 1
+                name = "\(plain)#\(counts[plain, default: 1])"
+            }
+            entries.append(Entry(name: name, body: body(row), row: TableRow(table: table, index: entries.count)))
+        }
+        if entries.isEmpty {
+            entries.append(
+                Entry(name: table) {
+                    Recorder.record(
+                        RecordedIssue(kind: .expectation, place: .test, got: "a table without rows", expected: "a case")
+                    )
+                })
+        }
+        return TestSelectors(entries: entries)
+    }
+
+    private static func text(of row: Any) -> String {
+        let mirror = Mirror(reflecting: row)
+        let isDescribed = row is any CustomStringConvertible || row is any CustomDebugStringConvertible
+        switch mirror.displayStyle {
+        case .optional: return mirror.children.first.map { text(of: $0.value) } ?? "nil"
+        case .tuple, .struct:
+            if !isDescribed, let first = mirror.children.first { return text(of: first.value) }
+        default: break
+        }
+        return withoutDiscriminators(escaped(String(describing: row)))
+    }
+
+    private static func abridged(_ text: String) -> String { text.count > 80 ? "\(text.prefix(79))…" : text }
+}
+
+extension FixtureTesting where Self: ~Copyable {
+    /// A list of one test for each row of a table, each on a fresh fixture.
+    ///
+    /// ```swift
+    /// ["testStartsEmpty": fixture(testStartsEmpty)]
+    ///     + each("testPushes", [[1], [1, 2]]) { stack, row in try stack.testPushes(row) }
+    /// ```
+    /// Names, rows and complexity are those of ``TestSelectors/each(_:_:named:_:)``.
+    public static func each<Row>(
+        _ name: String, _ rows: some Sequence<Row>, named rowName: ((Row) -> String)? = nil,
+        _ test: @escaping (inout Self, Row) async throws -> Void
+    ) -> TestSelectors where Self: SendableMetatype {
+        TestSelectors.table(name, rows, rowName) { row in fixture { try await test(&$0, row) } }
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+private struct TableTests {
+    var sum = 0
+}
+
+extension TableTests: FixtureTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testNamesRows": testNamesRows,
+            "testNumbersEqualNames": testNumbersEqualNames,
+            "testKnowsTableAndRow": testKnowsTableAndRow,
+            "testATableWithoutRowsFails": testATableWithoutRowsFails,
+        ]
+            + .each("testAdds", [("1+1", 1, 2), ("2+3", 2, 5)]) { text, first, sum in
+                expectEqual(first + (Int(text.suffix(1)) ?? 0), sum)
+            }
+            + each("testIsFresh", 1...3) { tests, row in
+                tests.sum += row
+                expectEqual(tests.sum, row)
+            }
+    }
+
+    static func testFixture() -> TableTests { TableTests() }
+
+    private struct Plain {
+        var name: String
+        var value: Int
+    }
+    private struct Described: CustomStringConvertible {
+        var description: String { "said\n" }
+    }
+    private enum Choice {
+        case one
+        case two(Int)
+    }
+
+    private static func names<Row>(_ rows: [Row], named: ((Row) -> String)? = nil) -> [String] {
+        TestSelectors.each("t", rows, named: named) { _ in }.entries.map(\.name)
+    }
+
+    private static func testNamesRows() {
+        expectEqual(names(["1+1", "a\tb", ""]), ["t(1+1)", "t(a\\tb)", "t()"])
+        expectEqual(names([("x", 1), ("y", 2)]), ["t(x)", "t(y)"])
+        expectEqual(names([(name: "x", 1)]), ["t(x)"])
+        expectEqual(names([Plain(name: "p", value: 1)]), ["t(p)"])
+        expectEqual(names([Described()]), ["t(said\\n)"])
+        expectEqual(names([Choice.one, .two(2)]), ["t(one)", "t(two(2))"])
+        expectEqual(names([nil, 1.5]), ["t(nil)", "t(1.5)"])
+        expectEqual(names([[1, 2]]), ["t([1, 2])"])
+        expectEqual(names([("x", 1), ("y", 2)], named: { "\($0.1)" }), ["t(1)", "t(2)"])
+        let long = names([String(repeating: "a", count: 200)])[0]
+        expectEqual(long.count, 83)
+        expectTrue(long.hasSuffix("a…)"), "the end of a long name")
+    }
+
+    private static func testNumbersEqualNames() {
+        expectEqual(names(["a", "a", "b", "a"]), ["t(a)", "t(a)#2", "t(b)", "t(a)#3"])
+    }
+
+    private static func testKnowsTableAndRow() {
+        let list: TestSelectors = ["a": {}] + .timeout(milliseconds: 5, .each("t", [7, 8]) { _ in })
+        expectEqual(list.entries.map { $0.row?.table }, [nil, "t", "t"])
+        expectEqual(list.entries.map { $0.row?.index }, [nil, 0, 1])
+        expectEqual(list.entries.map(\.timeoutMilliseconds), [nil, 5, 5])
+    }
+
+    private static func testATableWithoutRowsFails() async throws {
+        let list: TestSelectors = .each("t", [Int]()) { _ in }
+        expectEqual(list.entries.map(\.name), ["t"])
+        Recorder.openCollection()
+        try await list.entries[0].body()
+        expectEqual(Recorder.closeScope().collected.map(\.got), ["a table without rows"])
+    }
+}
+#endif
+
+#endif

@@ -316,7 +316,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         innermost.lastKey = key
         unsafe references.append(key)
         next = .value
-        if case .number(let number) = begun { endValue(try addInteger(number)) }
+        if case .number(let number) = begun { endValue(try addUnsigned(number)) }
     }
 
     private mutating func endUID(_ number: UInt64) throws(StreamError) {

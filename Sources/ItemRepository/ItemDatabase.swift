@@ -95,7 +95,8 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         let text: String?
         do throws(SQLiteError) { text = try rows.text(at: 1) } catch { throw error.streamError(.invalidText) }
         guard let text else { throw StreamError(.typeMismatch, "expected an item, found null") }
-        return try JSON.decode(Item.self, from: text)
+        return try JSON.decode(
+            Item.self, from: text, options: ItemRules.building, readerOptions: ItemRules.jsonReader)
     }
 
     private static func hasTable(_ connection: SQLiteConnection) throws(SQLiteError) -> Bool {
@@ -157,7 +158,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         guard !key.utf8.contains(0) else {
             throw StreamError(.unrepresentable, "found a NUL character in a key, which no database has in a text")
         }
-        return (key, try JSON.text(of: item))
+        return (key, try JSON.text(of: item, options: ItemRules.jsonWriter, writingOptions: ItemRules.writing))
     }
 
     /// Writes what is not as it is in the table, removes what is not of the contents, and returns the rows of the items.

@@ -17,6 +17,10 @@ extension ItemDatabaseTests: SelfTesting {
             "testLeavesADatabaseWithOtherTables": testLeavesADatabaseWithOtherTables,
             "testAddsBehindTheGreatestNumber": testAddsBehindTheGreatestNumber,
             "testFindsTheTableInAnyCase": testFindsTheTableInAnyCase,
+            "testRefusesTablesWithoutNumbersOfRows": testRefusesTablesWithoutNumbersOfRows,
+            "testTakesTablesOfOtherRules": testTakesTablesOfOtherRules,
+            "testSeesEveryChange": testSeesEveryChange,
+            "testRefusesAKeyWithNUL": testRefusesAKeyWithNUL,
         ]
     }
 
@@ -126,6 +130,84 @@ extension ItemDatabaseTests: SelfTesting {
         clips.add(Clip(1))
         try clips.flush()
         expectEqual(try Clips(path: path, format: .sqlite).items, [Clip(1)], "items")
+    }
+
+    private static func testRefusesTablesWithoutNumbersOfRows() throws {
+        let rows = #"INSERT INTO items VALUES (1, 'a', '{"identifier": "a"}'), (2, 'b', '{"identifier": "b"}')"#
+        for (index, table) in [
+            "TABLE items (number INTEGER, id TEXT, item TEXT)",
+            "TABLE items (number INTEGER UNIQUE, id TEXT, item TEXT)",
+            "TABLE items (number INT PRIMARY KEY, id TEXT, item TEXT)",
+            "TABLE items (number TEXT PRIMARY KEY, id TEXT, item TEXT)",
+            "TABLE items (number INTEGER PRIMARY KEY DESC, id TEXT, item TEXT)",
+            "TABLE items (number INTEGER PRIMARY KEY, id TEXT, item TEXT) WITHOUT ROWID",
+            "TABLE items (number INTEGER, id TEXT, item TEXT, PRIMARY KEY (number, id))",
+            "TABLE items (number INTEGER, id INTEGER PRIMARY KEY, item TEXT)",
+            "TABLE t (number INTEGER PRIMARY KEY, id TEXT, item TEXT); CREATE VIEW items AS SELECT * FROM t",
+        ].enumerated() {
+            let path = "\(try temporaryDirectory())/clips\(index)"
+            let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+            try connection.execute("CREATE \(table)")
+            if !table.contains("VIEW") && !table.contains("id INTEGER") { try connection.execute(rows) }
+            let error = expectThrows(StreamError.self, table) { _ = try Clips(path: path, format: .sqlite) }
+            expectEqual(error?.kind, .cannotRead, "kind: \(table)")
+            expectTrue(error?.message.contains("INTEGER PRIMARY KEY") ?? false, "\(error?.message ?? "")")
+        }
+    }
+
+    private static func testTakesTablesOfOtherRules() throws {
+        for (index, table) in [
+            "(number integer PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE, item TEXT NOT NULL)",
+            "(number INTEGER, id TEXT, item TEXT, PRIMARY KEY (number))",
+            "(Number Integer PRIMARY KEY, id TEXT, item BLOB)",
+        ].enumerated() {
+            let path = "\(try temporaryDirectory())/clips\(index)"
+            let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+            try connection.execute("CREATE TABLE items \(table)")
+            let clips = try Clips(path: path, format: .sqlite)
+            for number in 0..<3 { clips.add(Clip(number)) }
+            try clips.flush()
+            clips.remove(id: "clip 1")
+            try clips.flush()
+            try clips.reload()
+            expectEqual(clips.items, [Clip(0), Clip(2)], table)
+        }
+    }
+
+    /// What a table takes for equal is a change when its bytes are others.
+    private static func testSeesEveryChange() throws {
+        for (index, rule) in ["NOCASE", "RTRIM"].enumerated() {
+            let path = "\(try temporaryDirectory())/clips\(index)"
+            let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+            try connection.execute(
+                """
+                CREATE TABLE items (number INTEGER PRIMARY KEY, id TEXT COLLATE \(rule), item TEXT COLLATE \(rule));
+                """)
+            let clips = try Clips(path: path, format: .sqlite)
+            var clip = Clip(2)
+            for note in ["hello", "HELLO"] {
+                clip.note = note
+                clips.add(clip)
+                try clips.flush()
+                try clips.reload()
+                expectEqual(clips.items, [clip], "\(note), \(rule)")
+            }
+        }
+    }
+
+    private static func testRefusesAKeyWithNUL() throws {
+        let clips = try Clips(path: "\(try temporaryDirectory())/clips", format: .sqlite)
+        clips.add(Clip(1))
+        try clips.flush()
+        var clip = Clip(2)
+        clip.identifier = "a\0b"
+        clips.add(clip)
+        let error = expectThrows(StreamError.self, "a key with NUL") { try clips.flush() }
+        expectEqual(error?.kind, .unrepresentable, "kind")
+        expectEqual(error?.path?.description, "$[1]", "path")
+        expectTrue(error?.message.contains("NUL character in a key") ?? false, "\(error?.message ?? "")")
+        try clips.reload()
+        expectEqual(clips.items, [Clip(1)], "the file")
     }
 }
 #endif

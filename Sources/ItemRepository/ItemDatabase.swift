@@ -95,7 +95,8 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         let text: String?
         do throws(SQLiteError) { text = try rows.text(at: 1) } catch { throw error.streamError(.invalidText) }
         guard let text else { throw StreamError(.typeMismatch, "expected an item, found null") }
-        return try JSON.decode(Item.self, from: text)
+        return try JSON.decode(
+            Item.self, from: text, options: ItemRules.building, readerOptions: ItemRules.jsonReader)
     }
 
     private static func hasTable(_ connection: SQLiteConnection) throws(SQLiteError) -> Bool {
@@ -104,7 +105,20 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         guard columns == .text("number,id,item") else {
             throw SQLiteError(.schema, "expected a table items with the columns number, id and item, found another one")
         }
+        guard try connection.value(Self.hasNumbersOfRows) == .integer(1) else {
+            throw SQLiteError(
+                .schema, "expected a table items whose column number is INTEGER PRIMARY KEY, found another one")
+        }
         return true
+    }
+
+    /// Whether the column is SQLite's own number of a row: a primary key that has an index is none.
+    private static var hasNumbersOfRows: String {
+        """
+        SELECT EXISTS (SELECT 1 FROM pragma_table_info('items')
+        WHERE lower(name) = 'number' AND upper(type) = 'INTEGER' AND pk = 1)
+        AND NOT EXISTS (SELECT 1 FROM pragma_index_list('items') WHERE origin = 'pk')
+        """
     }
 
     // MARK: Writing
@@ -139,6 +153,14 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         }
     }
 
+    private static func row(_ item: Item, _ id: Item.ID) throws(StreamError) -> (key: String, text: String) {
+        let key = "\(id)"
+        guard !key.utf8.contains(0) else {
+            throw StreamError(.unrepresentable, "found a NUL character in a key, which no database has in a text")
+        }
+        return (key, try JSON.text(of: item, options: ItemRules.jsonWriter, writingOptions: ItemRules.writing))
+    }
+
     /// Writes what is not as it is in the table, removes what is not of the contents, and returns the rows of the items.
     private func write(
         _ contents: ItemContents<Item>, _ connection: SQLiteConnection
@@ -154,12 +176,12 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
             let change = try connection.prepare(
                 """
                 INSERT INTO items VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE SET id = ?2, item = ?3
-                WHERE id IS NOT ?2 OR item IS NOT ?3
+                WHERE id COLLATE BINARY IS NOT ?2 OR item COLLATE BINARY IS NOT ?3
                 """)
             for (index, item) in contents.items.enumerated() {
                 let id = item.id
-                let text: String
-                do throws(StreamError) { text = try JSON.text(of: item) } catch {
+                let (key, text): (String, String)
+                do throws(StreamError) { (key, text) = try Self.row(item, id) } catch {
                     throw SQLiteError(error.within(.index(index)))
                 }
                 // A row that would be before the last one becomes a new one, so that the order stays.
@@ -174,7 +196,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
                     greatest += 1
                     last = greatest
                 }
-                try change.run([last, "\(id)", text])
+                try change.run([last, key, text])
                 rows[id] = last
                 kept.insert(last)
             }

@@ -33,7 +33,6 @@ extension ItemFileTests: SelfTesting {
             "testTheLaterOneWins": testTheLaterOneWins,
             "testReleasesItemsThatLookAtIt": testReleasesItemsThatLookAtIt,
             "testCountsKeysThatAreNotThemselves": testCountsKeysThatAreNotThemselves,
-            "testReadsWhateverItWrites": testReadsWhateverItWrites,
             "testReadsFilesOfAnyNameAndSize": testReadsFilesOfAnyNameAndSize,
             "testLeavesFilesOfOtherFormats": testLeavesFilesOfOtherFormats,
             "testTakesItemsOfAnOlderType": testTakesItemsOfAnOlderType,
@@ -134,7 +133,7 @@ extension ItemFileTests: SelfTesting {
         }
     }
 
-    private static func put(json: String, _ path: String, _ format: ItemFileFormat) throws {
+    static func put(json: String, _ path: String, _ format: ItemFileFormat) throws {
         switch format {
         case .json: try ItemRepositoryTests.put(Array(json.utf8), path)
         case .binaryPropertyList:
@@ -220,38 +219,6 @@ extension ItemFileTests: SelfTesting {
         try measures.flush()
         expectEqual(measures.count, measures.items.count, "count")
         expectEqual(measures.count, 35 - 17, "what is left")
-    }
-
-    /// Texts beyond the limit of readers, and as many levels as are written.
-    private static func testReadsWhateverItWrites() throws {
-        final class Node: StreamObject, Identifiable {
-            var id = ""
-            var kids: [Node] = []
-            init() {}
-        }
-        var long = Clip(1)
-        long.note = String(repeating: "x", count: 1 + 64 << 20)
-        let clips = try Clips(path: "\(try temporaryDirectory())/long")
-        clips.add(long)
-        try clips.flush()
-        try clips.reload()
-        expectEqual(clips.problems.count, 0, "\(clips.problems)")
-        expectEqual(clips[long.id]?.note?.utf8.count, 1 + 64 << 20, "bytes")
-        for (count, isWritten) in [(255, true), (256, false), (400, false)] {
-            let path = "\(try temporaryDirectory())/nodes\(count)"
-            let opening = String(repeating: #"{"id":"a","kids":["#, count: count)
-            let json = "[\(opening)\(String(repeating: "]}", count: count))]"
-            try ItemRepositoryTests.put(Array(json.utf8), path)
-            do throws(StreamError) {
-                let nodes = try ItemRepository<Node>(path: path, format: .json)
-                try nodes.flush()
-                expectTrue(isWritten, "\(count) levels were written")
-            } catch {
-                expectFalse(isWritten, "\(count) levels: \(error)")
-                expectEqual(error.kind, .limitExceeded, "kind")
-            }
-            expectEqual(try ItemRepositoryTests.bytes(path).count, json.utf8.count, "the file")
-        }
     }
 
     /// A name is a path, whatever SQLite makes of it; a mark before JSON is none of its bytes; sizes are not believed.

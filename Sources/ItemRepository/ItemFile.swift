@@ -21,7 +21,8 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
     private var corrupt: CorruptFile?
 
     init(path: String, format: ItemFileFormat) {
-        self.path = path
+        // To `OutputFile` a dash is standard output.
+        self.path = path == "-" ? "./-" : path
         self.format = format
     }
 
@@ -66,18 +67,15 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
     /// Reads a file in which all is well.
     private func items(_ bytes: [UInt8]) throws(StreamError) -> [Item] {
         // PERF: Archive/reload; the readers are specialised here, once for all types, which their own modules never see.
-        var builder = try ObjectBuilder<PropertyList>(building: [Item].self, options: BuilderOptions())
+        var builder = try ObjectBuilder<PropertyList>(building: [Item].self, options: ItemRules.building)
         try send(bytes, to: &builder)
         return try builder.takeResult(of: [Item].self)
     }
 
     private func send<Sink: PlistSink & ~Copyable>(_ bytes: [UInt8], to sink: inout Sink) throws(StreamError) {
-        // What a repository has written it reads again: texts of any size, in as many levels as it writes.
-        let limits = StreamLimits(depth: 512, stringByteCount: .max)
         switch format {
-        case .json, .sqlite: try sink.readJSON(bytes, options: JSONReaderOptions(limits: limits))
-        case .binaryPropertyList:
-            try sink.readBinaryPlist(bytes, options: BinaryPlistReaderOptions(limits: limits))
+        case .json, .sqlite: try sink.readJSON(bytes, options: ItemRules.jsonReader)
+        case .binaryPropertyList: try sink.readBinaryPlist(bytes, options: ItemRules.plistReader)
         }
     }
 
@@ -114,14 +112,17 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
         let file = try OutputFile(path: path, options: options)
         switch format {
         case .binaryPropertyList:
-            // What is no item may have what only such files have.
-            // PERF: Archive/flush; to look for values that came before takes half of the time, and few items have any.
-            let options = BinaryPlistWriterOptions(nulls: .write, writesUIDs: true, sharedValueLimit: 0)
-            var writer = BinaryPlistWriter(descriptor: file.descriptor, options: options)
+            var writer = BinaryPlistWriter(descriptor: file.descriptor, options: ItemRules.plistWriter)
             try Self.send(contents, to: &writer)
-            try writer.finish()
+            do throws(StreamError) { try writer.finish(for: ItemRules.plistReader) } catch {
+                guard error.kind == .limitExceeded else { throw error }
+                throw StreamError(
+                    .limitExceeded,
+                    "long keys come so often that a reader would refuse the file: \(error.message)",
+                    path: StreamPath(Array(error.path?.steps.prefix(1) ?? [])))
+            }
         case .json, .sqlite:
-            var writer = JSONWriter(descriptor: file.descriptor)
+            var writer = JSONWriter(descriptor: file.descriptor, options: ItemRules.jsonWriter)
             try Self.send(contents, to: &writer)
             try writer.finish()
         }
@@ -132,9 +133,13 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
         _ contents: ItemContents<Item>, to sink: inout Sink
     ) throws(StreamError) {
         let foreign = contents.foreign
-        if foreign.isEmpty { return try sink.write(contents.items) }
+        if foreign.isEmpty { return try sink.write(contents.items, options: ItemRules.writing) }
         try sink.beginArray()
-        for item in contents.items { try sink.write(item) }
+        for (index, item) in contents.items.enumerated() {
+            do throws(StreamError) { try sink.write(item, options: ItemRules.writing) } catch {
+                throw error.within(.index(index))
+            }
+        }
         for case .tree(let value) in foreign { try value.send(to: &sink) }
         try sink.endArray()
     }

@@ -23,7 +23,8 @@ public import PlistStreaming
 /// What happens between two flushes is lost with the program.
 ///
 /// A member that was added to the type later has the value that `init()` gives it, in items that were written before, unless
-/// it is required. A file that cannot be read is kept aside under another name, and an item that the type cannot hold, or that has
+/// it is required. One that is nil is null in the file, and nil again, or as if it were added later when the type does not take nil
+/// any more. A file that cannot be read is kept aside under another name, and an item that the type cannot hold, or that has
 /// the key of one before it, stays in the file, and is written again by the next flush; ``problems`` tells of both. It is written as
 /// the same values: numbers may be spelled otherwise, and of members with the same name the last one is kept. Nothing else in the
 /// file is kept: of an item, that are the members that the type does not have.
@@ -108,8 +109,9 @@ public final class ItemRepository<Item: StreamObject & Identifiable> {
 
     /// Writes all items; the file is replaced when the new one is complete and on the disk.
     ///
-    /// - Throws: `cannotWrite` when the system refuses; what the format cannot hold, with the path of the value. Then the file is as
-    ///   before.
+    /// - Throws: `cannotWrite` when the system refuses; what the format cannot hold, with the path of the value; `limitExceeded` for
+    ///   what ``reload()`` would refuse, more than 512 levels or, in a property list, long keys that come too often. Then the file is
+    ///   as before.
     /// - Complexity: O(*n*).
     public func flush() throws(StreamError) {
         replaceContents(contents.withoutGaps())

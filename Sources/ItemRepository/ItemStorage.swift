@@ -1,17 +1,21 @@
 // What a repository wants of its file, and what it tells of it.
 
+import JSONStreaming
 import PlistBuilding
 public import PlistStreaming
+import PropertyListFiles
 
 /// What the file of a repository is.
 public enum ItemFileFormat: Sendable, Hashable, CaseIterable {
-    /// A binary property list, an array of dictionaries: the smallest and quickest one, exact for every type.
+    /// A binary property list, an array of dictionaries: the smallest and quickest one, exact for every type. Of nil it has the null
+    /// that not all readers of such lists know.
     case binaryPropertyList
     /// JSON, an array of objects, which people can read: dates, to a nanosecond, and data are strings in it.
     case json
     /// A database with a table `items`, in which each item is a row, its JSON a column: only what changed is written.
     ///
-    /// Other tables of the database are not touched. The table has the columns `number`, by which rows are in order, `id`, and `item`.
+    /// Other tables of the database are not touched. The table has the columns `number`, which is `INTEGER PRIMARY KEY` and by which
+    /// rows are in order, `id`, in which there can be no NUL, and `item`.
     case sqlite
 }
 
@@ -28,6 +32,25 @@ public enum ItemProblem: Sendable, CustomStringConvertible {
         case .invalidItem(let index, let error): "item \(index) is left out: \(error)"
         case .corruptFile(let error, let path): "the file cannot be read, and is now \(path): \(error)"
         }
+    }
+}
+
+/// How items are written and read, the same in all formats: whatever was written is read again, as it was.
+enum ItemRules {
+    /// What is nil is null, since a member that does not come has its default, which may be another value.
+    static var writing: WritingOptions { WritingOptions(nilMembers: .writeNull, depthLimit: limits.depth) }
+    /// What was nil has its default in a type that has something else in its place now.
+    static var building: BuilderOptions { BuilderOptions(nulls: .treatAsMissing) }
+    /// The levels that are written, and texts and numbers of any size.
+    static var limits: StreamLimits { StreamLimits(depth: 512, stringByteCount: .max, numberByteCount: .max) }
+
+    static var jsonReader: JSONReaderOptions { JSONReaderOptions(limits: limits) }
+    static var jsonWriter: JSONWriterOptions { JSONWriterOptions(depthLimit: limits.depth) }
+    static var plistReader: BinaryPlistReaderOptions { BinaryPlistReaderOptions(limits: limits) }
+    /// What is no item may have what only such files have.
+    static var plistWriter: BinaryPlistWriterOptions {
+        // PERF: Archive/flush; to look for values that came before takes half of the time, and few items have any.
+        BinaryPlistWriterOptions(nulls: .write, writesUIDs: true, sharedValueLimit: 0, depthLimit: limits.depth)
     }
 }
 
@@ -68,7 +91,7 @@ extension ItemContents where Item: StreamObject {
     ) throws(StreamError) -> (ItemContents, [ItemProblem]) {
         var contents = ItemContents()
         var problems: [ItemProblem] = []
-        var builder = try ObjectBuilder<Item>()
+        var builder = try ObjectBuilder<Item>(options: ItemRules.building)
         for (index, value) in elements {
             let error = contents.take(.tree(value)) { () throws(StreamError) in
                 try value.send(to: &builder)

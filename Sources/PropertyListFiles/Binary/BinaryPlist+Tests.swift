@@ -61,7 +61,11 @@ extension BinaryPlist: SelfTesting {
         "{ key \"\" { key \"\" { key \"ü\" [ integer 1 integer 1 real 1.0 string \"1\" ] } } }",
         "[ { key \"a\" integer 1 key \"b\" true } { key \"a\" integer 2 key \"b\" false } { key \"b\" data 01 } ]",
         "{ key \"CF$UID\" integer 1 }", "{ key \"CF$UID\" string \"\" }",
-        "{ key \"CF$UID\" integer 1 key \"a\" integer 2 }",
+        "{ key \"CF$UID\" integer 1 key \"a\" integer 2 }", "{ key \"CF$UID\" unsigned 18446744073709551615 }",
+        "{ key \"CF$UID\" unsigned 18446744073709551615 key \"a\" integer 2 }",
+        "{ key \"CF$UID\" unsigned 9223372036854775808 key \"a\" integer 2 }",
+        "{ key \"CF$UID\" integer 9223372036854775807 key \"a\" integer 2 }",
+        "{ key \"a\" integer 2 key \"CF$UID\" unsigned 18446744073709551615 }",
     ]
 
     private static func testReadsWhatItWrites() throws {

@@ -87,6 +87,8 @@ extension BinaryPlistWriter {
         // PERF: Archive/flush; where nothing but keys is shared, values are not looked for.
         guard isKey || options.sharedValueLimit > 0 else { return try addObject(at: start) }
         let byteCount = output.count &- start
+        // Its references are of two bytes at least, for each of which a reader takes 64 of UTF-8, three for two of UTF-16.
+        if isKey && byteCount > 64 { hasLongKeys = true }
         // SAFETY: the bytes from the start to the end are initialized. No object that was written earlier begins less than so many
         // bytes before the end, and what has the same beginning has the same length.
         let memory = unsafe UnsafeRawPointer(output.end) - output.count

@@ -71,6 +71,8 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     private var uid = PendingUID.none
     /// Whether the table was written.
     private var isFinished = false
+    /// Whether there is a key so long that it may be more, wherever it comes, than readers take for so few bytes.
+    var hasLongKeys = false
 
     /// The beginning of a dictionary that may be a UID.
     private enum PendingUID {
@@ -104,11 +106,24 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     ///
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
     ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
-    public mutating func finish() throws(StreamError) {
+    public mutating func finish() throws(StreamError) { try finish(for: nil) }
+
+    /// Ends the list, unless a reader would refuse it: for the long keys that come often in so few bytes.
+    ///
+    /// Without sharing of values nothing else exceeds what readers take for each byte.
+    /// - Parameter reader: The options of the reader; of nil, none is asked.
+    /// - Throws: `limitExceeded` with the path of the first value beyond the limit, and what ``finish()`` throws.
+    package mutating func finish(for reader: BinaryPlistReaderOptions?) throws(StreamError) {
         guard outer.isEmpty else { throw StreamError(.misuse, "finished with \(outer.count) open containers") }
         guard next == .nothing else { throw StreamError(.misuse, "finished without a value") }
         if !isFinished { try writeTable() }
         isFinished = true
+        if let reader, hasLongKeys || options.sharedValueLimit > 0 {
+            try output.withBytes { (bytes) throws(StreamError) in
+                var sink = NullSink()
+                try sink.readBinaryPlist(bytes, options: reader)
+            }
+        }
         output.isHolding = false
         try output.flush()
     }
@@ -127,6 +142,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         next = .root
         uid = .none
         isFinished = false
+        hasLongKeys = false
     }
 
     /// A copy of the bytes in memory: a property list after ``finish()``, and before it an incomplete one.
@@ -316,7 +332,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
         innermost.lastKey = key
         unsafe references.append(key)
         next = .value
-        if case .number(let number) = begun { endValue(try addInteger(number)) }
+        if case .number(let number) = begun { endValue(try addUnsigned(number)) }
     }
 
     private mutating func endUID(_ number: UInt64) throws(StreamError) {

@@ -227,8 +227,8 @@ struct CommandLineOptions: Equatable {
               --shuffle [SEED]     in random order; each failure names the seed that repeats it
 
         what is done about failures
-              --accept             write what was got in place of each literal that was expected; with file.swift:line,
-                                   only there
+              --accept             write what was got in place of each literal or golden file that was expected; with
+                                   file.swift:line, only there
               --fixits             print for each such literal the line from which Xcode offers to do it
               --debug Type.test    start gdb or lldb on one test, with nothing kept from the terminal
 

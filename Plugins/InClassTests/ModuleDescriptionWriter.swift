@@ -117,6 +117,9 @@ struct TestedModule {
         }
     }
 
+    /// The module's own resources: files, and folders that are copied whole.
+    private var ownResources: [URL] { target.sourceFiles.filter { $0.type == .resource }.map(\.url) }
+
     private var text: String {
         var lines: [(String, String)] = [
             ("module", target.moduleName), ("target", target.name), ("root", packages.all[0].directoryURL.path),
@@ -132,6 +135,7 @@ struct TestedModule {
         lines += target.sourceFiles(withSuffix: ".swift").map { ("source", $0.url.path) }
         // A name of several lines is an input all the same.
         lines += resources.filter { !$0.path.contains("\n") }.map { ("resource-file", $0.path) }
+        lines += ownResources.filter { !$0.path.contains("\n") }.map { ("own-resource", $0.path) }
         for part in closure {
             if let module = part as? SwiftSourceModuleTarget {
                 lines += linkedLibraries(module.linkedLibraries)

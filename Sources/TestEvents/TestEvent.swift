@@ -57,62 +57,6 @@ package struct PlannedTest: Equatable, Hashable, Sendable {
     package var listedName: String { row?.table ?? testName }
 }
 
-/// Something that a test did not do as expected.
-package struct TestIssue: Equatable, Sendable {
-    /// What made the issue.
-    package enum Kind: String, Sendable {
-        /// An expectation was not met.
-        case expectation
-        /// An error was thrown out of the test, its fixture, `setUp` or `tearDown`.
-        case thrownError
-        /// The process died while the test ran.
-        case crash
-        /// The test called `exit`.
-        case exit
-        /// The test did not end in time.
-        case timeout
-        /// The list itself is wrong.
-        case list
-    }
-
-    package var kind: Kind
-    /// An absolute path, or empty when only the test is known.
-    package var path: String
-    /// From 1, or 0 when only the test is known.
-    package var line: Int
-    /// In UTF-8 bytes from 1, or 0 when only the test is known.
-    package var column: Int
-    package var got: String
-    package var expected: String
-    package var message: String
-    /// Details that do not fit on the first line.
-    package var notes: [String]
-    /// Where the code that failed was called from, innermost first; found by the supervisor, never on the wire.
-    package var callers: [SourcePlace] = []
-    /// What to write in the source to make the expectation met; found by the supervisor, never on the wire.
-    package var fixIt: SourceFixIt?
-    /// Not nil inside `withKnownIssue`, where an issue is what is expected.
-    package var knownReason: String?
-
-    package init(
-        kind: Kind, path: String = "", line: Int = 0, column: Int = 0, got: String, expected: String,
-        message: String = "", notes: [String] = [], knownReason: String? = nil
-    ) {
-        self.kind = kind
-        self.path = path
-        self.line = line
-        self.column = column
-        self.got = got
-        self.expected = expected
-        self.message = message
-        self.notes = notes
-        self.knownReason = knownReason
-    }
-
-    /// Whether it compares nothing: `fail` has only a message.
-    package var isPlain: Bool { kind == .expectation && got.isEmpty && expected.isEmpty }
-}
-
 /// One line of the worker protocol.
 ///
 /// A worker sends `version`, `warning` for each type it cannot test, then `list` and `planned`, or `row` for a row of a
@@ -355,13 +299,18 @@ private struct FieldReader {
     mutating func nextIssue() -> TestIssue? {
         guard let kindName = next(), let kind = TestIssue.Kind(rawValue: kindName), let path = next(),
             let line = nextNumber(), let column = nextNumber(), let got = next(), let expected = next(),
-            let message = next(), let isKnown = nextNumber(), let knownReason = next()
+            let message = next(), let isKnown = nextNumber(), let knownReason = next(), let isOfTexts = nextNumber()
         else { return nil }
+        var texts: TestIssue.ComparedTexts?
+        if isOfTexts == 1 {
+            guard let golden = next(), let got = next(), let expected = next() else { return nil }
+            texts = TestIssue.ComparedTexts(golden: golden, got: got, expected: expected)
+        }
         var notes: [String] = []
         while let note = next() { notes.append(note) }
         return TestIssue(
             kind: kind, path: path, line: line, column: column, got: got, expected: expected, message: message,
-            notes: notes, knownReason: isKnown == 1 ? knownReason : nil)
+            notes: notes, knownReason: isKnown == 1 ? knownReason : nil, texts: texts)
     }
 }
 
@@ -416,21 +365,26 @@ extension TestEvent: SelfTesting {
     }
 
     private static func testReadsIssuesWhole() {
-        let recorded = RecordedIssue(
+        var recorded = RecordedIssue(
             place: CallPlace("/a b.swift", 3, 14), got: "4\t", expected: "5\n", message: "m\\",
             notes: ["one\ttwo", ""], knownReason: "")
-        let issue = TestIssue(
+        var issue = TestIssue(
             kind: .expectation, path: "/a b.swift", line: 3, column: 14, got: "4\t", expected: "5\n", message: "m\\",
             notes: ["one\ttwo", ""], knownReason: "")
-        expectEqual(roundTrip { $0.add(recorded) }, .issue(issue))
-        expectEqual(roundTrip { $0.add(recorded, after: 3) }, .late(index: 3, issue))
+        for (golden, text) in [(nil, ""), ("", "a\r\n\tb\\"), ("/g\t", "")] {
+            recorded.texts = golden.flatMap { ComparedTexts(golden: $0, got: text, expected: "\n") }
+            issue.texts = golden.map { TestIssue.ComparedTexts(golden: $0, got: text, expected: "\n") }
+            expectEqual(roundTrip { $0.add(recorded) }, .issue(issue))
+            expectEqual(roundTrip { $0.add(recorded, after: 3) }, .late(index: 3, issue))
+        }
     }
 
     private static func testRefusesWhatItDoesNotKnow() {
         let lines = [
             "", "unknown", "begin", "begin\tx\t0", "begin\t1\t2\t3", "begin\t\t1", "end\t1", "end\t", "planned",
             "planned\ta\tb", "row\ta\tb", "row\ta\tb\tc", "skip", "idle\t1", "ready\t",
-            "version\t99999999999999999999", "skip\ta\\x", "issue\tnothing\t\t0\t0\t\t\t\t0\t", "skip\ta\\",
+            "version\t99999999999999999999", "skip\ta\\x", "issue\tnothing\t\t0\t0\t\t\t\t0\t\t0",
+            "issue\texpectation\t\t0\t0\t\t\t\t0\t", "issue\texpectation\t\t0\t0\t\t\t\t0\t\t1\ta\tb", "skip\ta\\",
         ]
         for line in lines { expectNil(TestEvent(line: Array(line.utf8)), line) }
     }

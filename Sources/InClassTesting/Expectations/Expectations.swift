@@ -1,6 +1,6 @@
 // The expectations that compare: each evaluates its operands once, returns when it is met, and otherwise records an
 // issue at the place of the call and lets the test go on. Those about errors are in ThrowingExpectations.swift, those
-// that end the test in Requirements.swift, issues that are known in KnownIssues.swift.
+// that end the test in Requirements.swift, issues that are known in KnownIssues.swift, those about files in Golden.swift.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -21,9 +21,11 @@ func recordIssue(
 func recordUnequal<Value>(
     _ got: Value, _ expected: Value, _ message: () -> String, _ file: StaticString, _ line: UInt, _ column: UInt
 ) {
-    recordIssue(
-        got: valueText(got), expected: valueText(expected), message, file, line, column,
-        notes: differenceNotes(got: got, expected: expected))
+    Recorder.record(
+        RecordedIssue(
+            place: CallPlace(file, line, column), got: valueText(got), expected: valueText(expected),
+            message: message(), notes: differenceNotes(got: got, expected: expected),
+            texts: ComparedTexts(got, expected)))
 }
 
 @inline(never)

@@ -8,7 +8,7 @@ private let characterCountMax = 400
 /// The most notes on the difference of two values.
 private let noteCountMax = 8
 /// Lines of more characters are shown only in part.
-private let lineCharacterCountMax = 160
+let lineCharacterCountMax = 160
 
 /// Describes a value as source would write it where that is possible: strings quoted and escaped, optionals unwrapped.
 package func valueText(_ value: Any) -> String {
@@ -67,6 +67,16 @@ package func errorText(_ error: any Error) -> String {
         return abridged("\(type).\(text)")
     }
     return abridged(text.hasPrefix(type) ? text : "\(type) \(quoted(String(describing: error)))")
+}
+
+/// The text that a value is, if it is one.
+func wholeText(_ value: Any) -> String? {
+    switch unwrapped(value) {
+    case let string as String: string
+    case let substring as Substring: String(substring)
+    case let character as Character: String(character)
+    default: nil
+    }
 }
 
 private func unwrapped(_ value: Any) -> Any? {
@@ -133,19 +143,24 @@ package func differenceNotes(got: Any, expected: Any) -> [String] {
     return notes
 }
 
-private func limited(_ notes: [String]) -> [String] {
-    guard notes.count > noteCountMax else { return notes }
-    return notes.prefix(noteCountMax - 1) + ["and \(notes.count - noteCountMax + 1) more differences"]
+private func limited(_ notes: [String], count: Int? = nil) -> [String] {
+    let count = count ?? notes.count
+    guard count > noteCountMax else { return notes }
+    return notes.prefix(noteCountMax - 1) + ["and \(count - noteCountMax + 1) more differences"]
+}
+
+/// The lines of a text without their newlines, of which that at the end is one, too.
+func textLines(_ text: String) -> [String] {
+    // By bytes, since a carriage return and its newline are one character.
+    text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { String(Substring($0)) }
 }
 
 /// Names the first differing character when the strings are too long to see it at once.
 private func stringNotes(_ got: String, _ expected: String) -> [String] {
     if got.unicodeScalars.elementsEqual(expected.unicodeScalars) { return [] }
-    let gotLines = got.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    let expectedLines = expected.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    if gotLines.count > 1 || expectedLines.count > 1 {
-        return sequenceNotes(gotLines.map { quoted($0) }, expectedLines.map { quoted($0) }, unit: "line", base: 1)
-    }
+    let gotLines = textLines(got)
+    let expectedLines = textLines(expected)
+    if gotLines.count > 1 || expectedLines.count > 1 { return lineNotes(gotLines, expectedLines) }
     guard max(got.count, expected.count) > 24 else { return [] }
     let difference = firstDifference(got, expected)
     return [
@@ -154,7 +169,7 @@ private func stringNotes(_ got: String, _ expected: String) -> [String] {
 }
 
 /// Finds the first differing character of two texts, and what is around it in each.
-private func firstDifference(_ got: String, _ expected: String) -> (place: Int, got: String, expected: String) {
+func firstDifference(_ got: String, _ expected: String) -> (place: Int, got: String, expected: String) {
     let common = zip(got, expected).prefix { $0 == $1 }.count
     let start = max(0, common - 8)
     return (common, String(got.dropFirst(start).prefix(24)), String(expected.dropFirst(start).prefix(24)))
@@ -175,8 +190,16 @@ private func shortened(_ line: String, unit: String) -> String {
     return "\(line.prefix(lineCharacterCountMax - 40))… (\(line.count) characters) …\(line.suffix(20))"
 }
 
+/// Lists changed, missing and unexpected lines.
+func lineNotes(_ got: [String], _ expected: [String]) -> [String] {
+    sequenceNotes(got, expected, unit: "line", base: 1) { quoted($0) }
+}
+
 /// Lists changed, missing and unexpected elements, after the common beginning and end are taken off.
-private func sequenceNotes(_ got: [String], _ expected: [String], unit: String = "element", base: Int = 0) -> [String] {
+private func sequenceNotes(
+    _ got: [String], _ expected: [String], unit: String = "element", base: Int = 0,
+    text: (String) -> String = { $0 }
+) -> [String] {
     let head = zip(got, expected).prefix { $0 == $1 }.count
     let gotRest = got.dropFirst(head)
     let expectedRest = expected.dropFirst(head)
@@ -184,18 +207,25 @@ private func sequenceNotes(_ got: [String], _ expected: [String], unit: String =
     let gotMiddle = gotRest.dropLast(tail)
     let expectedMiddle = expectedRest.dropLast(tail)
     var notes: [String] = []
+    var count = 0
     for offset in 0..<max(gotMiddle.count, expectedMiddle.count) {
+        let one = offset < gotMiddle.count ? gotMiddle[head + offset] : nil
+        let other = offset < expectedMiddle.count ? expectedMiddle[head + offset] : nil
+        if one == other { continue }
+        count += 1
+        // Of a text that is another from beginning to end, only what is shown is written out.
+        if count > noteCountMax { continue }
         let number = base + head + offset
-        switch (offset < gotMiddle.count, offset < expectedMiddle.count) {
-        case (true, true):
-            let (one, other) = (gotMiddle[head + offset], expectedMiddle[head + offset])
-            if one != other { notes.append("\(unit) \(number): \(changeText(one, other, unit: unit))") }
-        case (true, false):
-            notes.append("\(unit) \(number): unexpected \(shortened(gotMiddle[head + offset], unit: unit))")
-        default: notes.append("\(unit) \(number): missing \(shortened(expectedMiddle[head + offset], unit: unit))")
+        switch (one, other) {
+        case (let one?, let other?):
+            notes.append("\(unit) \(number): \(changeText(text(one), text(other), unit: unit))")
+        case (let one?, nil):
+            notes.append("\(unit) \(number): unexpected \(shortened(text(one), unit: unit))")
+        default:
+            notes.append("\(unit) \(number): missing \(shortened(text(other ?? ""), unit: unit))")
         }
     }
-    return limited(notes)
+    return limited(notes, count: count)
 }
 
 private func setNotes(_ got: [String], _ expected: [String]) -> [String] {
@@ -308,6 +338,7 @@ extension ValueTextTests: SelfTesting {
             (1, 2, []),
             ("a", "b", []),
             ("a\nb\nc", "a\nx\nc", ["line 2: got \"b\" instead of \"x\""]),
+            ("a\r\nb\nc", "a\nb\nc", ["line 1: got \"a\\r\" instead of \"a\""]),
             ([1, 2, 3], [1, 3], ["element 1: unexpected 2"]),
             ([1, 3], [1, 2, 3], ["element 1: missing 2"]),
             ([1, 2], [1, 4], ["element 1: got 2 instead of 4"]),

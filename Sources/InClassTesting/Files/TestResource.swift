@@ -40,7 +40,8 @@ public func resource(
     throw RequirementNotMet()
 }
 
-private func contents(_ path: String) -> [UInt8]? {
+/// The contents of a regular file, or nil when there is none that can be read.
+func contents(_ path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

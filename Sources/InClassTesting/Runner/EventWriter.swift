@@ -61,6 +61,12 @@ package struct EventWriter {
         append(issue.message)
         append(issue.knownReason == nil ? 0 : 1)
         append(issue.knownReason ?? "")
+        append(issue.texts == nil ? 0 : 1)
+        if let texts = issue.texts {
+            append(texts.golden)
+            append(texts.got)
+            append(texts.expected)
+        }
         for note in issue.notes { append(note) }
         endLine()
     }

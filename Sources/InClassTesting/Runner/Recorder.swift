@@ -45,10 +45,11 @@ package struct RecordedIssue: Equatable, Sendable {
     package var message: String
     package var notes: [String]
     package var knownReason: String?
+    package var texts: ComparedTexts?
 
     package init(
         kind: Kind = .expectation, place: CallPlace, got: String, expected: String, message: String = "",
-        notes: [String] = [], knownReason: String? = nil
+        notes: [String] = [], knownReason: String? = nil, texts: ComparedTexts? = nil
     ) {
         self.kind = kind
         self.place = place
@@ -57,6 +58,7 @@ package struct RecordedIssue: Equatable, Sendable {
         self.message = message
         self.notes = notes
         self.knownReason = knownReason
+        self.texts = texts
     }
 
     /// What happened, in a sentence; of `fail` the message alone.
@@ -65,6 +67,30 @@ package struct RecordedIssue: Equatable, Sendable {
             return message.isEmpty ? "failed" : escaped(message)
         }
         return "got \(got) instead of expected \(expected)" + (message.isEmpty ? "" : " for \(escaped(message))")
+    }
+}
+
+/// Two texts that were compared, whole, so that one may be accepted in place of the other.
+package struct ComparedTexts: Equatable, Sendable {
+    /// The most bytes of each.
+    static let byteCountMax = 1 << 20
+
+    /// The file that holds what was expected, or is to hold it; empty for a literal.
+    package var golden: String
+    package var got: String
+    package var expected: String
+
+    package init?(golden: String = "", got: String, expected: String) {
+        guard max(got.utf8.count, expected.utf8.count) <= Self.byteCountMax else { return nil }
+        self.golden = golden
+        self.got = got
+        self.expected = expected
+    }
+
+    /// Nothing for values that are no texts.
+    init?(_ got: Any, _ expected: Any) {
+        guard let got = wholeText(got), let expected = wholeText(expected) else { return nil }
+        self.init(got: got, expected: expected)
     }
 }
 

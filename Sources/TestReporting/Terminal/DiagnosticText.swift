@@ -200,6 +200,7 @@ package struct DiagnosticText: Sendable {
             case "\"": result += "\\\""
             case "\\": result += "\\\\"
             case "\n": result += "\\n"
+            case "\r\n": result += "\\r\\n"
             default: result.append(character)
             }
         }
@@ -335,6 +336,8 @@ extension DiagnosticText: SelfTesting {
         expectEqual(
             DiagnosticText(paths: PathStyle()).lines(for: warning),
             ["/s.swift:3:4: warning: w", #"/s.swift:3:4: fixit: \"testA\"\u003a testA, "#])
+        let lines = SourceWarning(place: place, text: "w", fixIt: SourceFixIt(at: place, inserting: "a\nb\r\nc"))
+        expectEqual(DiagnosticText(paths: PathStyle()).lines(for: lines).last, #"/s.swift:3:4: fixit: a\nb\r\nc"#)
     }
 
     private static func testNumberBehindQuotesIsNoLine() {

@@ -74,6 +74,14 @@ package enum FileAccess {
         }
     }
 
+    /// Makes a folder, and those it is to be in, unless they are there.
+    static func makeFolder(_ path: String) throws(SystemError) {
+        if isDirectory(path) { return }
+        let outer = directory(of: path)
+        if outer != path, outer != "." { try makeFolder(outer) }
+        guard mkdir(path, 0o777) == 0 || errno == EEXIST else { throw SystemError("make the folder \(path)") }
+    }
+
     /// Creates a file beside another, under a name that nobody can have guessed.
     static func createTemporary(beside path: String, mode: mode_t) throws(SystemError) -> (path: String, Int32) {
         while true {

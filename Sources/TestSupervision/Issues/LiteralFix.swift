@@ -1,9 +1,9 @@
 // Finds the literal that an expectation compares with, so that a reader can be offered what the code makes instead, and
-// `--accept` can write it. In doubt there is nothing to offer.
+// `--accept` can write it; so it can a golden, which is a file's whole contents. In doubt there is nothing to offer.
 
 import TestEvents
 
-/// A literal in a source and what may take its place.
+/// A literal in a source, or all of a golden file, and what may take its place.
 package struct LiteralFix: Equatable, Sendable {
     package var path: String
     /// Byte offsets in the file.
@@ -11,8 +11,11 @@ package struct LiteralFix: Equatable, Sendable {
     /// The place of the literal's first byte, and of the one behind its last.
     package var start: SourcePlace
     package var end: SourcePlace
+    /// Where the comparison is.
+    package var call: SourcePlace
     package var literal: String
     package var replacement: String
+    package var isGolden = false
 }
 
 extension LiteralFix {
@@ -21,14 +24,55 @@ extension LiteralFix {
     /// The issue's place is the opening parenthesis of the call. Its second argument must be one literal, which says
     /// what the issue says was expected, and what was got must be a literal of the same kind.
     package init?(for issue: TestIssue) {
-        guard issue.kind == .expectation, issue.knownReason == nil,
-            let kind = LiteralKind(issue.expected), kind == LiteralKind(issue.got),
-            let bytes = try? FileAccess.contents(of: issue.path)
+        let kind = issue.texts == nil ? LiteralKind(issue.expected) : .string
+        guard issue.kind == .expectation, issue.knownReason == nil, issue.texts?.golden.isEmpty ?? true,
+            let kind, kind == .string || kind == LiteralKind(issue.got),
+            let bytes = try? FileAccess.contents(of: issue.path),
+            let (first, range) = Self.secondArgument(in: bytes, line: issue.line, column: issue.column),
+            (first.kind == .string) == (kind == .string)
         else { return nil }
+        let literal = String(decoding: bytes[range], as: UTF8.self)
+        if let texts = issue.texts {
+            guard let source = StringLiteral(literal), source.says(texts.expected) else { return nil }
+            replacement = source.saying(texts.got)
+        } else {
+            guard kind.writes(literal, issue.expected) else { return nil }
+            replacement = issue.got
+        }
+        path = issue.path
+        self.range = range
+        start = SourcePlace(path: path, line: first.line, column: first.column)
+        let lastLine = literal.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).last?.count ?? 0
+        let newlineCount = literal.utf8.count { $0 == 0x0A }
+        end = SourcePlace(
+            path: path, line: first.line + newlineCount,
+            column: newlineCount == 0 ? first.column + lastLine : lastLine + 1)
+        call = SourcePlace(path: issue.path, line: issue.line, column: issue.column)
+        self.literal = literal
+    }
+
+    /// Takes what was got in a failed comparison with a golden.
+    package init?(forGoldenOf issue: TestIssue) {
+        guard issue.knownReason == nil, let texts = issue.texts, !texts.golden.isEmpty else { return nil }
+        path = texts.golden
+        range = 0..<texts.expected.utf8.count
+        start = SourcePlace(path: path, line: 1, column: 1)
+        end = start
+        call = SourcePlace(path: issue.path, line: issue.line, column: issue.column)
+        literal = texts.expected
+        replacement = texts.got
+        isGolden = true
+    }
+
+    /// Finds the second argument of the call whose parenthesis is here, if it is one literal or one word.
+    ///
+    /// - Returns: its first token, and the bytes it takes with its quotes.
+    private static func secondArgument(
+        in bytes: [UInt8], line: Int, column: Int
+    ) -> (first: SwiftToken, range: Range<Int>)? {
         let tokens = bytes.withUnsafeBytes(SwiftLexer.split)
         func text(_ token: SwiftToken) -> String { String(decoding: bytes[token.start..<token.end], as: UTF8.self) }
-        guard let open = tokens.firstIndex(where: { $0.line == issue.line && $0.column == issue.column }),
-            text(tokens[open]) == "("
+        guard let open = tokens.firstIndex(where: { $0.line == line && $0.column == column }), text(tokens[open]) == "("
         else { return nil }
         // The comma behind the first argument, at the depth of the call itself.
         var depth = 0
@@ -45,8 +89,9 @@ extension LiteralFix {
         guard index < tokens.count else { return nil }
         let first = tokens[index]
         let isString = first.kind == .string
-        let start = isString ? first.start - 1 : first.start
-        var end = isString ? first.end + 1 : first.end
+        let quotes = isString ? bytes[..<first.start].suffix(3).reversed().prefix { $0 == UInt8(ascii: "\"") }.count : 0
+        let start = first.start - quotes
+        var end = first.end + quotes
         index += 1
         // A number may have a sign and a fraction, which are tokens of their own.
         while !isString, index < tokens.count, tokens[index].start == end, !",)".contains(text(tokens[index])) {
@@ -58,25 +103,25 @@ extension LiteralFix {
         }
         // A raw string would mean something else by the same text.
         if isString, start > 0, bytes[start - 1] == UInt8(ascii: "#") { return nil }
-        let literal = String(decoding: bytes[start..<end], as: UTF8.self)
-        guard kind.writes(literal, issue.expected) else { return nil }
-        path = issue.path
-        range = start..<end
-        self.start = SourcePlace(path: path, line: first.line, column: first.column)
-        self.end = SourcePlace(path: path, line: first.line, column: first.column + (end - start))
-        self.literal = literal
-        replacement = issue.got
+        return (first, start..<end)
     }
 
     /// Writes replacements into a file, all or none; a link to it, its mode and its owner stay.
     ///
+    /// A golden that is not there is created, with the folders that its name has.
     /// - Returns: false when a literal is not where it was found; the file is then as before.
     package static func apply(_ fixes: [LiteralFix], to path: String) throws(SystemError) -> Bool {
+        if !FileAccess.exists(path), fixes.count == 1, fixes[0].isGolden {
+            guard fixes[0].literal.isEmpty else { return false }
+            try FileAccess.makeFolder(FileAccess.directory(of: path))
+            try FileAccess.write(Array(fixes[0].replacement.utf8), to: path)
+            return true
+        }
         var bytes = try FileAccess.contents(of: path)
         for fix in fixes.sorted(by: { $0.range.lowerBound > $1.range.lowerBound }) {
-            guard fix.range.upperBound <= bytes.count, Array(bytes[fix.range]) == Array(fix.literal.utf8) else {
-                return false
-            }
+            guard fix.range.upperBound <= bytes.count, Array(bytes[fix.range]) == Array(fix.literal.utf8),
+                !fix.isGolden || fix.range.upperBound == bytes.count
+            else { return false }
             bytes.replaceSubrange(fix.range, with: fix.replacement.utf8)
         }
         try FileReplacement.write(bytes, to: path)
@@ -84,11 +129,11 @@ extension LiteralFix {
     }
 }
 
-/// The kinds of literal that values are written as.
+/// The kinds of literal that values are written as. Which text a string has is known without reading it off a failure.
 private enum LiteralKind: Equatable {
     case integer, real, boolean, string
 
-    /// The kind of a value's text in a failure, or nil when it is no literal, or has been abridged.
+    /// The kind of a value's text in a failure, or nil when it is no literal of a number or a truth.
     init?(_ text: String) {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         if text == "true" || text == "false" {
@@ -99,8 +144,6 @@ private enum LiteralKind: Equatable {
             digits.allSatisfy({ $0.isASCII && ($0.isNumber || ".e-+".contains($0)) })
         {
             self = .real
-        } else if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\""), !text.contains(" characters) …") {
-            self = .string
         } else {
             return nil
         }
@@ -135,13 +178,16 @@ extension LiteralFix: SelfTesting {
         [
             "testFindsTheLiteral": testFindsTheLiteral,
             "testRefusesInDoubt": testRefusesInDoubt,
+            "testReplacesTextOfSeveralLines": testReplacesTextOfSeveralLines,
+            "testReplacesGoldensWhole": testReplacesGoldensWhole,
             "testAppliesAllOrNone": testAppliesAllOrNone,
         ]
     }
 
     /// Writes a source of one line and looks for the literal of its call.
-    private static func fix(_ source: String, got: String, expected: String) throws -> (fix: LiteralFix?, path: String)
-    {
+    private static func fix(
+        _ source: String, got: String, expected: String, texts: TestIssue.ComparedTexts? = nil
+    ) throws -> (fix: LiteralFix?, path: String) {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         let path = "\(folder)/literal-fix-\(getpid()).swift"
         try FileAccess.write(Array("// é\n\(source)\n".utf8), to: path)
@@ -149,7 +195,8 @@ extension LiteralFix: SelfTesting {
             (source.utf8.firstIndex(of: UInt8(ascii: "(")).map {
                 source.utf8.distance(from: source.utf8.startIndex, to: $0)
             } ?? 0) + 1
-        let issue = TestIssue(kind: .expectation, path: path, line: 2, column: column, got: got, expected: expected)
+        let issue = TestIssue(
+            kind: .expectation, path: path, line: 2, column: column, got: got, expected: expected, texts: texts)
         return (LiteralFix(for: issue), path)
     }
 
@@ -159,7 +206,6 @@ extension LiteralFix: SelfTesting {
             ("expectEqual(a[1, 2], -5)", "4", "-5", "-5"),
             ("é.expectEqual(x, 1_000)", "4", "1000", "1_000"),
             ("expectEqual({ a, b in 1 }, 5)", "4", "5", "5"),
-            ("expectEqual(s, \"a\\nb\")", "\"c\"", "\"a\\nb\"", "\"a\\nb\""),
             ("expectEqual(s, true, \"m\")", "false", "true", "true"),
             ("expectEqual(s, 1.5)", "2.5", "1.5", "1.5"),
             ("expectEqual(s, 3)", "2.5", "3.0", nil),
@@ -176,7 +222,7 @@ extension LiteralFix: SelfTesting {
         let rows = [
             ("expectEqual(x, y)", "4", "5"), ("expectEqual(x, 5 + 1)", "4", "6"), ("expectEqual(x, f(5))", "4", "5"),
             ("expectEqual(x, 5)", "nil", "5"), ("expectEqual(x, 5)", "4", "6"), ("expectEqual(x, [5])", "[4]", "[5]"),
-            ("expectEqual(x, #\"b\"#)", "\"a\\n\"", "\"b\""), ("expectEqual(x)", "4", "5"),
+            ("expectEqual(x)", "4", "5"), ("expectEqual(x, \"5\")", "4", "5"),
             ("expectTrue(x)", "false", "true"),
         ]
         for (source, got, expected) in rows {
@@ -184,6 +230,52 @@ extension LiteralFix: SelfTesting {
             unlink(path)
             expectNil(fix, source)
         }
+    }
+
+    private static func testReplacesTextOfSeveralLines() throws {
+        let long = String(repeating: "x", count: 5000)
+        let rows: [(literal: String, expected: String, got: String, replacement: String?)] = [
+            ("\"a\\nb\"", "a\nb", "c\n\"", "\"c\\n\\\"\""), ("\"\"", "", long, "\"\(long)\""),
+            ("\"\"\"\n  a\n  \"\"\"", "a", "b\n\n c", "\"\"\"\n  b\n\n   c\n  \"\"\""),
+            ("\"\"\"\n  a\n  \"\"\"", "b", "c", nil), ("\"a\"", "b", "c", nil), ("#\"b\"#", "b", "c", nil),
+            ("\"\\(b)\"", "b", "c", nil), ("\"a\" + \"b\"", "ab", "c", nil), ("5", "5", "6", nil),
+        ]
+        for row in rows {
+            let texts = TestIssue.ComparedTexts(got: row.got, expected: row.expected)
+            let (fix, path) = try fix("expectEqual(f(), \(row.literal), \"m\")", got: "", expected: "", texts: texts)
+            expectEqual(fix?.replacement, row.replacement, row.literal)
+            if let fix {
+                expectTrue(try apply([fix], to: path))
+                let source = String(decoding: try FileAccess.contents(of: path), as: UTF8.self)
+                expectEqual(source, "// é\nexpectEqual(f(), \(row.replacement ?? ""), \"m\")\n")
+                expectEqual(fix.end.line, row.literal.contains("\"\"\"\n") ? 4 : 2, row.literal)
+                expectEqual(fix.end.column, row.literal.contains("\"\"\"\n") ? 6 : 18 + row.literal.utf8.count)
+            }
+            unlink(path)
+        }
+    }
+
+    private static func testReplacesGoldensWhole() throws {
+        let path = "\(try temporaryDirectory())/deep/er/g.txt"
+        func fix(_ expected: String, _ got: String) throws -> LiteralFix {
+            let texts = TestIssue.ComparedTexts(golden: path, got: got, expected: expected)
+            let issue = TestIssue(
+                kind: .expectation, path: "/s", line: 3, column: 1, got: "", expected: "", texts: texts)
+            expectNil(LiteralFix(for: issue), "a literal")
+            return try requireNotNil(LiteralFix(forGoldenOf: issue))
+        }
+        expectFalse(try apply([fix("old", "new")], to: path), "a file that has been removed")
+        for (expected, got) in [("", "é\n"), ("é\n", ""), ("", "new")] {
+            expectTrue(try apply([fix(expected, got)], to: path), got)
+            expectEqual(try FileAccess.contents(of: path), Array(got.utf8))
+        }
+        for expected in ["", "ne", "old", "newer"] {
+            expectFalse(try apply([fix(expected, "other")], to: path), expected)
+        }
+        expectEqual(try FileAccess.contents(of: path), Array("new".utf8))
+        var known = TestIssue(kind: .expectation, got: "", expected: "", knownReason: "12")
+        known.texts = TestIssue.ComparedTexts(golden: path, got: "a", expected: "b")
+        expectNil(LiteralFix(forGoldenOf: known), "what is known to fail")
     }
 
     private static func testAppliesAllOrNone() throws {

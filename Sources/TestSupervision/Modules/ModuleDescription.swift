@@ -35,6 +35,8 @@ package struct ModuleDescription: Equatable, Sendable {
     package var resources: [String] = []
     /// The files that the resources are made of; tests may depend on their contents.
     package var resourceFiles: [String] = []
+    /// The module's own resources in its sources, files and folders that are copied whole, for `expectGolden`.
+    package var ownResources: [String] = []
     /// Where the built resource bundles are, which code under test looks for beside its executable.
     package var bundleFolder = ""
     /// Where to put the image.
@@ -93,6 +95,7 @@ extension ModuleDescription {
         case "search": searchPaths.append(value)
         case "resources": resources.append(value)
         case "resource-file": resourceFiles.append(value)
+        case "own-resource": ownResources.append(value)
         case "bundles": bundleFolder = value
         case "image": image = value
         case "clang": clang = value

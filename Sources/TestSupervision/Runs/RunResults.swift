@@ -16,7 +16,7 @@ final class RunResults {
     private var attempts: [Int: [TestResult]] = [:]
 
     private(set) var tally = RunTally()
-    /// The literals that `--accept` may replace.
+    /// The literals and goldens that `--accept` may replace.
     private(set) var fixes: [LiteralFix] = []
     /// Which tests have run, by index.
     private(set) var done: [Bool] = []
@@ -135,7 +135,10 @@ final class RunResults {
             failedNames.insert(result.test.name)
         }
         var placed = placed(result)
-        for issue in placed.issues.indices { placed.issues[issue].fixIt = fixIt(for: placed.issues[issue]) }
+        for issue in placed.issues.indices {
+            placed.issues[issue].fixIt = fixIt(for: placed.issues[issue])
+            placed.issues[issue].texts = nil
+        }
         order.add(placed, index, passOn: count)
     }
 
@@ -152,6 +155,10 @@ final class RunResults {
 
     /// Offers what was got in place of the literal that was expected, while the source is still what was compiled.
     private func fixIt(for issue: TestIssue) -> SourceFixIt? {
+        if let fix = LiteralFix(forGoldenOf: issue) {
+            fixes.append(fix)
+            return nil
+        }
         guard locator.sources.isAsCompiled(issue.path), let fix = LiteralFix(for: issue)
         else { return nil }
         fixes.append(fix)
@@ -247,6 +254,7 @@ extension RunResults: SelfTesting {
             "testTheLastAttemptDecides": testTheLastAttemptDecides,
             "testAttemptsThatAreGivenUpCount": testAttemptsThatAreGivenUpCount,
             "testNamesTheDirectoryThatStays": testNamesTheDirectoryThatStays,
+            "testOffersGoldensOfTheLastAttempt": testOffersGoldensOfTheLastAttempt,
             "testOnlyNewsIsReported": testOnlyNewsIsReported,
             "testSumsThatAreWrongAreReported": testSumsThatAreWrongAreReported,
         ]
@@ -316,6 +324,19 @@ extension RunResults: SelfTesting {
         expectEqual(reported.results[0].issues.map(\.got), ["third"])
         expectEqual(reported.results[0].earlierAttempts.flatMap(\.issues).map(\.got), ["first", "second"])
         expectEqual(results.tally.failed, 1)
+    }
+
+    private static func testOffersGoldensOfTheLastAttempt() {
+        let (results, reported) = make(["a"], twoRetries)
+        for (number, got) in ["first", "second", "third"].enumerated() {
+            var result = failure(results, 0, got: got)
+            result.issues[0].texts = TestIssue.ComparedTexts(golden: "/g.txt", got: got, expected: "")
+            expectEqual(results.take(result, 0, nil, isFinal: false), number < 2, "runs again")
+        }
+        expectEqual(results.fixes.map(\.replacement), ["third"])
+        expectEqual(results.fixes.map(\.path), ["/g.txt"])
+        expectNil(reported.results[0].issues[0].fixIt, "what an editor writes into a source")
+        expectNil(reported.results[0].issues[0].texts, "what nobody reads any more")
     }
 
     private static func testAttemptsThatAreGivenUpCount() {

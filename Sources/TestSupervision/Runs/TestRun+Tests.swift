@@ -49,7 +49,7 @@ extension TestRun: SelfTesting {
             #!/bin/sh
             exec 3>/dev/fd/$3 4</dev/fd/$4
             say() { printf '%b\n' "$1" >&3; }
-            issue() { say "issue\texpectation\t/s.swift\t3\t5\t$1\t2\t\t$2"; }
+            issue() { say "issue\texpectation\t/s.swift\t3\t5\t$1\t2\t\t$2\t0"; }
             fail() { failed=1; issue "$1" '0\t'; }
             # Whether the image has been here before.
             again() { [ -e "$0.$1" ] || { : > "$0.$1"; return 1; }; }
@@ -175,7 +175,9 @@ extension TestRun: SelfTesting {
             let module = try image([("a", ""), ("b", words), ("c", "")])
             expectEqual(try lines(module), afterB("b failed; got \(got)"), words)
         }
-        let late = try image([("a", ""), ("b", "say 'late\\t0\\texpectation\\t/s.swift\\t3\\t5\\t1\\t2\\t\\t0\\t'")])
+        let late = try image([
+            ("a", ""), ("b", "say 'late\\t0\\texpectation\\t/s.swift\\t3\\t5\\t1\\t2\\t\\t0\\t\\t0'"),
+        ])
         expectEqual(
             try lines(late),
             [
@@ -273,7 +275,7 @@ extension TestRun: SelfTesting {
             ("say nonsense", "the test image said what this testlogger does not understand; build it anew"),
             ("say 'planned\\ta'", "the test image announced a test of no list"),
             ("say 'ready\\t3\\t7'", "the test image announced 3 tests but counts 0"),
-            ("say 'late\\t9\\texpectation\\t\\t0\\t0\\t1\\t2\\t\\t0\\t'", "the test image named an unknown test"),
+            ("say 'late\\t9\\texpectation\\t\\t0\\t0\\t1\\t2\\t\\t0\\t\\t0'", "the test image named an unknown test"),
             ("say 'begin\\t9\\t0'", "the test image began an unknown test"),
             (
                 "[ $5 = known ] && hash=8",

@@ -112,6 +112,10 @@ final class WorkerSession {
         let resources = module.resources.filter(FileAccess.isDirectory)
         // Without any, those that this process has been told of are the worker's.
         if !resources.isEmpty { environment["IN_CLASS_RESOURCES"] = resources.joined(separator: ":") }
+        // Not a bundle of the build, which is a copy, where a plugin has said what it is a copy of.
+        if !module.bundleFolder.isEmpty || !module.ownResources.isEmpty {
+            environment["IN_CLASS_GOLDENS"] = module.ownResources.joined(separator: "\n")
+        }
         let sanitizers = SanitizerReport.environment(module) { getenv($0).map { String(cString: $0) } }
         environment.merge(sanitizers) { $1 }
         if !sanitizers.isEmpty { slowness = 5 }

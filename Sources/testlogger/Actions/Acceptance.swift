@@ -1,4 +1,5 @@
-// `--accept`: what the code makes becomes what the tests expect, literal by literal, when the person says so.
+// `--accept`: what the code makes becomes what the tests expect, literal by literal and golden by golden, when the person
+// says so.
 
 import TestReporting
 import TestSupervision
@@ -8,19 +9,22 @@ enum Acceptance {
     ///
     /// - Returns: false when something could not be written.
     static func apply(_ fixes: [LiteralFix], lines: [ChosenLine], paths: PathStyle) -> Bool {
-        let chosen = fixes.filter { fix in
-            lines.isEmpty || lines.contains { $0.names(fix.path) && $0.line == fix.start.line }
-        }
+        let chosen = fixes.filter { fix in lines.isEmpty || lines.contains { isMeant(fix, by: $0) } }
         let text = DiagnosticText(paths: paths)
         var isComplete = true
         for path in Set(chosen.map(\.path)).sorted() {
-            // Two failures of one call, in a loop, may want different values: then neither is right.
-            let here = chosen.filter { $0.path == path }
-            let unambiguous = here.filter { fix in
-                here.allSatisfy { $0.range != fix.range || $0.replacement == fix.replacement }
-            }
             var single: [LiteralFix] = []
-            for fix in unambiguous where !single.contains(where: { $0.range == fix.range }) { single.append(fix) }
+            let here = chosen.filter { $0.path == path }
+            for fix in here where !single.contains(where: { $0.range == fix.range }) {
+                // Two failures of one call, in a loop, or of one golden may want different values: then neither is right.
+                if here.allSatisfy({ $0.range != fix.range || $0.replacement == fix.replacement }) {
+                    single.append(fix)
+                } else if fix == here.first(where: { $0.range == fix.range }) {
+                    print(text.line(.note, at: fix.start, "not accepted, since the tests got different values"))
+                }
+            }
+            if single.isEmpty { continue }
+            let isNew = !FileAccess.exists(path)
             do throws(SystemError) {
                 guard try LiteralFix.apply(single, to: path) else {
                     TestLogger.complain("\(paths.text(path)) has changed; nothing was accepted in it")
@@ -32,11 +36,28 @@ enum Acceptance {
                 isComplete = false
                 continue
             }
-            for fix in single {
-                print(text.line(.note, at: fix.start, "accepted \(fix.replacement) in place of \(fix.literal)"))
-            }
+            for fix in single { print(text.line(.note, at: fix.start, description(of: fix, isNew: isNew))) }
         }
-        if chosen.isEmpty { print("there is nothing to accept: no failed comparison is with a literal here") }
+        if chosen.isEmpty {
+            print("there is nothing to accept: no failed comparison is with a literal or a golden here")
+        }
         return isComplete
+    }
+
+    private static func isMeant(_ fix: LiteralFix, by line: ChosenLine) -> Bool {
+        line.names(fix.call.path) && line.line == fix.call.line
+            || line.names(fix.path) && (fix.start.line...fix.end.line).contains(line.line)
+    }
+
+    private static func description(of fix: LiteralFix, isNew: Bool) -> String {
+        func lines(_ text: String) -> String {
+            let count = text.utf8.count { $0 == 0x0A } + (text.utf8.last == 0x0A || text.isEmpty ? 0 : 1)
+            return count == 1 ? "1 line" : "\(count) lines"
+        }
+        if isNew { return "accepted \(lines(fix.replacement)) in a new golden" }
+        let isShown = [fix.literal, fix.replacement].allSatisfy { $0.utf8.count <= 400 && !$0.utf8.contains(0x0A) }
+        return isShown && !fix.isGolden
+            ? "accepted \(fix.replacement) in place of \(fix.literal)"
+            : "accepted \(lines(fix.replacement)) in place of \(lines(fix.literal))"
     }
 }

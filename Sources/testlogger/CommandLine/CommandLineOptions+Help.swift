@@ -38,8 +38,8 @@ extension CommandLineOptions {
               --shuffle [SEED]     in random order; each failure names the seed that repeats it
 
         what is done about failures
-              --accept             write what was got in place of each literal that was expected; with file.swift:line,
-                                   only there
+              --accept             write what was got in place of each literal or golden file that was expected; with
+                                   file.swift:line, only there
               --debug Type.test    start gdb or lldb on one test, with nothing kept from the terminal
 
         what is printed

@@ -1,0 +1,349 @@
+// Texts that are too long for a literal: each is a golden file among the target's resources. What is compared is the file
+// in the sources, not the copy that a build makes of it, so that what `--accept` has written is met at once.
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Expects a text to be the contents of a golden file, byte for byte.
+///
+/// The file is one of the target's resources, and has the name that `resource` knows it by: `"Goldens/menu.txt"` in a
+/// folder that is copied whole, `"menu.txt"` in one that is processed. One that is missing is a failure, too;
+/// `testlogger --accept` writes it, and whichever differ.
+///
+/// - Complexity: O(length of the text and of the file).
+public func expectGolden(
+    _ got: String, _ name: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column
+) {
+    GoldenPlaces.ofTheModule.compare(got, name, at: CallPlace(file, line, column))
+}
+
+/// Where the golden files of a module are.
+struct GoldenPlaces {
+    /// Files, and folders that are copied whole, which are the first part of names in them.
+    var resources: [String] = []
+    /// Folders of files that have the names they are asked for by.
+    var folders: [String] = []
+    /// Whether there is anything that says so.
+    var areKnown = true
+
+    /// What the supervisor has told this worker.
+    static var ofTheModule: GoldenPlaces {
+        func list(_ variable: String, _ separator: Character) -> [String]? {
+            getenv(variable).map { String(cString: $0).split(separator: separator).map(String.init) }
+        }
+        if let resources = list("IN_CLASS_GOLDENS", "\n") { return GoldenPlaces(resources: resources) }
+        let folders = list("IN_CLASS_RESOURCES", ":")
+        return GoldenPlaces(folders: folders ?? [], areKnown: folders != nil)
+    }
+
+    /// Finds where the file of a name is, or else where it is to be.
+    ///
+    /// - Parameter source: the path of a source of the module.
+    func path(of name: String, usedIn source: String) -> String? {
+        var processed: Set<String> = []
+        for resource in resources {
+            let slash = resource.lastIndex(of: "/") ?? resource.startIndex
+            let folder = String(resource[..<slash])
+            let ownName = resource[slash...].dropFirst()
+            if Self.isFolder(resource) {
+                if name.hasPrefix("\(ownName)/") { return "\(folder)/\(name)" }
+            } else if name == ownName {
+                return resource
+            } else if !name.contains("/"), !source.hasPrefix("\(folder)/") {
+                // A folder that is processed has no sources in it; in any other this file was declared alone.
+                processed.insert(folder)
+            }
+        }
+        let candidates = folders + processed.sorted()
+        if let folder = candidates.first(where: { access("\($0)/\(name)", F_OK) == 0 }) { return "\(folder)/\(name)" }
+        let outermost = candidates.min { $0.utf8.count < $1.utf8.count }
+        guard let outermost, candidates.allSatisfy({ $0 == outermost || $0.hasPrefix("\(outermost)/") }) else {
+            return nil
+        }
+        return "\(outermost)/\(name)"
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Whether a name cannot lead out of its folder.
+    private static func isInside(_ name: String) -> Bool {
+        name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+            && name.split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
+                !["", ".", ".."].contains($0)
+            }
+    }
+
+    /// Records an issue unless a text is what the file of this name holds.
+    func compare(_ got: String, _ name: String, at place: CallPlace) {
+        func record(_ found: String, _ notes: [String] = [], _ texts: ComparedTexts? = nil) {
+            Recorder.record(
+                RecordedIssue(place: place, got: found, expected: "golden \(quoted(name))", notes: notes, texts: texts))
+        }
+        guard Self.isInside(name) else { return record("a name that is not of a file within a folder of resources") }
+        guard let path = path(of: name, usedIn: place.path) else {
+            if !areKnown { return record("nothing that says where the module's resources are") }
+            let hint =
+                "write 'resources: [.copy(\"Goldens\")]' at the target in Package.swift, make that folder among its "
+            return record(
+                "a target without a folder of resources for it", ["\(hint)sources, and say \"Goldens/\(name)\" here"])
+        }
+        guard let bytes = contents(path) else {
+            if access(path, F_OK) == 0 { return record("something that cannot be read as a file") }
+            let texts = ComparedTexts(golden: path, got: got, expected: "")
+            return record("no such file", [texts == nil ? Self.tooLong : "testlogger --accept records it"], texts)
+        }
+        let expected = String(decoding: bytes, as: UTF8.self)
+        if let offset = Self.firstDifference(expected, bytes) {
+            let line = bytes[..<offset].count { $0 == 0x0A } + 1
+            return record(
+                "bytes in line \(line) that are no UTF-8", ["without the file, testlogger --accept records it"])
+        }
+        if Self.firstDifference(got, bytes) == nil { return }
+        let difference = TextDifference(got: got, expected: expected)
+        let texts = ComparedTexts(golden: path, got: got, expected: expected)
+        Recorder.record(
+            RecordedIssue(
+                place: place, got: difference.got, expected: difference.expected, message: name,
+                notes: difference.notes + (texts == nil ? [Self.tooLong] : []), texts: texts))
+    }
+
+    private static let tooLong = "too long for testlogger --accept: more than \(ComparedTexts.byteCountMax) bytes"
+
+    /// The offset of the first byte that differs, or nil when none does.
+    private static func firstDifference(_ text: String, _ bytes: [UInt8]) -> Int? {
+        var text = text
+        return text.withUTF8 { own in
+            bytes.withUnsafeBufferPointer { other in
+                let count = min(own.count, other.count)
+                if let one = own.baseAddress, let two = other.baseAddress, memcmp(one, two, count) == 0 {
+                    return own.count == other.count ? nil : count
+                }
+                if count == 0 { return own.count == other.count ? nil : 0 }
+                return (0..<count).first { own[$0] != other[$0] }
+            }
+        }
+    }
+}
+
+/// How two texts that are not the same bytes differ.
+struct TextDifference {
+    private(set) var got: String
+    private(set) var expected: String
+    private(set) var notes: [String]
+
+    init(got: String, expected: String) {
+        let (one, other) = (Self.lines(got), Self.lines(expected))
+        let pairs = zip(one.lines, other.lines)
+        let head = pairs.prefix { $0.utf8.elementsEqual($1.utf8) }.count
+        let end = { (isEnded: Bool) in isEnded ? "a newline at the end" : "no newline at the end" }
+        (self.got, self.expected) = (end(one.isEnded), end(other.isEnded))
+        notes = lineNotes(one.lines, other.lines)
+        if notes.count == 1 { notes = [] }
+        switch (head < one.lines.count, head < other.lines.count) {
+        case (true, true):
+            let (line, otherLine) = Self.texts(one.lines[head], other.lines[head])
+            (self.got, self.expected) = ("line \(head + 1) \(line)", otherLine)
+        case (true, false):
+            (self.got, self.expected) = ("line \(head + 1) \(Self.text(one.lines[head]))", "the end of the text")
+        case (false, true):
+            (self.got, self.expected) = ("the end of the text", "line \(head + 1) \(Self.text(other.lines[head]))")
+        case (false, false): return
+        }
+        if one.isEnded != other.isEnded { notes.append("got \(end(one.isEnded)) instead of \(end(other.isEnded))") }
+    }
+
+    /// The lines of a text, and whether the last ends with a newline.
+    private static func lines(_ text: String) -> (lines: [String], isEnded: Bool) {
+        var lines = textLines(text)
+        if lines.last == "" { lines.removeLast() }
+        return (lines, text.utf8.last == 0x0A)
+    }
+
+    private static func text(_ line: String) -> String {
+        let text = quoted(line)
+        return text.count > lineCharacterCountMax ? "\(text.prefix(lineCharacterCountMax))…" : text
+    }
+
+    /// Writes two lines so that their difference can be seen: the part that differs of long ones, and what looks alike
+    /// in escapes.
+    private static func texts(_ one: String, _ other: String) -> (String, String) {
+        func visible(_ line: String) -> String {
+            String(String.UnicodeScalarView(line.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }))
+        }
+        var (got, expected) = (quoted(one), quoted(other))
+        if visible(one) == visible(other) { (got, expected) = (plain(got), plain(expected)) }
+        if max(got.count, expected.count) <= lineCharacterCountMax { return (got, expected) }
+        let difference = firstDifference(got, expected)
+        return ("from character \(difference.place) …\(difference.got)…", "…\(difference.expected)…")
+    }
+
+    /// Writes all but ASCII in escapes.
+    private static func plain(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { text, scalar in
+            text += scalar.isASCII ? "\(scalar)" : "\\u{\(String(scalar.value, radix: 16))}"
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+extension GoldenPlaces: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testMeetsTheSameBytes": testMeetsTheSameBytes,
+            "testSaysHowTextsDiffer": testSaysHowTextsDiffer,
+            "testFindsFilesByTheirNames": testFindsFilesByTheirNames,
+            "testRefusesWhatIsNoGolden": testRefusesWhatIsNoGolden,
+            "testTakesTheWholeTextsAlong": testTakesTheWholeTextsAlong,
+            "testLongTextsTakeNoLonger": testLongTextsTakeNoLonger,
+        ]
+    }
+
+    /// A folder with these files, and folders where the name ends so.
+    private static func folder(_ files: [String: String]) throws -> String {
+        let folder = try temporaryDirectory()
+        for name in files.keys.sorted() {
+            if name.hasSuffix("/") {
+                mkdir("\(folder)/\(name)", 0o700)
+                continue
+            }
+            let descriptor = open("\(folder)/\(name)", O_CREAT | O_WRONLY | O_TRUNC, 0o600)
+            let bytes = Array(files[name, default: ""].utf8)
+            try requireEqual(write(descriptor, bytes, bytes.count), bytes.count)
+            close(descriptor)
+        }
+        return folder
+    }
+
+    private func issues(_ got: String, _ name: String) -> [RecordedIssue] {
+        Recorder.issues { compare(got, name, at: CallPlace(#filePath, #line, 1)) }
+    }
+
+    private static func testMeetsTheSameBytes() throws {
+        for text in ["", "a", "a\n", "a\r\nb", "é\u{0}", "\u{FEFF}x"] {
+            let places = GoldenPlaces(folders: [try folder(["g.txt": text])])
+            expectEqual(places.issues(text, "g.txt"), [], quoted(text))
+            expectEqual(places.issues(text + "\u{301}", "g.txt").count, 1, quoted(text))
+        }
+    }
+
+    private static func testSaysHowTextsDiffer() {
+        let rows: [(got: String, expected: String, line: String, notes: [String])] = [
+            ("a\nb\n", "a\nc\n", "line 2 \"b\"/\"c\"", []),
+            ("", "a", "the end of the text/line 1 \"a\"", []),
+            ("a\nb\n", "a\n", "line 2 \"b\"/the end of the text", []),
+            (
+                "a\n", "a\nb\nc\n", "the end of the text/line 2 \"b\"",
+                ["line 2: missing \"b\"", "line 3: missing \"c\""]
+            ),
+            ("a", "a\n", "no newline at the end/a newline at the end", []),
+            ("a\n", "a", "a newline at the end/no newline at the end", []),
+            (
+                "", "\n", "the end of the text/line 1 \"\"",
+                ["got no newline at the end instead of a newline at the end"]
+            ),
+            ("b", "a\n", "line 1 \"b\"/\"a\"", ["got no newline at the end instead of a newline at the end"]),
+            ("a\r\nb", "a\nb", "line 1 \"a\\r\"/\"a\"", []),
+            ("e\u{301}", "\u{E9}", "line 1 \"e\\u{301}\"/\"\\u{e9}\"", []),
+            ("a\u{200B}", "a", "line 1 \"a\\u{200b}\"/\"a\"", []),
+            (
+                "a\nx\nc\ny", "a\nb\nc\nd", "line 2 \"x\"/\"b\"",
+                ["line 2: got \"x\" instead of \"b\"", "line 4: got \"y\" instead of \"d\""]
+            ),
+        ]
+        for row in rows {
+            let difference = TextDifference(got: row.got, expected: row.expected)
+            expectEqual("\(difference.got)/\(difference.expected)", row.line)
+            expectEqual(difference.notes, row.notes, row.line)
+        }
+    }
+
+    private static func testFindsFilesByTheirNames() throws {
+        let root = try folder([
+            "Sources/": "", "Sources/Goldens/": "", "Sources/Goldens/a.txt": "", "Sources/Texts/": "",
+            "Sources/Texts/b.txt": "", "Sources/Texts/new.txt": "", "Sources/Texts/en/": "",
+            "Sources/Texts/en/c.txt": "",
+            "Sources/one.txt": "", "Sources/other.txt": "",
+        ])
+        let source = "\(root)/Sources/s.swift"
+        let all = ["Goldens", "Texts/b.txt", "Texts/en/c.txt", "one.txt"].map { "\(root)/Sources/\($0)" }
+        let rows: [(resources: [String], name: String, path: String?)] = [
+            (all, "Goldens/a.txt", "Goldens/a.txt"), (all, "Goldens/deep/d.txt", "Goldens/deep/d.txt"),
+            (all, "b.txt", "Texts/b.txt"), (all, "c.txt", "Texts/en/c.txt"), (all, "new.txt", "Texts/new.txt"),
+            (all, "newer.txt", "Texts/newer.txt"), (all, "one.txt", "one.txt"), (all, "deep/d.txt", nil),
+            ([all[0], all[3]], "other.txt", nil), ([], "a.txt", nil),
+            ([all[1], "\(root)/Sources/Other/o.txt"], "d.txt", nil),
+        ]
+        for row in rows {
+            let places = GoldenPlaces(resources: row.resources)
+            expectEqual(
+                places.path(of: row.name, usedIn: source), row.path.map { "\(root)/Sources/\($0)" }, row.name)
+        }
+        let places = GoldenPlaces(folders: ["\(root)/Sources", "\(root)/Sources/Texts"])
+        expectEqual(places.path(of: "b.txt", usedIn: ""), "\(root)/Sources/Texts/b.txt")
+        expectEqual(places.path(of: "d.txt", usedIn: ""), "\(root)/Sources/d.txt")
+    }
+
+    private static func testRefusesWhatIsNoGolden() throws {
+        let root = try folder(["inner/": "", "a.txt": ""])
+        let descriptor = open("\(root)/broken.txt", O_CREAT | O_WRONLY, 0o600)
+        try requireEqual(write(descriptor, [0x61, 0x0A, 0x62, 0xE2, 0x82, 0x0A] as [UInt8], 6), 6)
+        close(descriptor)
+        let places = GoldenPlaces(folders: [root])
+        let outside = "a name that is not of a file within a folder of resources"
+        let rows = [
+            ("../a.txt", outside), ("/a.txt", outside), ("", outside), ("inner/../a.txt", outside),
+            ("./a.txt", outside), ("inner/", outside), ("a.txt\u{0}b", outside),
+            ("inner", "something that cannot be read as a file"), ("none.txt", "no such file"),
+            ("broken.txt", "bytes in line 2 that are no UTF-8"),
+        ]
+        for (name, got) in rows {
+            let issues = places.issues("x", name)
+            expectEqual(issues.map(\.got), [got], quoted(name))
+            expectEqual(issues.map(\.expected), ["golden \(quoted(name))"])
+            expectEqual(issues.compactMap(\.texts).map(\.golden), name == "none.txt" ? ["\(root)/none.txt"] : [])
+        }
+        expectEqual(GoldenPlaces().issues("x", "a").map(\.got), ["a target without a folder of resources for it"])
+        expectEqual(
+            GoldenPlaces(areKnown: false).issues("x", "a").map(\.got),
+            ["nothing that says where the module's resources are"])
+    }
+
+    private static func testTakesTheWholeTextsAlong() throws {
+        let long = String(repeating: "x", count: 1000)
+        let root = try folder(["a.txt": long])
+        let issue = try requireNotNil(GoldenPlaces(folders: [root]).issues("\(long)\n\(long)y", "a.txt").first)
+        expectEqual(issue.texts?.golden, "\(root)/a.txt")
+        expectEqual(issue.texts?.got, "\(long)\n\(long)y")
+        expectEqual(issue.texts?.expected, long)
+        expectLess(issue.got.count, 200)
+        let tooLong = String(repeating: "y", count: ComparedTexts.byteCountMax + 1)
+        for name in ["a.txt", "b.txt"] {
+            let issue = try requireNotNil(GoldenPlaces(folders: [root]).issues(tooLong, name).first)
+            expectNil(issue.texts)
+            expectEqual(issue.notes.last, "too long for testlogger --accept: more than 1048576 bytes")
+        }
+    }
+
+    private static func testLongTextsTakeNoLonger() {
+        let lines = (0..<2000).map { "line \($0)" }
+        let difference = TextDifference(
+            got: lines.joined(separator: "\n"), expected: lines.map { "other \($0)" }.joined(separator: "\n"))
+        expectEqual(difference.notes.count, 8)
+        expectEqual(difference.notes.last, "and 1993 more differences")
+    }
+}
+#endif
+
+#endif

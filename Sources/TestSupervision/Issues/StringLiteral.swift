@@ -1,0 +1,181 @@
+// Reads the text that a string literal of a source says, and writes another in the same form: on one line, or on several
+// with the indentation that its end has.
+
+/// A string literal that says one text, whatever runs.
+struct StringLiteral {
+    private let text: String
+    /// What is in front of each line, where the literal is one of several lines.
+    private let indentation: String?
+    private let newline: String
+
+    /// Reads a literal with its quotes; nil for a raw one, one that text is interpolated into, and any in doubt.
+    init?(_ literal: String) {
+        let scalars = literal.unicodeScalars
+        let isOfLines =
+            scalars.starts(with: "\"\"\"\n".unicodeScalars) || scalars.starts(with: "\"\"\"\r\n".unicodeScalars)
+        let quoteCount = isOfLines ? 3 : 1
+        let mark = repeatElement("\"" as Unicode.Scalar, count: quoteCount)
+        guard scalars.count >= 2 * quoteCount, scalars.starts(with: mark),
+            scalars.suffix(quoteCount).elementsEqual(mark)
+        else { return nil }
+        var contents = String(String.UnicodeScalarView(scalars.dropFirst(quoteCount).dropLast(quoteCount)))
+        if isOfLines {
+            newline = contents.utf8.first == 0x0D ? "\r\n" : "\n"
+            guard let (lines, indentation) = Self.lines(of: contents) else { return nil }
+            contents = lines
+            self.indentation = indentation
+        } else {
+            newline = ""
+            indentation = nil
+        }
+        guard let text = Self.unescaped(contents) else { return nil }
+        self.text = text
+    }
+
+    /// Whether this is the text, byte for byte.
+    func says(_ other: String) -> Bool { text.utf8.elementsEqual(other.utf8) }
+
+    /// Writes a literal in the same form that says another text.
+    func saying(_ text: String) -> String {
+        guard let indentation else { return "\"\(Self.escaped(text, inLines: false))\"" }
+        let lines = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
+            line.isEmpty ? "" : indentation + Self.escaped(String(Substring(line)), inLines: true)
+        }
+        return "\"\"\"\(newline)\(lines.joined(separator: newline))\(newline)\(indentation)\"\"\""
+    }
+
+    /// Takes the indentation off the lines between the quotes.
+    private static func lines(of contents: String) -> (text: String, indentation: String)? {
+        // Whatever ends the lines of the source, a newline ends those of the text.
+        var lines = contents.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
+            String(Substring(line.last == 0x0D ? line.dropLast() : line))
+        }
+        lines.removeFirst()
+        guard let indentation = lines.popLast(), indentation.utf8.allSatisfy(isBlank) else { return nil }
+        var text = ""
+        for (number, line) in lines.enumerated() {
+            if number > 0 { text += "\n" }
+            if line.utf8.starts(with: indentation.utf8) {
+                text += String(Substring(line.utf8.dropFirst(indentation.utf8.count)))
+            } else if !line.utf8.allSatisfy(isBlank) {
+                return nil
+            }
+        }
+        return (text, indentation)
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    private static func unescaped(_ contents: String) -> String? {
+        var result = String.UnicodeScalarView()
+        var rest = contents.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            guard scalar == "\\" else {
+                result.append(scalar)
+                continue
+            }
+            switch rest.popFirst() {
+            case "n": result.append("\n")
+            case "r": result.append("\r")
+            case "t": result.append("\t")
+            case "0": result.append("\0")
+            case let mark? where "\\\"'".unicodeScalars.contains(mark): result.append(mark)
+            case "u":
+                guard rest.popFirst() == "{", let end = rest.firstIndex(of: "}"),
+                    let value = UInt32(String(rest[..<end]), radix: 16), let scalar = Unicode.Scalar(value)
+                else { return nil }
+                result.append(scalar)
+                rest = rest[end...].dropFirst()
+            case "\n": continue  // the line goes on
+            default: return nil
+            }
+        }
+        return String(result)
+    }
+
+    private static func escaped(_ text: String, inLines: Bool) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": result += "\\\\"
+            case "\"" where !inLines: result += "\\\""
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            case _
+            where scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
+                || (0x2028...0x2029).contains(scalar.value):
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return inLines ? result.replacing("\"\"\"", with: #"\"\"\""#) : result
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension StringLiteral: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testReadsWhatTheCompilerReads": testReadsWhatTheCompilerReads,
+            "testRefusesWhatItDoesNotKnow": testRefusesWhatItDoesNotKnow,
+            "testWritesWhatItReads": testWritesWhatItReads,
+            "testKeepsTheForm": testKeepsTheForm,
+        ]
+    }
+
+    private static let quotes = "\"\"\""
+
+    private static func testReadsWhatTheCompilerReads() {
+        let rows: [(literal: String, text: String)] = [
+            (#""""#, ""), (#""a""#, "a"), (#""\n\r\t\0\\\"\'\u{e9}é""#, "\n\r\t\0\\\"'\u{e9}é"),
+            ("\(quotes)\n\(quotes)", ""), ("\(quotes)\n  \(quotes)", ""), ("\(quotes)\n\n\(quotes)", ""),
+            ("\(quotes)\n  a\n\n   b \n  \(quotes)", "a\n\n b "), ("\(quotes)\n  a\n \n   \n  \(quotes)", "a\n\n "),
+            ("\(quotes)\r\n\ta\r\n\tb\r\n\t\(quotes)", "a\nb"), ("\(quotes)\n\"\"a\"\n\(quotes)", "\"\"a\""),
+            ("\(quotes)\na\\\nb\\n\n\(quotes)", "ab\n"), ("\(quotes)\n\\\(quotes)\n\(quotes)", quotes),
+        ]
+        for (literal, text) in rows { expectEqual(StringLiteral(literal)?.text, text, literal) }
+    }
+
+    private static func testRefusesWhatItDoesNotKnow() {
+        let rows = [
+            "", "\"", "a", "5", "\"a", "\"\\(a)\"", "\"\\x\"", "\"\\", "\"\\\"", "\"\\u{110000}\"", "\"\\u{}\"",
+            "\"\\u{1\"",
+            "\(quotes)\n a\n  \(quotes)", "\(quotes)\n a \(quotes)", "\(quotes)\n\\(a)\n\(quotes)", "#\"a\"#",
+        ]
+        for literal in rows { expectNil(StringLiteral(literal)?.text, literal) }
+    }
+
+    private static let forms = [
+        "\"\"", "\(quotes)\n\(quotes)", "\(quotes)\n\t  a\n\t  \(quotes)", "\(quotes)\r\n  \(quotes)",
+    ]
+
+    private static func testWritesWhatItReads() throws {
+        let texts = [
+            "", "a", "\n", "a\n", "\na", "\n\n", " a \n  \n\t", "\"", "\"\"", quotes, quotes + "\"", quotes + quotes,
+            "a\(quotes)\n\(quotes)", "\\", "\\(a)", "\\\n", "\\\"", "\r\n", "a\rb",
+            "\0\u{1B}\u{7F}\u{85}\u{2028}\u{FEFF}é",
+            "\u{301}a\n\u{301}",
+        ]
+        for form in forms {
+            let literal = try requireNotNil(StringLiteral(form), form)
+            for text in texts {
+                let written = literal.saying(text)
+                let read = StringLiteral(written)
+                expectTrue(read?.says(text) ?? false, "\(written) for \(text)")
+                expectEqual(read?.saying(text), written, "the same form")
+            }
+        }
+    }
+
+    private static func testKeepsTheForm() {
+        let texts = ["\"a\\nb\"", "\(quotes)\na\nb\n\(quotes)", "\(quotes)\n\t  a\n\t  b\n\t  \(quotes)"]
+        for (form, text) in zip(forms, texts) { expectEqual(StringLiteral(form)?.saying("a\nb"), text) }
+        expectEqual(StringLiteral(forms[3])?.saying("a\n\nb"), "\(quotes)\r\n  a\r\n\r\n  b\r\n  \(quotes)")
+    }
+}
+#endif

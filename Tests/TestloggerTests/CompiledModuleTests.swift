@@ -106,7 +106,7 @@ extension TestloggerTests {
 
         /// Every listed entry runs or is an error at its line.
         @Test(arguments: [
-            ([], ["Plain", "Sub"]), (["-O"], ["Inline", "Plain", "Sub", "Suite"]),
+            ([], ["Plain"]), (["-O"], ["Inline", "Plain", "Suite"]),
         ])
         func whatIsListedRunsOrIsAnError(options: [String], marks: [String]) throws {
             let module = try CompiledModule(named: "lists\(options.count)", source: Self.lists, options: options)

@@ -123,14 +123,14 @@ extension RecordScan {
             let byte = bytes.uncheckedByte(offset)
             if byte == UInt8(ascii: ",") {
                 if count == room {
-                    unsafe moveElements(memory, count, element, to: address, isMade)
+                    unsafe element.pointee.move(memory, count, to: address, isMade: isMade)
                     (count, isMade) = (0, true)
                 }
                 offset = PlainSkip.endOfGap(bytes, from: offset &+ 1)
                 continue
             }
             guard byte == UInt8(ascii: "]") else { break elements }
-            unsafe moveElements(memory, count, element, to: address, isMade)
+            unsafe element.pointee.move(memory, count, to: address, isMade: isMade)
             return offset &+ 1
         }
         unsafe element.pointee.deinitialize(memory, count)
@@ -185,18 +185,6 @@ extension RecordScan {
             offset = end &+ 1
         }
         return (count, end)
-    }
-
-    /// Moves elements to an array, or makes it of them.
-    private static func moveElements(
-        _ memory: UnsafeMutableRawPointer, _ count: Int, _ element: UnsafePointer<RecordShape>,
-        to array: UnsafeMutableRawPointer, _ isMade: Bool
-    ) {
-        if isMade {
-            unsafe element.pointee.append(memory, count, to: array)
-        } else {
-            unsafe element.pointee.makeArray(of: memory, count, at: array)
-        }
     }
 
     /// Stores objects that follow each other, at least one, and at most as many as there is room for.

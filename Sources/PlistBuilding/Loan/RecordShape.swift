@@ -125,6 +125,17 @@ package struct RecordShape {
         unsafe operations.pointee.appendMany(values, count, 0, array)
     }
 
+    /// Moves values of this type to an array, or makes it of them where it is not yet made.
+    package func move(
+        _ values: UnsafeMutableRawPointer, _ count: Int, to array: UnsafeMutableRawPointer, isMade: Bool
+    ) {
+        if isMade {
+            unsafe append(values, count, to: array)
+        } else {
+            unsafe makeArray(of: values, count, at: array)
+        }
+    }
+
     /// Makes an empty dictionary of values of this type.
     package func makeDictionary(_ address: UnsafeMutableRawPointer) {
         unsafe operations.pointee.makeDictionary(address)

@@ -257,7 +257,7 @@ enum RecordFill {
         while index >= 0 {
             let next = record[index]
             if count == room {
-                unsafe move(memory, count, element, to: place, isMade)
+                unsafe element.pointee.move(memory, count, to: place, isMade: isMade)
                 (count, isMade) = (0, true)
             }
             // Names that differ in their namespaces alone are for messages to refuse.
@@ -271,19 +271,7 @@ enum RecordFill {
             count += 1
             index = next.nextSame
         }
-        unsafe move(memory, count, element, to: place, isMade)
+        unsafe element.pointee.move(memory, count, to: place, isMade: isMade)
         return true
-    }
-
-    /// Moves elements to an array, or makes it of them.
-    private static func move(
-        _ memory: UnsafeMutableRawPointer, _ count: Int, _ element: UnsafePointer<RecordShape>,
-        to array: UnsafeMutableRawPointer, _ isMade: Bool
-    ) {
-        if isMade {
-            unsafe element.pointee.append(memory, count, to: array)
-        } else {
-            unsafe element.pointee.makeArray(of: memory, count, at: array)
-        }
     }
 }

@@ -8,10 +8,12 @@ let strict: [SwiftSetting] = [.strictMemorySafety()]
 let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
 
 /// The tester's own tests are compiled in a checkout of its own, but not where it is somebody's dependency: nobody else
-/// waits for them, and nobody else's testlogger holds InClassTesting.
+/// waits for them, and nobody else's testlogger holds InClassTesting. A dependency by path says so by `traits: []`.
 let hasSelfTests = !Context.packageDirectory.contains("/checkouts/")
-let selfTests: [SwiftSetting] = hasSelfTests ? [.define("SELF_TESTS")] : []
-let selfTestDependencies: [Target.Dependency] = hasSelfTests ? ["InClassTesting"] : []
+let selfTests: [SwiftSetting] = [.define("SELF_TESTS", .when(traits: ["SelfTests"]))]
+let selfTestDependencies: [Target.Dependency] = [
+    .target(name: "InClassTesting", condition: .when(traits: ["SelfTests"]))
+]
 
 let package = Package(
     name: "InClassTesting",
@@ -33,6 +35,10 @@ let package = Package(
         .library(name: "SQLiteImporting", targets: ["SQLiteImporting"]),
         .library(name: "ItemRepository", targets: ["ItemRepository"]),
         .executable(name: "convert", targets: ["convert"]),
+    ],
+    traits: [
+        .trait(name: "SelfTests", description: "The tests of the tester itself."),
+        .default(enabledTraits: hasSelfTests ? ["SelfTests"] : []),
     ],
     targets: [
         .target(name: "InClassTesting", swiftSettings: selfTests),

@@ -11,7 +11,7 @@ let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v14)],
     dependencies: [
-        .package(name: "InClassTesting", path: "../.."),
+        .package(name: "InClassTesting", path: "../..", traits: []),
         .package(name: "Timetable", path: "../Timetable"),
         .package(url: "https://github.com/CoreOffice/XMLCoder", exact: "0.18.2"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),

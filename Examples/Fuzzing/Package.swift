@@ -11,7 +11,7 @@ let package = Package(
     name: "Fuzzing",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "InClassTesting", path: "../..")
+        .package(name: "InClassTesting", path: "../..", traits: [])
     ],
     targets: [
         .executableTarget(

@@ -4,7 +4,7 @@ import PackageDescription
 let package = Package(
     name: "QuickStart",
     dependencies: [
-        .package(name: "InClassTesting", path: "../..")
+        .package(name: "InClassTesting", path: "../..", traits: [])
     ],
     targets: [
         .target(name: "Stacks", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),

@@ -6,7 +6,7 @@ let package = Package(
     platforms: [.macOS(.v14)],
     products: [.library(name: "Timetables", targets: ["Timetables"])],
     dependencies: [
-        .package(name: "InClassTesting", path: "../..")
+        .package(name: "InClassTesting", path: "../..", traits: [])
     ],
     targets: [
         .target(

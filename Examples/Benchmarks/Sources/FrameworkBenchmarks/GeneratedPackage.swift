@@ -11,6 +11,9 @@ enum Framework: String, CaseIterable {
     var command: [String] { self == .inClass ? ["swift", "build"] : ["swift", "test"] }
 }
 
+/// The dependency on this checkout in a manifest, without the tester's own tests.
+func dependency(on root: URL) -> String { ".package(name: \"InClassTesting\", path: \"\(root.path)\", traits: [])" }
+
 struct GeneratedPackage {
     let framework: Framework
     let folder: URL
@@ -51,7 +54,7 @@ struct GeneratedPackage {
     }
 
     private func manifest(root: URL) -> String {
-        let dependency = framework == .inClass ? ".package(name: \"InClassTesting\", path: \"\(root.path)\")" : ""
+        let dependencies = framework == .inClass ? dependency(on: root) : ""
         let targets =
             framework == .inClass
             ? """
@@ -66,7 +69,7 @@ struct GeneratedPackage {
         return """
             // swift-tools-version: 6.2
             import PackageDescription
-            let package = Package(name: "Generated", dependencies: [\(dependency)], targets: [
+            let package = Package(name: "Generated", dependencies: [\(dependencies)], targets: [
             \(targets)
             ])
 

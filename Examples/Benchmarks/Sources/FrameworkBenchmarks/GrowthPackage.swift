@@ -46,7 +46,7 @@ private struct GrowthPackage {
         let manifest = """
             // swift-tools-version: 6.2
             import PackageDescription
-            let package = Package(name: "Growth", dependencies: [.package(name: "InClassTesting", path: "\(root.path)")], targets: [
+            let package = Package(name: "Growth", dependencies: [\(dependency(on: root))], targets: [
                 .target(name: "Lib", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
                 .executableTarget(name: "app", dependencies: ["Lib"],
                     plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]),

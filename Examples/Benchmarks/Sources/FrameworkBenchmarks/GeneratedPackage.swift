@@ -7,8 +7,14 @@ enum Framework: String, CaseIterable {
     case xcTest = "XCTest"
     case swiftTesting = "swift-testing"
 
-    /// The command that goes from an edit to the result of all tests.
-    var command: [String] { self == .inClass ? ["swift", "build"] : ["swift", "test"] }
+    /// The command that goes from an edit to the result of all tests, without the library that `swift test` would run as well.
+    var command: [String] {
+        switch self {
+        case .inClass: ["swift", "build"]
+        case .xcTest: ["swift", "test", "--disable-swift-testing"]
+        case .swiftTesting: ["swift", "test", "--disable-xctest"]
+        }
+    }
 }
 
 /// The dependency on this checkout in a manifest, without the tester's own tests.

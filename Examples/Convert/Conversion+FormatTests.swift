@@ -68,8 +68,8 @@ extension ConversionFormatTests: SelfTesting {
         var random = TestRandom(seed: 12)
         for first in endings {
             for second in endings {
-                let names = ["id", "näme", "with space", "x,y", "<k>", "q\"k"].prefix(
-                    Int.random(in: 1...6, using: &random))
+                let names = ["id", "näme", "with space", "x,y", "", "<k>", "q\"k"].prefix(
+                    Int.random(in: 1...7, using: &random))
                 let rows = (0..<Int.random(in: 1...4, using: &random)).map { _ in
                     let members = names.map { name in
                         "\"\(name.replacing("\"", with: "\\\""))\":\(scalars.randomElement(using: &random) ?? "0")"
@@ -116,6 +116,8 @@ extension ConversionFormatTests: SelfTesting {
         let missing = try converted(try file("missing.json", #"[{"a":1,"b":2},{"b":3}]"#), to: "csv")
         expectEqual(missing.warnings, ["$[1]: members that are missing become null"], "a missing member")
         expectEqual(missing.text, "a,b\r\n1,2\r\n,3\r\n", "csv")
+        let nameless = try file("nameless.csv", try converted(try file("in.json", #"[{"":1,"b":2}]"#), to: "csv").text)
+        expectEqual(try converted(nameless, to: "json").text, #"[{"":1,"b":2}]"#, "an empty name")
         let typed = try file(
             "in.openstep",
             "{d = <*D2001-01-01 00:00:01 +0000>; b = <01ff>; n = {list = (<*D2001-01-01 00:00:01 +0000>);};}")

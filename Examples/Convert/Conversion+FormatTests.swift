@@ -238,7 +238,8 @@ extension ConversionFormatTests: SelfTesting {
         }
         for text in [
             "<a \(instance) i:nil='1'>x</a>", "<a \(instance)><b c='2' i:nil='1'/></a>",
-            "<!DOCTYPE a SYSTEM 'x'><a>&e;</a>",
+            "<!DOCTYPE a SYSTEM 'x'><a>&e;</a>", "<!DOCTYPE a SYSTEM 'x'><a b='1&e;2'/>",
+            "<!DOCTYPE map SYSTEM 'x'><map xmlns='\(XMLRepresentation.namespace)'><null key='a&e;'/></map>",
         ] {
             let found = message(try file("in.xml", text), to: "json") ?? ""
             expectTrue(found.hasPrefix("in:1:"), "\(text): \(found)")

@@ -99,6 +99,7 @@ struct RepresentationState {
         isEscaped = false
         for index in 0..<tag.attributes.count {
             let attribute = tag.attributes[index]
+            if attribute.hasSkippedEntity { throw attribute.lack }
             let value = String(validating: attribute.value) ?? ""
             let name = String(validating: attribute.name.qualified) ?? ""
             switch name {

@@ -294,6 +294,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             let name = keyNumber(attribute.name, isAttribute: true)
             let last = levels.count - 1
             if levels[last].unwanted.contains(name) { continue }
+            if attribute.hasSkippedEntity { throw lack(of: attribute) }
             try beginRun(name, namespaceNumber(attribute.name))
             levels[last].run = .single
             let expected = sink.expectedValue()
@@ -389,12 +390,19 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             if Self.isNil(attribute) {
                 held.setNil()
             } else {
+                if attribute.hasSkippedEntity { throw lack(of: attribute) }
                 let name = attribute.name
                 held.addAttribute(
                     keyNumber(name, isAttribute: true), namespace: namespaceNumber(name), value: attribute.value)
             }
         }
         if held.byteCount + names.byteCount > options.heldByteCount { throw heldTooMuch() }
+    }
+
+    @inline(never)
+    private mutating func lack(of attribute: borrowing XMLAttribute) -> StreamError {
+        let error = attribute.lack
+        return failure(error.kind, error.message)
     }
 
     private func contentOfNil() -> StreamError {

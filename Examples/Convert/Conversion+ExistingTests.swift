@@ -35,11 +35,18 @@ extension Conversion {
         for (json, expected, message) in rows {
             try fill()
             try write(json, to: input)
+            func append() throws {
+                if json.hasPrefix("[") {
+                    try run(input, output, "--append", "--table", "t")
+                } else {
+                    try run(input, output, "--append")
+                }
+            }
             if let message {
-                let error = expectThrows(StreamError.self, json) { try run(input, output, "--append", "--table", "t") }
+                let error = expectThrows(StreamError.self, json) { try append() }
                 expectTrue(error?.description.contains(message) ?? false, "\(error?.description ?? "") for \(json)")
             } else {
-                expectNoThrow(json) { try run(input, output, "--append", "--table", "t") }
+                expectNoThrow(json) { try append() }
             }
             expectEqual(try shown(output), expected, json)
         }

@@ -126,7 +126,7 @@ struct Conversion {
         if let source, let query = arguments.query {
             try transaction(connection) { () throws(StreamError) in
                 let writer = DatabaseWriter(
-                    connection, table: arguments.table ?? "rows", isSequence: false, warnings: warnings)
+                    connection, table: arguments.table, isSequence: false, warnings: warnings)
                 try source.send(query: query, to: writer)
                 try writer.finish()
             }
@@ -148,7 +148,7 @@ struct Conversion {
             let input = try TextSource(arguments, warnings)
             try transaction(connection) { () throws(StreamError) in
                 let writer = DatabaseWriter(
-                    connection, table: arguments.table ?? "rows", isSequence: arguments.from.isSequence,
+                    connection, table: arguments.table, isSequence: arguments.from.isSequence,
                     warnings: warnings)
                 try input.send(to: writer)
                 try writer.finish()

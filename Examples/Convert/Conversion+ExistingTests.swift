@@ -35,11 +35,18 @@ extension Conversion {
         for (json, expected, message) in rows {
             try fill()
             try write(json, to: input)
+            func append() throws {
+                if json.hasPrefix("[") {
+                    try run(input, output, "--append", "--table", "t")
+                } else {
+                    try run(input, output, "--append")
+                }
+            }
             if let message {
-                let error = expectThrows(StreamError.self, json) { try run(input, output, "--append", "--table", "t") }
+                let error = expectThrows(StreamError.self, json) { try append() }
                 expectTrue(error?.description.contains(message) ?? false, "\(error?.description ?? "") for \(json)")
             } else {
-                expectNoThrow(json) { try run(input, output, "--append", "--table", "t") }
+                expectNoThrow(json) { try append() }
             }
             expectEqual(try shown(output), expected, json)
         }
@@ -118,6 +125,57 @@ extension Conversion {
                     expectEqual(warnings, [], "Booleans in \(type)")
                 }
             }
+        }
+    }
+
+    /// Two columns whose names are the same character, as one and as two code points.
+    static func testTellsColumnsByTheirBytes() throws {
+        let directory = try temporaryDirectory()
+        let (input, database) = ("\(directory)/in.json", "\(directory)/t.db")
+        try connection(database, "CREATE TABLE rows (\"e\u{301}\" INTEGER, \"\u{E9}\" TEXT, z)").close()
+        try write("[{\"\u{E9}\":\"12\",\"z\":true},{\"e\u{301}\":1,\"z\":1}]", to: input)
+        let warnings = try run(input, database, "--append")
+        expectEqual(
+            warnings.map { Array($0.utf8) },
+            [
+                "$[0].z: in the column z, which is not declared BOOLEAN, true and false become 1 and 0",
+                "$: members that are missing get the default of the column e\u{301}",
+                "$: members that are missing get the default of the column \u{E9}",
+            ].map { Array($0.utf8) }, "\(warnings)")
+        expectEqual(try shown(database), "NULL '12' 1,1 NULL 1", "rows")
+        let output = "\(directory)/out.csv"
+        try run(database, output, "--columns", "\u{E9}")
+        expectEqual(Array(try text(output).utf8), Array("\u{E9}\r\n\"12\"\r\n\r\n".utf8), "the one")
+        try connection(database, "ALTER TABLE rows DROP COLUMN \"\u{E9}\"").close()
+        expectThrows(StreamError.self, "the other") { try run(database, output, "--columns", "\u{E9}") }
+    }
+
+    /// What is written to where it is would be read again.
+    static func testDoesNotReadWhatItWrites() throws {
+        let directory = try temporaryDirectory()
+        let path = "\(directory)/in"
+        try write("1", to: path)
+        let other = "\(directory)/other"
+        try write("1", to: other)
+        let formats = Format.allCases.filter { $0 != .sqlite }
+        for (flags, isSame) in [(O_APPEND, true), (0, true), (O_APPEND, false)] {
+            let file = open(isSame ? path : other, O_WRONLY | flags)
+            defer { close(file) }
+            for from in formats {
+                for to in formats {
+                    let words = [path, "/dev/fd/\(file)", "--from", from.rawValue, "--to", to.rawValue]
+                    let conversion = Conversion(try Arguments(words))
+                    guard isSame else {
+                        expectNoThrow("another file") { try conversion.check() }
+                        continue
+                    }
+                    let error = expectThrows(UsageError.self, "\(words)") { try conversion.check() }
+                    expectTrue(error?.message.contains("are one file") ?? false, "\(error?.message ?? "")")
+                }
+            }
+        }
+        expectNoThrow("a device") {
+            try Conversion(try Arguments(["/dev/null", "/dev/null", "--from", "csv", "--to", "csv"])).check()
         }
     }
 

@@ -14,6 +14,9 @@ extension ConversionFormatTests: SelfTesting {
             "testKeepsNestedValuesWhereThereAreAny": testKeepsNestedValuesWhereThereAreAny,
             "testSaysWhatIsNotKept": testSaysWhatIsNotKept,
             "testKeepsUIDsAndTellsOfDates": testKeepsUIDsAndTellsOfDates,
+            "testKeepsDoublesDoubles": testKeepsDoublesDoubles,
+            "testNamesCommentsOfPropertyLists": testNamesCommentsOfPropertyLists,
+            "testMakesTheTableThatIsAskedFor": testMakesTheTableThatIsAskedFor,
             "testChoosesColumns": testChoosesColumns,
             "testReadsRecordsWithoutAHeader": testReadsRecordsWithoutAHeader,
             "testReadsTheRowsOfAStatement": testReadsTheRowsOfAStatement,
@@ -68,8 +71,8 @@ extension ConversionFormatTests: SelfTesting {
         var random = TestRandom(seed: 12)
         for first in endings {
             for second in endings {
-                let names = ["id", "näme", "with space", "x,y", "<k>", "q\"k"].prefix(
-                    Int.random(in: 1...6, using: &random))
+                let names = ["id", "näme", "with space", "x,y", "", "<k>", "q\"k"].prefix(
+                    Int.random(in: 1...7, using: &random))
                 let rows = (0..<Int.random(in: 1...4, using: &random)).map { _ in
                     let members = names.map { name in
                         "\"\(name.replacing("\"", with: "\\\""))\":\(scalars.randomElement(using: &random) ?? "0")"
@@ -116,6 +119,8 @@ extension ConversionFormatTests: SelfTesting {
         let missing = try converted(try file("missing.json", #"[{"a":1,"b":2},{"b":3}]"#), to: "csv")
         expectEqual(missing.warnings, ["$[1]: members that are missing become null"], "a missing member")
         expectEqual(missing.text, "a,b\r\n1,2\r\n,3\r\n", "csv")
+        let nameless = try file("nameless.csv", try converted(try file("in.json", #"[{"":1,"b":2}]"#), to: "csv").text)
+        expectEqual(try converted(nameless, to: "json").text, #"[{"":1,"b":2}]"#, "an empty name")
         let typed = try file(
             "in.openstep",
             "{d = <*D2001-01-01 00:00:01 +0000>; b = <01ff>; n = {list = (<*D2001-01-01 00:00:01 +0000>);};}")
@@ -153,7 +158,71 @@ extension ConversionFormatTests: SelfTesting {
         }
     }
 
+    /// What is spelled as a double is one, also where it has no fraction and where no double stands for it.
+    private static func testKeepsDoublesDoubles() throws {
+        let input = try file("in.json", "[1.0,1e3,-0.0,1e20,9007199254740993.0,12345678901234567.0]")
+        for ending in ["plist", "bplist", "openstep"] {
+            let path = "\(try temporaryDirectory())/list.\(ending)"
+            expectEqual(
+                try Conversion.run(input, path, "--replace"),
+                ["$[4]: numbers with a fraction or an exponent become the nearest doubles (and 1 more)"], ending)
+            expectEqual(
+                try converted(path, to: "json").text,
+                "[1.0,1000.0,-0.0,1e20,9007199254740992.0,12345678901234568.0]", ending)
+        }
+        let row = try file("row.json", #"[{"a":1.0,"b":9007199254740993.0}]"#)
+        expectEqual(
+            try converted(row, to: "db").warnings,
+            ["$[0].b: numbers with a fraction or an exponent that are no doubles become integers"], "a database")
+    }
+
+    /// The comments of property lists are named, once, at the place of the first.
+    private static func testNamesCommentsOfPropertyLists() throws {
+        let rows = [
+            (
+                "in.openstep", "{\n /* c */ a = b; // d\n}",
+                "in:2:2: warning: comments of a property list are left out (and 1 more)"
+            ),
+            ("in.plist", "{a = b;} // c", "in:1:10: warning: comments of a property list are left out"),
+            ("in.plist", "{a = \"/*\"; b = /c;}", nil),
+            (
+                "in.plist", "<plist>\n<!--c--><true/></plist><!--d-->",
+                "in:2:1: warning: comments of a property list are left out (and 1 more)"
+            ),
+            ("in.plist", "<?xml version='1.0'?>\n<!DOCTYPE plist>\n<plist><true/></plist>", nil),
+        ]
+        for (name, text, warning) in rows {
+            for ending in ["json", "openstep"] {
+                expectEqual(
+                    try converted(try file(name, text), to: ending).warnings, warning.map { [$0] } ?? [], text)
+            }
+        }
+    }
+
     // MARK: Columns and rows
+
+    /// The table that is asked for is the only one.
+    private static func testMakesTheTableThatIsAskedFor() throws {
+        let directory = try temporaryDirectory()
+        for (name, text) in [
+            ("a.json", #"[{"a":1}]"#), ("b.json", #"{"x":[{"a":1}]}"#), ("c.jsonl", #"{"a":1}"#), ("d.csv", "a\n1\n"),
+            ("e.xml", "<r><x><a>1</a></x></r>"),
+        ] {
+            let database = "\(directory)/out.db"
+            try Conversion.run(try file(name, text), database, "--replace", "--table", "t")
+            expectEqual(try Conversion.connection(database).tableNames(), ["t"], name)
+        }
+        for (name, text, path) in [
+            ("in.json", #"{"x":[{"a":1}],"y":[{"a":2}]}"#, "$.y"), ("in.json", #"{"x":[],"y":[]}"#, "$.y"),
+            ("in.xml", "<r><x><a>1</a></x><y><a>1</a></y></r>", "$.y"),
+        ] {
+            let found = message(try file(name, text), to: "db", "--table", "t") ?? ""
+            expectTrue(
+                found.contains(
+                    "error: \(path): expected one array of rows, which --table names t, found another member"),
+                "\(found) for \(text)")
+        }
+    }
 
     private static func testChoosesColumns() throws {
         let csv = try file("in.csv", "a,b,c\n1,x,true\n2,\"y,z\",\n")
@@ -236,7 +305,8 @@ extension ConversionFormatTests: SelfTesting {
         }
         for text in [
             "<a \(instance) i:nil='1'>x</a>", "<a \(instance)><b c='2' i:nil='1'/></a>",
-            "<!DOCTYPE a SYSTEM 'x'><a>&e;</a>",
+            "<!DOCTYPE a SYSTEM 'x'><a>&e;</a>", "<!DOCTYPE a SYSTEM 'x'><a b='1&e;2'/>",
+            "<!DOCTYPE map SYSTEM 'x'><map xmlns='\(XMLRepresentation.namespace)'><null key='a&e;'/></map>",
         ] {
             let found = message(try file("in.xml", text), to: "json") ?? ""
             expectTrue(found.hasPrefix("in:1:"), "\(text): \(found)")
@@ -294,6 +364,13 @@ extension ConversionFormatTests: SelfTesting {
                 "<!DOCTYPE a [<!ENTITY e '<!--c-->x'>]>\n<a>&e;</a>",
                 "in:1:1: warning: \(lost): the document type, comments (1)"
             ), ("<array \(namespace)>\n<!--c--></array>", "in:2:1: warning: \(lost): comments (1)"),
+            ("<a><r><b/><b/><c/>\n</r></a>", nil), ("<a><r><c/>x</r></a>", nil), ("<a><b/>x</a>", nil),
+            ("<a><r><b/><c/><b/>\n</r></a>", "in:2:1: warning: \(lost): \(place) (1)"),
+            ("<a><r>x\n<b/></r></a>", "in:2:1: warning: \(lost): \(place) (1)"),
+            ("<a>x<b/></a>", "in:1:5: warning: \(lost): \(place) (1)"),
+            (
+                "<a><r><b/><c/><b/><c/></r><r><b/><c/><b/></r></a>", "in:1:23: warning: \(lost): \(place) (3)"
+            ),
         ]
         for (text, warning) in rows {
             expectEqual(try converted(try file("in.xml", text), to: "json").warnings, warning.map { [$0] } ?? [], text)
@@ -301,6 +378,7 @@ extension ConversionFormatTests: SelfTesting {
     }
 
     private static let lost = "what json does not have is left out"
+    private static let place = "the place of repeated children and of text among other children"
 
     private static func testReadsEscapesOfARepresentation() throws {
         let document = #"{"\u0000\\n":"a\u0001\\u0041\uFFFE\"","\\":"\\n"}"#

@@ -34,6 +34,8 @@ extension Conversion: SelfTesting {
             "testAppendsInOneTransaction": testAppendsInOneTransaction,
             "testAppendsExactly": testAppendsExactly,
             "testWarnsOfWhatAColumnMakesOfValues": testWarnsOfWhatAColumnMakesOfValues,
+            "testTellsColumnsByTheirBytes": testTellsColumnsByTheirBytes,
+            "testDoesNotReadWhatItWrites": testDoesNotReadWhatItWrites,
             "testTakesAnyNameOfATable": testTakesAnyNameOfATable,
             "testSaysThatAViewBecomesATable": testSaysThatAViewBecomesATable,
             "testRunsNothingThatASchemaHides": testRunsNothingThatASchemaHides,

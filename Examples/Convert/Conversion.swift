@@ -31,18 +31,22 @@ struct Conversion {
                 throw UsageError(message: "a database is written to a file, not to \(output), which is none")
             }
         }
+        try checkIsNotRead(place)
         guard let state = place.state, state.size > 0 else { return }
         let isDatabase = (try? DatabaseInput.header(ofFile: output))?.starts(with: "SQLite format 3\0".utf8) ?? false
-        if arguments.input != "-", arguments.from == .sqlite || arguments.to == .sqlite,
-            let input = try? OutputPlace(arguments.input), input.state?.isSameFile(state) ?? false
-        {
-            throw UsageError(message: "the input and the output are one file: \(output)")
-        }
         guard arguments.existing == .keep, isDatabase || arguments.to == .sqlite else { return }
         throw UsageError(
             message: isDatabase
                 ? "there is a database \(output); use --replace, or --append to add to it"
                 : "there is a file \(output), which is no database; use --replace")
+    }
+
+    /// Checks that what is written to where it is, and not put into its place when it is complete, is not read.
+    private func checkIsNotRead(_ place: OutputPlace) throws(UsageError) {
+        if case .file = place, arguments.from != .sqlite, arguments.to != .sqlite { return }
+        let input = arguments.input == "-" ? .descriptor(0) : try? OutputPlace(arguments.input)
+        guard let read = input?.openState, let written = place.openState, read.isSameFile(written) else { return }
+        throw UsageError(message: "the input and the output are one file: \(arguments.output)")
     }
 
     // MARK: Converting
@@ -122,7 +126,7 @@ struct Conversion {
         if let source, let query = arguments.query {
             try transaction(connection) { () throws(StreamError) in
                 let writer = DatabaseWriter(
-                    connection, table: arguments.table ?? "rows", isSequence: false, warnings: warnings)
+                    connection, table: arguments.table, isSequence: false, warnings: warnings)
                 try source.send(query: query, to: writer)
                 try writer.finish()
             }
@@ -144,7 +148,7 @@ struct Conversion {
             let input = try TextSource(arguments, warnings)
             try transaction(connection) { () throws(StreamError) in
                 let writer = DatabaseWriter(
-                    connection, table: arguments.table ?? "rows", isSequence: arguments.from.isSequence,
+                    connection, table: arguments.table, isSequence: arguments.from.isSequence,
                     warnings: warnings)
                 try input.send(to: writer)
                 try writer.finish()

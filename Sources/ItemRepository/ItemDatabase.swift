@@ -10,6 +10,8 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
     private let path: String
     /// The rows that are items, by their keys.
     private var numbers: [Item.ID: Int64] = [:]
+    /// Where rows that are no items are now, by their numbers when they were read.
+    private var moved: [Int64: Int64] = [:]
     /// The file that was here.
     private var corrupt: CorruptFile?
 
@@ -23,7 +25,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
     func load() throws(StreamError) -> (ItemContents<Item>, [ItemProblem]) {
         let place = try OutputPlace(path)
         if case .missing = place {
-            numbers = [:]
+            forget()
             return (ItemContents(), [])
         }
         var isShared = false
@@ -34,17 +36,20 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         } catch {
             // What else is in a database is not ours to move.
             let isDamaged = error.code == .corrupt || error.code == .notADatabase
-            guard isDamaged, !isShared, try !ItemFile<Item>.isOfAnotherFormat(path, .sqlite) else {
+            guard isDamaged, !isShared, try !ItemFile<Item>.isOfAnotherFormat(path) else {
                 throw error.streamError(.cannotRead)
             }
             guard let moved = try CorruptFile.move(path, asRead: place, with: ["-wal", "-journal", "-shm"]) else {
                 return try load()
             }
             corrupt = moved
-            numbers = [:]
+            forget()
             return (ItemContents(), [.corruptFile(error.streamError(.invalidSyntax), movedTo: moved.path)])
         }
     }
+
+    /// Forgets the rows.
+    private func forget() { (numbers, moved) = ([:], [:]) }
 
     private static var otherTables: String {
         """
@@ -58,7 +63,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         var problems: [ItemProblem] = []
         var numbers: [Item.ID: Int64] = [:]
         guard try Self.hasTable(connection) else {
-            self.numbers = [:]
+            forget()
             return (contents, [])
         }
         // What is damaged is found before anything is taken for whole.
@@ -87,7 +92,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
             }
             index += 1
         }
-        self.numbers = numbers
+        (self.numbers, moved) = (numbers, [:])
         return (contents, problems)
     }
 
@@ -95,8 +100,22 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         let text: String?
         do throws(SQLiteError) { text = try rows.text(at: 1) } catch { throw error.streamError(.invalidText) }
         guard let text else { throw StreamError(.typeMismatch, "expected an item, found null") }
-        return try JSON.decode(
-            Item.self, from: text, options: ItemRules.building, readerOptions: ItemRules.jsonReader)
+        do throws(StreamError) {
+            return try JSON.decode(
+                Item.self, from: text, options: ItemRules.building, readerOptions: ItemRules.jsonReader)
+        } catch {
+            // As of a file that is no array of items: where members have the same name, the last one counts alone.
+            guard let item = try? itemOfTree(text) else { throw error }
+            return item
+        }
+    }
+
+    private static func itemOfTree(_ text: String) throws(StreamError) -> Item {
+        var tree = PropertyListBuilder()
+        try tree.readJSON(text, options: ItemRules.jsonReader)
+        var builder = try ObjectBuilder<Item>(options: ItemRules.building)
+        try tree.takeResult().send(to: &builder)
+        return try builder.takeResult()
     }
 
     private static func hasTable(_ connection: SQLiteConnection) throws(SQLiteError) -> Bool {
@@ -134,7 +153,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         do throws(SQLiteError) {
             let options = SQLiteOptions(access: .create, synchronization: .extra)
             let connection = try SQLiteConnection(path: path, options: options)
-            var saved: [Item.ID: Int64] = [:]
+            var saved: (numbers: [Item.ID: Int64], moved: [Int64: Int64]) = ([:], [:])
             try connection.atomically { () throws(SQLiteError) in
                 if try !Self.hasTable(connection) {
                     try connection.execute(
@@ -147,7 +166,7 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
                     throw SQLiteError(error)
                 }
             }
-            numbers = saved
+            (numbers, moved) = saved
         } catch {
             throw refusal ?? error.streamError(.cannotWrite)
         }
@@ -161,17 +180,18 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
         return (key, try JSON.text(of: item, options: ItemRules.jsonWriter, writingOptions: ItemRules.writing))
     }
 
-    /// Writes what is not as it is in the table, removes what is not of the contents, and returns the rows of the items.
+    /// Writes what is not as it is in the table, removes what is not of the contents, and returns where the rows are.
     private func write(
         _ contents: ItemContents<Item>, _ connection: SQLiteConnection
-    ) throws(StreamError) -> [Item.ID: Int64] {
+    ) throws(StreamError) -> (numbers: [Item.ID: Int64], moved: [Int64: Int64]) {
         var rows: [Item.ID: Int64] = [:]
         rows.reserveCapacity(contents.count)
+        var foreign: [(asRead: Int64, now: Int64)] = []
+        for case .row(let number) in contents.foreign { foreign.append((number, moved[number] ?? number)) }
         var kept: Set<Int64> = []
-        for case .row(let number) in contents.foreign { kept.insert(number) }
         var last = Int64.min
         // New rows are behind all that there are, items or not.
-        var greatest = max(kept.max() ?? 0, numbers.values.max() ?? 0)
+        var greatest = max(foreign.map(\.now).max() ?? 0, numbers.values.max() ?? 0)
         do throws(SQLiteError) {
             let change = try connection.prepare(
                 """
@@ -188,28 +208,45 @@ final class ItemDatabase<Item: StreamObject & Identifiable>: ItemStorage {
                 if let number = numbers[id], number > last {
                     last = number
                 } else {
-                    guard greatest < Int64.max else {
-                        throw SQLiteError(
-                            StreamError(
-                                .unrepresentable, "a row of the table has the greatest number, and none can follow"))
-                    }
-                    greatest += 1
-                    last = greatest
+                    last = try Self.next(&greatest)
                 }
                 try change.run([last, key, text])
                 rows[id] = last
                 kept.insert(last)
             }
-            let all = try connection.prepare("SELECT number FROM items")
-            var gone: [Int64] = []
-            while try all.step() {
-                if !kept.contains(all.integer(at: 0)) { gone.append(all.integer(at: 0)) }
+            // As in files, what is no item is behind the items, so that one with the same key counts before it.
+            if foreign.contains(where: { $0.now < last }) {
+                let move = try connection.prepare("UPDATE items SET number = ?2 WHERE number = ?1")
+                for index in foreign.indices {
+                    let number = try Self.next(&greatest)
+                    try move.run([foreign[index].now, number])
+                    foreign[index].now = number
+                }
             }
-            let removal = try connection.prepare("DELETE FROM items WHERE number = ?")
-            for number in gone { try removal.run([number]) }
+            try Self.removeRows(butFor: kept.union(foreign.map(\.now)), connection)
         } catch {
             throw error.streamError(.cannotWrite)
         }
-        return rows
+        return (rows, Dictionary(uniqueKeysWithValues: foreign.map { ($0.asRead, $0.now) }))
+    }
+
+    /// The number behind the greatest one, which it then is.
+    private static func next(_ greatest: inout Int64) throws(SQLiteError) -> Int64 {
+        guard greatest < Int64.max else {
+            throw SQLiteError(
+                StreamError(.unrepresentable, "a row of the table has the greatest number, and none can follow"))
+        }
+        greatest += 1
+        return greatest
+    }
+
+    private static func removeRows(butFor kept: Set<Int64>, _ connection: SQLiteConnection) throws(SQLiteError) {
+        let all = try connection.prepare("SELECT number FROM items")
+        var gone: [Int64] = []
+        while try all.step() {
+            if !kept.contains(all.integer(at: 0)) { gone.append(all.integer(at: 0)) }
+        }
+        let removal = try connection.prepare("DELETE FROM items WHERE number = ?")
+        for number in gone { try removal.run([number]) }
     }
 }

@@ -28,6 +28,9 @@ extension ItemFileTests: SelfTesting {
         [
             "testKeepsACorruptFileAside": testKeepsACorruptFileAside,
             "testKeepsInvalidItemsInTheFile": testKeepsInvalidItemsInTheFile,
+            "testWhatReplacesALeftOutItemComesFirst": testWhatReplacesALeftOutItemComesFirst,
+            "testTakesTheLastOfMembersWithOneName": testTakesTheLastOfMembersWithOneName,
+            "testReadsLittleOfOtherFiles": testReadsLittleOfOtherFiles,
             "testRemovedItemsStayAway": testRemovedItemsStayAway,
             "testKeepsDatesExactly": testKeepsDatesExactly,
             "testTheLaterOneWins": testTheLaterOneWins,
@@ -130,6 +133,74 @@ extension ItemFileTests: SelfTesting {
             try clips.reload()
             expectEqual(clips.count, 0, "\(format): nothing")
             expectEqual(clips.problems.count, 0, "nothing besides: \(clips.problems)")
+        }
+    }
+
+    private struct Older: StreamObject, Identifiable {
+        var id = ""
+        var value = 0
+    }
+
+    private struct Newer: StreamObject, Identifiable {
+        var id = ""
+        var value = ""
+    }
+
+    private struct Either: StreamObject, Identifiable {
+        var id = ""
+        var value = PropertyList.null
+    }
+
+    /// What was added with the key of what was left out is there before it, should both be items one day.
+    private static func testWhatReplacesALeftOutItemComesFirst() throws {
+        try ItemRepositoryTests.eachFormat { format, path in
+            let older = try ItemRepository<Older>(path: path, format: format)
+            for (id, value) in [("a", 1), ("b", 2)] { older.add(Older(id: id, value: value)) }
+            try older.flush()
+            for round in 0..<2 {
+                let newer = try ItemRepository<Newer>(path: path, format: format)
+                expectEqual(newer.problems.count, 2, "left out: \(newer.problems)")
+                newer.add(Newer(id: "a", value: "new"))
+                try newer.flush()
+                newer.add(Newer(id: "c\(round)", value: "new"))
+                try newer.flush()
+            }
+            let either = try ItemRepository<Either>(path: path, format: format)
+            expectEqual(
+                either.items.map { "\($0.id) \($0.value)" },
+                [#"a "new""#, #"c0 "new""#, #"c1 "new""#, "b 2"], "\(format)")
+            expectEqual(
+                either.problems.map(\.description),
+                ["item 3 is left out: there is an item with the key \"a\" before it"], "\(format)")
+        }
+    }
+
+    /// Of members with the same name the last one counts, also where an earlier one does not fit.
+    private static func testTakesTheLastOfMembersWithOneName() throws {
+        let text = #"{"identifier":"a","views":"many","views":4}"#
+        try ItemRepositoryTests.eachFormat { format, path in
+            switch format {
+            case .json: try ItemRepositoryTests.put(Array("[\(text)]".utf8), path)
+            case .binaryPropertyList: return
+            case .sqlite:
+                let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+                try connection.execute("CREATE TABLE items (number INTEGER PRIMARY KEY, id TEXT, item TEXT)")
+                try connection.run("INSERT INTO items VALUES (1, 'a', ?)", [text])
+            }
+            let clips = try Clips(path: path, format: format)
+            expectEqual(clips["a"]?.views, 4, "\(format): \(clips.problems)")
+        }
+    }
+
+    /// Of a file that is none of the format no more is read than its beginning.
+    private static func testReadsLittleOfOtherFiles() throws {
+        let path = "\(try temporaryDirectory())/large"
+        for (start, count) in [("z", 256 << 10), ("bplist00", 4 << 20)] {
+            try ItemRepositoryTests.put(
+                Array(start.utf8) + [UInt8](repeating: 0, count: 4 << 20 - start.utf8.count), path)
+            let file = ItemFile<Clip>(path: path, format: .binaryPropertyList)
+            expectEqual(try file.bytes().count, count, start)
+            expectEqual(try ItemFile<Clip>.isOfAnotherFormat(path), start != "z", start)
         }
     }
 

@@ -50,17 +50,34 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
         return try ItemContents.sorted(tree.elements.enumerated().lazy.map { (index: $0.offset, value: $0.element) })
     }
 
-    private func bytes() throws(StreamError) -> [UInt8] {
+    /// The bytes of the file; where it should be a binary property list and begins as none, those of the first chunk.
+    func bytes() throws(StreamError) -> [UInt8] {
         let file = try InputFile(path: path)
-        var bytes: [UInt8] = []
         // A file may say that it is of any size.
-        bytes.reserveCapacity(min(file.byteCount ?? 0, 64 << 20))
-        try file.readChunks { chunk throws(StreamError) in
-            // SAFETY: the bytes are copied while the span is valid.
-            unsafe chunk.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
-        }
+        let capacity = min(file.byteCount ?? 0, 64 << 20)
+        var bytes = try Self.bytes(of: file, capacity) { format == .json || Self.format(of: $0) == .binaryPropertyList }
         // Editors put a mark before JSON, which says nothing of UTF-8.
         if format == .json, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
+        return bytes
+    }
+
+    /// The bytes of a file to its end, or to where enough are read.
+    ///
+    /// - Parameter wantsMore: Is asked from the 16th byte on, which is as far as formats are told by.
+    private static func bytes(
+        of file: borrowing InputFile, _ capacity: Int, while wantsMore: ([UInt8]) -> Bool
+    ) throws(StreamError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(capacity)
+        do throws(StreamError) {
+            try file.readChunks { chunk throws(StreamError) in
+                // SAFETY: the bytes are copied while the span is valid.
+                unsafe chunk.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+                if bytes.count >= 16, !wantsMore(bytes) { throw .stopRequest() }
+            }
+        } catch {
+            guard error.isStopRequest else { throw error }
+        }
         return bytes
     }
 
@@ -79,9 +96,10 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
         }
     }
 
-    static func isOfAnotherFormat(_ path: String, _ format: ItemFileFormat) throws(StreamError) -> Bool {
-        let bytes = try ItemFile(path: path, format: format).bytes()
-        return Self.format(of: bytes).map { $0 != format } ?? false
+    /// Whether a file that is no database is of another format.
+    static func isOfAnotherFormat(_ path: String) throws(StreamError) -> Bool {
+        let bytes = try Self.bytes(of: InputFile(path: path), 0) { _ in false }
+        return Self.format(of: bytes) ?? .sqlite != .sqlite
     }
 
     /// What a file is by its first bytes; nil for what is none of the formats.

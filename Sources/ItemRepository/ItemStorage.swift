@@ -15,7 +15,7 @@ public enum ItemFileFormat: Sendable, Hashable, CaseIterable {
     /// A database with a table `items`, in which each item is a row, its JSON a column: only what changed is written.
     ///
     /// Other tables of the database are not touched. The table has the columns `number`, which is `INTEGER PRIMARY KEY` and by which
-    /// rows are in order, `id`, in which there can be no NUL, and `item`.
+    /// rows are in order, those that are no items behind the others, `id`, in which there can be no NUL, and `item`.
     case sqlite
 }
 

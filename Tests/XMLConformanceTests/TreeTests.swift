@@ -8,6 +8,25 @@ import XMLStreaming
 
 @Suite(.enabled(if: !XMLCatalog.cases.isEmpty, "there is no suite at ../shared/corpora/xmlconf"))
 struct TreeTests {
+    /// Finds values of attributes that refer to entities which are not in the document.
+    private struct EntityFinder: XMLSink {
+        var isFound = false
+
+        mutating func startElement(_ tag: borrowing XMLStartTag) -> XMLInterest {
+            for index in 0..<tag.attributes.count where !tag.attributes[index].isDefaulted {
+                if tag.attributes[index].hasSkippedEntity { isFound = true }
+            }
+            return .content
+        }
+    }
+
+    /// Whether a tag has a value of which a part is not in the document, so that it is not written anew.
+    static func lacksValues(_ test: XMLCase, _ bytes: [UInt8]) throws -> Bool {
+        var finder = EntityFinder()
+        try finder.readXML(bytes, options: XMLConformanceTests.options(test))
+        return finder.isFound
+    }
+
     /// The documents that are read without an error, with their canonical form.
     static let documents: [(test: XMLCase, bytes: [UInt8], canonical: String)] = XMLCatalog.cases.compactMap { test in
         let bytes = test.bytes
@@ -65,6 +84,7 @@ struct TreeTests {
 
     @Test func changedTreesAreWellFormed() throws {
         for (test, bytes, _) in Self.documents {
+            let lacksValues = try Self.lacksValues(test, bytes)
             for depth in [Int.max, 1] {
                 let reader = XMLConformanceTests.options(test)
                 let options = XMLTreeOptions(reader: reader, depth: depth, keepsWhitespace: true)
@@ -73,7 +93,7 @@ struct TreeTests {
                     let tree = try XMLTree(bytes, options: options)
                     let root = tree.root
                     if mask & 1 != 0 { try root.insertElement("new").setText("<&>") }
-                    if mask & 2 != 0 { try root.setAttribute("new", "\"\n<") }
+                    if mask & 2 != 0, !lacksValues { try root.setAttribute("new", "\"\n<") }
                     if mask & 4 != 0, let first = root.elements.first { try first.setText("]]>") }
                     if mask & 8 != 0, let last = root.lastChild, last.kind != .entityReference { try last.remove() }
                     let again = try XMLTree(tree.bytes, options: options)
@@ -86,13 +106,23 @@ struct TreeTests {
     }
 
     @Test func whatTheWriterWritesIsTheSameWhenReadAgain() throws {
+        var refusedCount = 0
         for (test, bytes, canonical) in Self.documents {
             var writer = XMLWriter(options: XMLWriterOptions(checksNamespaces: test.knowsNamespaces))
+            if try Self.lacksValues(test, bytes) {
+                do {
+                    try writer.readXML(bytes, options: XMLConformanceTests.options(test))
+                    Issue.record("\(test.id) was written without a part of a value")
+                } catch { #expect(error.kind == .unrepresentable, "\(test.id): \(error)") }
+                refusedCount += 1
+                continue
+            }
             try writer.readXML(bytes, options: XMLConformanceTests.options(test))
             try writer.finish()
             var again = CanonicalWriter()
             try again.readXML(writer.bytes, options: XMLConformanceTests.options(test))
             #expect(again.text == canonical, "\(test.id): \(writer.text)")
         }
+        #expect(refusedCount < 10, "documents that are not written")
     }
 }

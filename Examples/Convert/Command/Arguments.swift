@@ -73,18 +73,20 @@ struct Arguments: Equatable {
         exponent are doubles, integers have any length. Fields of csv are numbers, true, false and null where they look
         so and are not in quotes; what is written is quoted accordingly.
         A database of one table is the array of its rows; one of several is a dictionary of such arrays by table, and the
-        same becomes a database: the table of an array is called rows, unless --table says otherwise. Keys become
-        columns, of a type that changes no value; a column declared BOOLEAN that has only 0, 1 and null is one of false and
-        true. A database becomes another one page by page, and a table of it with its constraints and indexes.
+        same becomes a database: the table of an array is called rows. With --table there is one only, called so. Keys
+        become columns, of a type that changes no value; a column declared BOOLEAN that has only 0, 1 and null is one of
+        false and true. A database becomes another one page by page, and a table of it with its constraints and indexes.
         Of xml that json-to-xml did not make, elements are dictionaries of their attributes, with an @ before their
         names, and their children; those that are repeated become arrays, and all that has no type is text. For csv,
         tsv, jsonl and sqlite the children of the root are the records, also when there is one only. The document type,
-        comments, processing instructions and declarations of namespaces are left out, which a warning says.
+        comments, processing instructions, declarations of namespaces, and the place of repeated children and of text
+        among other children are left out, which a warning says; so are the comments of property lists.
         What the other format does not have is refused with its place, or said by a warning: arrays, dictionaries, missing
         members and Booleans beside other values in a table, blobs, dates and views in json, null in property lists.
         OUT appears when it is complete; after an error there is none, and an earlier one stays as it was. An --append
-        that is interrupted leaves SQLite's journal, by which the next program that may write undoes it. Devices, pipes
-        and descriptors such as /dev/stdout are written to, and links stay links.
+        that is interrupted leaves SQLite's journal, by which the next program that may write undoes it; until then
+        convert may refuse to read the database. Devices, pipes and descriptors such as /dev/stdout are written to, and
+        links stay links.
 
         examples:
           convert people.csv people.json --pretty --columns name,age

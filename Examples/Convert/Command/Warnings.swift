@@ -1,6 +1,7 @@
 // What a conversion changes though it is no error: said in one line for each kind, with the place of the first.
 
 import PlistStreaming
+import StringTables
 
 /// The warnings of one conversion, in the order in which they came up.
 final class Warnings {
@@ -12,15 +13,16 @@ final class Warnings {
     }
 
     private var warnings: [Warning] = []
-    private var indexes: [String: Int] = [:]
+    /// Their words, by their bytes, since they name columns.
+    private var known = KeySet()
 
     /// Adds a warning, or counts it when its words are known.
     func add(_ words: String, at path: StreamPath? = nil, in position: StreamPosition? = nil, count: Int = 1) {
-        if let index = indexes[words] {
-            warnings[index].count += count
-        } else {
-            indexes[words] = warnings.count
+        let (isNew, index) = known.insert(words)
+        if isNew {
             warnings.append(Warning(words: words, path: path, position: position, count: count))
+        } else {
+            warnings[index].count += count
         }
     }
 

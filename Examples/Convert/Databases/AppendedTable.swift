@@ -2,6 +2,7 @@
 
 import PlistStreaming
 import SQLiteStreaming
+import StringTables
 
 /// A table that rows are put into, one after another.
 protocol RowTable: AnyObject {
@@ -25,18 +26,20 @@ final class AppendedTable: RowTable {
     private(set) var rowCount = 0
     /// What is to be said of the values of keys: of the first row, and how many.
     private var notes: [Note: (first: Int, count: Int)] = [:]
-    /// The keys that came, with the number of rows.
-    private var counts: [String: Int] = [:]
-    private let columns: [String: SQLiteColumn]
+    private let columns: [SQLiteColumn]
+    /// Their names, which are the same when their bytes are.
+    private let names: KeySet
+    /// The number of rows that have each column.
+    private var counts: [Int]
     /// The column of which SQLite makes a number where it gets none.
-    private let rowID: String?
+    private let rowID: Int?
 
     private struct Note: Hashable {
         enum Kind: Int {
             case container, bool, besideBools, rowID
         }
 
-        let key: String
+        let column: Int
         let kind: Kind
     }
 
@@ -45,8 +48,10 @@ final class AppendedTable: RowTable {
         self.path = path
         do throws(SQLiteError) {
             let columns = try connection.columns(ofTable: name)
-            self.columns = Dictionary(columns.map { ($0.name, $0) }) { first, _ in first }
-            rowID = columns.integerKey?.name
+            let names = KeySet(columns.map(\.name))
+            rowID = columns.integerKey.flatMap { names.index(of: $0.name) }
+            counts = columns.map { _ in 0 }
+            (self.columns, self.names) = (columns, names)
             writer = try SQLiteTableWriter(connection, table: name)
         } catch {
             throw error.streamError(.cannotWrite)
@@ -59,9 +64,14 @@ final class AppendedTable: RowTable {
             try writer.beginDictionary()
             for item in row {
                 try item.key.withUTF8Span { (key) throws(StreamError) in try writer.writeKey(key) }
-                counts[item.key, default: 0] += 1
-                try checkIsKept(item)
-                if let kind = note(item) { notes[Note(key: item.key, kind: kind), default: (rowCount, 0)].count += 1 }
+                // The writer has refused keys that are none.
+                if let column = names.index(of: item.key) {
+                    counts[column] += 1
+                    try checkIsKept(item, in: columns[column])
+                    if let kind = note(item, in: column) {
+                        notes[Note(column: column, kind: kind), default: (rowCount, 0)].count += 1
+                    }
+                }
                 switch item.value {
                 case .null: try writer.writeNull()
                 case .integer(let value) where item.origin == .bool: try writer.writeBool(value != 0)
@@ -88,8 +98,11 @@ final class AppendedTable: RowTable {
             throw located(error)
         }
         for (note, found) in notes.sorted(by: {
-            ($0.value.first, $0.key.key, $0.key.kind.rawValue) < ($1.value.first, $1.key.key, $1.key.kind.rawValue)
+            ($0.value.first, $0.key.column, $0.key.kind.rawValue) < (
+                $1.value.first, $1.key.column, $1.key.kind.rawValue
+            )
         }) {
+            let name = columns[note.column].name
             let change =
                 switch note.kind {
                 case .bool: "which is not declared BOOLEAN, true and false become 1 and 0"
@@ -98,29 +111,30 @@ final class AppendedTable: RowTable {
                 case .rowID: "which is the row id, null becomes a number that SQLite chooses"
                 case .container: "arrays and dictionaries become text, their json"
                 }
-            let place = path.element(found.first).member(note.key)
-            warnings.add("in the column \(note.key), \(change)", at: place, count: found.count)
-        }
-        for (key, count) in counts.sorted(by: { $0.key < $1.key }) where count < rowCount {
             warnings.add(
-                "members that are missing get the default of the column \(key)", at: path, count: rowCount - count)
+                "in the column \(name), \(change)", at: path.element(found.first).member(name), count: found.count)
+        }
+        for (column, count) in zip(columns, counts) where count > 0 && count < rowCount {
+            warnings.add(
+                "members that are missing get the default of the column \(column.name)", at: path,
+                count: rowCount - count)
         }
     }
 
     /// What is to be said of a value, since it may come back as another one.
-    private func note(_ item: RowValue) -> Note.Kind? {
-        let isBoolean = columns[item.key]?.isBoolean ?? false
+    private func note(_ item: RowValue, in column: Int) -> Note.Kind? {
+        let isBoolean = columns[column].isBoolean
         switch (item.origin, item.value) {
         case (.container, _): return .container
         case (.bool, _): return isBoolean ? nil : .bool
-        case (.cell, .null): return item.key == rowID ? .rowID : nil
+        case (.cell, .null): return column == rowID ? .rowID : nil
         case (.cell, _): return isBoolean ? .besideBools : nil
         }
     }
 
     /// Throws for a value that the column would turn into another one.
-    private func checkIsKept(_ item: RowValue) throws(StreamError) {
-        guard let column = columns[item.key], let found = column.affinity.change(of: item.value) else { return }
+    private func checkIsKept(_ item: RowValue, in column: SQLiteColumn) throws(StreamError) {
+        guard let found = column.affinity.change(of: item.value) else { return }
         throw StreamError(
             .unrepresentable, "expected a value that a column of \(column.declaredType) keeps, found \(found)",
             path: StreamPath([.index(rowCount), .key(item.key)]))

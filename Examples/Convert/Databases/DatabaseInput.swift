@@ -2,6 +2,7 @@
 
 import PlistStreaming
 import SQLiteStreaming
+import StringTables
 
 #if canImport(Darwin)
 @preconcurrency import Darwin
@@ -125,7 +126,9 @@ final class DatabaseInput {
         var chosen = "*"
         do throws(SQLiteError) {
             let known = try connection.columns(ofTable: table)
-            for column in columns ?? [] where !known.contains(where: { $0.name == column }) {
+            // By bytes, as SQLite tells columns apart.
+            let names = KeySet(known.map(\.name))
+            for column in columns ?? [] where names.index(of: column) == nil {
                 let nearest = NearestName.find(column, among: known.map(\.name)).map { "; did you mean '\($0)'?" } ?? ""
                 throw SQLiteError(.error, "there is no column '\(column)' in \(table)\(nearest)")
             }

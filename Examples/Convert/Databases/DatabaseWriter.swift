@@ -10,7 +10,8 @@ import StringTables
 final class DatabaseWriter: ValueSink {
     private let connection: SQLiteConnection
     private let warnings: Warnings
-    private let defaultTable: String
+    /// The table of the rows of an array, also where that is the only member of a dictionary; nil for `rows`, or its key.
+    private let chosenTable: String?
     /// Whether dictionaries at the root are rows.
     private let isSequence: Bool
     /// Those that are made at the end.
@@ -45,10 +46,10 @@ final class DatabaseWriter: ValueSink {
     private var nested: JSONWriter?
     private var nestedDepth = 0
 
-    init(_ connection: SQLiteConnection, table: String, isSequence: Bool, warnings: Warnings = Warnings()) {
+    init(_ connection: SQLiteConnection, table: String?, isSequence: Bool, warnings: Warnings = Warnings()) {
         self.connection = connection
         self.warnings = warnings
-        defaultTable = table
+        chosenTable = table
         self.isSequence = isSequence
         columnLimit = connection.limit(.columnCount)
     }
@@ -101,9 +102,9 @@ final class DatabaseWriter: ValueSink {
         row.append(RowValue(key: key, value: value, origin: origin))
     }
 
-    private var name: String { isInTables ? tableName : defaultTable }
+    private var name: String { chosenTable ?? (isInTables ? tableName : "rows") }
 
-    private var tablePath: StreamPath { StreamPath(isInTables ? [.key(name)] : []) }
+    private var tablePath: StreamPath { StreamPath(isInTables ? [.key(tableName)] : []) }
 
     /// The way to the row that is read.
     private var rowPath: StreamPath { tablePath.element(current.map { $0.isNamed(name) ? $0.rowCount : 0 } ?? 0) }
@@ -204,6 +205,12 @@ final class DatabaseWriter: ValueSink {
         guard tableKeys.insert(text).inserted else {
             throw StreamError(.duplicateKey, "duplicate key \(text.debugDescription)", path: tablePath)
         }
+        if let chosenTable, tableKeys.count > 1 {
+            throw StreamError(
+                .unrepresentable,
+                "expected one array of rows, which --table names \(chosenTable), found another member",
+                path: tablePath)
+        }
     }
 
     /// Names the value of the row that comes next, which mostly has the key that this place had in the row before.
@@ -248,7 +255,13 @@ final class DatabaseWriter: ValueSink {
         let kept: NumberText.Kept
         do throws(StreamError) { kept = try NumberText.kept(text) } catch { throw refusal(of: error.message) }
         switch kept {
-        case .integer(let value): try store(.integer(value))
+        case .integer(let value):
+            if !NumberText.isInteger(text) {
+                warnings.add(
+                    "numbers with a fraction or an exponent that are no doubles become integers",
+                    at: rowPath.member(key))
+            }
+            try store(.integer(value))
         case .real(let value): try store(.real(value))
         }
     }
@@ -294,7 +307,7 @@ extension DatabaseWriterTests: SelfTesting {
     ) throws -> SQLiteConnection {
         let connection = try SQLiteConnection.inMemory()
         connection.setLimit(.columnCount, to: columnLimit)
-        var writer = DatabaseWriter(connection, table: "rows", isSequence: isSequence)
+        var writer = DatabaseWriter(connection, table: nil, isSequence: isSequence)
         try writer.readJSON(json, options: JSONReaderOptions(isSequence: isSequence))
         try writer.finish()
         return connection

@@ -7,7 +7,7 @@ import XMLStreaming
 /// The parts of an XML document that are no values.
 struct LeftOutParts {
     enum Part: Int, CaseIterable {
-        case rootName, documentType, namespaces, comments, instructions
+        case rootName, documentType, namespaces, comments, instructions, order
     }
 
     private var counts = [Int](repeating: 0, count: Part.allCases.count)
@@ -31,6 +31,7 @@ struct LeftOutParts {
             case .namespaces: "declarations of namespaces (\(counts[part.rawValue]))"
             case .comments: "comments (\(counts[part.rawValue]))"
             case .instructions: "processing instructions (\(counts[part.rawValue]))"
+            case .order: "the place of repeated children and of text among other children (\(counts[part.rawValue]))"
             }
         }.joined(separator: ", ")
     }
@@ -59,6 +60,7 @@ struct PartFinder: XMLSink {
         try check(tag.place)
         return .content
     }
+    mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) { try check(tag.place) }
     mutating func documentType(_ type: borrowing XMLDocumentType) throws(StreamError) { try check(type.place) }
     mutating func comment(_ comment: borrowing XMLComment) throws(StreamError) { try check(comment.place) }
     mutating func processingInstruction(

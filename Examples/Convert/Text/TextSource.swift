@@ -42,7 +42,7 @@ struct TextSource: ValueSource, ~Copyable {
         case .csv, .tsv: try sink.readCSV(file, options: delimitedOptions)
         case .propertyList: try sendPropertyList(to: &sink)
         case .binaryPropertyList: try sink.readBinaryPlist(file)
-        case .openStep: try sink.readOpenStepPlist(file)
+        case .openStep: try sendText(.openStep, to: sink)
         case .xml: try sendXML(to: sink)
         case .sqlite: throw StreamError(.misuse, "a database is no text")
         }
@@ -69,9 +69,24 @@ struct TextSource: ValueSource, ~Copyable {
         guard isRegular else { return try sendPropertyListStream(to: sink) }
         switch try PropertyListFormat(ofFile: arguments.input) {
         case .binary: try sink.readBinaryPlist(file)
-        case .xml: try sink.readXMLPlist(file)
-        case .openStep: try sink.readOpenStepPlist(file)
+        case .xml: try sendText(.xml, to: sink)
+        case .openStep: try sendText(.openStep, to: sink)
         }
+    }
+
+    private func sendText(_ format: PropertyListFormat, to sink: ValueSink) throws(StreamError) {
+        var text = PropertyListText(format, sink)
+        try file.readChunks { chunk throws(StreamError) in try text.feed(chunk) }
+        try finish(&text)
+    }
+
+    private func finish(_ text: inout PropertyListText) throws(StreamError) {
+        try text.finish()
+        let (count, first) = text.comments { offset in
+            // A stream cannot be read again.
+            isRegular ? PartFinder.position(ofPartAt: offset, inFile: arguments.input) : nil
+        }
+        if count > 0 { warnings.add("comments of a property list are left out", in: first, count: count) }
     }
 
     /// A stream is read once, and its first bytes say how; what is not binary is read in pieces.
@@ -85,13 +100,19 @@ struct TextSource: ValueSource, ~Copyable {
             }
             first += Array(copying: chunk)
             guard first.count >= 1_024, !first.starts(with: "bplist".utf8) else { return }
-            text = PropertyListText(first, sink)
+            let format = first.withUnsafeBytes { PropertyListFormat(firstBytes: $0.bytes) }
+            text = PropertyListText(format, sink)
             try first.withRawSpan { (bytes) throws(StreamError) in try text?.feed(bytes) }
             first = []
         }
-        if text != nil { return try text?.finish() ?? () }
-        var sink = sink
-        try sink.readPropertyList(first)
+        let format = first.withUnsafeBytes { PropertyListFormat(firstBytes: $0.bytes) }
+        if text == nil, format == .binary {
+            var sink = sink
+            return try sink.readBinaryPlist(first)
+        }
+        var whole = text.take() ?? PropertyListText(format, sink)
+        try first.withRawSpan { (bytes) throws(StreamError) in try whole.feed(bytes) }
+        try finish(&whole)
     }
 
     private var delimitedOptions: CSVReaderOptions {
@@ -163,8 +184,7 @@ private struct PropertyListText: ~Copyable {
     private var xml: XMLPlistReader<ValueSink>?
     private var openStep: OpenStepPlistReader<ValueSink>?
 
-    init(_ firstBytes: [UInt8], _ sink: ValueSink) {
-        let format = firstBytes.withUnsafeBytes { PropertyListFormat(firstBytes: $0.bytes) }
+    init(_ format: PropertyListFormat, _ sink: ValueSink) {
         xml = nil
         openStep = nil
         if format == .xml { xml = XMLPlistReader(sink: sink) } else { openStep = OpenStepPlistReader(sink: sink) }
@@ -178,5 +198,14 @@ private struct PropertyListText: ~Copyable {
     mutating func finish() throws(StreamError) {
         try xml?.finish()
         try openStep?.finish()
+    }
+
+    /// The number of comments, and where the first one is.
+    ///
+    /// - Parameter position: Finds an offset in XML.
+    mutating func comments(_ position: (Int) -> StreamPosition?) -> (count: Int, first: StreamPosition?) {
+        if let found = openStep?.comments { return found }
+        guard let found = xml?.comments else { return (0, nil) }
+        return (found.count, found.firstOffset.flatMap(position))
     }
 }

@@ -51,13 +51,15 @@ struct FormatGaps {
     var hasData = true
     /// Whether all records have the same members, so that one that is missing becomes null.
     var hasColumns = false
+    /// Whether numbers with a fraction or an exponent become doubles, also where no double stands for them.
+    var roundsNumbers = false
 
     static func of(_ format: Format) -> FormatGaps {
         switch format {
         case .json, .jsonLines, .xml: FormatGaps(dates: .text, hasData: false)
         case .csv, .tsv: FormatGaps(dates: .text, hasData: false, hasColumns: true)
-        case .propertyList, .openStep: FormatGaps(nulls: .leftOut, dates: .wholeSeconds)
-        case .binaryPropertyList: FormatGaps(nulls: .leftOut)
+        case .propertyList, .openStep: FormatGaps(nulls: .leftOut, dates: .wholeSeconds, roundsNumbers: true)
+        case .binaryPropertyList: FormatGaps(nulls: .leftOut, roundsNumbers: true)
         case .sqlite: FormatGaps()
         }
     }
@@ -262,6 +264,9 @@ final class WriterSink<Writer: TextWriter & ~Copyable>: ValueSink {
     }
     override func writeNumber(text: RawSpan) throws(StreamError) {
         try beginValue()
+        if gaps.roundsNumbers, !NumberText.isInteger(text), case .integer = try? NumberText.kept(text) {
+            warnings.add("numbers with a fraction or an exponent become the nearest doubles", at: path.streamPath)
+        }
         try writer.writeNumber(text: text)
     }
     override func writeString(_ utf8: RawSpan) throws(StreamError) {

@@ -38,14 +38,21 @@ struct XMLValues: XMLSink, ~Copyable {
         if isRepresentation == nil { beginRoot(tag) }
         guard isRepresentation == true else {
             leftOut.add(.namespaces, count: tag.declarations.count, at: tag.place)
-            return try messages.startElement(tag)
+            let movedCount = messages.movedCount
+            let interest = try messages.startElement(tag)
+            leftOut.add(.order, count: messages.movedCount - movedCount, at: tag.place)
+            return interest
         }
         try representation.begin(tag)
         return .content
     }
 
     mutating func endElement(_ tag: borrowing XMLEndTag) throws(StreamError) {
-        if isRepresentation == true { try representation.end() } else { try messages.endElement(tag) }
+        if isRepresentation == true { return try representation.end() }
+        let movedCount = messages.movedCount
+        try messages.endElement(tag)
+        // Of those that are repeated it is known where all have come.
+        leftOut.add(.order, count: messages.movedCount - movedCount, at: tag.place)
     }
 
     mutating func text(_ text: borrowing XMLText) throws(StreamError) {
@@ -99,6 +106,7 @@ struct RepresentationState {
         isEscaped = false
         for index in 0..<tag.attributes.count {
             let attribute = tag.attributes[index]
+            if attribute.hasSkippedEntity { throw attribute.lack }
             let value = String(validating: attribute.value) ?? ""
             let name = String(validating: attribute.name.qualified) ?? ""
             switch name {

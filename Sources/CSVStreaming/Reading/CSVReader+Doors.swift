@@ -42,6 +42,43 @@ extension CSVReader where Sink: ~Copyable {
     }
 }
 
+extension CSVRowReader {
+    /// Reads the next chunk of the input, an array of bytes, and lends the records that it completes.
+    ///
+    /// - Throws: What ``feed(_:_:)-(RawSpan,_)`` throws.
+    public mutating func feed(
+        _ bytes: [UInt8], _ body: (borrowing CSVRow) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
+            // SAFETY: the span does not leave the closure.
+            try feed(unsafe UnsafeRawBufferPointer(buffer).bytes, body)
+        }
+    }
+
+    /// Reads the next chunk of the input, a string, and lends the records that it completes.
+    ///
+    /// - Throws: What ``feed(_:_:)-(RawSpan,_)`` throws.
+    public mutating func feed(
+        _ text: String, _ body: (borrowing CSVRow) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        try text.withUTF8Span { bytes throws(StreamError) in try feed(bytes, body) }
+    }
+
+    /// Reads the next chunk of the input, such as one from a network, and lends the records that it completes.
+    ///
+    /// - Throws: What ``feed(_:_:)-(RawSpan,_)`` throws.
+    public mutating func feed(
+        _ data: Data, _ body: (borrowing CSVRow) throws(StreamError) -> Void
+    ) throws(StreamError) {
+        var result: Result<Void, StreamError> = .success(())
+        unsafe data.withUnsafeBytes { buffer in
+            // SAFETY: the span does not leave the closure.
+            do throws(StreamError) { try feed(unsafe buffer.bytes, body) } catch { result = .failure(error) }
+        }
+        try result.get()
+    }
+}
+
 extension PlistSink where Self: ~Copyable {
     /// Receives a whole delimited text from data.
     ///

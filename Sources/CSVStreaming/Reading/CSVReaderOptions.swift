@@ -47,7 +47,7 @@ public struct CSVReaderOptions: Sendable {
         case keep
     }
 
-    /// What becomes of columns that have the same name, or an empty one.
+    /// What becomes of columns that have the same name.
     public enum RepeatedNames: Sendable, Hashable {
         /// They are an error.
         case reject
@@ -83,7 +83,7 @@ public struct CSVReaderOptions: Sendable {
     public var longRecords: LongRecords
     /// What becomes of quotes within fields without quotes.
     public var bareQuotes: BareQuotes
-    /// What becomes of names that come twice, or are empty.
+    /// What becomes of names that come twice.
     public var repeatedNames: RepeatedNames
     /// The encoding of the text.
     public var encoding: Encoding

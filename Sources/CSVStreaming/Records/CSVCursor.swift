@@ -180,7 +180,7 @@ final class CSVCursor {
         let header = CSVHeader(names)
         let problem =
             options.repeatedNames == .reject
-            ? header.problem() : options.isForColumns ? header.repetition(among: options.columns) : nil
+            ? header.repetition() : options.isForColumns ? header.repetition(among: options.columns) : nil
         if let problem {
             let place = options.names == nil ? position(of: problem.column) : .start
             throw StreamError(.duplicateKey, problem.words, position: place)

@@ -38,15 +38,6 @@ public struct CSVHeader: Sendable, Equatable {
         throw StreamError(.unknownMember, "there is no column \(name.debugDescription)\(near)")
     }
 
-    /// The first column whose name is empty or that of an earlier one, with what is wrong.
-    func problem() -> (column: Int, words: String)? {
-        for (index, name) in names.enumerated() {
-            if name.isEmpty { return (index, "expected a name of a column, found an empty field") }
-            if let other = self.index(of: name), other != index { return (index, repetition(of: other, by: index)) }
-        }
-        return nil
-    }
-
     /// The first column whose name is that of an earlier one which somebody wants, with what is wrong; all are wanted unless some are.
     func repetition(among wanted: [String]? = nil) -> (column: Int, words: String)? {
         let wanted = wanted.map { Set($0.compactMap { index(of: $0) }) }
@@ -96,7 +87,7 @@ extension CSVHeader: SelfTesting {
     private static func testTellsNamesByTheirBytes() throws {
         let (composed, decomposed) = ("\u{E9}", "e\u{301}")
         let header = CSVHeader([decomposed, composed])
-        expectNil(header.problem()?.words, "what is wrong")
+        expectNil(header.repetition()?.words, "what is wrong")
         expectEqual(header.index(of: composed), 1, "the one")
         expectEqual(header.index(of: decomposed), 0, "the other")
         expectFalse(header == CSVHeader([composed, decomposed]), "equal to those in another order")

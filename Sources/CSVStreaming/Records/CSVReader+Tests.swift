@@ -137,8 +137,9 @@ extension CSVReaderTests: SelfTesting {
         expect(
             "a,\"b\",a\n1",
             " ! duplicateKey the name \"a\" of column 3 is that of column 1 at line 1, column 7 (byte 6)")
-        expect(
-            "a,\n1", " ! duplicateKey expected a name of a column, found an empty field at line 1, column 3 (byte 2)")
+        expect("a,\n1,2", #"[ { key "a" string "1" key "" string "2" } ]"#)
+        expect("\"\"\n1\n\n", #"[ { key "" string "1" } { key "" string "" } ]"#)
+        expect("a,,\n", " ! duplicateKey the name \"\" of column 3 is that of column 2 at line 1, column 4 (byte 3)")
         options = CSVReaderOptions(repeatedNames: .keep)
         expect("a,a\n1,2", #"[ { key "a" string "1" key "a" string "2" } ]"#, options)
     }

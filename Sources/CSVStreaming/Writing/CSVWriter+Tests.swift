@@ -79,6 +79,9 @@ extension CSVWriterTests: SelfTesting {
             error(#"[ [ string "a" string "b;c" ] ]"#, CSVWriterOptions(dialect: dialect)),
             "unrepresentable $[0][1]: the text needs quotes, and the dialect has none", "what needs quotes")
         expectEqual(
+            error(#"[ { key "" integer 1 } ]"#, CSVWriterOptions(dialect: dialect)),
+            "unrepresentable an empty name alone needs quotes, and the dialect has none", "a name")
+        expectEqual(
             try text(
                 ##"[ [ string "#a" string "#b" ] ]"##,
                 CSVWriterOptions(dialect: CSVDialect(comment: 0x23), lineEnd: .lf)),
@@ -168,6 +171,7 @@ extension CSVWriterTests: SelfTesting {
         ]
         for round in 0..<40 {
             let width = 1 + round % 5
+            let names = (0..<width).map { $0 == 0 && round % 4 == 0 ? "" : "c\($0)" }
             let isNamed = round % 2 == 0
             var messages = "["
             for _ in 0..<20 {
@@ -175,7 +179,7 @@ extension CSVWriterTests: SelfTesting {
                 for column in 0..<width {
                     let scalar = scalars.randomElement(using: &random) ?? "null"
                     messages +=
-                        (isNamed ? " key \"c\(column)\" " : " ")
+                        (isNamed ? " key \"\(names[column])\" " : " ")
                         + (width == 1 && !isNamed && scalar == "null" ? "true" : scalar)
                 }
                 messages += isNamed ? " }" : " ]"

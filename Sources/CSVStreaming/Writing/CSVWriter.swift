@@ -328,7 +328,10 @@ public struct CSVWriter: PlistSink, ~Copyable {
         }
         // One empty name alone would be a line without a byte.
         if names.count == 0 {
-            for _ in 0..<2 { try names.append(options.dialect.quote ?? 0x20) }
+            guard let quote = options.dialect.quote else {
+                throw StreamError(.unrepresentable, "an empty name alone needs quotes, and the dialect has none")
+            }
+            for _ in 0..<2 { try names.append(quote) }
         }
         try names.withBytes { bytes throws(StreamError) in
             try output.reserve(bytes.byteCount + 2)

@@ -80,6 +80,18 @@ package enum OutputPlace: Equatable {
         if case .file(_, let state) = self { state } else { nil }
     }
 
+    /// The regular file there, also behind a descriptor, if there is one.
+    package var openState: FileState? {
+        var status = stat()
+        let result: Int32 =
+            switch self {
+            case .file, .missing: -1
+            case .descriptor(let number): unsafe fstat(number, &status)
+            case .special(let path): unsafe stat(path, &status)
+            }
+        return result == 0 && status.st_mode & S_IFMT == S_IFREG ? FileState(status) : state
+    }
+
     /// The files that processes have opened have names of their own, which look like links.
     private static func openedFile(_ path: String) -> OutputPlace? {
         let (directory, name) = split(path)
@@ -159,6 +171,12 @@ extension OutputPlace: SelfTesting {
         let file = unsafe open("\(directory)/file", O_CREAT | O_WRONLY, 0o640)
         defer { close(file) }
         expectEqual(try OutputPlace("/dev/fd/\(file)"), .descriptor(file), "another descriptor")
+        let state = try OutputPlace("\(directory)/file").state
+        expectEqual(OutputPlace.descriptor(file).openState, state, "the file behind it")
+        expectEqual(try OutputPlace("\(directory)/file").openState, state, "the file")
+        for place in [.missing(path: "x"), .descriptor(-1), try OutputPlace("/dev/null")] {
+            expectNil(place.openState?.size, "\(place)")
+        }
     }
 }
 #endif

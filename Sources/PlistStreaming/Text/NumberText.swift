@@ -71,6 +71,16 @@ package enum NumberText {
         return .real(real)
     }
 
+    /// What is kept of a number by a format whose integers are not taken for doubles: an integer only of what is spelled
+    /// as one; else the nearest double, also where that is another integer.
+    ///
+    /// - Throws: What ``kept(_:)`` throws.
+    package static func keptAsSpelled(_ text: RawSpan) throws(StreamError) -> Kept {
+        let kept = try kept(text)
+        guard case .integer = kept, !isInteger(text), let value = real(text, as: Double.self) else { return kept }
+        return .real(value)
+    }
+
     /// Whether a number has the digits of the shortest text of a double.
     private static func isShortest(_ text: RawSpan, of value: Double) -> Bool {
         guard let number = DecimalNumber(text), !number.isTruncated,
@@ -226,6 +236,10 @@ extension NumberText: SelfTesting {
         ]
         for (text, expected) in rows {
             expectEqual(text.withUTF8Span { span in try? kept(span) }, expected, text)
+            var spelled = expected
+            if text.contains("."), case .integer = expected { spelled = Double(text).map { .real($0) } }
+            if text == "9223372036854775807e0" { spelled = .real(0x1p63) }
+            expectEqual(text.withUTF8Span { span in try? keptAsSpelled(span) }, spelled, "\(text) as it is spelled")
         }
         for text in ["-0", "-0.0", "-0e7"] {
             let zero = text.withUTF8Span { span in try? kept(span) }

@@ -46,7 +46,7 @@ extension BinaryPlistWriter {
             try beginValue()
             return endValue(try addWide(integer))
         }
-        switch try NumberText.kept(text) {
+        switch try NumberText.keptAsSpelled(text) {
         case .integer(let value): try writeInteger(value)
         case .real(let value): try writeReal(value)
         }

@@ -69,6 +69,9 @@ public struct OpenStepPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// The number of bytes fed.
     public var byteOffset: Int { scan.chunkOffset }
 
+    /// The comments so far, and where the first one begins.
+    package var comments: (count: Int, first: StreamPosition?) { scan.comments }
+
     /// Forgets the input so far, errors included, so that another can be fed. The sink stays as it is.
     public mutating func reset() { scan = OpenStepScan(limits: options.limits) }
 }

@@ -21,8 +21,9 @@ extension OpenStepScan {
         while offset < bytes.byteCount {
             let byte = bytes.byte(at: offset)
             switch token {
-            case .slash where byte == UInt8(ascii: "/"): token = .lineComment
-            case .slash where byte == UInt8(ascii: "*"): token = .blockComment
+            case .slash where byte == UInt8(ascii: "/") || byte == UInt8(ascii: "*"):
+                token = byte == UInt8(ascii: "/") ? .lineComment : .blockComment
+                comments = (comments.count + 1, comments.first ?? tokenPlace)
             case .slash: return try endSlash() + offset
             case .lineComment where byte == 0x0A || byte == 0x0D:
                 // It is whitespace as well.

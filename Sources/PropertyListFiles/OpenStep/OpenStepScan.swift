@@ -48,6 +48,8 @@ struct OpenStepScan: Sendable {
     var lineOffset = 0
     var tokenPlace = StreamPosition.start
     var failure: StreamError?
+    /// The comments so far, and where the first one begins.
+    var comments: (count: Int, first: StreamPosition?) = (0, nil)
 
     // The registers of tokens.
     var quote: UInt8 = 0

@@ -109,7 +109,7 @@ enum ScalarText {
         {
             return .integer(integer.description)
         }
-        switch try NumberText.kept(text) {
+        switch try NumberText.keptAsSpelled(text) {
         case .integer(let value): return .integer("\(value)")
         case .real(let value): return .real(value)
         }
@@ -223,6 +223,9 @@ extension ScalarText: SelfTesting {
         }
         for (text, expected) in [
             ("18446744073709551616", "18446744073709551616"), ("-0", "real -0.0"), ("1.5", "real 1.5"), ("7", "7"),
+            ("1.0", "real 1.0"), ("1e3", "real 1000.0"), ("-0.0", "real -0.0"),
+            ("12345678901234567.0", "real 1.2345678901234568e+16"),
+            ("2.6684676428008918e+17", "real 2.6684676428008918e+17"),
         ] { expectEqual(try written(text), expected, text) }
         for (text, kind) in [
             ("1e400", StreamError.Kind.unrepresentable), (String(repeating: "9", count: 40), .unrepresentable),

@@ -46,6 +46,8 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     /// Whether there was text where none may be, and whether there was more than the limit.
     private var isUnexpected = false
     private var isTooLong = false
+    /// The comments so far, and where the first one begins in the UTF-8 form of the document.
+    private(set) var comments: (count: Int, firstOffset: Int?) = (0, nil)
 
     init(_ target: consuming Target, limits: StreamLimits) {
         self.target = target
@@ -62,6 +64,7 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         leaf = nil
         text = []
         (isUnexpected, isTooLong) = (false, false)
+        comments = (0, nil)
     }
 
     // MARK: Parts
@@ -131,6 +134,10 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
 
     mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
         throw StreamError(.invalidSyntax, "expected an entity that the document declares, found another one")
+    }
+
+    mutating func comment(_ comment: borrowing XMLComment) {
+        comments = (comments.count + 1, comments.firstOffset ?? comment.place.byteRange.lowerBound)
     }
 
     mutating func abandon(after error: StreamError) { target.abandon(after: error) }

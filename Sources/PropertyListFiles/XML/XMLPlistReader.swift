@@ -81,6 +81,9 @@ public struct XMLPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// The number of bytes fed.
     public var byteOffset: Int { reader.byteOffset }
 
+    /// The comments so far, and where the first one begins in the UTF-8 form of the document.
+    package var comments: (count: Int, firstOffset: Int?) { reader.sink.comments }
+
     /// Forgets the input so far, errors included, so that another can be fed. The sink stays as it is.
     public mutating func reset() {
         reader.reset()

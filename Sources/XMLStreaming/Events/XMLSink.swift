@@ -39,7 +39,8 @@ public protocol XMLSink: ~Copyable {
     /// Receives a processing instruction.
     mutating func processingInstruction(_ instruction: borrowing XMLProcessingInstruction) throws(StreamError)
     /// Receives a reference to an entity that is not in the document: an external one, or one that a part of the document type
-    /// declaration that was not read may declare.
+    /// declaration that was not read may declare. One in the value of an attribute is told by
+    /// ``XMLAttribute/hasSkippedEntity``.
     mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError)
     /// Receives the end of the document.
     mutating func endDocument() throws(StreamError)

@@ -67,10 +67,19 @@ public struct XMLAttribute: ~Escapable, BitwiseCopyable {
     }
     /// Whether the value is not in the tag, but a default of the document type.
     @inlinable public var isDefaulted: Bool { parts.isDefaulted }
+    /// Whether the value refers to an entity that is not in the document, whose text it lacks.
+    @inlinable public var hasSkippedEntity: Bool { parts.hasSkippedEntity }
 
     @inlinable @_lifetime(copy name, copy value)
-    init(name: consuming XMLName, value: RawSpan, isDefaulted: Bool) {
-        parts = LentAttribute(name: name.parts, value: LentBytes(value), isDefaulted: isDefaulted)
+    init(name: consuming XMLName, value: RawSpan, isDefaulted: Bool, hasSkippedEntity: Bool) {
+        parts = LentAttribute(
+            name: name.parts, value: LentBytes(value), isDefaulted: isDefaulted, hasSkippedEntity: hasSkippedEntity)
+    }
+
+    /// The error of a value that has a skipped entity, for those who may lose nothing.
+    package var lack: StreamError {
+        let name = WrittenText.quoted(Array(copying: name.qualified))
+        return StreamError(.unrepresentable, "the text of an entity in the attribute \(name) is not known")
     }
 }
 
@@ -94,7 +103,8 @@ public struct XMLAttributes: ~Escapable, BitwiseCopyable {
             // SAFETY: the memories live as long as these attributes.
             let memory = unsafe _overrideLifetime(parts.memory.spans, copying: self)
             return XMLAttribute(
-                name: memory.name(record.name), value: memory.part(record.value), isDefaulted: record.isDefaulted)
+                name: memory.name(record.name), value: memory.part(record.value), isDefaulted: record.isDefaulted,
+                hasSkippedEntity: record.hasSkippedEntity)
         }
     }
 

@@ -27,6 +27,7 @@ extension XMLHandlersTests: SelfTesting {
             "testBindsElementsToTypes": testBindsElementsToTypes,
             "testSkipsWhatNobodyWants": testSkipsWhatNobodyWants,
             "testSaysWhereAHandlerFailed": testSaysWhereAHandlerFailed,
+            "testRefusesWhatIsNotInTheDocument": testRefusesWhatIsNotInTheDocument,
             "testStopsWhereAHandlerStops": testStopsWhereAHandlerStops,
             "testRefusesBadDeclarations": testRefusesBadDeclarations,
             "testHoldsOnlyWhatIsOpen": testHoldsOnlyWhatIsOpen,
@@ -217,6 +218,23 @@ extension XMLHandlersTests: SelfTesting {
             expectNotNil(error?.position, "position of \(name)")
             let second = expectThrows(StreamError.self, "again") { try handlers.readXML(document) }
             expectEqual(second, error, "the same error for the same document, \(name)")
+        }
+    }
+
+    /// What is not in the document is refused where somebody wants it, in a value as in a text.
+    private static func testRefusesWhatIsNotInTheDocument() throws {
+        let text = "<!DOCTYPE a SYSTEM 'x'><a><b c='1&e;'/><d>&e;</d><f/></a>"
+        let rows: [(String?, (inout XMLHandlers) throws -> Void)] = [
+            ("$.a.b", { try $0.onAttribute("a/b/@c") { _ in } }), ("$.a.b", { try $0.onElement("a/b") { _ in } }),
+            ("$.a.d", { try $0.onText("a/d") { _ in } }), (nil, { try $0.onElement("a/f") { _ in } }),
+        ]
+        for (index, (path, declare)) in rows.enumerated() {
+            var handlers = XMLHandlers()
+            try declare(&handlers)
+            var found: StreamError?
+            do throws(StreamError) { try handlers.readXML(text) } catch { found = error }
+            expectEqual(found?.kind, path == nil ? nil : .unrepresentable, "kind of row \(index)")
+            expectEqual(found?.path?.description, path, "path of row \(index)")
         }
     }
 

@@ -168,6 +168,9 @@ public struct XMLHandlers: XMLSink, ~Copyable {
         levels.append(Level(nameStart: nameStart))
         let wantsContent = paths.hasEnds(states) ? try begin(tag) : false
         if wantsContent {
+            for index in 0..<tag.attributes.count where tag.attributes[index].hasSkippedEntity {
+                throw located(tag.attributes[index].lack)
+            }
             levels[levels.count - 1].content = contentCount
             if contentCount == contents.count { contents.append(XMLElementContent()) }
             contents[contentCount].begin(tag)
@@ -199,6 +202,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
                     ? tag.attributes.index(ofSpelling: name.local)
                     : tag.attributes.index(of: name.local, in: name.namespace ?? "")
                 guard let index else { continue }
+                if tag.attributes[index].hasSkippedEntity { throw located(tag.attributes[index].lack) }
                 let value = String(xml: tag.attributes[index].value)
                 try call { try body(value) }
             case .object(let receiver):

@@ -36,6 +36,7 @@ struct AttributeRecord: BitwiseCopyable {
     @usableFromInline var name: NameRecord
     @usableFromInline var value: MemorySlice
     @usableFromInline var isDefaulted = false
+    @usableFromInline var hasSkippedEntity = false
 }
 
 /// The three memories of a tag.
@@ -165,12 +166,14 @@ struct LentAttribute: BitwiseCopyable {
     @usableFromInline let name: LentName
     @usableFromInline let value: LentBytes
     @usableFromInline let isDefaulted: Bool
+    @usableFromInline let hasSkippedEntity: Bool
 
     @inlinable @inline(__always)
-    init(name: LentName, value: LentBytes, isDefaulted: Bool) {
+    init(name: LentName, value: LentBytes, isDefaulted: Bool, hasSkippedEntity: Bool) {
         self.name = name
         self.value = value
         self.isDefaulted = isDefaulted
+        self.hasSkippedEntity = hasSkippedEntity
     }
 }
 

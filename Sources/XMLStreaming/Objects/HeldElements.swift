@@ -47,6 +47,9 @@ struct HeldElements: ~Copyable {
     private var lastOfName = GrowingMemory<LastChild>()
     /// The number of elements with children that were closed.
     private var elementCount = 0
+    /// The number of children and texts that become members before others that they followed, or behind such as
+    /// followed them.
+    private(set) var movedCount = 0
 
     /// Whether an element is open.
     var isOpen: Bool { !open.isEmpty }
@@ -58,7 +61,8 @@ struct HeldElements: ~Copyable {
     /// Opens an element.
     mutating func begin(_ name: Int32, namespace: Int32) {
         if isOpen {
-            endRun()
+            // The text of an element is its last member.
+            if endRun() { movedCount += 1 }
             nodes[innermost].hasElements = true
         }
         append(Node(name: name, namespace: namespace, isAttribute: false))
@@ -104,14 +108,20 @@ struct HeldElements: ~Copyable {
     mutating func append(_ piece: RawSpan) { text.append(contentsOf: piece) }
 
     /// Ends the text since the last tag: the text of its element, unless it is whitespace between tags.
-    private mutating func endRun() {
+    ///
+    /// - Returns: Whether there is such a text.
+    private mutating func endRun() -> Bool {
         let start = open[open.count - 1].runStart
-        guard text.count > start else { return }
-        if isBlank(from: start) { return text.removeAll(from: start) }
+        guard text.count > start else { return false }
+        if isBlank(from: start) {
+            text.removeAll(from: start)
+            return false
+        }
         let index = innermost
         if nodes[index].textCount > 0 { nodes[index].isMixed = true }
         setText(of: index, start)
         open[open.count - 1].runStart = text.count
+        return true
     }
 
     private mutating func setText(of index: Int, _ start: Int) {
@@ -126,7 +136,7 @@ struct HeldElements: ~Copyable {
         let last = open[open.count - 1]
         let index = Int(last.node)
         if nodes[index].hasElements {
-            endRun()
+            _ = endRun()
         } else {
             // Whitespace is text where there are no elements.
             setText(of: index, last.runStart)
@@ -141,6 +151,7 @@ struct HeldElements: ~Copyable {
     private mutating func linkChildren(of parent: Int) {
         elementCount += 1
         var child = nodes[parent].firstChild
+        var previous: Int32 = -1
         while child >= 0 {
             let node = nodes[Int(child)]
             let name = Int(node.name)
@@ -148,8 +159,10 @@ struct HeldElements: ~Copyable {
             if lastOfName[name].element == elementCount {
                 nodes[Int(lastOfName[name].child)].nextSame = child
                 nodes[Int(child)].isRepeat = true
+                if lastOfName[name].child != previous { movedCount += 1 }
             }
             lastOfName[name] = LastChild(element: elementCount, child: child)
+            previous = child
             child = node.next
         }
     }

@@ -170,4 +170,27 @@ extension XMLMessages where Sink: ~Copyable {
             next = other.nextSame
         }
     }
+
+    // MARK: Errors
+
+    func heldTooMuch() -> StreamError {
+        failure(
+            .limitExceeded,
+            "a record, the text of an element, or all different names have more than \(options.heldByteCount) bytes")
+    }
+
+    func textClash() -> StreamError {
+        failure(
+            .duplicateKey, "an element or attribute has the key of text, \(WrittenText.quoted(options.textKey.utf8))")
+    }
+
+    func mixedText() -> StreamError {
+        failure(
+            .unrepresentable,
+            "text between elements, in more than one piece or among the elements of an array, has no key")
+    }
+
+    func namespaceClash(_ name: Int32) -> StreamError {
+        failure(.duplicateKey, "names of two namespaces have one key, \(WrittenText.quoted(names.string(name).utf8))")
+    }
 }

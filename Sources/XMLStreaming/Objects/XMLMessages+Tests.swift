@@ -151,6 +151,12 @@ extension XMLMessagesTests: SelfTesting {
             ("<a><b t='1'>x</b></a>", XMLObjectOptions(textKey: "t"), .duplicateKey, "$.b"),
             ("<a><list>x<y/></list></a>", XMLObjectOptions(wrappedArrays: ["list"]), .unrepresentable, "$.list"),
             ("<!DOCTYPE a SYSTEM 'x'><a><b>&e;</b></a>", XMLObjectOptions(), .unrepresentable, "$.b"),
+            ("<!DOCTYPE a SYSTEM 'x'><a b='1&e;2'/>", XMLObjectOptions(), .unrepresentable, "$"),
+            ("<!DOCTYPE a SYSTEM 'x'><a><b/><b c='&e;'/></a>", XMLObjectOptions(), .unrepresentable, "$.b[1]"),
+            (
+                "<!DOCTYPE a SYSTEM 'x' [<!ATTLIST b c CDATA '&e;'>]><a><b/></a>", XMLObjectOptions(),
+                .unrepresentable, "$.b"
+            ),
             ("<a><b>123456789</b></a>", XMLObjectOptions(heldByteCount: 8), .limitExceeded, "$.b"),
             ("<a><b/><c/></a>", XMLObjectOptions(arrays: .named([]), heldByteCount: 8), .limitExceeded, "$.b"),
         ]

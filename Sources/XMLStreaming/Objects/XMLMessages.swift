@@ -27,7 +27,8 @@ public import PlistStreaming
 /// - of an element whose children are the elements of an array, because the sink expects one or by ``XMLObjectOptions/wrappedArrays``,
 ///   the attributes, and the names of the children;
 /// - of an element without children of which a string, a number or a Boolean is expected, the attributes;
-/// - for builders, what their options ignore: it is skipped, and clashes with nothing.
+/// - for builders, what their options ignore: it is skipped, and clashes with nothing;
+/// - within records, the order of children with the same name and of text among other children.
 ///
 /// What else cannot be kept is an error: text between children that is in more than one piece, a child and an attribute of the same
 /// key, a repeated element where one is expected, the content of an element that has none by `xsi:nil="true"`. That attribute
@@ -48,6 +49,13 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     private var levels: [OpenLevel] = []
     /// Whether the content of an element that nobody wants is skipped.
     private var isSkipping = false
+    /// The number of texts around records that come behind children that followed them.
+    private var movedTextCount = 0
+    /// The number of children and texts so far whose place among their siblings the messages do not have.
+    package var movedCount: Int {
+        // PERF: convert; else all of this is copied for it.
+        mutating get { held.movedCount + movedTextCount }
+    }
     /// The name under construction.
     private var key: [UInt8] = []
     /// What is left to be sent of what is held.
@@ -102,7 +110,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         }
         guard let last = levels.indices.last else { return try beginRoot(tag) }
         levels[last].hasElements = true
-        try endTextRun()
+        if try endTextRun() { movedTextCount += 1 }
         if levels[last].kind == .array {
             levels[last].runCount += 1
             try hold(tag)
@@ -294,6 +302,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             let name = keyNumber(attribute.name, isAttribute: true)
             let last = levels.count - 1
             if levels[last].unwanted.contains(name) { continue }
+            if attribute.hasSkippedEntity { throw lack(of: attribute) }
             try beginRun(name, namespaceNumber(attribute.name))
             levels[last].run = .single
             let expected = sink.expectedValue()
@@ -317,12 +326,14 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     }
 
     /// Ends a piece of the text of the innermost element, which is dropped when it is white space between tags.
-    private mutating func endTextRun() throws(StreamError) {
+    ///
+    /// - Returns: Whether it was not dropped.
+    private mutating func endTextRun() throws(StreamError) -> Bool {
         let last = levels.count - 1
         let start = levels[last].runStart
         // Where there are attributes alone, white space is text.
         let isLeaf = !levels[last].hasElements && !levels[last].seen.isEmpty
-        guard levels[last].text.count > start, !isLeaf else { return }
+        guard levels[last].text.count > start, !isLeaf else { return false }
         let isBlank = levels[last].text[start...].allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x09 || $0 == 0x0D }
         if isBlank {
             levels[last].text.removeLast(levels[last].text.count - start)
@@ -330,13 +341,14 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             throw mixedText()
         }
         levels[last].runStart = levels[last].text.count
+        return !isBlank
     }
 
     private mutating func endLevel() throws(StreamError) {
         let last = levels.count - 1
         guard last >= 0 else { throw StreamError(.misuse, "got the end of an element that is not open") }
         if levels[last].kind != .undecided {
-            try endTextRun()
+            _ = try endTextRun()
             try endRun()
         }
         let level = levels.removeLast()
@@ -389,6 +401,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             if Self.isNil(attribute) {
                 held.setNil()
             } else {
+                if attribute.hasSkippedEntity { throw lack(of: attribute) }
                 let name = attribute.name
                 held.addAttribute(
                     keyNumber(name, isAttribute: true), namespace: namespaceNumber(name), value: attribute.value)
@@ -397,29 +410,14 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         if held.byteCount + names.byteCount > options.heldByteCount { throw heldTooMuch() }
     }
 
+    @inline(never)
+    private mutating func lack(of attribute: borrowing XMLAttribute) -> StreamError {
+        let error = attribute.lack
+        return failure(error.kind, error.message)
+    }
+
     private func contentOfNil() -> StreamError {
         failure(.unrepresentable, "an element that has no value has content, which would be lost")
-    }
-
-    func heldTooMuch() -> StreamError {
-        failure(
-            .limitExceeded,
-            "a record, the text of an element, or all different names have more than \(options.heldByteCount) bytes")
-    }
-
-    func textClash() -> StreamError {
-        failure(
-            .duplicateKey, "an element or attribute has the key of text, \(WrittenText.quoted(options.textKey.utf8))")
-    }
-
-    func mixedText() -> StreamError {
-        failure(
-            .unrepresentable,
-            "text between elements, in more than one piece or among the elements of an array, has no key")
-    }
-
-    func namespaceClash(_ name: Int32) -> StreamError {
-        failure(.duplicateKey, "names of two namespaces have one key, \(WrittenText.quoted(names.string(name).utf8))")
     }
 
     /// Makes an error with the path to what is sent next.

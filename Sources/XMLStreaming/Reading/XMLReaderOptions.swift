@@ -14,7 +14,8 @@ public struct XMLReaderOptions: Sendable {
 
     /// What is done about a reference to an entity that is not in the document.
     public enum ExternalEntities: Sendable, Hashable {
-        /// The sink is told by ``XMLSink/skippedEntity(_:)``.
+        /// The sink is told by ``XMLSink/skippedEntity(_:)``; in the value of an attribute, by
+        /// ``XMLAttribute/hasSkippedEntity``.
         case skip
         /// It is an error.
         case refuse

@@ -168,11 +168,13 @@ extension XMLTokenizer {
         }
         for index in list.defaulted where !list.isMarked(index) {
             guard let value = list[index].defaultValue else { continue }
-            try addDefault(list[index].name, value)
+            try addDefault(list[index].name, value, list[index].hasSkippedEntity)
         }
     }
 
-    private mutating func addDefault(_ name: [UInt8], _ value: [UInt8]) throws(StreamError) {
+    private mutating func addDefault(
+        _ name: [UInt8], _ value: [UInt8], _ hasSkippedEntity: Bool
+    ) throws(StreamError) {
         guard attributes.count < options.attributeCountMax else {
             throw fail(.limitExceeded, "more than \(options.attributeCountMax) attributes", at: tokenStart)
         }
@@ -186,7 +188,9 @@ extension XMLTokenizer {
             record.prefixCount = Int32(colon)
         }
         attributes.append(
-            AttributeRecord(name: record, value: .copy(start + name.count, value.count), isDefaulted: true))
+            AttributeRecord(
+                name: record, value: .copy(start + name.count, value.count), isDefaulted: true,
+                hasSkippedEntity: hasSkippedEntity))
     }
 
     /// Appends words with one space between them to the copies.

@@ -110,7 +110,8 @@ extension XMLTokenizer {
         guard end < text.byteCount else { return nil }
         guard text.uncheckedByte(end) == quote else {
             guard let value = try normalizedValue(in: text, from: offset, quote) else { return nil }
-            attributes.append(AttributeRecord(name: name, value: value.slice))
+            attributes.append(
+                AttributeRecord(name: name, value: value.slice, hasSkippedEntity: hasSkippedEntity))
             return value.end
         }
         attributes.append(AttributeRecord(name: name, value: .text(offset &- tokenStart, end &- offset)))
@@ -135,6 +136,7 @@ extension XMLTokenizer {
         in text: RawSpan, from start: Int, _ quote: UInt8
     ) throws(StreamError) -> (slice: MemorySlice, end: Int)? {
         let first = copies.count
+        hasSkippedEntity = false
         guard let end = try appendValue(in: text, from: start, quote: quote) else { return nil }
         try checkCopies(0, at: start)
         return (.copy(first, copies.count - first), end + 1)
@@ -203,8 +205,9 @@ extension XMLTokenizer {
             throw fail(
                 .invalidSyntax, "expected no reference to an external entity in the value of an attribute", at: start)
         case .unknown:
+            if options.externalEntities == .refuse { throw absence(of: reference, in: text, at: start) }
             // SPEC: XML 1.0, section 5.1: without the declaration, the reference is not replaced.
-            break
+            hasSkippedEntity = true
         }
         return reference.end
     }

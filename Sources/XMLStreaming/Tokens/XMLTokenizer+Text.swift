@@ -144,11 +144,7 @@ extension XMLTokenizer {
             offset = reference.end
             return .entity
         case .external, .unknown:
-            if options.externalEntities == .refuse {
-                throw fail(
-                    .invalidSyntax, "the entity '\(entityName(in: text, reference))' is not in the document", at: offset
-                )
-            }
+            if options.externalEntities == .refuse { throw absence(of: reference, in: text, at: offset) }
             piece = reference.name
             isPieceCopied = false
             offset = reference.end
@@ -229,8 +225,10 @@ extension XMLTokenizer {
         bytes.byteCount <= 64 ? String(xml: bytes) : "…"
     }
 
-    private func entityName(in text: RawSpan, _ reference: Reference) -> String {
-        Self.short(text.extracting(reference.name))
+    /// The error of a reference to an entity that is not in the document.
+    mutating func absence(of reference: Reference, in text: RawSpan, at start: Int) -> StreamError {
+        let name = Self.short(text.extracting(reference.name))
+        return fail(.invalidSyntax, "the entity '\(name)' is not in the document", at: start)
     }
 
     // SPEC: XML 1.0, section 4.6.

@@ -72,6 +72,8 @@ struct XMLTokenizer: ~Copyable {
     var declaredNamespaces = GrowingMemory<AttributeRecord>()
     @usableFromInline var elementName = NameRecord(qualified: .text(0, 0))
     @usableFromInline var isEmptyElement = false
+    /// Whether the last value has a reference to an entity that is not in the document.
+    var hasSkippedEntity = false
     var uniqueNames = UniqueNames()
     var knownNames = KnownNames()
 

@@ -66,6 +66,8 @@ struct TreeAttribute {
     var isDeclaration = false
     /// Whether it is a default of the document type, which is not written.
     var isDefaulted = false
+    /// Whether the value lacks the text of an entity.
+    var hasSkippedEntity = false
 
     var value: Range<Int> { Int(valueStart)..<Int(valueStart) + Int(valueCount) }
 }
@@ -141,7 +143,7 @@ struct TreeMemory {
             TreeAttribute(
                 name: names.number(of: attribute.name.qualified), namespace: namespace(attribute.name.namespace),
                 valueStart: UInt32(value.lowerBound), valueCount: UInt32(value.count), isDeclaration: isDeclaration,
-                isDefaulted: attribute.isDefaulted))
+                isDefaulted: attribute.isDefaulted, hasSkippedEntity: attribute.hasSkippedEntity))
     }
 
     /// The number of a namespace, -1 for none.

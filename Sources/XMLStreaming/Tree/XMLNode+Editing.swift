@@ -85,7 +85,8 @@ extension XMLNode {
     ///
     /// `xmlns:p` declares a namespace, where the prefix is not declared for another one.
     /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for what is no element or was removed, and for prefixes that are not
-    ///   declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML cannot hold;
+    ///   declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML cannot hold,
+    ///   and where another value lacks the text of an entity;
     ///   ``PlistStreaming/StreamError/Kind/limitExceeded`` where the reader's options allow no more.
     /// - Complexity: O(*n*) in the attributes of the elements around, amortised.
     public func setAttribute(_ name: String, _ value: String) throws(StreamError) {
@@ -120,7 +121,7 @@ extension XMLNode {
         let read = try declaredAttributes(of: (name, value)).first { $0.name == number }
         if let read { (made.valueStart, made.valueCount) = (read.valueStart, read.valueCount) }
         if let place { attributes[place] = made } else { attributes.append(made) }
-        replaceAttributes(attributes)
+        try replaceAttributes(attributes)
         guard isDeclaration else { return }
         change { $0.flags.insert(.declares) }
         tree.leaveScope()
@@ -157,11 +158,17 @@ extension XMLNode {
             throw StreamError(.misuse, "the attribute \(name) has a default in the document type")
         }
         attributes.remove(at: place)
-        replaceAttributes(attributes)
+        try replaceAttributes(attributes)
         return true
     }
 
-    private func replaceAttributes(_ attributes: [TreeAttribute]) {
+    private func replaceAttributes(_ attributes: [TreeAttribute]) throws(StreamError) {
+        // The tag is written anew, but for its defaults.
+        if let lacking = attributes.first(where: { $0.hasSkippedEntity && !$0.isDefaulted }) {
+            let name = WrittenText.quoted(tree.memory.names.string(lacking.name).utf8)
+            throw StreamError(
+                .unrepresentable, "the text of an entity in the attribute \(name), which stays, is not known")
+        }
         let (start, count) = (node.firstAttribute, Int(node.attributeCount))
         if attributes.count > count {
             // The last attributes of all grow where they are, others move behind them.

@@ -12,6 +12,7 @@ extension XMLTreeReadAgainTests: SelfTesting {
         [
             "testTextsThatMeetStayWhatTheyAre": testTextsThatMeetStayWhatTheyAre,
             "testKeepsWhiteSpaceBetweenTags": testKeepsWhiteSpaceBetweenTags,
+            "testReadsWhiteSpaceAgainWhereItIsKept": testReadsWhiteSpaceAgainWhereItIsKept,
             "testReadsAgainAfterAnyChanges": testReadsAgainAfterAnyChanges,
             "testMakesLaterWhatItMakesAtOnce": testMakesLaterWhatItMakesAtOnce,
             "testReadsTheDocumentTypeOnce": testReadsTheDocumentTypeOnce,
@@ -166,6 +167,20 @@ extension XMLTreeReadAgainTests: SelfTesting {
                 if count % 3 == 0 { try expectSameWhenReadAgain(tree, "round \(round)") }
             }
             try expectSameWhenReadAgain(tree, "round \(round)")
+        }
+    }
+
+    /// White space that was made a text beside an element is one again only where such texts are kept.
+    private static func testReadsWhiteSpaceAgainWhereItIsKept() throws {
+        for keepsWhitespace in [false, true] {
+            let options = XMLTreeOptions(keepsWhitespace: keepsWhitespace)
+            let tree = try XMLTree("<a><b/></a>", options: options)
+            try tree.root.insertText(" ", before: tree.root.firstChild)
+            expectEqual(tree.text, "<a> <b/></a>", "what is written")
+            let again = try XMLTree(tree.text, options: options)
+            expectEqual(
+                again.root.children.map(\.kind), keepsWhitespace ? [.text, .element] : [.element], "what is read")
+            try expectSameWhenReadAgain(tree, "white space")
         }
     }
 

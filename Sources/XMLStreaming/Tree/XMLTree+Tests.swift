@@ -12,6 +12,7 @@ extension XMLTreeTests: SelfTesting {
             "testFindsItsWay": testFindsItsWay,
             "testKnowsNamespaces": testKnowsNamespaces,
             "testWritesBackByteForByte": testWritesBackByteForByte,
+            "testRefusesToLoseEntities": testRefusesToLoseEntities,
             "testMakesElementsWhenTheyAreAskedFor": testMakesElementsWhenTheyAreAskedFor,
             "testWritesOnlyChangesAnew": testWritesOnlyChangesAnew,
             "testChangesWhatEntitiesHave": testChangesWhatEntitiesHave,
@@ -99,6 +100,21 @@ extension XMLTreeTests: SelfTesting {
                 expectFalse(tree.isChanged, "whether it is changed")
             }
         }
+    }
+
+    /// A tag whose values are not all known is not written anew.
+    private static func testRefusesToLoseEntities() throws {
+        let type = "<!DOCTYPE a SYSTEM 'x' [<!ATTLIST b f CDATA '&e;'>]>"
+        let tree = try XMLTree(type + "<a c='1&e;2' d=''><b/></a>")
+        let root = tree.root
+        for change in [{ try root.setAttribute("g", "1") }, { _ = try root.removeAttribute("d") }] {
+            expectEqual(expectThrows(StreamError.self, "another attribute", change)?.kind, .unrepresentable, "kind")
+        }
+        expectFalse(tree.isChanged, "whether it is changed")
+        try root.first("b")?.setAttribute("g", "1")
+        try root.setAttribute("c", "3")
+        try root.removeAttribute("d")
+        expectEqual(tree.text, type + "<a c=\"3\"><b g=\"1\"/></a>", "the text")
     }
 
     private static func testMakesElementsWhenTheyAreAskedFor() throws {

@@ -19,8 +19,10 @@ public import Foundation
 ///
 /// Nodes are values in arrays of the tree, with their places in the document, whose bytes the tree keeps; texts are made where they are
 /// asked for. What was not changed is written back byte for byte; a tag or text that was changed is written anew, and so is a text that has
-/// come beside another one. The whole is well-formed, and is the same tree when it is read again. White space between tags that is among
-/// no children goes where it would become text: beside one, and where it is left alone in its element.
+/// come beside another one. The whole is well-formed, and read again by the same options it is the same tree, but that
+/// texts side by side are one, and that texts of nothing but white space beside elements are there only with
+/// ``XMLTreeOptions/keepsWhitespace``. White space between tags that is among no children goes where it would become text:
+/// beside one, and where it is left alone in its element.
 /// Elements below a depth are not made until they are asked for, if the options say so: ``XMLTreeOptions/depth``.
 ///
 /// A tree is for one thread or task at a time, also where nothing is changed, since elements may be made as they are asked for.

@@ -108,7 +108,10 @@ extension DocumentTypeParser {
                 let message = "more than \(tokenizer.options.declaredAttributeCountMax) declared attributes"
                 throw .wrong(tokenizer.fail(.limitExceeded, message, at: reference ?? place))
             }
-            types.declare(.init(name: name, isTokenized: isTokenized, defaultValue: value), of: element)
+            types.declare(
+                .init(
+                    name: name, isTokenized: isTokenized, defaultValue: value,
+                    hasSkippedEntity: value != nil && tokenizer.hasSkippedEntity), of: element)
         }
         offset += 1
     }

@@ -100,6 +100,9 @@ extension DocumentTypeTests: SelfTesting {
             "<a> ! $.a: the entity 'e' is not in the document at line 1, column 41 (byte 40)",
             XMLReaderOptions(externalEntities: .refuse))
         expect(
+            "%p;", "<a x='1&e;'/>", "! the entity 'e' is not in the document at line 1, column 26 (byte 25)",
+            XMLReaderOptions(externalEntities: .refuse))
+        expect(
             "<!ENTITY e SYSTEM 'x'>", "<a x='&e;'/>",
             "! expected no reference to an external entity in the value of an attribute at line 1, column 44 (byte 43)")
         expect(

@@ -104,6 +104,8 @@ final class AttributeList {
         var isTokenized: Bool
         /// The normalised default, nil when there is none.
         var defaultValue: [UInt8]?
+        /// Whether the default lacks the text of an entity.
+        var hasSkippedEntity = false
     }
 
     private var attributes: [Attribute] = []

@@ -19,9 +19,17 @@ extension XMLWriter: XMLSink {
     /// Writes a start tag, with the declarations of namespaces that it has and those that it needs here.
     ///
     /// Attributes that are defaults of the document type are left out where the type is written.
+    ///
+    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for a value that lacks the text of an entity.
     public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         let withNamespaces = options.checksNamespaces
         let hasType = types != nil
+        for index in 0..<tag.declarations.count where tag.declarations[index].hasSkippedEntity {
+            throw tag.declarations[index].lack
+        }
+        for index in 0..<tag.attributes.count where tag.attributes[index].hasSkippedEntity {
+            if !(tag.attributes[index].isDefaulted && hasType) { throw tag.attributes[index].lack }
+        }
         try writeStartTag { draft in
             draft.begin(tag.name.qualified)
             if withNamespaces { draft.setNamespace(tag.name.namespace) }
@@ -215,6 +223,16 @@ extension XMLWriterSinkTests: SelfTesting {
             try "e".withUTF8Span { try writer.skippedEntity(XMLSkippedEntity(name: $0)) }
         }
         expectEqual(error?.kind, .unrepresentable, "an entity without a document type")
+        for (text, expected) in [
+            ("<a b='1&e;'/>", StreamError.Kind.unrepresentable), ("<a xmlns:p='1&e;'/>", .unrepresentable),
+            ("<a/>", nil),
+        ] {
+            var copy = XMLWriter()
+            let type = "<!DOCTYPE a SYSTEM 'x' [<!ATTLIST a c CDATA '&e;'>]>"
+            var kind: StreamError.Kind?
+            do throws(StreamError) { try copy.readXML(type + text) } catch { kind = error.kind }
+            expectEqual(kind, expected, "a part of a value that is not there: \(text)")
+        }
         try end("a", &writer)
         expectEqual(writer.text, "<a/>", "text")
     }

@@ -34,8 +34,12 @@ struct TestLogger: CommandPlugin {
         }
         for option in ["--watch", "--debug"] where options.contains(option) {
             // SwiftPM keeps the build to itself as long as a plugin runs, and the terminal's input, too.
-            let words = options.map { $0.contains { " '\"*?$&|;<>()[]\\".contains($0) } ? "'\($0)'" : $0 }
-            let command = (["swift run testlogger"] + words + modules.map(\.target.moduleName)).joined(separator: " ")
+            let folder = FileManager.default.currentDirectoryPath + "/"
+            let program = tool.path.hasPrefix(folder) ? String(tool.path.dropFirst(folder.count)) : tool.path
+            let words = ([program] + options).map { word in
+                word.contains { " '\"*?$&|;<>()[]\\".contains($0) } ? "'\(word)'" : word
+            }
+            let command = (words + modules.map(\.target.moduleName)).joined(separator: " ")
             throw Failure(description: "'swift package' can not do '\(option)'; this can: \(command)")
         }
         try run(tool, options + modules.map(\.descriptionURL.path))

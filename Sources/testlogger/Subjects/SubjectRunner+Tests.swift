@@ -247,7 +247,8 @@ extension SubjectRunner: SelfTesting {
         let times = [2, 16, 6, 20, 10, 24, 14, 4, 18, 8, 22, 12]
         let tests: [TestRun.Script] = times.map { ("t\($0)", "time=\($0)000000") }
         let found = try Scene(tests).outcome("--slow", "2")
-        expectEqual(found.filter { $0.hasPrefix("slowest: ") }, times.sorted(by: >).prefix(10).map { "slowest: T.t\($0)" })
+        expectEqual(
+            found.filter { $0.hasPrefix("slowest: ") }, times.sorted(by: >).prefix(10).map { "slowest: T.t\($0)" })
         expectEqual(found.filter { $0.contains(" ms, more than 2") }.count, 11, "warnings: \(found)")
         expectEqual(found.first, "passed")
         expectTrue(found.last?.hasPrefix("12 tests, 12 passed") ?? false, "\(found)")

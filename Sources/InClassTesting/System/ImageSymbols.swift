@@ -1,6 +1,8 @@
 // Which functions of the system code of this image refers to, as the dynamic symbols of an ELF image tell.
 //
 // Where the system is macOS nothing is read, and all settings are put back after every test; so it is with musl.
+//
+// Sources: elf.h and link.h.
 
 #if DEBUG || IN_CLASS_TESTS
 
@@ -14,10 +16,10 @@ import Glibc
 
 /// The symbols that this image gets from others.
 enum ImageSymbols {
-    #if canImport(Glibc)
-    static let areReadable = true
-    #else
+    #if canImport(Darwin) || canImport(Musl)
     static let areReadable = false
+    #else
+    static let areReadable = true
     #endif
 
     /// Whether a sanitizer has put its own functions in the place of the system's.
@@ -30,8 +32,7 @@ enum ImageSymbols {
     ///
     /// - Complexity: O(symbols that the image gets from others).
     static func imports(among words: Set<String>) -> Set<String>? {
-        #if canImport(Glibc)
-        guard !isSanitized, let table = SymbolTable(imageStart: LastWords.startOfImage())
+        guard areReadable, !isSanitized, let table = SymbolTable(imageStart: LastWords.startOfImage())
         else { return nil }
         let firstBytes = Set(words.compactMap { $0.utf8.first })
         var found: Set<String> = []
@@ -44,13 +45,9 @@ enum ImageSymbols {
             if words.contains(text) { found.insert(text) }
         }
         return found
-        #else
-        return nil
-        #endif
     }
 }
 
-#if canImport(Glibc)
 /// The dynamic symbols of a loaded ELF image of 64 bits.
 private struct SymbolTable {
     private let symbols: UInt
@@ -98,6 +95,4 @@ private struct SymbolTable {
         return UnsafePointer(bitPattern: names + UInt(offset))
     }
 }
-#endif
-
 #endif

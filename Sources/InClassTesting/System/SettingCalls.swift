@@ -23,7 +23,18 @@ enum SettingCalls {
     typealias SetPriority = @convention(c) (Int32, UInt32, Int32) -> Int32
     typealias SetLocale = @convention(c) (Int32, UnsafePointer<CChar>?) -> UnsafeMutablePointer<CChar>?
 
-    #if canImport(Glibc)
+    #if canImport(Darwin) || canImport(Musl)
+    static let setAction: SetAction? = { sigaction($0, $1, $2) }
+    static let setMask: SetMask? = { pthread_sigmask($0, $1, $2) }
+    static let setLimit: SetLimit? = { setrlimit($0, $1) }
+    static let setTimer: SetTimer? = { setitimer($0, $1, $2) }
+    static let setPriority: SetPriority? = { setpriority($0, $1, $2) }
+    static let setLocale: SetLocale? = { setlocale($0, $1) }
+
+    /// The resources that a process runs out of when it opens files, or writes what is left of it.
+    static let openFiles = RLIMIT_NOFILE
+    static let coreSize = RLIMIT_CORE
+    #else
     // SAFETY: the signatures of POSIX; enumerations and identifiers are numbers of 32 bits.
     static let setAction = SystemSymbol.address(of: "sigaction").map { unsafeBitCast($0, to: SetAction.self) }
     static let setMask = SystemSymbol.address(of: "pthread_sigmask").map { unsafeBitCast($0, to: SetMask.self) }
@@ -32,19 +43,8 @@ enum SettingCalls {
     static let setPriority = SystemSymbol.address(of: "setpriority").map { unsafeBitCast($0, to: SetPriority.self) }
     static let setLocale = SystemSymbol.address(of: "setlocale").map { unsafeBitCast($0, to: SetLocale.self) }
 
-    /// The resources that a process runs out of when it opens files, or writes what is left of it.
     static let openFiles = Int32(RLIMIT_NOFILE.rawValue)
     static let coreSize = Int32(RLIMIT_CORE.rawValue)
-    #else
-    static let setAction: SetAction? = { sigaction($0, $1, $2) }
-    static let setMask: SetMask? = { pthread_sigmask($0, $1, $2) }
-    static let setLimit: SetLimit? = { setrlimit($0, $1) }
-    static let setTimer: SetTimer? = { setitimer($0, $1, $2) }
-    static let setPriority: SetPriority? = { setpriority($0, $1, $2) }
-    static let setLocale: SetLocale? = { setlocale($0, $1) }
-
-    static let openFiles = RLIMIT_NOFILE
-    static let coreSize = RLIMIT_CORE
     #endif
 
     /// Has a signal handled in one of the system's own ways.
@@ -63,10 +63,10 @@ enum SettingCalls {
     /// The present limit of a resource, or nil for a number that is none.
     static func limit(of resource: Int32) -> rlimit? {
         var limit = rlimit()
-        #if canImport(Glibc)
-        let code = getrlimit(__rlimit_resource_t(UInt32(resource)), &limit)
-        #else
+        #if canImport(Darwin) || canImport(Musl)
         let code = getrlimit(resource, &limit)
+        #else
+        let code = getrlimit(__rlimit_resource_t(UInt32(resource)), &limit)
         #endif
         return code == 0 ? limit : nil
     }

@@ -1,5 +1,7 @@
 // Functions and variables of the C library and the Swift runtime that are found by their names while the program runs:
 // those that Swift shows on no system or on one only, and those that the linker is not to see.
+//
+// Sources: dlfcn.h of each system, crt_externs.h of macOS.
 
 #if DEBUG || IN_CLASS_TESTS
 

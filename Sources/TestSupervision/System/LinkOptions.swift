@@ -95,6 +95,7 @@ extension LinkOptions: SelfTesting {
         [
             "testSaysForLinux": testSaysForLinux,
             "testSaysForMacOS": testSaysForMacOS,
+            "testTellsApplesLinkerWhatItKnows": testTellsApplesLinkerWhatItKnows,
             "testKnowsProcessorsByTheirNames": testKnowsProcessorsByTheirNames,
         ]
     }
@@ -133,6 +134,22 @@ extension LinkOptions: SelfTesting {
             -fsanitize=address -fsanitize=thread -fsanitize=undefined -fprofile-instr-generate -target arm64-apple-macosx14.2
 
             """)
+    }
+
+    /// What clang makes of the words for macOS, in the words of ld(1).
+    private static func testTellsApplesLinkerWhatItKnows() throws {
+        let clang = try MachOFile.toolchainClang()
+        let options = LinkOptions(system: .macOS, architecture: .arm64, toolchain: "/x/usr", sdk: "/MacOSX.sdk")
+        let words = options.words + options.words(for: [.profile], version: "14.2.0")
+        let result = try ChildProcess.run([clang, "-###", "/a.o"] + words + ["-o", "/M.img"])
+        let text = String(decoding: result.output, as: UTF8.self)
+        let command = try requireNotNil(text.split(separator: "\n").last, "a command").replacing("\"", with: "")
+        let expected = [
+            "/ld ", "-arch arm64", " 14.2.0 ", "-syslibroot /MacOSX.sdk", "-o /M.img",
+            "-alias _inclass_main _main", "-L/x/usr/lib/swift/macosx", "-L/MacOSX.sdk/usr/lib/swift",
+            "-rpath /usr/lib/swift", "libclang_rt.profile_osx.a", "-lSystem",
+        ]
+        for part in expected { expectTrue(command.contains(part), "\(part) in \(command)") }
     }
 
     private static func testKnowsProcessorsByTheirNames() {

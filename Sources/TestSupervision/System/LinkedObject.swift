@@ -1,4 +1,6 @@
-// An object as linking sees it, whatever its format.
+// An object as linking sees it, whatever its format: ELF on Linux, Mach-O on macOS, bitcode on either.
+//
+// Source of what begins a file of WebAssembly: its core specification, Modules, in the binary format.
 
 /// What linking asks of a file that the compiler made.
 protocol LinkedObject {

@@ -159,6 +159,7 @@ extension MachOFile: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReadsWhatLinkingAsks": testReadsWhatLinkingAsks,
+            "testReadsWhatClangMakes": testReadsWhatClangMakes,
             "testReadsNothingBeyondTheFile": testReadsNothingBeyondTheFile,
             "testTellsItsOwnFromOthers": testTellsItsOwnFromOthers,
         ]
@@ -178,6 +179,41 @@ extension MachOFile: SelfTesting {
         expectTrue(file.hasSection("sixteen_letters_"))
         expectFalse(file.hasSection("__TEXT"))
         expectEqual(Instrumentation.found(in: file), [.undefined, .profile])
+    }
+
+    /// Real objects for either processor of Apple's, with whatever is added to them.
+    private static func testReadsWhatClangMakes() throws {
+        let clang = try toolchainClang()
+        let output = "\(try temporaryDirectory())/a.o"
+        let source = Array("int f(int *); int inclass_main(int *a) { return f(a) + 2147483647 + *a; }".utf8)
+        let rows: [(options: [String], expected: Set<Instrumentation>)] = [
+            ([], []), (["-fsanitize=address"], [.address]), (["-fsanitize=thread"], [.thread]),
+            (["-fsanitize=undefined"], [.undefined]),
+            (["-fprofile-instr-generate", "-fcoverage-mapping"], [.profile]),
+        ]
+        for architecture in [Architecture.arm64, .x86] {
+            let name = architecture.name(on: .macOS)
+            for (options, expected) in rows {
+                let words = [clang, "-target", "\(name)-apple-macosx14.2", "-x", "c", "-", "-c", "-o", output]
+                let result = try ChildProcess.run(words + options, input: source)
+                try requireEqual(result.end, .exited(0), String(decoding: result.output, as: UTF8.self))
+                let file = MachOFile(bytes: try FileAccess.contents(of: output), architecture)
+                let object = try requireNotNil(file, "\(options)")
+                expectTrue(object.mentions(symbol: "inclass_main") && object.mentions(symbol: "f"), "\(options)")
+                expectFalse(object.mentions(symbol: "main"))
+                expectEqual(object.systemVersion, [14, 2, 0])
+                expectEqual(Instrumentation.found(in: object), expected, "\(options) for \(name)")
+            }
+        }
+    }
+
+    /// The toolchain's compiler, which makes objects for every system.
+    static func toolchainClang() throws -> String {
+        let folder = FileAccess.program(named: "swift").flatMap(FileAccess.realPath).map(FileAccess.directory)
+        guard let clang = folder.map({ "\($0)/clang" }), FileAccess.isExecutable(clang) else {
+            try skip("no toolchain is on the PATH")
+        }
+        return clang
     }
 
     /// Cut off anywhere, or with any one byte as large as it can be.

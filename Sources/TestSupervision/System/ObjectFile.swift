@@ -1,6 +1,8 @@
 // Reads what linking needs to know of ELF objects: the libraries that Swift asked to be linked, and which
 // instrumentation the compiler added. Mach-O carries both to the linker itself, and so does bitcode, which the linker
 // compiles.
+//
+// Sources: elf.h; swift/lib/IRGen/IRGen.cpp for `.swift1_autolink_entries`; LLVM's BitCodes.h for what begins bitcode.
 
 #if canImport(Darwin)
 import Darwin

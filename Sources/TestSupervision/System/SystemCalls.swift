@@ -38,8 +38,8 @@ enum SystemCalls {
     #if canImport(Darwin)
     typealias SpawnAttributes = posix_spawnattr_t?
     typealias SpawnActions = posix_spawn_file_actions_t?
-    static let emptyAttributes: SpawnAttributes = nil
-    static let emptyActions: SpawnActions = nil
+    static var emptyAttributes: SpawnAttributes { nil }
+    static var emptyActions: SpawnActions { nil }
     /// That a process has ended, and nothing else, is asked, which waits for nothing and leaves it there.
     static let hasEnded = WEXITED | WNOHANG | WNOWAIT
     #else

@@ -7,7 +7,7 @@
 enum TargetSystem: CaseIterable {
     case linux, macOS
 
-    #if os(macOS)
+    #if canImport(Darwin)
     static let current = TargetSystem.macOS
     #else
     static let current = TargetSystem.linux

@@ -32,20 +32,7 @@ private struct ArtifactBundle: Decodable {
         var supportedTriples: [String]?
 
         var isForThisMachine: Bool {
-            guard let supportedTriples else { return true }
-            #if arch(arm64)
-            let architectures = ["aarch64", "arm64"]
-            #else
-            let architectures = ["x86_64"]
-            #endif
-            #if os(macOS)
-            let system = "apple-macos"
-            #else
-            let system = "linux-gnu"
-            #endif
-            return supportedTriples.contains { triple in
-                triple.contains(system) && architectures.contains { triple.hasPrefix("\($0)-") }
-            }
+            supportedTriples.map { PluginSystem.supports($0) } ?? true
         }
     }
 

@@ -16,11 +16,11 @@ struct BuildLayout {
     init(tool: URL, leavesBitcode: Bool = false) {
         ending = leavesBitcode ? "bc" : "o"
         products = tool.deletingLastPathComponent()
-        isSwiftBuild = products.deletingLastPathComponent().lastPathComponent == "Products"
+        isSwiftBuild = PluginSystem.isSwiftBuild(products: products.path)
     }
 
     /// The name of the configuration's folder: `debug`, `release`, `Debug-linux` …
-    var configuration: String { products.lastPathComponent }
+    var configuration: String { PluginSystem.configuration(products: products.path) }
 
     /// The triple of the machine that the build runs on, where the layout names it.
     var triple: String { isSwiftBuild ? "" : products.deletingLastPathComponent().lastPathComponent }
@@ -121,7 +121,10 @@ struct TestedModule {
     private var ownResources: [URL] { target.sourceFiles.filter { $0.type == .resource }.map(\.url) }
 
     private var text: String {
-        var lines: [(String, String)] = [
+        // What the folder of products is called below; it is where the reader of this is.
+        var lines: [(String, String)] =
+            PluginSystem.isPlaceholder(layout.products.path) ? [("placeholder", layout.products.path)] : []
+        lines += [
             ("module", target.moduleName), ("target", target.name), ("root", packages.all[0].directoryURL.path),
             ("image", folder.appending(path: "\(target.moduleName).img").path),
             ("search", layout.products.path), ("bundles", layout.products.path),

@@ -11,7 +11,7 @@ struct SwiftPMCommand {
     /// Reads the command line of the process that runs this plugin; no word of it counts unless that is SwiftPM.
     ///
     /// - Parameter programs: the names of what `swift run` can run: what follows such a name is not SwiftPM's.
-    init(programs: Set<String>) { self.init(Self.parentWords, programs: programs) }
+    init(programs: Set<String>) { self.init(PluginSystem.parentWords, programs: programs) }
 
     init(_ commandLine: [String], programs: Set<String>) {
         let command = commandLine.first.map { URL(filePath: $0).lastPathComponent } ?? ""
@@ -63,16 +63,5 @@ struct SwiftPMCommand {
 
     private static func architecture(of triple: String) -> String {
         triple.split(separator: "-").first.map(String.init) ?? ""
-    }
-
-    /// The words of the process that runs this plugin; none where they cannot be read.
-    private static var parentWords: [String] {
-        #if os(Linux)
-        guard let data = FileManager.default.contents(atPath: "/proc/\(getppid())/cmdline") else { return [] }
-        return data.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-        #else
-        // Unverified: nobody has built for another machine or an index on macOS yet.
-        return []
-        #endif
     }
 }

@@ -8,6 +8,7 @@ import PackagePlugin
 struct TestLogger: CommandPlugin {
     func performCommand(context: PluginContext, arguments: [String]) async throws {
         if arguments.first == "init" {
+            try checkPermission([context.package.directoryURL.path], context, arguments)
             try Initialization(package: context.package).run(Array(arguments.dropFirst()))
             return
         }
@@ -17,6 +18,8 @@ struct TestLogger: CommandPlugin {
             try run(tool, ["--help"])
             return
         }
+        let package = context.package.directoryURL.path
+        try checkPermission(PluginSystem.written(by: options, package: package), context, arguments)
         let modules = try selectedModules(context, names, BuildLayout(tool: tool))
         var parameters = PackageManager.BuildParameters(configuration: .inherit)
         if options.contains("--coverage") {
@@ -34,11 +37,20 @@ struct TestLogger: CommandPlugin {
         }
         for option in ["--watch", "--debug"] where options.contains(option) {
             // SwiftPM keeps the build to itself as long as a plugin runs, and the terminal's input, too.
-            let words = options.map { $0.contains { " '\"*?$&|;<>()[]\\".contains($0) } ? "'\($0)'" : $0 }
-            let command = (["swift run testlogger"] + words + modules.map(\.target.moduleName)).joined(separator: " ")
+            let folder = FileManager.default.currentDirectoryPath + "/"
+            let program = tool.path.hasPrefix(folder) ? String(tool.path.dropFirst(folder.count)) : tool.path
+            let words = ([program] + options).map(PluginSystem.quoted)
+            let command = (words + modules.map(\.target.moduleName)).joined(separator: " ")
             throw Failure(description: "'swift package' can not do '\(option)'; this can: \(command)")
         }
         try run(tool, options + modules.map(\.descriptionURL.path))
+    }
+
+    /// Says how to allow what a sandbox would refuse; only macOS has one.
+    private func checkPermission(_ places: [String], _ context: PluginContext, _ arguments: [String]) throws {
+        guard PluginSystem.isMacOS, let place = places.first(where: { !PluginSystem.canWrite(to: $0) }) else { return }
+        let package = context.package.directoryURL.path
+        throw Failure(description: PluginSystem.advice(for: place, package: package, command: arguments))
     }
 
     /// Separates target names from options and their values, which only the tool itself can tell apart.

@@ -63,7 +63,8 @@ struct TestLogger {
         _exit(status)
     }
 
-    private static let version = "1.0"
+    /// The version of this package, by which whoever depends on it names it.
+    private static let version = "1.0.0"
 
     /// The first error that was not one of a test.
     // SAFETY: written and read by the one thread there is.

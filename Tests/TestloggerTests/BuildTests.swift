@@ -13,8 +13,10 @@ extension PackageTests {
 
         /// How often the tests have run, which they write down themselves.
         private func runs(_ package: FixturePackage) throws -> Int {
-            guard let path = package.built(".img.runs").first else { return 0 }
-            return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").count
+            // The build's image and the command's have each their own.
+            try package.built(".img.runs").map { path in
+                try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").count
+            }.reduce(0, +)
         }
 
         private func app(_ package: FixturePackage) -> String? {
@@ -83,6 +85,21 @@ extension PackageTests {
             #expect(try runs(package) == passed)
             #expect(try compiledTimes(package) == before)
             #expect(try package.modificationTime(of: binary) == linked)
+
+            // Nor after the command, or the program itself, has run all tests.
+            result = try package.swift("package", "--build-system", system.rawValue, "testlogger")
+            #expect(result.status == 0, "\(result)")
+            let programs = ["/debug/testlogger-tool", "/Debug-linux/testlogger"]
+            let program = try #require(
+                programs.flatMap(package.built).first { FileManager.default.isExecutableFile(atPath: $0) })
+            let ran = try RunningPrograms.run([program, "Stock"], in: package.folder)
+            #expect(ran.status == 0, "\(ran)")
+            result = try package.build(system)
+            #expect(result.status == 0 && !result.text.contains(/Compiling \w+ \S+\.swift/), "\(result)")
+            // SwiftPM may link the program again, which is then one that has not tested anything yet.
+            let isSource = { (path: String) in path.hasSuffix(".swift.o") }
+            #expect(try compiledTimes(package).filter { isSource($0.key) } == before.filter { isSource($0.key) })
+            passed = try runs(package)
 
             // An edit that passes: the library is compiled and tested again, the marker is left alone, and so the app
             // is linked but not compiled.

@@ -46,13 +46,26 @@ extension PackageTests {
             let source = try package.text(of: "Sources/Ledger/Account.swift").components(separatedBy: "\n")
             let line = try #require(source.firstIndex { $0.contains("static func testObeys") })
             let issues = result.lines.filter { $0.contains("recorded an issue") }
-            #expect(issues.count == 1 && issues[0].contains("test → Account.testObeys"), "\(result)")
+            try #require(issues.count == 1, "\(result)")
+            #expect(issues[0].contains("test → Account.testObeys"), "\(result)")
+            #expect(issues[0].contains(try Regex("at Account\\.swift:\(line + 1):\\d+: ")), "\(result)")
             #expect(
-                result.text.contains(
-                    try Regex(
-                        "Account\\.swift:\(line + 1):\\d+: error: got \"please\" instead of expected nil for wish for red"
-                    )),
-                "\(result)")
+                result.text.contains(#"got "please" instead of expected nil for wish for red"#), "\(result)")
+        }
+
+        /// What an editor runs a case again by is the test's name, in every run.
+        @Test func bridgedCasesAreKnownByName() throws {
+            let (package, _) = try Self.bridge.get()
+            let events = package.file("events.jsonl")
+            _ = try package.swift(
+                "test", "--skip-build", "--event-stream-output-path", events.path, "--event-stream-version", "0")
+            let text = try String(contentsOf: events, encoding: .utf8)
+            // swift-testing's own word for an argument by which it knows a case again.
+            #expect(!text.contains("isStable: false"), "\(text)")
+            for name in Self.cases {
+                let bytes = Array("\"\(name)\"".utf8)
+                #expect(text.contains("bytes: \(bytes))], discriminator: 0, isStable: true"), "\(name): \(text)")
+            }
         }
 
         // MARK: Watching

@@ -168,7 +168,7 @@ extension TestloggerTests {
 
         @Test func exitStatusesAreThoseThatAreNamed() throws {
             try claim(
-                "Exit status of `testlogger` and `swift run testlogger`: 0 passed, 1 failed, 2 wrong command line, "
+                "Exit status of `testlogger-tool`, which a build leaves in its folder: 0 passed, 1 failed, 2 wrong command line, "
                     + "3 could not run, 4 nothing to run.")
             #expect(try run(#""testOne": testOne"#, "static func testOne() {}").status == 0)
             #expect(try run(#""testOne": testOne"#, #"static func testOne() { fail("on purpose") }"#).status == 1)

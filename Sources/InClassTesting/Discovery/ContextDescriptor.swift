@@ -125,7 +125,7 @@ struct GenericSignature {
         typealias Conforms = @convention(c) (UInt, UInt) -> UInt
         let (requirementCount, keyArgumentCount) = (count(at: 1), count(at: 2))
         guard keyArgumentCount > metadata.count else { return metadata }
-        guard let symbol = dlsym(nil, "swift_conformsToProtocol") else { return nil }
+        guard let symbol = SystemSymbol.address(of: "swift_conformsToProtocol") else { return nil }
         // SAFETY: a C function of the runtime that takes metadata and a protocol and returns a witness table.
         let conforms = unsafeBitCast(symbol, to: Conforms.self)
         var arguments = metadata + Array(repeating: 0, count: keyArgumentCount - metadata.count)
@@ -151,7 +151,7 @@ struct GenericSignature {
 /// Asks the runtime for the type of a mangled name, which may hold references relative to its own address.
 func resolvedType(_ name: UInt, in context: UInt = 0, arguments: [UInt] = []) -> UInt? {
     typealias Resolve = @convention(c) (UInt, Int, UInt, UnsafePointer<UInt>?) -> UInt
-    guard name != 0, let symbol = dlsym(nil, "swift_getTypeByMangledNameInContext") else { return nil }
+    guard name != 0, let symbol = SystemSymbol.address(of: "swift_getTypeByMangledNameInContext") else { return nil }
     // SAFETY: pointers and integers travel in the same registers in the Swift and the C convention.
     let resolve = unsafeBitCast(symbol, to: Resolve.self)
     var length: UInt = 0

@@ -1,12 +1,11 @@
 // Finds the types of this image that conform to SelfTesting by walking the conformance records which the compiler
 // leaves in every image. The layouts are those of the stable ABI (swift/ABI/Metadata.h and MetadataValues.h of the
-// Swift sources); the one thing asked of the runtime by name is where the sections are.
+// Swift sources).
 
 #if DEBUG || IN_CLASS_TESTS
 
 #if canImport(Darwin)
 import Darwin
-import MachO
 #elseif canImport(Musl)
 import Musl
 #else
@@ -43,7 +42,7 @@ enum TypeDiscovery {
         var tested: [ConformingType] = []
         var untestable: [UntestableType] = []
         var seen: Set<ObjectIdentifier> = []
-        let sections = sections()
+        let sections = MetadataSections.ofAllImages()
         for section in sections.conformances {
             // SAFETY: the section is an array of 32-bit offsets, each relative to its own address.
             for address in stride(from: section.lowerBound, to: section.upperBound, by: 4) {
@@ -123,47 +122,6 @@ enum TypeDiscovery {
             }
         }
         return name + component
-    }
-
-    /// The address ranges of the sections of all images: records of conformances, and of types.
-    private static func sections() -> (conformances: [Range<UInt>], types: [Range<UInt>]) {
-        #if canImport(Darwin)
-        // Unverified: nobody has run this on macOS yet.
-        func sections(_ name: String) -> [Range<UInt>] {
-            (0..<_dyld_image_count()).compactMap { image in
-                guard let header = _dyld_get_image_header(image) else { return nil }
-                var size: UInt = 0
-                // SAFETY: 64-bit images only, as on every supported system.
-                let start = header.withMemoryRebound(to: mach_header_64.self, capacity: 1) {
-                    getsectiondata($0, "__TEXT", name, &size)
-                }
-                return start.map { UInt(bitPattern: $0)..<UInt(bitPattern: $0) + size }
-            }
-        }
-        return (sections("__swift5_proto"), sections("__swift5_types"))
-        #else
-        typealias Visitor = @convention(c) (UnsafePointer<UInt>, UnsafeMutableRawPointer?) -> Bool
-        typealias Enumerate = @convention(c) (Visitor, UnsafeMutableRawPointer?) -> Void
-        typealias Found = (conformances: [Range<UInt>], types: [Range<UInt>])
-        guard let symbol = dlsym(nil, "swift_enumerateAllMetadataSections") else { return ([], []) }
-        // SAFETY: the signature is the runtime's, in swift/Runtime/… ImageInspection.
-        let enumerate = unsafeBitCast(symbol, to: Enumerate.self)
-        var found: Found = ([], [])
-        withUnsafeMutablePointer(to: &found) { result in
-            enumerate(
-                { sections, context in
-                    // The structure starts with a version, a base address and two unused words; then follow the
-                    // sections as pairs of start and length, protocols first, then conformances, then types.
-                    guard sections[0] >= 1, let found = context?.assumingMemoryBound(to: Found.self) else {
-                        return true
-                    }
-                    found.pointee.conformances.append(sections[6]..<sections[6] + sections[7])
-                    found.pointee.types.append(sections[8]..<sections[8] + sections[9])
-                    return true
-                }, result)
-        }
-        return found
-        #endif
     }
 }
 

@@ -93,7 +93,7 @@ private let returnedStatus: Int32 = 213
 /// Runs code in a child process and waits for its end.
 private func forkEnd(of body: () -> Void) -> ForkEnd? {
     typealias Fork = @convention(c) () -> pid_t
-    guard let symbol = dlsym(nil, "fork") else { return nil }
+    guard let symbol = SystemSymbol.address(of: "fork") else { return nil }
     fflush(nil)
     // SAFETY: fork's signature. The child has one thread, the caller's; it runs the test's code and ends.
     let process = unsafeBitCast(symbol, to: Fork.self)()

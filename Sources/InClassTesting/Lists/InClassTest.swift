@@ -5,18 +5,27 @@
 
 /// An in-class test as a value, for another test runner to list and run.
 ///
-/// One line in a test target makes every in-class test of a module a case of `swift test` and of the editor's list:
+/// A few lines in a test target make every in-class test of a module a case of `swift test` and of the editor's list, which
+/// can be run again by itself, and whose failures are at their own lines:
 /// ```swift
 /// @Test(arguments: await InClassTest.all(inModule: "Stacks"))
-/// func inClassTests(_ test: InClassTest) async throws { try await test.run() }
+/// func inClassTests(_ test: InClassTest) async {
+///     for issue in await test.issues() {
+///         Issue.record("\(issue)", sourceLocation: issue.place(SourceLocation.init(fileID:filePath:line:column:)))
+///     }
+/// }
 /// ```
-public struct InClassTest: Sendable, CustomStringConvertible {
+public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
     /// The type's name without its module.
     public let typeName: String
     /// The name in the list.
     public let testName: String
+    private let module: String
     // SAFETY: `SerialExecution` runs one test at a time.
     private nonisolated(unsafe) let body: TestBody
+
+    /// What stays the same from run to run, by which an editor asks for this test alone: its name, as `Type.test`.
+    public var id: String { description }
 
     /// The name of the test, as `Type.test`.
     public var description: String { "\(typeName).\(testName)" }
@@ -28,43 +37,52 @@ public struct InClassTest: Sendable, CustomStringConvertible {
     public static func all(inModule module: String) async -> [InClassTest] {
         TypeDiscovery.testedTypes().tested.filter { $0.module == module }.flatMap { tested in
             tested.type.testSelectors.entries.map { entry in
-                InClassTest(typeName: tested.name, testName: entry.name, body: entry.body)
+                InClassTest(typeName: tested.name, testName: entry.name, module: module, body: entry.body)
             }
         }
     }
 
     /// Runs the test; in-class tests run one at a time, however many callers there are.
     ///
-    /// - Throws: `InClassTestFailure` with every issue that is not known; nothing for a test that skips itself.
-    public func run() async throws {
-        if let failure = await SerialExecution.shared.run({ await failure() }) { throw failure }
+    /// - Returns: every issue that is not known; none for a test that skips itself.
+    public func issues() async -> [InClassTestIssue] {
+        await SerialExecution.shared.run { await found() }
     }
 
-    private func failure() async -> InClassTestFailure? {
+    private func found() async -> [InClassTestIssue] {
         Recorder.openCollection()
         TestDirectory.testBegins(type: typeName, test: testName)
         do { try await body() } catch { try? recordThrown(error, from: "the test") }
-        let failures = Recorder.closeScope().collected.filter { $0.knownReason == nil }
-        let keptDirectory = TestDirectory.testEnds(hasFailed: !failures.isEmpty)
-        return failures.isEmpty ? nil : InClassTestFailure(issues: failures, keptDirectory: keptDirectory)
+        var issues = Recorder.closeScope().collected.filter { $0.knownReason == nil }
+            .map { InClassTestIssue(module: module, place: $0.place, description: $0.text) }
+        if let kept = TestDirectory.testEnds(hasFailed: !issues.isEmpty), !issues.isEmpty {
+            issues[issues.count - 1].description += "\nits temporary directory is kept: \(kept)"
+        }
+        return issues
     }
 }
 
-/// What an in-class test did not do as expected, one line an issue in the compiler's form.
-public struct InClassTestFailure: Error, CustomStringConvertible {
-    let issues: [RecordedIssue]
-    /// The temporary directory of the test, if something is in it.
-    let keptDirectory: String?
+/// What an in-class test did not do as expected.
+public struct InClassTestIssue: Sendable, CustomStringConvertible {
+    let module: String
+    let place: CallPlace
 
-    /// The issues, one a line, each with its place; then the temporary directory that the test has left.
-    public var description: String {
-        let lines = issues.map { issue in
-            let place =
-                issue.place == .test ? "" : "\(issue.place.path):\(issue.place.line):\(issue.place.column): error: "
-            return place + issue.text
-        }
-        return (lines + (keptDirectory.map { ["its temporary directory is kept: \($0)"] } ?? [])).joined(
-            separator: "\n")
+    /// What was got and expected; then, of the last issue of a test, the temporary directory that it has left.
+    public fileprivate(set) var description: String
+
+    /// Makes the other test runner's value for the line of the issue, or for the caller's where an error without one
+    /// ended the test.
+    ///
+    /// - Parameter location: makes the value of an ID such as `Stacks/Stack.swift`, a path, a line and a column, both
+    ///   from 1.
+    public func place<Location>(
+        _ location: (_ fileID: String, _ filePath: String, _ line: Int, _ column: Int) -> Location,
+        fileID: String = #fileID, filePath: String = #filePath, line: Int = #line, column: Int = #column
+    ) -> Location {
+        if place == .test { return location(fileID, filePath, line, column) }
+        let path = place.path
+        let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[path.index(after: $0)...] } ?? path[...]
+        return location("\(module)/\(name)", path, place.line, place.column)
     }
 }
 
@@ -73,7 +91,7 @@ private actor SerialExecution {
     static let shared = SerialExecution()
     private var last: Task<Void, Never>?
 
-    func run(_ body: @escaping @Sendable () async -> InClassTestFailure?) async -> InClassTestFailure? {
+    func run(_ body: @escaping @Sendable () async -> [InClassTestIssue]) async -> [InClassTestIssue] {
         let previous = last
         let task = Task {
             await previous?.value
@@ -101,7 +119,7 @@ extension InClassTest: SelfTesting {
     public static var testSelectors: TestSelectors {
         [
             "testListsTheTestsOfAModule": testListsTheTestsOfAModule,
-            "testThrowsWhatWasRecorded": testThrowsWhatWasRecorded,
+            "testTellsWhatWasRecordedAndWhere": testTellsWhatWasRecordedAndWhere,
             "testKnownIssuesAndSkipsPass": testKnownIssuesAndSkipsPass,
             "testNamesTheDirectoryOfAFailure": testNamesTheDirectoryOfAFailure,
         ]
@@ -111,38 +129,49 @@ extension InClassTest: SelfTesting {
         let names = await all(inModule: "InClassTesting").map(\.description)
         expectTrue(names.contains("BridgedTests.testPasses"))
         expectEqual(await all(inModule: "Nowhere").count, 0)
+        expectEqual(Set(await all(inModule: "InClassTesting").map(\.id)).count, names.count, "each is known by its own")
     }
 
-    private static func testThrowsWhatWasRecorded() async {
-        let test = InClassTest(typeName: "T", testName: "test") { expectEqual(1, 2, "a\nb") }
-        let failure = await expectThrows(InClassTestFailure.self) { try await test.run() }
-        expectTrue(failure?.description.hasSuffix(#": error: got 1 instead of expected 2 for a\nb"#) ?? false)
-        expectTrue(failure?.description.hasPrefix(#filePath) ?? false)
-        let plain = InClassTest(typeName: "T", testName: "test") { fail("not reached") }
-        let words = await expectThrows(InClassTestFailure.self) { try await plain.run() }
-        expectTrue(words?.description.hasSuffix(": error: not reached") ?? false)
+    private static func test(_ body: @escaping TestBody) -> InClassTest {
+        InClassTest(typeName: "T", testName: "test", module: "M", body: body)
+    }
+
+    private static func place(_ issue: InClassTestIssue) -> String {
+        issue.place { "\($0)|\($1)|\($2)|\($3)" }
+    }
+
+    private static func testTellsWhatWasRecordedAndWhere() async throws {
+        let line = #line + 1
+        let issues = await test { expectEqual(1, 2, "a\nb") }.issues()
+        expectEqual(issues.map(\.description), [#"got 1 instead of expected 2 for a\nb"#])
+        expectEqual(issues.map(place), ["M/InClassTest.swift|\(#filePath)|\(line)|46"])
+        expectEqual(await test { fail("not reached") }.issues().map(\.description), ["not reached"])
+        // An error has no place, but whoever asks for one gets his own.
+        struct Refused: Error {}
+        let thrown = try requireNotNil(await test { throw Refused() }.issues().first, "issue")
+        expectTrue(thrown.description.contains("Refused"))
+        let own = thrown.place(
+            { "\($0)|\($1)|\($2)|\($3)" }, fileID: "A/a.swift", filePath: "/a.swift", line: 3, column: 4)
+        expectEqual(own, "A/a.swift|/a.swift|3|4")
     }
 
     private static func testNamesTheDirectoryOfAFailure() async throws {
         for isFailing in [true, false] {
-            let test = InClassTest(typeName: "T", testName: "test") {
+            let issues = await test {
                 _ = try TestDirectory.make(named: "inner", in: temporaryDirectory())
                 if isFailing { fail("on purpose") }
-            }
-            do {
-                try await test.run()
-                expectFalse(isFailing, "a failing test passed")
-            } catch let failure as InClassTestFailure {
-                let path = try requireNotNil(failure.keptDirectory, "directory of the failed test")
-                expectTrue(failure.description.hasSuffix("\nits temporary directory is kept: \(path)"))
-                TestDirectory.remove(path)
-            }
+            }.issues()
+            expectEqual(issues.count, isFailing ? 1 : 0)
+            guard let words = issues.first?.description.split(separator: "\n"), words.count == 2 else { continue }
+            let start = "its temporary directory is kept: "
+            expectTrue(words[1].hasPrefix(start), String(words[1]))
+            TestDirectory.remove(String(words[1].dropFirst(start.count)))
         }
     }
 
-    private static func testKnownIssuesAndSkipsPass() async throws {
-        try await InClassTest(typeName: "T", testName: "test") { withKnownIssue("7") { fail("known") } }.run()
-        try await InClassTest(typeName: "T", testName: "test") { try skip("not here") }.run()
+    private static func testKnownIssuesAndSkipsPass() async {
+        expectEqual(await test { withKnownIssue("7") { fail("known") } }.issues().count, 0)
+        expectEqual(await test { try skip("not here") }.issues().count, 0)
     }
 }
 #endif

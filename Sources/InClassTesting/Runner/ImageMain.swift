@@ -59,7 +59,7 @@ enum ImageMain {
         // Children that a test starts must not hold the supervisor's pipes open.
         _ = fcntl(events, F_SETFD, FD_CLOEXEC)
         _ = fcntl(commands, F_SETFD, FD_CLOEXEC)
-        endWithSupervisor()
+        Supervisor.endWithIt()
         setvbuf(stdout, nil, _IOLBF, 0)
         Recorder.connect(EventWriter(descriptor: events))
         LastWords.install(descriptor: events)
@@ -69,17 +69,6 @@ enum ImageMain {
             await serve(CommandReader(descriptor: commands), tests)
             return 0
         }
-    }
-
-    /// Has the system end this process when the supervisor is killed, which could then not do it; Linux only.
-    private static func endWithSupervisor() {
-        #if os(Linux)
-        typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
-        let parentDeathSignal: Int32 = 1
-        guard let symbol = dlsym(nil, "prctl") else { return }
-        // SAFETY: a function of variable arguments, all of which are words in registers here.
-        _ = unsafeBitCast(symbol, to: Control.self)(parentDeathSignal, UInt(SIGKILL), 0, 0, 0)
-        #endif
     }
 
     /// Runs one test for a debugger: in this process with its own output, no limit and no handler; issues are printed.
@@ -110,7 +99,7 @@ enum ImageMain {
             exit(status)
         }
         typealias Drain = @convention(c) () -> Void
-        guard let symbol = dlsym(nil, "swift_task_asyncMainDrainQueue") else {
+        guard let symbol = SystemSymbol.address(of: "swift_task_asyncMainDrainQueue") else {
             fputs("this Swift runtime has no main queue to serve\n", stderr)
             _exit(70)
         }
@@ -223,7 +212,7 @@ enum ImageMain {
     /// Has a leak sanitizer, if there is one, look for what the tests have left, and ends the process if there is any.
     private static func endIfLeaking() {
         typealias Check = @convention(c) () -> Int32
-        guard let symbol = dlsym(nil, "__lsan_do_recoverable_leak_check") else { return }
+        guard let symbol = SystemSymbol.address(of: "__lsan_do_recoverable_leak_check") else { return }
         // SAFETY: the function's signature in sanitizer/lsan_interface.h.
         if unsafeBitCast(symbol, to: Check.self)() != 0 {
             fflush(nil)

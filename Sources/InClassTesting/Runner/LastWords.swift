@@ -38,15 +38,11 @@ enum LastWords {
         self.descriptor = descriptor
         _ = (frames, line)  // made now, since handlers allocate nothing
         imageStart = startOfImage()
-        backtrace = dlsym(nil, "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
+        backtrace = SystemSymbol.address(of: "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
         _ = backtraceFrames()  // loads what the unwinder needs while that is still allowed
         var action = sigaction()
         action.sa_flags = Int32(SA_ONSTACK) | Int32(bitPattern: UInt32(SA_RESETHAND))
-        #if canImport(Darwin)
-        action.__sigaction_u.__sa_handler = { LastWords.report(signal: $0) }
-        #else
-        action.__sigaction_handler.sa_handler = { LastWords.report(signal: $0) }
-        #endif
+        action.handler = { LastWords.report(signal: $0) }
         for signal in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS] {
             _ = SettingCalls.setAction?(signal, &action, nil)
         }
@@ -62,7 +58,7 @@ enum LastWords {
         // SAFETY: dladdr's signature; its result is four words, of which the second is where the image starts.
         typealias AddressOwner = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt>) -> Int32
         var owner: [UInt] = [0, 0, 0, 0]
-        guard let symbol = dlsym(nil, "dladdr"),
+        guard let symbol = SystemSymbol.address(of: "dladdr"),
             unsafeBitCast(symbol, to: AddressOwner.self)(#dsohandle, &owner) != 0
         else { return 0 }
         return owner[1]
@@ -74,11 +70,7 @@ enum LastWords {
         for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGSYS, SIGPROF] {
             SettingCalls.set(number, ignored: false)
         }
-        #if canImport(Glibc)
-        _ = SettingCalls.set(Int32(RLIMIT_CORE.rawValue), rlimit(rlim_cur: 0, rlim_max: 0))
-        #else
-        _ = SettingCalls.set(RLIMIT_CORE, rlimit(rlim_cur: 0, rlim_max: 0))
-        #endif
+        _ = SettingCalls.set(SettingCalls.coreSize, rlimit(rlim_cur: 0, rlim_max: 0))
     }
 
     /// Gives the calling thread the stack that its handlers run on, so that a stack overflow can be reported too.

@@ -13,51 +13,6 @@
 @preconcurrency import Glibc
 #endif
 
-/// The calls by which processes are set, found by a name that the linker does not see.
-enum SettingCalls {
-    typealias SetAction =
-        @convention(c) (Int32, UnsafePointer<sigaction>?, UnsafeMutablePointer<sigaction>?) -> Int32
-    typealias SetMask = @convention(c) (Int32, UnsafePointer<sigset_t>?, UnsafeMutablePointer<sigset_t>?) -> Int32
-    typealias SetLimit = @convention(c) (Int32, UnsafePointer<rlimit>) -> Int32
-    typealias SetTimer = @convention(c) (Int32, UnsafePointer<itimerval>, UnsafeMutablePointer<itimerval>?) -> Int32
-    typealias SetPriority = @convention(c) (Int32, UInt32, Int32) -> Int32
-    typealias SetLocale = @convention(c) (Int32, UnsafePointer<CChar>?) -> UnsafeMutablePointer<CChar>?
-
-    #if canImport(Glibc)
-    // SAFETY: the signatures of POSIX; enumerations and identifiers are numbers of 32 bits.
-    static let setAction = dlsym(nil, "sigaction").map { unsafeBitCast($0, to: SetAction.self) }
-    static let setMask = dlsym(nil, "pthread_sigmask").map { unsafeBitCast($0, to: SetMask.self) }
-    static let setLimit = dlsym(nil, "setrlimit").map { unsafeBitCast($0, to: SetLimit.self) }
-    static let setTimer = dlsym(nil, "setitimer").map { unsafeBitCast($0, to: SetTimer.self) }
-    static let setPriority = dlsym(nil, "setpriority").map { unsafeBitCast($0, to: SetPriority.self) }
-    static let setLocale = dlsym(nil, "setlocale").map { unsafeBitCast($0, to: SetLocale.self) }
-    #else
-    static let setAction: SetAction? = { sigaction($0, $1, $2) }
-    static let setMask: SetMask? = { pthread_sigmask($0, $1, $2) }
-    static let setLimit: SetLimit? = { setrlimit($0, $1) }
-    static let setTimer: SetTimer? = { setitimer($0, $1, $2) }
-    static let setPriority: SetPriority? = { setpriority($0, $1, $2) }
-    static let setLocale: SetLocale? = { setlocale($0, $1) }
-    #endif
-
-    /// Has a signal handled in one of the system's own ways.
-    @discardableResult
-    static func set(_ signal: Int32, ignored: Bool) -> Bool {
-        var action = sigaction()
-        #if canImport(Darwin)
-        action.__sigaction_u.__sa_handler = ignored ? SIG_IGN : SIG_DFL
-        #else
-        action.__sigaction_handler.sa_handler = ignored ? SIG_IGN : SIG_DFL
-        #endif
-        return setAction?(signal, &action, nil) == 0
-    }
-
-    static func set(_ resource: Int32, _ limit: rlimit) -> Bool {
-        var limit = limit
-        return setLimit?(resource, &limit) == 0
-    }
-}
-
 /// The settings of a process, as they were when this was made.
 struct ProcessSettings {
     /// One kind of setting, and the calls that change it.
@@ -114,13 +69,7 @@ struct ProcessSettings {
         }
         mask = Self.presentMask()
         limits = (0..<Int32(16)).compactMap { resource in
-            var limit = rlimit()
-            #if canImport(Glibc)
-            let code = getrlimit(__rlimit_resource_t(UInt32(resource)), &limit)
-            #else
-            let code = getrlimit(resource, &limit)
-            #endif
-            return code == 0 ? (resource, limit) : nil
+            SettingCalls.limit(of: resource).map { (resource, $0) }
         }
         priority = getpriority(0, 0)
         locale = SettingCalls.setLocale?(LC_ALL, nil).map { String(cString: $0) } ?? "C"
@@ -172,12 +121,7 @@ struct ProcessSettings {
             let (resource, limit) = limits[index]
             if !SettingCalls.set(resource, limit) {
                 // Only the superuser raises a hard limit again; everybody else has as much as it leaves.
-                var present = rlimit()
-                #if canImport(Glibc)
-                getrlimit(__rlimit_resource_t(UInt32(resource)), &present)
-                #else
-                getrlimit(resource, &present)
-                #endif
+                var present = SettingCalls.limit(of: resource) ?? rlimit()
                 present.rlim_cur = min(limit.rlim_cur, present.rlim_max)
                 _ = SettingCalls.set(resource, present)
             }
@@ -185,84 +129,6 @@ struct ProcessSettings {
         }
     }
 }
-
-/// The symbols that this image gets from others.
-enum ImageSymbols {
-    /// Those of the given names that code of this image refers to, or nil when that cannot be told: where there is no
-    /// table of them, or a sanitizer has put its own functions in the place of the system's.
-    ///
-    /// - Complexity: O(symbols that the image gets from others).
-    static func imports(among words: Set<String>) -> Set<String>? {
-        #if canImport(Glibc)
-        guard dlsym(nil, "__asan_init") == nil, dlsym(nil, "__tsan_init") == nil,
-            let table = SymbolTable(imageStart: LastWords.startOfImage())
-        else { return nil }
-        let firstBytes = Set(words.compactMap { $0.utf8.first })
-        var found: Set<String> = []
-        for index in 1..<max(1, table.importCount) {
-            // PERF: a debug build takes its time to make a String of each.
-            guard let name = table.name(at: index), firstBytes.contains(UInt8(bitPattern: name.pointee)) else {
-                continue
-            }
-            let text = String(cString: name)
-            if words.contains(text) { found.insert(text) }
-        }
-        return found
-        #else
-        return nil
-        #endif
-    }
-}
-
-#if canImport(Glibc)
-/// The dynamic symbols of a loaded ELF image of 64 bits.
-private struct SymbolTable {
-    private let symbols: UInt
-    private let names: UInt
-    /// How many symbols stand before the first that the image defines itself.
-    let importCount: Int
-
-    init?(imageStart: UInt) {
-        func word<Value: FixedWidthInteger>(_ address: UInt, _: Value.Type) -> Int {
-            // SAFETY: inside the headers and tables of an image that is loaded.
-            UnsafeRawPointer(bitPattern: address).map { Int(truncatingIfNeeded: $0.loadUnaligned(as: Value.self)) } ?? 0
-        }
-        guard imageStart != 0, word(imageStart, UInt32.self) == 0x464C_457F else { return nil }
-        var dynamic: UInt = 0
-        let headers = imageStart + UInt(word(imageStart + 0x20, UInt64.self))
-        for index in 0..<word(imageStart + 0x38, UInt16.self) {
-            let header = headers + UInt(index * word(imageStart + 0x36, UInt16.self))
-            if word(header, UInt32.self) == 2 { dynamic = imageStart + UInt(word(header + 0x10, UInt64.self)) }
-        }
-        guard dynamic != 0 else { return nil }
-        var found: [Int: UInt] = [:]
-        while true {
-            let tag = word(dynamic, Int64.self)
-            if tag == 0 { break }
-            let value = UInt(bitPattern: word(dynamic + 8, Int64.self))
-            // The loader puts addresses in the place of offsets, on most machines.
-            found[tag] = value < imageStart ? value + imageStart : value
-            dynamic += 16
-        }
-        guard let names = found[5], let symbols = found[6] else { return nil }
-        self.names = names
-        self.symbols = symbols
-        if let hash = found[0x6FFF_FEF5] {
-            importCount = word(hash + 4, UInt32.self)
-        } else if let hash = found[4] {
-            importCount = word(hash + 4, UInt32.self)
-        } else {
-            return nil
-        }
-    }
-
-    func name(at index: Int) -> UnsafePointer<CChar>? {
-        // SAFETY: below the count; each symbol has 24 bytes and begins with the offset of its name.
-        let offset = UnsafeRawPointer(bitPattern: symbols + UInt(index) * 24)?.load(as: UInt32.self) ?? 0
-        return UnsafePointer(bitPattern: names + UInt(offset))
-    }
-}
-#endif
 
 // MARK: - In-class tests
 
@@ -333,11 +199,7 @@ extension ProcessSettings: SelfTesting {
         var action = sigaction()
         guard SettingCalls.setAction?(signal, nil, &action) == 0 else { return -1 }
         // SAFETY: a function pointer is an address.
-        #if canImport(Darwin)
-        return unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self)
-        #else
-        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
-        #endif
+        return unsafeBitCast(action.handler, to: Int.self)
     }
 
     private static func set(_ number: Int32, ignored: Bool, was: Int) -> Bool {
@@ -358,28 +220,19 @@ extension ProcessSettings: SelfTesting {
     }
 
     private static func setLimit(_ count: UInt) -> Bool {
-        var limit = rlimit()
-        #if canImport(Glibc)
-        let resource = Int32(RLIMIT_NOFILE.rawValue)
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        #else
-        let resource = RLIMIT_NOFILE
-        getrlimit(resource, &limit)
-        #endif
+        var limit = SettingCalls.limit(of: SettingCalls.openFiles) ?? rlimit()
         limit.rlim_cur = rlim_t(count)
-        return SettingCalls.set(resource, limit)
+        return SettingCalls.set(SettingCalls.openFiles, limit)
     }
 
     /// In the image of this module, tests included, nothing is called by which a process is set: every image would look
     /// at all of it after every test.
     private static func testKnowsWhatThisImageCalls() {
-        #if canImport(Glibc)
         let words = Set(Kind.allCases.flatMap(\.calls) + ["syscall", "fchdir", "umask"])
         guard let found = ImageSymbols.imports(among: words) else {
-            return expectTrue(dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil)
+            return expectTrue(ImageSymbols.isSanitized || !ImageSymbols.areReadable)
         }
         expectEqual(found, ["fchdir", "umask"])
-        #endif
     }
 }
 #endif

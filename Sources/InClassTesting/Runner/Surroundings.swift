@@ -94,7 +94,7 @@ struct Surroundings {
 
     /// Looks at no text: who sets a variable puts another pointer in place of the old.
     private mutating func restoreEnvironment() {
-        guard let present = Self.environment else { return rebuildEnvironment() }
+        guard let present = SystemSymbol.environment else { return rebuildEnvironment() }
         var index = 0
         // SAFETY: both end with a nil, and the comparison ends with the first difference, so it reads behind neither.
         let isSame = variables.withUnsafeBufferPointer { saved in
@@ -112,17 +112,9 @@ struct Surroundings {
         variables = Self.presentVariables()
     }
 
-    /// The C library's variable of this name; Swift's own traps when somebody has cleared the environment.
-    private static var environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
-        // SAFETY: the type that POSIX gives it.
-        environmentVariable?.assumingMemoryBound(to: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?.self).pointee
-    }
-    // SAFETY: found once; never changes.
-    private nonisolated(unsafe) static let environmentVariable = dlsym(nil, "environ")
-
     private static func presentVariables() -> [UnsafeMutablePointer<CChar>?] {
         var found: [UnsafeMutablePointer<CChar>?] = []
-        guard var next = environment else { return [nil] }
+        guard var next = SystemSymbol.environment else { return [nil] }
         while let variable = next.pointee {
             found.append(variable)
             next += 1
@@ -169,24 +161,18 @@ extension Surroundings: SelfTesting {
             unsetenv("PATH")
             return chdir("/") == 0
         }
-        #if !canImport(Darwin)
-        expectRestored(by: { $0.restore() }) { clearenv() == 0 }
-        #endif
+        // Not every system has this.
+        typealias Clear = @convention(c) () -> Int32
+        guard let symbol = SystemSymbol.address(of: "clearenv") else { return }
+        expectRestored(by: { $0.restore() }) { unsafeBitCast(symbol, to: Clear.self)() == 0 }
     }
 
     private static func testPutsBackMoreAfterFailure() {
         expectRestored(by: { $0.restoreAll() }) {
-            var limit = rlimit()
-            #if canImport(Glibc)
-            let resource = Int32(RLIMIT_NOFILE.rawValue)
-            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-            #else
-            let resource = RLIMIT_NOFILE
-            getrlimit(resource, &limit)
-            #endif
+            var limit = SettingCalls.limit(of: SettingCalls.openFiles) ?? rlimit()
             limit.rlim_cur = 0
             SettingCalls.set(SIGUSR1, ignored: true)
-            return SettingCalls.set(resource, limit) && open("/dev/null", O_RDONLY) < 0
+            return SettingCalls.set(SettingCalls.openFiles, limit) && open("/dev/null", O_RDONLY) < 0
         }
         expectExit(.signal(SIGUSR1)) {
             var state = Surroundings()

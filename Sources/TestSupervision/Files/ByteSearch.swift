@@ -13,7 +13,7 @@ enum ByteSearch {
     private typealias Search = @convention(c) (UnsafeRawPointer, Int, UnsafeRawPointer, Int) -> UnsafeRawPointer?
 
     // SAFETY: memmem's signature. Every supported C library has it; Glibc's Swift overlay does not show it.
-    private static let memmem = dlsym(nil, "memmem").map { unsafeBitCast($0, to: Search.self) }
+    private static let memmem = SystemCalls.symbol("memmem").map { unsafeBitCast($0, to: Search.self) }
 
     /// Finds the first place of a pattern at or behind an offset.
     static func offset(

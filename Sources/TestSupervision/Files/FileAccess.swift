@@ -96,32 +96,19 @@ package enum FileAccess {
     static func write(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(SystemError) {
         var sent = 0
         while sent < bytes.count {
-            let count = bytes.withUnsafeBytes { Self.write(descriptor, $0, from: sent) }
+            let count = bytes.withUnsafeBytes {
+                SystemCalls.write(descriptor, UnsafeRawBufferPointer(rebasing: $0[sent...]))
+            }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw SystemError("write \(name)") }
             sent += count
         }
     }
 
-    private static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
-        #if canImport(Darwin)
-        Darwin.write(descriptor, bytes.baseAddress.map { $0 + start }, bytes.count - start)
-        #elseif canImport(Musl)
-        Musl.write(descriptor, bytes.baseAddress.map { $0 + start }, bytes.count - start)
-        #else
-        Glibc.write(descriptor, bytes.baseAddress.map { $0 + start }, bytes.count - start)
-        #endif
-    }
-
     /// When the file was last written, in nanoseconds, or nil when there is none.
     package static func modificationTime(of path: String) -> Int? {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        #if canImport(Darwin)
-        return status.st_mtimespec.tv_sec * 1_000_000_000 + status.st_mtimespec.tv_nsec
-        #else
-        return status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec
-        #endif
+        return stat(path, &status) == 0 ? status.modificationTime : nil
     }
 
     /// The length of a file in bytes, or nil when there is none.

@@ -25,7 +25,7 @@ package enum FileReplacement {
         // The superuser may write it nevertheless, but somebody has said that nobody should.
         guard status.st_mode & 0o222 != 0 else { throw SystemError("write \(path), which is read-only", code: EACCES) }
         guard access(target, W_OK) == 0 else { throw SystemError("write \(path)") }
-        if status.st_nlink == 1, !hasAttributes(target), try replace(target, status, bytes) { return }
+        if status.st_nlink == 1, !SystemCalls.hasAttributes(target), try replace(target, status, bytes) { return }
         try overwrite(target, bytes)
     }
 
@@ -87,23 +87,6 @@ package enum FileReplacement {
         try FileAccess.write(bytes, to: descriptor, name: target)
         guard ftruncate(descriptor, off_t(bytes.count)) == 0 else { throw SystemError("write \(target)") }
         fsync(descriptor)
-    }
-
-    /// Whether a file has attributes that a new one would lack; a label of the system's own it would have, too.
-    private static func hasAttributes(_ path: String) -> Bool {
-        #if os(Linux)
-        typealias List = @convention(c) (UnsafePointer<CChar>, UnsafeMutablePointer<CChar>?, Int) -> Int
-        guard let symbol = dlsym(nil, "listxattr") else { return false }
-        // SAFETY: the function's signature; Glibc's Swift overlay does not show it.
-        let list = unsafeBitCast(symbol, to: List.self)
-        var names = [CChar](repeating: 0, count: 1024)
-        let count = list(path, &names, names.count)
-        if count < 0 { return errno == ERANGE }
-        let bytes = names[..<count].map { UInt8(bitPattern: $0) }
-        return bytes.split(separator: 0).contains { String(decoding: $0, as: UTF8.self) != "security.selinux" }
-        #else
-        return listxattr(path, nil, 0, 0) > 0
-        #endif
     }
 }
 

@@ -1,12 +1,5 @@
 // What the Swift runtime says before it traps, and the names of signals.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 import TestEvents
 
 /// What the Swift runtime said before it trapped: `Module/File.swift:12: Fatal error: Index out of range`.
@@ -66,17 +59,8 @@ extension StringProtocol {
     }
 }
 
-/// The name of a signal, such as SIGSEGV.
-func signalName(_ signal: Int32) -> String {
-    let names: [Int32: String] = [
-        SIGILL: "SIGILL", SIGTRAP: "SIGTRAP", SIGSEGV: "SIGSEGV", SIGBUS: "SIGBUS", SIGABRT: "SIGABRT",
-        SIGFPE: "SIGFPE",
-        SIGSYS: "SIGSYS", SIGKILL: "SIGKILL", SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGPIPE: "SIGPIPE",
-        SIGHUP: "SIGHUP",
-        SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ", SIGQUIT: "SIGQUIT", SIGALRM: "SIGALRM",
-    ]
-    return names[signal] ?? "signal \(signal)"
-}
+/// The name of a signal of this system, such as SIGSEGV.
+func signalName(_ signal: Int32) -> String { TargetSystem.current.name(ofSignal: signal) }
 
 // MARK: - In-class tests
 

@@ -35,8 +35,14 @@ package enum LinkOutcome: Equatable, Sendable {
 
 package struct ImageLinker {
     private let description: ModuleDescription
+    private let system: TargetSystem
 
-    package init(_ description: ModuleDescription) { self.description = description }
+    package init(_ description: ModuleDescription) { self.init(description, for: .current) }
+
+    init(_ description: ModuleDescription, for system: TargetSystem) {
+        self.description = description
+        self.system = system
+    }
 
     /// Makes the image, unless it is there and newer than all of its parts.
     package func link() throws(LinkError) -> LinkOutcome {
@@ -51,48 +57,39 @@ package struct ImageLinker {
         }
         if paths.isEmpty { throw .failed("no objects of module '\(description.module)' are built") }
         let clang = try clangPath()
-        let words = [clang] + options(toolchain: clang)
+        let options = try linkOptions(toolchain: clang)
+        let words = [clang] + options.words + options.words(for: description)
         if isUpToDate(paths, words) { return .upToDate }
         var autolinked: [String] = []
-        var instrumentation: [String] = []
+        var instrumentation: Set<Instrumentation> = []
+        var version: [Int] = []
         var hasRunner = false
         for path in paths {
-            #if os(macOS)
-            hasRunner = true
-            #else
-            let object = try Self.object(at: path)
+            let object = try object(at: path)
             autolinked += object.autolinkOptions
             if !hasRunner { hasRunner = object.mentions(symbol: "inclass_main") }
-            if object.mentions(symbol: "__asan_init") { instrumentation.append("-fsanitize=address") }
-            if object.mentions(symbol: "__tsan_init") {
-                // Its runtime watches the queues of Dispatch, whoever uses them.
-                instrumentation += ["-fsanitize=thread", "-ldispatch", "-lBlocksRuntime"]
-            }
-            if object.mentions(symbolsStartingWith: "__ubsan_handle_") {
-                instrumentation.append("-fsanitize=undefined")
-            }
-            if object.hasSection("__llvm_prf_cnts") { instrumentation.append("-fprofile-instr-generate") }
-            #endif
+            instrumentation.formUnion(Instrumentation.found(in: object))
+            // One linked for an older system than its objects were would be warned of.
+            if version.lexicographicallyPrecedes(object.systemVersion) { version = object.systemVersion }
         }
         guard hasRunner else { return .compiledOut }
-        try link(paths, words, unique(autolinked) + unique(instrumentation))
+        let versionText = version.isEmpty ? nil : version.map(String.init).joined(separator: ".")
+        try link(paths, words, unique(autolinked) + options.words(for: instrumentation, version: versionText))
         return .linked
     }
 
-    #if !os(macOS)
     /// Reads an object, and tells what cannot be linked here from what cannot be linked at all.
-    private static func object(at path: String) throws(LinkError) -> ObjectFile {
+    private func object(at path: String) throws(LinkError) -> any LinkedObject {
         let bytes: [UInt8]
         do throws(SystemError) { bytes = try FileAccess.contents(of: path) } catch {
             throw .failed(error.description)
         }
-        if let object = ObjectFile(bytes: bytes) { return object }
-        if ObjectFile.isForeign(bytes) {
+        if let object = system.object(bytes) { return object }
+        if system.isForeign(bytes) {
             throw .obstacle("\(path) is not an object of this machine; cross-compiled tests cannot run here")
         }
         throw .failed("\(path) is not an object")
     }
-    #endif
 
     private func unique(_ words: [String]) -> [String] {
         var seen: Set<String> = []
@@ -112,28 +109,11 @@ package struct ImageLinker {
         return clang
     }
 
-    /// Everything of the command but the objects and what they ask for.
-    private func options(toolchain clang: String) -> [String] {
-        var options: [String] = []
-        #if os(macOS)
-        // Unverified: nobody has run this on macOS yet.
-        options += ["-Wl,-alias,_inclass_main,_main", "-L/usr/lib/swift", "-Wl,-rpath,/usr/lib/swift"]
-        #else
-        let libraries =
-            "\(FileAccess.directory(of: FileAccess.directory(of: FileAccess.realPath(clang) ?? clang)))/lib/swift/linux"
-        #if arch(arm64)
-        let architecture = "aarch64"
-        #else
-        let architecture = "x86_64"
-        #endif
-        options += ["-fuse-ld=lld", "-pie", "\(libraries)/\(architecture)/swiftrt.o", "-L\(libraries)"]
-        options += ["-Wl,-rpath,\(libraries)", "-Wl,--defsym=main=inclass_main", "-lswiftCore"]
-        #endif
-        for path in description.searchPaths { options += ["-L\(path)", "-Wl,-rpath,\(path)"] }
-        options += description.linkerOptions
-        options += description.libraries.map { "-l\($0)" }
-        if description.usesCPlusPlus { options.append("-lstdc++") }
-        return options
+    private func linkOptions(toolchain clang: String) throws(LinkError) -> LinkOptions {
+        let path = FileAccess.realPath(clang) ?? clang
+        return LinkOptions(
+            system: system, architecture: .current, toolchain: FileAccess.directory(of: FileAccess.directory(of: path)),
+            sdk: system == .macOS ? try MacSDK.path() : "")
     }
 
     private var responsePath: String { "\(description.image).link" }
@@ -183,18 +163,15 @@ package struct ImageLinker {
             unlink(responsePath)
             throw .failed(error.description)
         }
-        #if !os(macOS)
         linkBundles()
-        #endif
     }
 
     /// Tells a linker that is not there from one that refuses.
     private func checkLinker(_ clang: String) throws(LinkError) {
-        #if !os(macOS)
         let folder = FileAccess.directory(of: FileAccess.realPath(clang) ?? clang)
-        if FileAccess.isExecutable("\(folder)/ld.lld") || FileAccess.program(named: "ld.lld") != nil { return }
-        throw .obstacle("there is no ld.lld beside \(clang) or on the PATH")
-        #endif
+        let linker = system.linker
+        if FileAccess.isExecutable("\(folder)/\(linker)") || FileAccess.program(named: linker) != nil { return }
+        throw .obstacle("there is no \(linker) beside \(clang) or on the PATH")
     }
 
     /// Puts the built resource bundles beside the image, where generated accessors look for them.
@@ -220,6 +197,7 @@ extension ImageLinkerTests: SelfTesting {
         [
             "testLinksWhatIsNewer": testLinksWhatIsNewer,
             "testAsksForWhatTheObjectsNeed": testAsksForWhatTheObjectsNeed,
+            "testLinksForMacOS": testLinksForMacOS,
             "testSaysWhyThereIsNoImage": testSaysWhyThereIsNoImage,
             "testTellsAMissingLinkerFromOneThatRefuses": testTellsAMissingLinkerFromOneThatRefuses,
             "testPutsBundlesBesideTheImage": testPutsBundlesBesideTheImage,
@@ -275,11 +253,9 @@ extension ImageLinkerTests: SelfTesting {
         expectEqual(try link(), .linked, "the image is gone")
         expectEqual(try FileAccess.contents(of: "\(module.clang).calls").count, 5)
         expectEqual(FileAccess.names(in: FileAccess.directory(of: module.image)).sorted(), ["M.img", "M.img.link"])
-        #if !os(macOS)
         let other = try Self.module(names: "main")
         expectEqual(try ImageLinker(other).link(), .compiledOut)
         expectFalse(FileAccess.exists(other.image))
-        #endif
     }
 
     private static func testAsksForWhatTheObjectsNeed() throws {
@@ -293,16 +269,38 @@ extension ImageLinkerTests: SelfTesting {
         for word in ["-L/s p", "-Wl,-rpath,/s p", "-pthread", "-lstdc++"] {
             expectTrue(words.contains("\"\(word)\""), word)
         }
-        #if !os(macOS)
-        expectEqual(
-            words.suffix(5),
-            ["address", "thread", "", "", "undefined"].enumerated().map { index, name in
-                index == 2 ? "\"-ldispatch\"" : index == 3 ? "\"-lBlocksRuntime\"" : "\"-fsanitize=\(name)\""
-            }[...])
-        #endif
+        let asked = LinkOptions(system: .current, architecture: .current, toolchain: "")
+            .words(for: [.address, .thread, .undefined], version: nil)
+        expectEqual(words.suffix(asked.count), asked.map { "\"\($0)\"" }[...])
         module.usesCPlusPlus = false
         expectEqual(try ImageLinker(module).link(), .linked, "with the last word less")
         expectFalse(try Self.words(module).contains("\"-lstdc++\""))
+    }
+
+    /// Whole, on whichever system this is: only the compiler and the objects are not real.
+    private static func testLinksForMacOS() throws {
+        guard Architecture.current.machOType != nil else { try skip("macOS does not run on this processor") }
+        var module = try module()
+        module.usesCPlusPlus = true
+        try FileAccess.write(MachOSample().bytes, to: module.objects[0])
+        let other = "\(FileAccess.directory(of: module.clang))/b.o"
+        try FileAccess.write(MachOSample(symbols: ["___asan_init"], version: 0x000F_0400).bytes, to: other)
+        module.objects.append(other)
+        let sdk = getenv("SDKROOT").map { String(cString: $0) }
+        setenv("SDKROOT", "/MacOSX15.sdk", 1)
+        defer { if let sdk { setenv("SDKROOT", sdk, 1) } else { unsetenv("SDKROOT") } }
+        expectEqual(try ImageLinker(module, for: .macOS).link(), .linked)
+        let words = try words(module).map { $0.dropFirst().dropLast() }
+        let name = Architecture.current.name(on: .macOS)
+        expectEqual(words[2..<4].joined(separator: " "), "-isysroot /MacOSX15.sdk")
+        expectEqual(
+            words.suffix(4).joined(separator: " "), "-lc++ -fsanitize=address -target \(name)-apple-macosx15.4.0")
+        try FileAccess.write(MachOSample(symbols: ["_main"]).bytes, to: module.objects[0])
+        expectEqual(try ImageLinker(module, for: .macOS).link(), .compiledOut)
+        try FileAccess.write(MachOSample(platform: 2).bytes, to: module.objects[0])
+        expectEqual(
+            expectThrows(LinkError.self) { _ = try ImageLinker(module, for: .macOS).link() }.map(kind), "obstacle",
+            "an object for a telephone")
     }
 
     private static func testSaysWhyThereIsNoImage() throws {
@@ -320,7 +318,6 @@ extension ImageLinkerTests: SelfTesting {
             ),
             ("failed", "cannot rename", { mkdir($0.image, 0o755) }),
         ]
-        #if !os(macOS)
         for row in rows {
             var module = try module()
             try row.change(&module)
@@ -328,7 +325,6 @@ extension ImageLinkerTests: SelfTesting {
             expectTrue("\(error)".contains(row.text), "\(error)")
             expectEqual(kind(error), row.kind, row.text)
         }
-        #endif
     }
 
     private static func kind(_ error: LinkError) -> String {
@@ -354,16 +350,13 @@ extension ImageLinkerTests: SelfTesting {
             expectEqual("\(error)", text, compiler)
             expectEqual(FileAccess.names(in: FileAccess.directory(of: module.image)), [], "what is left")
         }
-        #if !os(macOS)
-        if FileAccess.exists("/bin/ld.lld") { return }
+        if FileAccess.exists("/bin/\(TargetSystem.current.linker)") { return }
         let module = try module(compiler: "exit 1", hasLinker: false)
         let error = expectThrows(LinkError.self) { _ = try ImageLinker(module).link() }
         expectEqual(error.map(kind), "obstacle", "there is no linker")
-        #endif
     }
 
     private static func testPutsBundlesBesideTheImage() throws {
-        #if !os(macOS)
         var module = try module()
         module.bundleFolder = "\(FileAccess.directory(of: module.clang))/products"
         mkdir(module.bundleFolder, 0o755)
@@ -374,7 +367,6 @@ extension ImageLinkerTests: SelfTesting {
         expectEqual(
             FileAccess.names(in: FileAccess.directory(of: module.image)).sorted(),
             ["M.img", "M.img.link", "P_M.bundle", "P_M.resources"])
-        #endif
     }
 }
 #endif

@@ -67,14 +67,22 @@ package struct DescriptionError: Error, Equatable, CustomStringConvertible {
 extension ModuleDescription {
     /// Reads a description.
     ///
+    /// - Parameter products: the folder of products, which Xcode's plugins do not know and name by a placeholder.
     /// - Throws: `DescriptionError` for the first line that is not understood.
-    package init(lines text: String, path: String) throws(DescriptionError) {
+    package init(lines text: String, path: String, products: String = "") throws(DescriptionError) {
         var number = 0
+        var placeholder = ""
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             number += 1
             if line.isEmpty { continue }
             let parts = line.split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 2, add(key: parts[0], parts[1]) else {
+            if parts.count == 2, parts[0] == "placeholder" {
+                placeholder = parts[1]
+                continue
+            }
+            let isThere = !placeholder.isEmpty && parts.last?.hasPrefix(placeholder) ?? false
+            let value = isThere ? products + parts[1].dropFirst(placeholder.count) : parts.last ?? ""
+            guard parts.count == 2, add(key: parts[0], value) else {
                 throw DescriptionError(path: path, line: number, text: String(line))
             }
             if parts[0] != "image" { identity += "\(line)\n" }
@@ -192,6 +200,7 @@ extension ModuleDescription: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testReadsLines": testReadsLines,
+            "testKnowsWhatXcodeCallsTheProducts": testKnowsWhatXcodeCallsTheProducts,
             "testSaysWhichLineIsWrong": testSaysWhichLineIsWrong,
             "testReadsFileMaps": testReadsFileMaps,
             "testIsTheSameWhereverTheImageIs": testIsTheSameWhereverTheImageIs,
@@ -209,6 +218,16 @@ extension ModuleDescription: SelfTesting {
         expectEqual(description.sources, ["/a b.swift", "/c\td.swift"])
         expectEqual(description.libraries, ["z"])
         expectTrue(description.usesCPlusPlus)
+    }
+
+    private static func testKnowsWhatXcodeCallsTheProducts() throws {
+        let folder = "${BUILD_DIR}/${CONFIGURATION}"
+        let text = "placeholder\t\(folder)\nmodule\tM\nobject\t\(folder)/M.o\nbundles\t\(folder)\nsource\t/a.swift\n"
+        let description = try ModuleDescription(lines: text, path: "/m", products: "/Products/Debug")
+        expectEqual(description.objects, ["/Products/Debug/M.o"])
+        expectEqual(description.bundleFolder, "/Products/Debug")
+        expectEqual(description.sources, ["/a.swift"])
+        expectThrows(DescriptionError.self) { _ = try ModuleDescription(lines: "placeholder", path: "/m") }
     }
 
     private static func testSaysWhichLineIsWrong() {

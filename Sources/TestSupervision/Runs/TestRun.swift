@@ -107,7 +107,9 @@ package final class TestRun {
     // MARK: Workers
 
     @discardableResult
-    private func startedSession() throws(RunError) -> WorkerSession {
+    private func startedSession(keepsOutput: Bool = false) throws(RunError) -> WorkerSession {
+        var options = options
+        if keepsOutput { options.leavesOutput = false }
         do throws(SystemError) {
             let session = try WorkerSession(module, options: options, directory: directories.root, plan: first)
             sessions.append(session)
@@ -262,8 +264,13 @@ package final class TestRun {
         var issue = locator.located(locator.issue(for: death, expected: "end of test"), test: result.test)
         // A test that is run again is run alone, which says more.
         let isAgain = options.retryCount > 0 || session.isForAttempt
-        if issue.kind == .crash || issue.kind == .exit, death.cause == nil, !isAgain {
-            issue.notes += try noteOnRunningAlone(index, session)
+        if issue.kind == .crash || issue.kind == .exit, death.cause == nil, !isAgain || options.leavesOutput {
+            let alone = try noteOnRunningAlone(index, session)
+            // What it said of the reason went to the terminal; now it is kept.
+            if options.leavesOutput, let again = alone.death, again.end == death.end {
+                issue = locator.located(locator.issue(for: again, expected: "end of test"), test: result.test)
+            }
+            if !isAgain { issue.notes += alone.notes }
         }
         result.issues.append(issue)
         result.outcome = .failed
@@ -279,35 +286,39 @@ package final class TestRun {
         return false
     }
 
-    /// Runs a test that died once more in a worker of its own, and says whether it dies there too.
-    private func noteOnRunningAlone(_ index: Int, _ session: WorkerSession) throws(RunError) -> [String] {
+    /// Runs a test that died once more in a worker of its own, and says whether it dies there too, and how.
+    private func noteOnRunningAlone(_ index: Int, _ session: WorkerSession) throws(RunError) -> (
+        notes: [String], death: WorkerDeath?
+    ) {
+        let failsAlone = ["it fails alone, too"]
+        let previous = session.begunCount > 1 ? session.previousTest : nil
         // The first test of a worker was alone already.
-        guard session.begunCount > 1, let previous = session.previousTest else { return ["it fails alone, too"] }
-        let alone = try startedSession()
+        if previous == nil, !options.leavesOutput { return (failsAlone, nil) }
+        let after = previous.map {
+            "it passes alone and failed only after other tests, the last of which was \($0.name)"
+        }
+        let alone = try startedSession(keepsOutput: true)
         defer { sessions.removeAll { $0 === alone } }
         while Interruption.reason == nil {
             if alone.state == .idle { alone.run([index..<index + 1]) }
             alone.receive(waiting: alone.patience)
             while let notice = alone.nextNotice() {
                 switch notice {
-                case .died(let death): return death.test == nil ? [] : ["it fails alone, too"]
+                case .died(let death): return death.test == nil ? ([], nil) : (failsAlone, death)
                 case .passed:
                     alone.abort()
-                    return ["it passes alone and failed only after other tests, the last of which was \(previous.name)"]
+                    return ([after ?? "it passed when it ran again"], nil)
                 case .ended(_, let result, _):
                     alone.abort()
-                    return [
-                        result.outcome == .failed
-                            ? "it fails alone, too, but otherwise"
-                            : "it passes alone and failed only after other tests, the last of which was \(previous.name)"
-                    ]
-                case .protocolMismatch: return []
+                    if result.outcome == .failed { return (["it fails alone, too, but otherwise"], nil) }
+                    return ([after ?? "it passed when it ran again"], nil)
+                case .protocolMismatch: return ([], nil)
                 case .began, .late: break
                 }
             }
             alone.checkLimits()
         }
-        return []
+        return ([], nil)
     }
 
     // MARK: Results

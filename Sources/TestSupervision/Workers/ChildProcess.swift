@@ -29,19 +29,11 @@ package enum ChildProcess {
         _ words: [String], environment: [String: String] = [:], descriptors: [(ours: Int32, theirs: Int32)],
         isGroup: Bool = false
     ) throws(SystemError) -> pid_t {
-        #if canImport(Darwin)
-        var attributes: posix_spawnattr_t?
-        #else
-        var attributes = posix_spawnattr_t()
-        #endif
+        var attributes = SystemCalls.emptyAttributes
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         if isGroup { posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP)) }
-        #if canImport(Darwin)
-        var actions: posix_spawn_file_actions_t?
-        #else
-        var actions = posix_spawn_file_actions_t()
-        #endif
+        var actions = SystemCalls.emptyActions
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         for (ours, theirs) in descriptors { posix_spawn_file_actions_adddup2(&actions, ours, theirs) }
@@ -93,11 +85,7 @@ package enum ChildProcess {
     /// Whether a process has ended; it is still there to be waited for, and so are its number and its group's.
     static func hasEnded(_ process: pid_t) -> Bool {
         var found = siginfo_t()
-        #if canImport(Darwin)
-        let code = waitid(P_PID, id_t(process), &found, WEXITED | WNOHANG | WNOWAIT)
-        #else
-        let code = waitid(P_PID, id_t(process), &found, Int32(WEXITED) | Int32(WNOHANG) | Int32(WNOWAIT))
-        #endif
+        let code = waitid(P_PID, id_t(process), &found, SystemCalls.hasEnded)
         return code == 0 ? found.si_signo != 0 : errno == ECHILD
     }
 
@@ -190,12 +178,7 @@ extension ChildProcess: SelfTesting {
             var all = sigset_t()
             sigfillset(&all)
             sigprocmask(SIG_UNBLOCK, &all, nil)
-            var action = sigaction()
-            #if canImport(Darwin)
-            action.__sigaction_u.__sa_handler = { _ in }
-            #else
-            action.__sigaction_handler.sa_handler = { _ in }
-            #endif
+            var action = sigaction { _ in }
             sigaction(SIGUSR1, &action, nil)
             // Again until it has come while nothing was there to be read.
             let words = "for i in 1 2 3; do sleep 0.01; kill -USR1 \(getpid()); done; sleep 0.01; echo a; exit 3"

@@ -44,12 +44,7 @@ package enum Interruption {
     }
 
     private static func signal(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
-        var action = sigaction()
-        #if canImport(Darwin)
-        action.__sigaction_u.__sa_handler = handler
-        #else
-        action.__sigaction_handler.sa_handler = handler
-        #endif
+        var action = sigaction(calling: handler)
         sigaction(number, &action, nil)
     }
 }

@@ -53,7 +53,7 @@ struct TestTime {
     mutating func isOver(_ limitMilliseconds: Int, of process: pid_t) -> Bool {
         let elapsed = elapsed(at: clock)
         guard left(of: limitMilliseconds, after: elapsed) <= 0 else { return false }
-        return isOver(limitMilliseconds, after: elapsed, waits: Self.waits(of: process))
+        return isOver(limitMilliseconds, after: elapsed, waits: ProcessorWaits.of(process))
     }
 
     /// How long nothing needs to be looked at, in milliseconds.
@@ -78,38 +78,6 @@ struct TestTime {
         let share = min(1, max(0, Double(waited) / Double(elapsed - firstLook.elapsed)))
         lost = Int(Double(elapsed) * share)
         return (elapsed - lost) / 1_000_000 >= limitMilliseconds
-    }
-
-    /// What the threads of a process have waited for a processor; nil where the system does not tell.
-    private static func waits(of process: pid_t) -> Waits? {
-        #if os(Linux)
-        var waits: Waits = [:]
-        for name in FileAccess.names(in: "/proc/\(process)/task") {
-            // A thread may end meanwhile.
-            guard let thread = Int32(name), let text = schedulerStatistics("/proc/\(process)/task/\(name)/schedstat"),
-                let waited = waited(in: text)
-            else { continue }
-            waits[thread] = waited
-        }
-        return waits.isEmpty ? nil : waits
-        #else
-        return nil
-        #endif
-    }
-
-    /// The second number of a line of three: time on a processor, time waiting for one, turns.
-    private static func waited(in text: String) -> Int? {
-        let numbers = text.split(whereSeparator: { $0 == " " || $0 == "\n" })
-        return numbers.count == 3 ? Int(numbers[1]) : nil
-    }
-
-    private static func schedulerStatistics(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 128)
-        let count = read(descriptor, &bytes, bytes.count)
-        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
     }
 }
 
@@ -172,12 +140,12 @@ extension TestTime: SelfTesting {
     }
 
     private static func testReadsTheSystem() {
-        expectEqual(waited(in: "12 345 6\n"), 345)
-        for text in ["", "12", "12 345", "a b c", "1 2 3 4"] { expectNil(waited(in: text), text) }
-        #if os(Linux)
-        expectTrue((waits(of: getpid())?[getpid()] ?? -1) >= 0, "of this process")
-        expectNil(waits(of: -1), "of none")
-        #endif
+        expectEqual(ProcessorWaits.waited(in: "12 345 6\n"), 345)
+        for text in ["", "12", "12 345", "a b c", "1 2 3 4"] { expectNil(ProcessorWaits.waited(in: text), text) }
+        expectNil(ProcessorWaits.of(-1), "of none")
+        if FileAccess.exists("/proc/self/schedstat") {
+            expectTrue((ProcessorWaits.of(getpid())?[getpid()] ?? -1) >= 0, "of this process")
+        }
     }
 }
 #endif

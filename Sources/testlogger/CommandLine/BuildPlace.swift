@@ -26,10 +26,13 @@ struct BuildPlace: Equatable {
     }
 
     /// The build that this program is of, if it is of one.
-    static var ofThisProgram: BuildPlace? {
+    static var ofThisProgram: BuildPlace? { BuildPlace(products: programFolder) }
+
+    /// The folder that this program is in.
+    static var programFolder: String {
         let word = CommandLine.arguments.first ?? ""
-        return FileAccess.realPath(FileAccess.program(named: word) ?? word)
-            .flatMap { BuildPlace(products: FileAccess.directory(of: $0)) }
+        let path = FileAccess.program(named: word) ?? word
+        return FileAccess.directory(of: FileAccess.realPath(path) ?? path)
     }
 }
 

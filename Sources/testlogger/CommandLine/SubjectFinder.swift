@@ -95,7 +95,7 @@ struct SubjectFinder {
     private func description(at path: String) throws(SubjectError) -> ModuleDescription {
         do {
             let text = String(decoding: try FileAccess.contents(of: path), as: UTF8.self)
-            return try ModuleDescription(lines: text, path: path)
+            return try ModuleDescription(lines: text, path: path, products: BuildPlace.programFolder)
         } catch { throw SubjectError(description: "\(error)") }
     }
 

@@ -22,6 +22,8 @@ extension SubjectRunner: SelfTesting {
             "testRunsInABuildWhatHasNotPassed": testRunsInABuildWhatHasNotPassed,
             "testFollowsThePackagesOptions": testFollowsThePackagesOptions,
             "testLeavesOutputToTheTerminal": testLeavesOutputToTheTerminal,
+            "testKnowsWhyItCrashedWithOutputOnTheTerminal": testKnowsWhyItCrashedWithOutputOnTheTerminal,
+            "testListsTheTenSlowest": testListsTheTenSlowest,
             "testRepeats": testRepeats,
             "testKeepsDirectoriesUntilTheNextRun": testKeepsDirectoriesUntilTheNextRun,
             "testWritesReports": testWritesReports,
@@ -29,107 +31,6 @@ extension SubjectRunner: SelfTesting {
             "testAcceptsWhatTheCodeMakes": testAcceptsWhatTheCodeMakes,
             "testAcceptsGoldens": testAcceptsGoldens,
         ]
-    }
-
-    /// A module of a package in a folder of its own, and the file that describes it.
-    private struct Scene {
-        var module = ModuleDescription()
-        let description: String
-        /// The folder that the package is in.
-        let folder: String
-
-        init(_ tests: [TestRun.Script], opening: String = "") throws {
-            let script = try TestRun.image(tests, opening: opening).image
-            folder = "\(FileAccess.realPath(FileAccess.directory(of: script)) ?? "")/\(UInt32.random(in: 0 ... .max))"
-            mkdir(folder, 0o755)
-            description = "\(folder)/M.inclass"
-            module.module = "M"
-            module.target = "M"
-            module.root = folder
-            module.sources = ["\(folder)/a.swift"]
-            module.objects = ["\(folder)/a.o"]
-            module.image = "\(folder)/M.img"
-            module.bundleFolder = folder
-            module.clang = "\(folder)/clang"
-            try write("import InClassTesting\nfunc f() {\n    expectEqual(f, 2)\n}\n", to: "a.swift")
-            try FileAccess.write([0x42, 0x43, 0xC0, 0xDE] + Array("inclass_main".utf8), to: module.objects[0])
-            try write("#!/bin/sh\ncp '\(script)' \"$3\"\n", to: "clang")
-            chmod(module.clang, 0o755)
-            // Older than what is made of it, as what is compiled is.
-            let moment = timeval(tv_sec: 1_000, tv_usec: 0)
-            utimes(module.sources[0], [moment, moment])
-            try describe()
-        }
-
-        func write(_ text: String, to name: String) throws {
-            try FileAccess.write(Array(text.utf8), to: "\(folder)/\(name)")
-        }
-
-        var marker: String { "\(folder)/marker" }
-
-        /// Changes the description and runs the command.
-        mutating func outcome(
-            _ words: String..., changed change: (inout ModuleDescription) -> Void, variables: [String: String] = [:]
-        ) throws -> [String] {
-            let before = module
-            change(&module)
-            try describe()
-            let outcome = try outcome(words, variables)
-            module = before
-            try describe()
-            return outcome
-        }
-
-        func outcome(_ words: String..., variables: [String: String] = [:]) throws -> [String] {
-            try outcome(words, variables)
-        }
-
-        func outcome(_ words: [String]) throws -> [String] { try outcome(words, [:]) }
-
-        func text(_ name: String) throws -> String {
-            String(decoding: try FileAccess.contents(of: "\(folder)/\(name)"), as: UTF8.self)
-        }
-
-        /// Writes the description as the build plugin does.
-        func describe() throws {
-            let lines =
-                [
-                    ("module", module.module), ("target", module.target), ("root", module.root),
-                    ("image", module.image), ("bundles", module.bundleFolder), ("clang", module.clang),
-                    ("obstacle", module.obstacle), ("unsupported", module.unsupported),
-                ] + module.sources.map { ("source", $0) } + module.objects.map { ("object", $0) }
-            try write(lines.filter { !$0.1.isEmpty }.map { "\($0.0)\t\($0.1)\n" }.joined(), to: "M.inclass")
-        }
-
-        /// Runs the command on this module; its status, and the lines it printed, without times and this folder.
-        private func outcome(_ words: [String], _ variables: [String: String]) throws -> [String] {
-            let output = "\(folder)/output"
-            fflush(nil)
-            let (standardOutput, standardError) = (dup(1), dup(2))
-            let file = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
-            for descriptor in [1, 2] as [Int32] { dup2(file, descriptor) }
-            defer { for descriptor in [file, standardOutput, standardError] { close(descriptor) } }
-            var known =
-                ["GITHUB_ACTIONS": nil, "GITHUB_STEP_SUMMARY": nil, "NO_COLOR": "1", "IN_CLASS_TESTS_REQUIRED": nil]
-                as [String: String?]
-            known.merge(variables) { $1 }
-            let before = known.map { ($0.key, getenv($0.key).map { String(cString: $0) }) }
-            for (name, value) in known { set(name, value) }
-            let status = try? TestLogger.status([description] + words)
-            for (name, value) in before { set(name, value) }
-            fflush(nil)
-            dup2(standardOutput, 1)
-            dup2(standardError, 2)
-            let text = try text("output").replacing("\(folder)/", with: "")
-            let lines = text.split(separator: "\n").map { line in
-                String(line.hasSuffix("s)") ? line.prefix { $0 != "(" }.dropLast() : line)
-            }
-            return [status.map { "\($0)" } ?? "none"] + lines
-        }
-
-        private func set(_ name: String, _ value: String?) {
-            if let value { setenv(name, value, 1) } else { unsetenv(name) }
-        }
     }
 
     private static let failure = "/s.swift:3:5: error: got 1 instead of expected 2 (T.b)"
@@ -324,6 +225,34 @@ extension SubjectRunner: SelfTesting {
             found.filter { !$0.contains("T.") },
             ["failed", "one", "two", "three", "four", "3 tests, 2 passed, 1 failed"])
         expectEqual(found.filter { $0.contains("T.") }, ["passed T.a", failure, "failed T.b", "passed T.c"])
+    }
+
+    /// What is said of a crash's reason is known although it went to the terminal, once.
+    private static func testKnowsWhyItCrashedWithOutputOnTheTerminal() throws {
+        let crash = "echo 'M/a.swift:3: Fatal error: no' >&2; kill -ILL $$"
+        let passing = [("a", "")]
+        for before in [[], passing] {
+            for words in [[], ["--retries", "1"]] {
+                let found = try Scene(before + [("b", crash)]).outcome(["--no-capture"] + words)
+                let error =
+                    "a.swift:3:1: error: got crash SIGILL 'Fatal error: no' instead of expected end of test (T.b)"
+                expectEqual(found.count { $0 == error }, 1, "\(found)")
+                let printed = found.count { $0 == "M/a.swift:3: Fatal error: no" }
+                expectEqual(printed, words.isEmpty ? 1 : 2, "once for each attempt: \(found)")
+            }
+        }
+    }
+
+    private static func testListsTheTenSlowest() throws {
+        let times = [2, 16, 6, 20, 10, 24, 14, 4, 18, 8, 22, 12]
+        let tests: [TestRun.Script] = times.map { ("t\($0)", "time=\($0)000000") }
+        let found = try Scene(tests).outcome("--slow", "2")
+        expectEqual(
+            found.filter { $0.hasPrefix("slowest: ") }, times.sorted(by: >).prefix(10).map { "slowest: T.t\($0)" })
+        expectEqual(found.filter { $0.contains(" ms, more than 2") }.count, 11, "warnings: \(found)")
+        expectEqual(found.first, "passed")
+        expectTrue(found.last?.hasPrefix("12 tests, 12 passed") ?? false, "\(found)")
+        expectFalse(try Scene(tests).outcome().contains { $0.contains("slowest") }, "unless it is asked for")
     }
 
     private static func testRepeats() throws {

@@ -1,6 +1,8 @@
 // What tests have started and left behind, also what has left their process group: while a run goes on, this process is
 // the one that the system gives such processes to, and it ends them. Others it is given too, by whatever else it may be
-// the parent of, and leaves alone.
+// the parent of, and leaves alone. macOS gives them to launchd; there they are looked for by the mark that they carry.
+//
+// Sources: prctl(2), PR_SET_CHILD_SUBREAPER, and proc(5) for Linux.
 
 #if canImport(Darwin)
 import Darwin
@@ -30,39 +32,42 @@ struct Orphans {
     /// The children that this process had before any test ran: those of a shell that has become this process, say.
     private var foreign: Set<pid_t> = []
 
-    /// Becomes the parent of what descendants leave behind, or ceases to be; Linux only.
-    ///
-    /// Elsewhere only what stays in the process group of a worker goes with it.
+    /// Becomes the parent of what descendants leave behind, or ceases to be, where the system has such a thing.
     mutating func adopt(_ adopts: Bool) {
         // An ignored signal would have the system throw away how a child has ended.
         signal(SIGCHLD, SIG_DFL)
-        #if os(Linux)
+        guard TargetSystem.current == .linux, let symbol = SystemCalls.symbol("prctl") else { return }
         if adopts { foreign = Set(Self.children()) }
         // Swift has no word for a function of variable arguments; all of these are words in registers.
         typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
-        guard let symbol = dlsym(nil, "prctl") else { return }
         let childSubreaper: Int32 = 36
         _ = unsafeBitCast(symbol, to: Control.self)(childSubreaper, adopts ? 1 : 0, 0, 0, 0)
-        #endif
     }
 
     /// Ends what tests have left behind; to be called while no worker runs.
     ///
-    /// - Complexity: O(children), and a wait for a process that cannot be ended is soon given up.
+    /// - Complexity: O(children), on macOS O(processes of the user); a wait for a process that cannot be ended is soon
+    ///   given
+    ///   up.
     func end() {
-        #if os(Linux)
         let deadline = ContinuousClock.now + Self.patience
         // A process that is ended hands its own children on to this one, hence again until there are none.
         while ContinuousClock.now < deadline {
-            let processes = Self.children().filter(isLeftBehind)
+            let processes = leftBehind
             if processes.isEmpty { return }
             for process in processes { kill(process, SIGKILL) }
             for process in processes { _ = ChildProcess.wait(for: process, until: deadline) }
         }
+    }
+
+    private var leftBehind: [pid_t] {
+        #if canImport(Darwin)
+        MarkedProcesses.all(Self.ownMark)
+        #else
+        Self.children().filter(isLeftBehind)
         #endif
     }
 
-    #if os(Linux)
     /// Whether a child is what a test has started. One that has cleared its environment is known by there being nobody
     /// else whom it could come from: process 1 is given everything, and a foreign child may leave children, too.
     private func isLeftBehind(_ process: pid_t) -> Bool {
@@ -96,7 +101,6 @@ struct Orphans {
             contents += chunk[..<count]
         }
     }
-    #endif
 }
 
 // MARK: - In-class tests
@@ -112,7 +116,6 @@ extension Orphans: SelfTesting {
         ]
     }
 
-    #if os(Linux)
     /// Has a shell leave a process behind, in another session, and says which.
     private static func leave(_ words: String) -> pid_t {
         guard
@@ -126,11 +129,10 @@ extension Orphans: SelfTesting {
     }
 
     private static func isAlive(_ process: pid_t) -> Bool { kill(process, 0) == 0 }
-    #endif
 
     /// In a child process, which has no other children and whose changes are its own.
-    private static func testEndsWhatItIsLeft() {
-        #if os(Linux)
+    private static func testEndsWhatItIsLeft() throws {
+        if TargetSystem.current != .linux { try skip("only Linux hands on what is left behind") }
         for words in ["", "env -i PATH=\"$PATH\"", "\(markVariable)=\(mark)"] {
             expectExit(.exit(7), "\(words)") {
                 var orphans = Orphans()
@@ -140,11 +142,10 @@ extension Orphans: SelfTesting {
                 exit(isAlive(orphan) ? 2 : 7)
             }
         }
-        #endif
     }
 
-    private static func testSparesWhatNoTestHasStarted() {
-        #if os(Linux)
+    private static func testSparesWhatNoTestHasStarted() throws {
+        if TargetSystem.current != .linux { try skip("only Linux hands on what is left behind") }
         expectExit(.exit(7)) {
             var orphans = Orphans()
             guard let earlier = try? ChildProcess.start(["sleep", "60"], descriptors: []) else { exit(1) }
@@ -156,7 +157,6 @@ extension Orphans: SelfTesting {
             for process in [earlier, foreign] { kill(process, SIGKILL) }
             exit(found == (true, false, true) ? 7 : 2)
         }
-        #endif
     }
 }
 #endif

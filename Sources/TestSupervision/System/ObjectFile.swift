@@ -1,6 +1,8 @@
 // Reads what linking needs to know of ELF objects: the libraries that Swift asked to be linked, and which
 // instrumentation the compiler added. Mach-O carries both to the linker itself, and so does bitcode, which the linker
 // compiles.
+//
+// Sources: elf.h; swift/lib/IRGen/IRGen.cpp for `.swift1_autolink_entries`; LLVM's BitCodes.h for what begins bitcode.
 
 #if canImport(Darwin)
 import Darwin
@@ -11,18 +13,16 @@ import Glibc
 #endif
 
 /// A 64-bit little-endian ELF file of this machine's architecture, or bitcode, of which only the names are read.
-struct ObjectFile {
+struct ObjectFile: LinkedObject {
     private let bytes: [UInt8]
     private let sections: [(name: Int, offset: Int, size: Int)]
     private let nameTable: Int
 
-    /// Reads a file, or nothing when it is not such a file.
-    init?(path: String) {
-        guard let bytes = try? FileAccess.contents(of: path) else { return nil }
-        self.init(bytes: bytes)
-    }
+    /// ELF says no version of its system.
+    var systemVersion: [Int] { [] }
 
-    init?(bytes: [UInt8]) {
+    /// Reads a file, or nothing when it is not such a file.
+    init?(bytes: [UInt8], _ architecture: Architecture = .current) {
         if Self.isBitcode(bytes) {
             self.bytes = bytes
             sections = []
@@ -36,7 +36,7 @@ struct ObjectFile {
             for index in (0..<size).reversed() { value = value << 8 | UInt64(bytes[offset + index]) }
             return Int(exactly: value)
         }
-        guard number(at: 0x12, 2) == Self.machine, let table = number(at: 0x28, 8), table <= bytes.count,
+        guard number(at: 0x12, 2) == architecture.elfMachine, let table = number(at: 0x28, 8), table <= bytes.count,
             let size = number(at: 0x3A, 2), let count = number(at: 0x3C, 2),
             let nameIndex = number(at: 0x3E, 2)
         else { return nil }
@@ -56,30 +56,14 @@ struct ObjectFile {
     }
 
     /// Whether a file is bitcode, bare or wrapped: what link-time optimisation leaves in place of objects.
-    private static func isBitcode(_ bytes: [UInt8]) -> Bool {
+    static func isBitcode(_ bytes: [UInt8]) -> Bool {
         bytes.starts(with: [0x42, 0x43, 0xC0, 0xDE]) || bytes.starts(with: [0xDE, 0xC0, 0x17, 0x0B])
     }
 
-    /// Whether a file is an object, but of another machine: ELF's by its header, else WebAssembly or Mach-O.
-    static func isForeign(_ bytes: [UInt8]) -> Bool {
-        guard bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]), bytes.count >= 0x34 else {
-            let others: [[UInt8]] = [[0, 0x61, 0x73, 0x6D], [0xCF, 0xFA, 0xED, 0xFE], [0xCE, 0xFA, 0xED, 0xFE]]
-            return others.contains { bytes.starts(with: $0) }
-        }
-        // Class and byte order, the system (none, GNU), the machine.
-        return bytes[4] != 2 || bytes[5] != 1 || ![0, 3].contains(bytes[7])
-            || Int(bytes[0x12]) | Int(bytes[0x13]) << 8 != machine
-    }
-
-    /// `e_machine` of the objects that can run here.
-    private static var machine: Int {
-        #if arch(arm64)
-        0xB7
-        #elseif arch(x86_64)
-        0x3E
-        #elseif arch(riscv64)
-        0xF3
-        #endif
+    /// Whether an ELF file is of another machine or system (none or GNU are Linux), as its header says.
+    static func isForeign(_ bytes: [UInt8], _ architecture: Architecture) -> Bool {
+        bytes[4] != 2 || bytes[5] != 1 || ![0, 3].contains(bytes[7])
+            || Int(bytes[0x12]) | Int(bytes[0x13]) << 8 != architecture.elfMachine
     }
 
     /// Where the sections of this name are in the file.
@@ -107,14 +91,8 @@ struct ObjectFile {
         }
     }
 
-    /// Whether a symbol is in the file's symbol table, defined or not.
-    ///
-    /// - Complexity: O(number of symbols).
     func mentions(symbol: String) -> Bool { mentions(nameStartingWith: Array(symbol.utf8) + [0]) }
 
-    /// Whether a symbol of this beginning is in the file's symbol table, defined or not.
-    ///
-    /// - Complexity: O(number of symbols).
     func mentions(symbolsStartingWith start: String) -> Bool { mentions(nameStartingWith: Array(start.utf8)) }
 
     private func mentions(nameStartingWith pattern: [UInt8]) -> Bool {
@@ -143,20 +121,6 @@ struct ObjectFile {
     }
 }
 
-/// Tells test images from other programs before one is run.
-package enum ImageCheck {
-    /// Whether a file is an executable that was linked with InClassTesting's main function.
-    package static func isTestImage(_ path: String) -> Bool {
-        #if os(macOS)
-        // Unverified: nobody has run this on macOS yet.
-        guard let bytes = try? FileAccess.contents(of: path) else { return false }
-        return String(decoding: bytes, as: UTF8.self).contains("inclass_main")
-        #else
-        return ObjectFile(path: path)?.mentions(symbol: "inclass_main") ?? false
-        #endif
-    }
-}
-
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
@@ -178,10 +142,9 @@ extension ObjectFile: SelfTesting {
         // An ELF header whose section table lies beyond the end.
         let header: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1] + [UInt8](repeating: 0xFF, count: 58)
         expectNil(ObjectFile(bytes: header))
-        expectNil(ObjectFile(path: "/"))
         // Numbers as large as they come must not overflow, nor may another machine's object pass.
         var large = header
-        large.replaceSubrange(0x12..<0x14, with: [UInt8(truncatingIfNeeded: machine), 0])
+        large.replaceSubrange(0x12..<0x14, with: [UInt8(truncatingIfNeeded: Architecture.current.elfMachine), 0])
         large[0x2F] = 0x7F
         expectNil(ObjectFile(bytes: large))
         large.replaceSubrange(0x28..<0x40, with: [UInt8](repeating: 0, count: 24))
@@ -202,17 +165,17 @@ extension ObjectFile: SelfTesting {
 
     private static func testTellsOtherMachinesFromOtherFiles() {
         var header: [UInt8] = [0x7F, 0x45, 0x4C, 0x46, 2, 1, 1, 0] + [UInt8](repeating: 0, count: 56)
-        header[0x12] = UInt8(truncatingIfNeeded: machine)
-        expectFalse(isForeign(header), "this machine's, however broken")
+        header[0x12] = UInt8(truncatingIfNeeded: Architecture.current.elfMachine)
+        expectFalse(TargetSystem.linux.isForeign(header), "this machine's, however broken")
         for (index, value) in [(4, 1), (5, 2), (7, 9), (0x12, 0x28), (0x13, 1)] as [(Int, UInt8)] {
             var other = header
             other[index] = value
-            expectTrue(isForeign(other), "byte \(index)")
+            expectTrue(TargetSystem.linux.isForeign(other), "byte \(index)")
             expectNil(ObjectFile(bytes: index == 7 ? [] : other), "byte \(index)")
         }
-        expectTrue(isForeign([0, 0x61, 0x73, 0x6D, 1, 0, 0, 0]), "WebAssembly")
+        expectTrue(TargetSystem.linux.isForeign([0, 0x61, 0x73, 0x6D, 1, 0, 0, 0]), "WebAssembly")
         for bytes in [[], [0x7F, 0x45, 0x4C, 0x46], Array("text".utf8), [UInt8](repeating: 0, count: 100)] {
-            expectFalse(isForeign(bytes), "\(bytes.count) bytes")
+            expectFalse(TargetSystem.linux.isForeign(bytes), "\(bytes.count) bytes")
         }
     }
 
@@ -226,16 +189,13 @@ extension ObjectFile: SelfTesting {
     }
 
     private static func testFindsThisVeryImage() throws {
-        #if os(Linux)
-        let image = try requireNotNil(ObjectFile(path: "/proc/self/exe"))
+        guard let bytes = try? FileAccess.contents(of: "/proc/self/exe") else { try skip("no ELF image to read") }
+        let image = try requireNotNil(ObjectFile(bytes: bytes))
         expectTrue(image.mentions(symbol: "inclass_main"), "the image's main function")
         expectFalse(image.mentions(symbol: "inclass_mai"), "a part of a symbol")
         expectTrue(image.hasSection("swift5_protocol_conformances"), "Swift's conformances")
         expectFalse(image.hasSection("swift5_nothing"))
         expectTrue(ImageCheck.isTestImage("/proc/self/exe"))
-        #else
-        try skip("Mach-O is not read here")
-        #endif
     }
 }
 #endif

@@ -1,0 +1,1 @@
+../InClassTests/PluginSystem.swift

@@ -1,0 +1,98 @@
+// Which functions of the system code of this image refers to, as the dynamic symbols of an ELF image tell.
+//
+// Where the system is macOS nothing is read, and all settings are put back after every test; so it is with musl.
+//
+// Sources: elf.h and link.h.
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The symbols that this image gets from others.
+enum ImageSymbols {
+    #if canImport(Darwin) || canImport(Musl)
+    static let areReadable = false
+    #else
+    static let areReadable = true
+    #endif
+
+    /// Whether a sanitizer has put its own functions in the place of the system's.
+    static var isSanitized: Bool {
+        SystemSymbol.address(of: "__asan_init") != nil || SystemSymbol.address(of: "__tsan_init") != nil
+    }
+
+    /// Those of the given names that code of this image refers to, or nil when that cannot be told: where there is no
+    /// table of them, or a sanitizer has put its own functions in the place of the system's.
+    ///
+    /// - Complexity: O(symbols that the image gets from others).
+    static func imports(among words: Set<String>) -> Set<String>? {
+        guard areReadable, !isSanitized, let table = SymbolTable(imageStart: LastWords.startOfImage())
+        else { return nil }
+        let firstBytes = Set(words.compactMap { $0.utf8.first })
+        var found: Set<String> = []
+        for index in 1..<max(1, table.importCount) {
+            // PERF: a debug build takes its time to make a String of each.
+            guard let name = table.name(at: index), firstBytes.contains(UInt8(bitPattern: name.pointee)) else {
+                continue
+            }
+            let text = String(cString: name)
+            if words.contains(text) { found.insert(text) }
+        }
+        return found
+    }
+}
+
+/// The dynamic symbols of a loaded ELF image of 64 bits.
+private struct SymbolTable {
+    private let symbols: UInt
+    private let names: UInt
+    /// How many symbols stand before the first that the image defines itself.
+    let importCount: Int
+
+    init?(imageStart: UInt) {
+        func word<Value: FixedWidthInteger>(_ address: UInt, _: Value.Type) -> Int {
+            // SAFETY: inside the headers and tables of an image that is loaded.
+            UnsafeRawPointer(bitPattern: address).map { Int(truncatingIfNeeded: $0.loadUnaligned(as: Value.self)) } ?? 0
+        }
+        guard imageStart != 0, word(imageStart, UInt32.self) == 0x464C_457F else { return nil }
+        var dynamic: UInt = 0
+        let headers = imageStart + UInt(word(imageStart + 0x20, UInt64.self))
+        for index in 0..<word(imageStart + 0x38, UInt16.self) {
+            let header = headers + UInt(index * word(imageStart + 0x36, UInt16.self))
+            if word(header, UInt32.self) == 2 { dynamic = imageStart + UInt(word(header + 0x10, UInt64.self)) }
+        }
+        guard dynamic != 0 else { return nil }
+        var found: [Int: UInt] = [:]
+        while true {
+            let tag = word(dynamic, Int64.self)
+            if tag == 0 { break }
+            let value = UInt(bitPattern: word(dynamic + 8, Int64.self))
+            // The loader puts addresses in the place of offsets, on most machines.
+            found[tag] = value < imageStart ? value + imageStart : value
+            dynamic += 16
+        }
+        guard let names = found[5], let symbols = found[6] else { return nil }
+        self.names = names
+        self.symbols = symbols
+        if let hash = found[0x6FFF_FEF5] {
+            importCount = word(hash + 4, UInt32.self)
+        } else if let hash = found[4] {
+            importCount = word(hash + 4, UInt32.self)
+        } else {
+            return nil
+        }
+    }
+
+    func name(at index: Int) -> UnsafePointer<CChar>? {
+        // SAFETY: below the count; each symbol has 24 bytes and begins with the offset of its name.
+        let offset = UnsafeRawPointer(bitPattern: symbols + UInt(index) * 24)?.load(as: UInt32.self) ?? 0
+        return UnsafePointer(bitPattern: names + UInt(offset))
+    }
+}
+#endif

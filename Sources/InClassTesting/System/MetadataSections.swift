@@ -1,0 +1,66 @@
+// Where the Swift compiler's records are in memory.
+//
+// Sources: on Linux the runtime is asked (swift_enumerateAllMetadataSections, structure in
+// swift/stdlib/public/runtime/ImageInspectionELF.h); on macOS the images that dyld has loaded (mach-o/dyld.h,
+// mach-o/getsect.h), whose sections the compiler calls `__swift5_proto` and `__swift5_types` in `__TEXT`
+// (swift/lib/IRGen/GenDecl.cpp).
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+import Darwin
+import MachO
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The address ranges of the sections of all images: records of conformances, and of types.
+struct MetadataSections {
+    var conformances: [Range<UInt>] = []
+    var types: [Range<UInt>] = []
+
+    static func ofAllImages() -> MetadataSections {
+        #if canImport(Darwin)
+        MetadataSections(conformances: sections("__swift5_proto"), types: sections("__swift5_types"))
+        #else
+        typealias Visitor = @convention(c) (UnsafePointer<UInt>, UnsafeMutableRawPointer?) -> Bool
+        typealias Enumerate = @convention(c) (Visitor, UnsafeMutableRawPointer?) -> Void
+        var found = MetadataSections()
+        guard let symbol = SystemSymbol.address(of: "swift_enumerateAllMetadataSections") else { return found }
+        // SAFETY: the signature is the runtime's.
+        let enumerate = unsafeBitCast(symbol, to: Enumerate.self)
+        withUnsafeMutablePointer(to: &found) { result in
+            enumerate(
+                { sections, context in
+                    // The structure starts with a version, a base address and two unused words; then follow the
+                    // sections as pairs of start and length, protocols first, then conformances, then types.
+                    guard sections[0] >= 1, let found = context?.assumingMemoryBound(to: MetadataSections.self) else {
+                        return true
+                    }
+                    found.pointee.conformances.append(sections[6]..<sections[6] + sections[7])
+                    found.pointee.types.append(sections[8]..<sections[8] + sections[9])
+                    return true
+                }, result)
+        }
+        return found
+        #endif
+    }
+
+    #if canImport(Darwin)
+    private static func sections(_ name: String) -> [Range<UInt>] {
+        (0..<_dyld_image_count()).compactMap { image in
+            guard let header = _dyld_get_image_header(image) else { return nil }
+            var size: UInt = 0
+            // SAFETY: 64-bit images only, as on every supported system.
+            let start = header.withMemoryRebound(to: mach_header_64.self, capacity: 1) {
+                getsectiondata($0, "__TEXT", name, &size)
+            }
+            return start.map { UInt(bitPattern: $0)..<UInt(bitPattern: $0) + size }
+        }
+    }
+    #endif
+}
+
+#endif

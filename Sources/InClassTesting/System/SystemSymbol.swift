@@ -1,0 +1,81 @@
+// Functions and variables of the C library and the Swift runtime that are found by their names while the program runs:
+// those that Swift shows on no system or on one only, and those that the linker is not to see.
+//
+// Sources: dlfcn.h of each system, crt_externs.h of macOS.
+
+#if DEBUG || IN_CLASS_TESTS
+
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+
+/// The systems that tests run on.
+enum RunningSystem: CaseIterable {
+    case linux, macOS
+
+    #if canImport(Darwin)
+    static let current = RunningSystem.macOS
+    #else
+    static let current = RunningSystem.linux
+    #endif
+
+    /// `RTLD_DEFAULT`, by which dlsym looks in all images: `((void *) 0)` in dlfcn.h of glibc and musl, `((void *) -2)`
+    /// in that of macOS, where 0 is no handle at all.
+    var allImages: Int { self == .macOS ? -2 : 0 }
+}
+
+enum SystemSymbol {
+    /// Finds a function or variable of any image by its name in C, or nil when there is none.
+    ///
+    /// - Complexity: what dlsym takes, some microseconds.
+    static func address(of name: String) -> UnsafeMutableRawPointer? {
+        dlsym(UnsafeMutableRawPointer(bitPattern: RunningSystem.current.allImages), name)
+    }
+
+    /// The C library's list of the environment; Swift's own traps when somebody has cleared it.
+    static var environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
+        #if canImport(Darwin)
+        // crt_externs.h: programs have the variable, libraries only this.
+        _NSGetEnviron().pointee
+        #else
+        // SAFETY: the type that POSIX gives it.
+        environmentVariable?.assumingMemoryBound(to: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?.self).pointee
+        #endif
+    }
+    #if !canImport(Darwin)
+    // SAFETY: found once; never changes.
+    private nonisolated(unsafe) static let environmentVariable = address(of: "environ")
+    #endif
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS
+extension SystemSymbol: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testKnowsWhatMeansAllImages": testKnowsWhatMeansAllImages,
+            "testFindsWhatIsThere": testFindsWhatIsThere,
+        ]
+    }
+
+    private static func testKnowsWhatMeansAllImages() {
+        expectEqual(RunningSystem.allCases.map(\.allImages), [0, -2])
+    }
+
+    private static func testFindsWhatIsThere() {
+        for name in ["dladdr", "fork", "swift_getTypeByMangledNameInContext", "swift_conformsToProtocol"] {
+            expectNotNil(address(of: name), name)
+        }
+        expectNil(address(of: "in_class_testing_nothing"))
+        let first = environment.flatMap { $0.pointee }.map { String(cString: $0) }
+        expectTrue(first?.contains("=") ?? false, first ?? "no environment")
+    }
+}
+#endif
+
+#endif

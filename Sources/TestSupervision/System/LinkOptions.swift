@@ -1,0 +1,160 @@
+// The options by which clang links an image, but for its objects and what those ask for.
+//
+// Sources, for Linux: what `swiftc -v` gives the linker. For macOS: what SwiftPM and the driver give it there, which are
+// swift-driver's DarwinToolchain+LinkerSupport.swift (SDK, `-L` of the toolchain and of the SDK for libraries that are
+// named in objects, the `-rpath` of the system's Swift) and SwiftPM's `-alias _NAME_main _main`; ld(1) and `clang --help`
+// for the options themselves.
+
+struct LinkOptions {
+    var system: TargetSystem
+    var architecture: Architecture
+    /// The toolchain's folder that has `bin`, `lib` and so on.
+    var toolchain: String
+    /// The folder of the headers and libraries of macOS; empty on Linux.
+    var sdk = ""
+
+    /// The words before the module's own.
+    var words: [String] {
+        switch system {
+        case .linux:
+            let libraries = "\(toolchain)/lib/swift/linux"
+            return [
+                "-fuse-ld=lld", "-pie", "\(libraries)/\(architecture.name(on: system))/swiftrt.o", "-L\(libraries)",
+                "-Wl,-rpath,\(libraries)", "-Wl,--defsym=main=inclass_main", "-lswiftCore",
+            ]
+        case .macOS:
+            return [
+                "-isysroot", sdk, "-Wl,-alias,_inclass_main,_main", "-L\(toolchain)/lib/swift/macosx",
+                "-L\(sdk)/usr/lib/swift", "-Wl,-rpath,/usr/lib/swift",
+            ]
+        }
+    }
+
+    /// What a module says of itself: where its libraries are, and which.
+    func words(for module: ModuleDescription) -> [String] {
+        var words: [String] = []
+        for path in module.searchPaths {
+            words.append("-L\(path)")
+            // Frameworks of binary targets are copied there.
+            if system == .macOS { words.append("-F\(path)") }
+            words.append("-Wl,-rpath,\(path)")
+        }
+        words += module.linkerOptions
+        words += module.libraries.map { "-l\($0)" }
+        if module.usesCPlusPlus { words.append(system == .macOS ? "-lc++" : "-lstdc++") }
+        return words
+    }
+
+    /// What objects ask for that were compiled so.
+    ///
+    /// - Parameter version: the oldest macOS that all objects run on, as `14.0`; nil where no object says.
+    func words(for instrumentation: Set<Instrumentation>, version: String?) -> [String] {
+        var words: [String] = []
+        for kind in Instrumentation.allCases where instrumentation.contains(kind) {
+            switch kind {
+            case .address: words.append("-fsanitize=address")
+            case .thread:
+                words.append("-fsanitize=thread")
+                // Its runtime watches the queues of Dispatch, whoever uses them; on macOS they are in the system's
+                // library.
+                if system == .linux { words += ["-ldispatch", "-lBlocksRuntime"] }
+            case .undefined: words.append("-fsanitize=undefined")
+            case .profile: words.append("-fprofile-instr-generate")
+            }
+        }
+        if system == .macOS, let version {
+            words += ["-target", "\(architecture.name(on: system))-apple-macosx\(version)"]
+        }
+        return words
+    }
+}
+
+/// What a compiler has added to an object, for which the linker must add a library.
+enum Instrumentation: CaseIterable {
+    case address, thread, undefined, profile
+
+    /// What an object has of these: sanitizers are known by the functions that they call, coverage by the section of
+    /// its counts (`__llvm_prf_cnts` in both formats, llvm/include/llvm/ProfileData/InstrProfData.inc).
+    static func found(in object: any LinkedObject) -> Set<Instrumentation> {
+        var found: Set<Instrumentation> = []
+        if object.mentions(symbol: "__asan_init") { found.insert(.address) }
+        if object.mentions(symbol: "__tsan_init") { found.insert(.thread) }
+        if object.mentions(symbolsStartingWith: "__ubsan_handle_") { found.insert(.undefined) }
+        if object.hasSection("__llvm_prf_cnts") { found.insert(.profile) }
+        return found
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension LinkOptions: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSaysForLinux": testSaysForLinux,
+            "testSaysForMacOS": testSaysForMacOS,
+            "testTellsApplesLinkerWhatItKnows": testTellsApplesLinkerWhatItKnows,
+            "testKnowsProcessorsByTheirNames": testKnowsProcessorsByTheirNames,
+        ]
+    }
+
+    private static func text(_ options: LinkOptions) -> String {
+        var module = ModuleDescription()
+        module.searchPaths = ["/b/debug"]
+        module.linkerOptions = ["-pthread"]
+        module.libraries = ["z"]
+        module.usesCPlusPlus = true
+        let lines = [
+            options.words, options.words(for: module),
+            options.words(for: Set(Instrumentation.allCases), version: "14.2"),
+            options.words(for: [], version: nil),
+        ]
+        return lines.map { $0.joined(separator: " ") }.joined(separator: "\n")
+    }
+
+    private static func testSaysForLinux() {
+        expectEqual(
+            text(LinkOptions(system: .linux, architecture: .x86, toolchain: "/t/usr")),
+            """
+            -fuse-ld=lld -pie /t/usr/lib/swift/linux/x86_64/swiftrt.o -L/t/usr/lib/swift/linux -Wl,-rpath,/t/usr/lib/swift/linux -Wl,--defsym=main=inclass_main -lswiftCore
+            -L/b/debug -Wl,-rpath,/b/debug -pthread -lz -lstdc++
+            -fsanitize=address -fsanitize=thread -ldispatch -lBlocksRuntime -fsanitize=undefined -fprofile-instr-generate
+
+            """)
+    }
+
+    private static func testSaysForMacOS() {
+        expectEqual(
+            text(LinkOptions(system: .macOS, architecture: .arm64, toolchain: "/x/usr", sdk: "/MacOSX.sdk")),
+            """
+            -isysroot /MacOSX.sdk -Wl,-alias,_inclass_main,_main -L/x/usr/lib/swift/macosx -L/MacOSX.sdk/usr/lib/swift -Wl,-rpath,/usr/lib/swift
+            -L/b/debug -F/b/debug -Wl,-rpath,/b/debug -pthread -lz -lc++
+            -fsanitize=address -fsanitize=thread -fsanitize=undefined -fprofile-instr-generate -target arm64-apple-macosx14.2
+
+            """)
+    }
+
+    /// What clang makes of the words for macOS, in the words of ld(1).
+    private static func testTellsApplesLinkerWhatItKnows() throws {
+        let clang = try MachOFile.toolchainClang()
+        let options = LinkOptions(system: .macOS, architecture: .arm64, toolchain: "/x/usr", sdk: "/MacOSX.sdk")
+        let words = options.words + options.words(for: [.profile], version: "14.2.0")
+        let result = try ChildProcess.run([clang, "-###", "/a.o"] + words + ["-o", "/M.img"])
+        let text = String(decoding: result.output, as: UTF8.self)
+        let command = try requireNotNil(text.split(separator: "\n").last, "a command").replacing("\"", with: "")
+        let expected = [
+            "/ld ", "-arch arm64", " 14.2.0 ", "-syslibroot /MacOSX.sdk", "-o /M.img",
+            "-alias _inclass_main _main", "-L/x/usr/lib/swift/macosx", "-L/MacOSX.sdk/usr/lib/swift",
+            "-rpath /usr/lib/swift", "libclang_rt.profile_osx.a", "-lSystem",
+        ]
+        for part in expected { expectTrue(command.contains(part), "\(part) in \(command)") }
+    }
+
+    private static func testKnowsProcessorsByTheirNames() {
+        expectEqual(Architecture.allCases.map { $0.name(on: .linux) }, ["aarch64", "x86_64", "riscv64"])
+        expectEqual(Architecture.allCases.map { $0.name(on: .macOS) }, ["arm64", "x86_64", "riscv64"])
+    }
+}
+#endif

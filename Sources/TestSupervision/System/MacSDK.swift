@@ -1,0 +1,74 @@
+// Where the headers and libraries of macOS are, which no toolchain has itself.
+//
+// Source: xcrun(1). SwiftPM asks it, too, when `SDKROOT` says nothing (swift-package-manager's SwiftSDK.swift).
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+enum MacSDK {
+    /// The folder of the SDK: that of the environment, unless it is another system's, or the one that xcrun names.
+    static func path() throws(LinkError) -> String {
+        if let given = getenv("SDKROOT").map({ String(cString: $0) }), isForMacOS(given) { return given }
+        let words = ["xcrun", "--sdk", "macosx", "--show-sdk-path"]
+        let result: (end: ProcessEnd, output: [UInt8])
+        do throws(SystemError) { result = try ChildProcess.run(words) } catch {
+            throw .obstacle("there is no SDK for macOS: \(error.description)")
+        }
+        // What xcrun says besides goes to the same place, before it.
+        guard result.end == .exited(0),
+            let line = String(decoding: result.output, as: UTF8.self).split(separator: "\n").last, line.hasPrefix("/")
+        else { throw .obstacle("there is no SDK for macOS: '\(words.joined(separator: " "))' names none") }
+        return String(line)
+    }
+
+    /// Whether a path is that of an SDK for macOS: Xcode sets `SDKROOT` to that of what is built for a telephone.
+    private static func isForMacOS(_ path: String) -> Bool { FileAccess.name(of: path).hasPrefix("MacOSX") }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension MacSDK: SelfTesting {
+    static var testSelectors: TestSelectors { ["testAsksXcrun": testAsksXcrun] }
+
+    private static func testAsksXcrun() throws {
+        let folder = try temporaryDirectory()
+        let before = ["PATH", "SDKROOT"].map { (name: String) in
+            (name: name, value: getenv(name).map { String(cString: $0) })
+        }
+        defer {
+            for variable in before {
+                if let value = variable.value { setenv(variable.name, value, 1) } else { unsetenv(variable.name) }
+            }
+        }
+        setenv("PATH", "\(folder):/bin:/usr/bin", 1)
+        let rows: [(given: String, script: String, expected: String)] = [
+            ("/X/MacOSX15.2.sdk", "exit 1", "/X/MacOSX15.2.sdk"),
+            (
+                "", "[ \"$*\" = '--sdk macosx --show-sdk-path' ] && echo note: slow >&2; echo /X/MacOSX.sdk",
+                "/X/MacOSX.sdk"
+            ),
+            ("/X/iPhoneOS18.sdk", "echo /X/MacOSX.sdk", "/X/MacOSX.sdk"),
+            ("", "echo /X/MacOSX.sdk; exit 1", ""), ("", "echo error", ""), ("", "exit 0", ""),
+        ]
+        for row in rows {
+            setenv("SDKROOT", row.given, 1)
+            try FileAccess.write(Array("#!/bin/sh\n\(row.script)\n".utf8), to: "\(folder)/xcrun")
+            chmod("\(folder)/xcrun", 0o755)
+            if row.expected.isEmpty {
+                let error = try requireNotNil(expectThrows(LinkError.self) { _ = try path() })
+                expectTrue("\(error)".contains("there is no SDK for macOS"), "\(error)")
+            } else {
+                expectEqual(try path(), row.expected, row.script)
+            }
+        }
+    }
+}
+#endif

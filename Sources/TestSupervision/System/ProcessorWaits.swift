@@ -1,0 +1,42 @@
+// How long the threads of a process have waited for a processor that others had.
+//
+// Source: proc(5) and sched-stats in the Linux kernel's documentation, `/proc/PID/task/TID/schedstat`. macOS tells
+// nobody; there the clock counts.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+enum ProcessorWaits {
+    /// What the threads of a process have waited for a processor; nil where the system does not tell.
+    static func of(_ process: pid_t) -> [Int32: Int]? {
+        var waits: [Int32: Int] = [:]
+        for name in FileAccess.names(in: "/proc/\(process)/task") {
+            // A thread may end meanwhile.
+            guard let thread = Int32(name), let text = schedulerStatistics("/proc/\(process)/task/\(name)/schedstat"),
+                let waited = waited(in: text)
+            else { continue }
+            waits[thread] = waited
+        }
+        return waits.isEmpty ? nil : waits
+    }
+
+    /// The second number of a line of three: time on a processor, time waiting for one, turns.
+    static func waited(in text: String) -> Int? {
+        let numbers = text.split(whereSeparator: { $0 == " " || $0 == "\n" })
+        return numbers.count == 3 ? Int(numbers[1]) : nil
+    }
+
+    private static func schedulerStatistics(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 128)
+        let count = read(descriptor, &bytes, bytes.count)
+        return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+    }
+}

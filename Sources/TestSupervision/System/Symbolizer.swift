@@ -1,0 +1,150 @@
+// Turns the return addresses of a crash into places in the sources, by asking the toolchain's llvm-symbolizer, or where
+// the system is macOS, whose toolchain has none, atos.
+//
+// Sources: `llvm-symbolizer --help`; atos(1): `-o` names the image, `-l` is where it was loaded, to which addresses are
+// relative, `-i` shows inlined calls, a line each, and `-fullPath` whole paths.
+
+import TestEvents
+
+struct Symbolizer {
+    let image: String
+    /// The toolchain's compiler, which the symbolizer lies beside.
+    let clang: String
+    var system = TargetSystem.current
+
+    /// Finds the places of frames, innermost first, with those of inlined calls in between.
+    ///
+    /// - Parameter frames: offsets in the image, as the crash handler found them: its own frames, then one outside the
+    ///   image (where the system called the handler), then the place of the crash and its callers.
+    func places(of frames: [Int]) -> [SourcePlace] {
+        guard let size = FileAccess.size(of: image), let program = symbolizerPath else { return [] }
+        let trampoline = frames.firstIndex { $0 >= size }
+        var offsets: [Int] = []
+        for (index, frame) in frames.enumerated() where frame < size {
+            // The frame behind the trampoline is the instruction that crashed; all others are the ones to return to.
+            let isExact = trampoline.map { index == $0 + 1 } ?? false
+            offsets.append(isExact ? frame : frame - 1)
+        }
+        guard !offsets.isEmpty, let result = try? ChildProcess.run([program] + arguments(offsets)),
+            result.end == .exited(0)
+        else { return [] }
+        return String(decoding: result.output, as: UTF8.self).split(separator: "\n").compactMap(place)
+    }
+
+    private var symbolizerPath: String? {
+        let name = system == .macOS ? "atos" : "llvm-symbolizer"
+        let beside = "\(FileAccess.directory(of: clang))/\(name)"
+        return FileAccess.isExecutable(beside) ? beside : FileAccess.program(named: name)
+    }
+
+    /// What the symbolizer is asked, for offsets from where the image begins in memory.
+    private func arguments(_ offsets: [Int]) -> [String] {
+        switch system {
+        case .linux:
+            return ["--obj=\(image)", "--functions=none"] + offsets.map { "0x" + String($0, radix: 16) }
+        case .macOS:
+            // Where images are linked to be; any other place would do, as long as both are of it.
+            let start = 0x1_0000_0000
+            return ["-o", image, "-l", "0x" + String(start, radix: 16), "-fullPath", "-i"]
+                + offsets.map { "0x" + String(start + $0, radix: 16) }
+        }
+    }
+
+    /// Reads a line of the answer: `path:line:column`, in which what is unknown is `??:0:0`; or atos'
+    /// `function (in image) (path:line)`, which ends otherwise when nothing is known.
+    private func place(_ line: Substring) -> SourcePlace? {
+        var text = line
+        if system == .macOS {
+            // A whole path begins with a slash, and may have parentheses of its own.
+            let parts = line.split(separator: " (/")
+            guard line.last == ")", parts.count > 1, let path = parts.last else { return nil }
+            text = "/\(path.dropLast()):1"
+        }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count >= 3, let number = Int(parts[parts.count - 2]), let column = Int(parts[parts.count - 1]),
+            number > 0
+        else { return nil }
+        return SourcePlace(path: parts.dropLast(2).joined(separator: ":"), line: number, column: max(column, 1))
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import InClassTesting
+
+extension Symbolizer: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testAsksForTheCallsInTheImage": testAsksForTheCallsInTheImage,
+            "testAsksAtosOnMacOS": testAsksAtosOnMacOS,
+            "testReadsPlaces": testReadsPlaces,
+        ]
+    }
+
+    /// A symbolizer that is a shell script, for an image of a thousand bytes.
+    static func scripted(_ words: String, system: TargetSystem = .linux) throws -> Symbolizer {
+        let folder = "\(try temporaryDirectory())/\(UInt32.random(in: 0 ... .max))"
+        mkdir(folder, 0o755)
+        try FileAccess.write([UInt8](repeating: 0, count: 1_000), to: "\(folder)/image")
+        let program = "\(folder)/\(system == .macOS ? "atos" : "llvm-symbolizer")"
+        try FileAccess.write(Array("#!/bin/sh\n\(words)\n".utf8), to: program)
+        chmod(program, 0o755)
+        return Symbolizer(image: "\(folder)/image", clang: "\(folder)/clang", system: system)
+    }
+
+    private static func testAsksForTheCallsInTheImage() throws {
+        let symbolizer = try scripted(
+            "[ \"$1 $2\" = \"--obj=$(dirname $0)/image --functions=none\" ] || exit 1; shift 2; for a; do echo $a:1:2; done"
+        )
+        let rows: [([Int], [String])] = [
+            ([], []), ([5_000], []), ([16, 32], ["0xf", "0x1f"]), ([999, 1_000, 1], ["0x3e6", "0x1"]),
+            ([16, 5_000, 32, 48, 7_000, 64], ["0xf", "0x20", "0x2f", "0x3f"]),
+        ]
+        for (frames, addresses) in rows {
+            expectEqual(symbolizer.places(of: frames).map(\.path), addresses, "\(frames)")
+        }
+        expectEqual(try scripted("echo /a:1:2; exit 1").places(of: [1]), [], "one that fails")
+        expectEqual(
+            Symbolizer(image: "/no/image", clang: symbolizer.clang, system: .linux).places(of: [1]), [], "no image")
+    }
+
+    /// The same calls, counted from where images are loaded.
+    private static func testAsksAtosOnMacOS() throws {
+        let symbolizer = try scripted(
+            "[ \"$*\" = \"-o $(dirname $0)/image -l 0x100000000 -fullPath -i 0x10000000f 0x100000020\" ] || exit 1; "
+                + "echo 'static T.a() (in image) (/a.swift:3)'; echo 'main (in image) + 4'", system: .macOS)
+        expectEqual(
+            symbolizer.places(of: [16, 5_000, 32, 7_000]), [SourcePlace(path: "/a.swift", line: 3, column: 1)])
+    }
+
+    private static func testReadsPlaces() {
+        let rows: [(Substring, SourcePlace?)] = [
+            ("/a.swift:3:4", SourcePlace(path: "/a.swift", line: 3, column: 4)),
+            ("/a:b.swift:3:0", SourcePlace(path: "/a:b.swift", line: 3, column: 1)),
+            ("??:0:0", nil), ("/a.swift:0:4", nil), ("/a.swift:3", nil), ("/a.swift:x:4", nil), ("/a.swift:3:x", nil),
+            ("", nil),
+        ]
+        let llvm = Symbolizer(image: "", clang: "", system: .linux)
+        for (line, expected) in rows { expectEqual(llvm.place(line), expected, String(line)) }
+        let others: [(Substring, SourcePlace?)] = [
+            (
+                "T.a(Int) (in M.img) (/a b/T (1):x.swift:3)",
+                SourcePlace(path: "/a b/T (1):x.swift", line: 3, column: 1)
+            ),
+            ("closure #1 in T.a() (in M.img) (/a.swift:12)", SourcePlace(path: "/a.swift", line: 12, column: 1)),
+            ("T.a() (in M.img) + 4", nil), ("T.a() (in M.img) (<compiler-generated>:0)", nil), ("0x00000001", nil),
+            ("T.a() (in M.img)", nil), ("", nil), (")", nil), ("(", nil),
+        ]
+        let atos = Symbolizer(image: "", clang: "", system: .macOS)
+        for (line, expected) in others { expectEqual(atos.place(line), expected, String(line)) }
+    }
+}
+#endif

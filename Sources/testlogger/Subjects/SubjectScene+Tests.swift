@@ -1,0 +1,116 @@
+// The package that the tests of whole commands run in: a module whose compiler and whose test image are shell scripts.
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+import InClassTesting
+import TestSupervision
+
+extension SubjectRunner {
+    /// A module of a package in a folder of its own, and the file that describes it.
+    struct Scene {
+        var module = ModuleDescription()
+        let description: String
+        /// The folder that the package is in.
+        let folder: String
+
+        init(_ tests: [TestRun.Script], opening: String = "") throws {
+            let script = try TestRun.image(tests, opening: opening).image
+            folder = "\(FileAccess.realPath(FileAccess.directory(of: script)) ?? "")/\(UInt32.random(in: 0 ... .max))"
+            mkdir(folder, 0o755)
+            description = "\(folder)/M.inclass"
+            module.module = "M"
+            module.target = "M"
+            module.root = folder
+            module.sources = ["\(folder)/a.swift"]
+            module.objects = ["\(folder)/a.o"]
+            module.image = "\(folder)/M.img"
+            module.bundleFolder = folder
+            module.clang = "\(folder)/clang"
+            try write("import InClassTesting\nfunc f() {\n    expectEqual(f, 2)\n}\n", to: "a.swift")
+            try FileAccess.write([0x42, 0x43, 0xC0, 0xDE] + Array("inclass_main".utf8), to: module.objects[0])
+            try write("#!/bin/sh\ncp '\(script)' \"$3\"\n", to: "clang")
+            chmod(module.clang, 0o755)
+            // Older than what is made of it, as what is compiled is.
+            let moment = timeval(tv_sec: 1_000, tv_usec: 0)
+            utimes(module.sources[0], [moment, moment])
+            try describe()
+        }
+
+        func write(_ text: String, to name: String) throws {
+            try FileAccess.write(Array(text.utf8), to: "\(folder)/\(name)")
+        }
+
+        var marker: String { "\(folder)/marker" }
+
+        /// Changes the description and runs the command.
+        mutating func outcome(
+            _ words: String..., changed change: (inout ModuleDescription) -> Void, variables: [String: String] = [:]
+        ) throws -> [String] {
+            let before = module
+            change(&module)
+            try describe()
+            let outcome = try outcome(words, variables)
+            module = before
+            try describe()
+            return outcome
+        }
+
+        func outcome(_ words: String..., variables: [String: String] = [:]) throws -> [String] {
+            try outcome(words, variables)
+        }
+
+        func outcome(_ words: [String]) throws -> [String] { try outcome(words, [:]) }
+
+        func text(_ name: String) throws -> String {
+            String(decoding: try FileAccess.contents(of: "\(folder)/\(name)"), as: UTF8.self)
+        }
+
+        /// Writes the description as the build plugin does.
+        func describe() throws {
+            let lines =
+                [
+                    ("module", module.module), ("target", module.target), ("root", module.root),
+                    ("image", module.image), ("bundles", module.bundleFolder), ("clang", module.clang),
+                    ("obstacle", module.obstacle), ("unsupported", module.unsupported),
+                ] + module.sources.map { ("source", $0) } + module.objects.map { ("object", $0) }
+            try write(lines.filter { !$0.1.isEmpty }.map { "\($0.0)\t\($0.1)\n" }.joined(), to: "M.inclass")
+        }
+
+        /// Runs the command on this module; its status, and the lines it printed, without times and this folder.
+        private func outcome(_ words: [String], _ variables: [String: String]) throws -> [String] {
+            let output = "\(folder)/output"
+            fflush(nil)
+            let (standardOutput, standardError) = (dup(1), dup(2))
+            let file = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+            for descriptor in [1, 2] as [Int32] { dup2(file, descriptor) }
+            defer { for descriptor in [file, standardOutput, standardError] { close(descriptor) } }
+            var known =
+                ["GITHUB_ACTIONS": nil, "GITHUB_STEP_SUMMARY": nil, "NO_COLOR": "1", "IN_CLASS_TESTS_REQUIRED": nil]
+                as [String: String?]
+            known.merge(variables) { $1 }
+            let before = known.map { ($0.key, getenv($0.key).map { String(cString: $0) }) }
+            for (name, value) in known { set(name, value) }
+            let status = try? TestLogger.status([description] + words)
+            for (name, value) in before { set(name, value) }
+            fflush(nil)
+            dup2(standardOutput, 1)
+            dup2(standardError, 2)
+            let text = try text("output").replacing("\(folder)/", with: "")
+            let lines = text.split(separator: "\n").map { line in
+                String(line.hasSuffix("s)") ? line.prefix { $0 != "(" }.dropLast() : line)
+            }
+            return [status.map { "\($0)" } ?? "none"] + lines
+        }
+
+        private func set(_ name: String, _ value: String?) {
+            if let value { setenv(name, value, 1) } else { unsetenv(name) }
+        }
+    }
+}
+#endif

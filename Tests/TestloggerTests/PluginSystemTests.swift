@@ -1,0 +1,74 @@
+// What the plugins do otherwise on macOS and in Xcode, as far as it can be told without either: their own source is part of
+// this target.
+
+import Foundation
+import Testing
+
+@Suite
+struct PluginSystemTests {
+    @Test(arguments: [
+        ("/p/.build/x86_64-unknown-linux-gnu/debug", false, "debug"),
+        ("/p/.build/arm64-apple-macosx/release", false, "release"),
+        ("/p/.build/out/Products/Debug-linux", true, "Debug-linux"),
+        ("/Users/me/DerivedData/P/Build/Products/Debug", true, "Debug"),
+        ("${BUILD_DIR}/${CONFIGURATION}", true, "Xcode"),
+        ("/${BUILD_DIR}/${CONFIGURATION}${EFFECTIVE_PLATFORM_NAME}", true, "Xcode"),
+    ])
+    func layouts(products: String, isSwiftBuild: Bool, configuration: String) {
+        #expect(PluginSystem.isSwiftBuild(products: products) == isSwiftBuild)
+        #expect(PluginSystem.configuration(products: products) == configuration)
+    }
+
+    @Test func variantsOfBinaryTargets() {
+        let linux = ["aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"]
+        let mac = ["arm64-apple-macosx", "x86_64-apple-macosx"]
+        for isARM in [false, true] {
+            for (triples, isMacOS) in [(linux, false), (mac, true)] {
+                #expect(PluginSystem.supports(triples, isMacOS: isMacOS, isARM: isARM))
+                #expect(!PluginSystem.supports(triples, isMacOS: !isMacOS, isARM: isARM))
+                #expect(!PluginSystem.supports([triples[isARM ? 1 : 0]], isMacOS: isMacOS, isARM: isARM))
+            }
+        }
+    }
+
+    @Test func wordsOfAProcess() {
+        func bytes(_ count: UInt8, _ text: String) -> [UInt8] { [count, 0, 0, 0] + Array(text.utf8) }
+        let process = bytes(3, "/usr/bin/swift-build\0\0\0\0swift-build\0\0--triple\0PATH=/bin\0HOME=/\0\0")
+        #expect(PluginSystem.words(ofProcess: process) == ["swift-build", "", "--triple"])
+        #expect(PluginSystem.words(ofProcess: bytes(9, "/a\0\0a\0b")) == ["a", "b"])
+        for wrong in [[], [1, 0, 0], bytes(2, ""), bytes(0, "/a\0a\0"), [255, 255, 255, 255, 0]] as [[UInt8]] {
+            #expect(PluginSystem.words(ofProcess: wrong).allSatisfy { $0.isEmpty }, "\(wrong)")
+        }
+        // On Linux this process has a parent, too.
+        #expect(PluginSystem.isMacOS || !PluginSystem.parentWords.isEmpty)
+    }
+
+    @Test func placesThatAreWritten() {
+        func places(_ options: String...) -> [String] { PluginSystem.written(by: options, package: "/p/q") }
+        #expect(places("-v", "--filter", "--junit") == [])
+        #expect(places("--accept") == ["/p/q"])
+        #expect(places("--junit", "tests.xml", "--json=out/a b.json") == ["/p/q", "/p/q/out"])
+        #expect(places("--junit", "/tmp/t.xml", "--json", "../x.json") == ["/tmp", "/p"])
+        #expect(places("--junit") == [])
+    }
+
+    @Test func advice() {
+        #expect(
+            PluginSystem.advice(for: "/p/q", package: "/p/q", command: ["--accept", "--filter", "a|b"])
+                == "SwiftPM lets a plugin write to /p/q only when it is told to: swift package "
+                + "--allow-writing-to-package-directory testlogger --accept --filter 'a|b'")
+        #expect(
+            PluginSystem.advice(for: "/t m/it's", package: "/p", command: ["--junit", "/t m/it's/a.xml"])
+                == "SwiftPM lets a plugin write to /t m/it's only when it is told to: swift package "
+                + #"--allow-writing-to-directory '/t m/it'\''s' testlogger --junit '/t m/it'\''s/a.xml'"#)
+        #expect(
+            PluginSystem.advice(for: "/pq", package: "/p", command: []).contains("--allow-writing-to-directory /pq "))
+    }
+
+    @Test func writableFolders() throws {
+        let folder = Fixtures.temporaryFolder.path
+        #expect(PluginSystem.canWrite(to: folder))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).allSatisfy { !$0.hasPrefix(".testlogger") })
+        #expect(!PluginSystem.canWrite(to: "\(folder)/none"))
+    }
+}

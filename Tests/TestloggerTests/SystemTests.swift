@@ -1,0 +1,82 @@
+// What is different on Linux and macOS is where the article on macOS says, and nowhere else in what is shipped.
+
+import Foundation
+import Testing
+
+@Suite
+struct SystemTests {
+    private static let modules = [
+        "Sources/InClassTesting", "Sources/TestEvents", "Sources/TestSupervision", "Sources/TestReporting",
+        "Sources/testlogger", "Plugins",
+    ]
+
+    /// The lines of a file that are not of its tests, without the imports of the C library.
+    private func shippedText(_ path: String) throws -> String {
+        let text = try String(contentsOf: Fixtures.checkout.appending(path: path), encoding: .utf8)
+        let code = text.components(separatedBy: "// MARK: - In-class tests")[0]
+        let attribute = "(?:@preconcurrency )?"
+        let imports = try Regex(
+            "#if canImport\\(Darwin\\)\\n\(attribute)import Darwin\\n#elseif canImport\\(Musl\\)\\n\(attribute)import Musl\\n"
+                + "#else\\n\(attribute)import Glibc\\n#endif\\n")
+        return code.replacing(imports, with: "")
+    }
+
+    @Test func differencesAreInOnePlaceEach() throws {
+        var places: Set<String> = []
+        for module in Self.modules {
+            let folder = Fixtures.checkout.appending(path: module)
+            for name in try FileManager.default.subpathsOfDirectory(atPath: folder.path) where name.hasSuffix(".swift")
+            {
+                let path = "\(module)/\(name)"
+                if path.hasSuffix("+Tests.swift") { continue }
+                let text = try shippedText(path)
+                if text.contains(/#(else)?if .*(os\(|canImport\((Darwin|Glibc|Musl))/) { places.insert(path) }
+            }
+        }
+        let outside = places.filter { !$0.contains("/System/") && !$0.hasSuffix("/PluginSystem.swift") }
+        #expect(outside.isEmpty)
+        #expect(places.count >= 6, "something is different: \(places)")
+    }
+
+    @Test func everyPlaceNamesItsSource() throws {
+        let files = try ["Sources/InClassTesting/System", "Sources/TestSupervision/System"].flatMap { folder in
+            try FileManager.default.contentsOfDirectory(atPath: Fixtures.checkout.appending(path: folder).path)
+                .map { "\(folder)/\($0)" }
+        }
+        #expect(files.count > 10)
+        for path in files + ["Plugins/InClassTests/PluginSystem.swift"] {
+            let text = try String(contentsOf: Fixtures.checkout.appending(path: path), encoding: .utf8)
+            let opening = text.prefix(while: { $0 != "#" && $0 != "{" })
+            #expect(opening.hasPrefix("//") && opening.contains("Source"), "\(path)")
+        }
+    }
+
+    #if os(Linux)
+    /// The code for macOS fits together and with what the C library there declares, of which the fixture has a part.
+    @Test func fitsTheHeadersOfMacOS() throws {
+        let folder = Fixtures.folder.appending(path: "for macOS")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let options = ["-swift-version", "6", "-warnings-as-errors", "-parse-as-library", "-I", folder.path]
+        func sources(_ path: String) throws -> [String] {
+            let root = Fixtures.checkout.appending(path: path)
+            if path.hasSuffix(".swift") { return [root.path] }
+            return try FileManager.default.subpathsOfDirectory(atPath: root.path).filter { $0.hasSuffix(".swift") }
+                .map { root.appending(path: $0).path }
+        }
+        func compile(_ name: String, _ path: String, _ words: String...) throws {
+            let result = try RunningPrograms.run(
+                [
+                    "swiftc", "-emit-module", "-module-name", name, "-o",
+                    folder.appending(path: "\(name).swiftmodule").path,
+                ]
+                    + options + words + sources(path), in: folder)
+            #expect(result.status == 0, "\(name): \(result)")
+        }
+        for name in ["Darwin", "MachO"] { try compile(name, "Tests/Fixtures/StandIns/\(name).swift") }
+        for name in ["InClassTesting", "TestEvents", "TestSupervision", "TestReporting", "testlogger"] {
+            try compile(name, "Sources/\(name)", "-package-name", "p", "-D", "DEBUG", "-D", "SELF_TESTS")
+        }
+        try compile("PluginSystem", "Plugins/InClassTests/PluginSystem.swift")
+    }
+    #endif
+}

@@ -89,7 +89,11 @@ package struct ChosenLine: Equatable, Sendable {
     }
 
     /// Whether a source's absolute path is meant.
-    package func names(_ source: String) -> Bool { source == path || source.hasSuffix("/\(path)") }
+    package func names(_ source: String) -> Bool { Self.path(path, names: source) }
+
+    package static func path(_ path: String, names source: String) -> Bool {
+        source == path || source.hasSuffix("/\(path)")
+    }
 }
 
 /// The tests to run: those of the given types that match a filter, if there are filters, and no exclusion.

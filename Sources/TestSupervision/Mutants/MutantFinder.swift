@@ -13,9 +13,6 @@ struct MutantFinder {
     private var isLeftOut: [Bool]
     /// The brackets that are open: what each is, and the word before it.
     private var open: [(bracket: UInt8, word: String)] = []
-    /// Whether the next body is that of an initializer, which must set each property.
-    private var isBeforeBodyOfInit = false
-    private var firstOfLine = 0
     private var mutants: [Mutant] = []
 
     /// Finds the mutants of a source, in the order of their places.
@@ -59,7 +56,6 @@ struct MutantFinder {
     private mutating func run() {
         var index = 0
         while index < tokens.count {
-            if tokens[firstOfLine].line < tokens[index].line { firstOfLine = index }
             if isLeftOut[tokens[index].line] {
                 follow(index)
                 index += 1
@@ -69,7 +65,6 @@ struct MutantFinder {
                 index = step(index)
             }
         }
-        mutants.sort { ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound) }
     }
 
     /// What is behind an attribute, a directive or a macro with its arguments, or behind an import or an assertion, if
@@ -120,15 +115,8 @@ struct MutantFinder {
     private mutating func follow(_ index: Int) {
         guard tokens[index].kind == .punctuation else { return }
         let byte = source[tokens[index].start]
-        if byte == UInt8(ascii: "{") {
-            let isOfInit = isBeforeBodyOfInit || open.last.map { $0.bracket == byte && $0.word == "init" } ?? false
-            open.append((byte, isOfInit ? "init" : ""))
-            isBeforeBodyOfInit = false
-        } else if Self.isOpening(byte) {
-            open.append((byte, text(index - 2) == "." ? "" : text(index - 1)))
-        } else if Self.isClosing(byte), let closed = open.popLast(), byte == UInt8(ascii: ")"), closed.word == "init" {
-            isBeforeBodyOfInit = true
-        }
+        if Self.isOpening(byte) { open.append((byte, text(index - 1))) }
+        if Self.isClosing(byte) { _ = open.popLast() }
     }
 
     // MARK: Operators
@@ -253,22 +241,16 @@ struct MutantFinder {
         let previous = index - 1
         let last = text(previous)
         if tokens[previous].kind == .punctuation, ["{", "}", ";"].contains(last) { return true }
-        if tokens[previous].line == tokens[index].line {
-            return last == ":" && ["case", "default"].contains(text(firstOfLine))
-                && !(firstOfLine..<previous).contains { text($0) == ":" }
-        }
         // A line does not go on where the last one has ended.
-        return tokens[previous].kind != .punctuation || [")", "]", "!", "?", ">", ":"].contains(last)
+        return tokens[previous].line < tokens[index].line
+            && (tokens[previous].kind != .punctuation || [")", "]", "!", "?", ">", ":"].contains(last))
     }
 
+    /// Words that a bracket, a point or an equals sign may follow, and that no call begins with; behind all others there is
+    /// a second word.
     private static let keywords: Set<String> = [
-        "actor", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
-        "else", "enum", "extension", "fallthrough", "fileprivate", "final", "for", "func", "get", "guard", "if", "in",
-        "indirect", "infix", "init", "inout", "internal", "lazy", "let", "mutating", "nonisolated", "nonmutating",
-        "open",
-        "operator", "override", "package", "postfix", "precedencegroup", "prefix", "private", "protocol", "public",
-        "repeat", "required", "return", "set", "static", "struct", "subscript", "super", "switch", "throw", "typealias",
-        "unowned", "var", "weak", "where", "while", "yield",
+        "case", "catch", "default", "for", "guard", "if", "init", "return", "subscript", "super", "switch", "throw",
+        "while",
     ]
 
     /// Takes away the call or the assignment that begins at a token, if it is one and ends on its line.
@@ -294,7 +276,7 @@ struct MutantFinder {
             index = max(end, index + 1)
         }
         let isCall = index > name + 1 && byte(at: index - 1) == UInt8(ascii: ")")
-        guard isCall || isAssignment && open.last?.word != "init" else { return }
+        guard isCall || isAssignment else { return }
         // Neither does it go on with the next line.
         if index < tokens.count, Self.operatorBytes.contains(byte(at: index)) || text(index) == ":" { return }
         add(start..<index, "()", text: "\(Self.quoted(text(start..<index))) removed")

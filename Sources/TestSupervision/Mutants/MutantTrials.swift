@@ -11,7 +11,7 @@ import Glibc
 import TestEvents
 
 /// What came of a mutant.
-package enum MutantOutcome: Equatable, Sendable {
+package enum MutantOutcome: Sendable {
     /// A test failed, or did not end.
     case noticed
     case survived
@@ -35,23 +35,26 @@ package final class MutantTrials {
 
     /// Prepares trials in a module as it has been built.
     ///
+    /// - Parameter options: those of each run; that tests run in an order of their own is no part of them.
     /// - Throws: `MutantError` when it has not been built, or not so that its sources are compiled one by one.
-    package init(_ module: ModuleDescription, options: RunOptions) throws(MutantError) {
+    package init(_ module: ModuleDescription, options: RunOptions) throws {
         self.module = module
         self.options = options
         if let source = module.sourcesNewerThanBuild.first {
             throw MutantError("\(source) has changed since it was compiled; build it first")
         }
         compiler = try MutantCompiler(module)
-        do throws(SystemError) { objects = try module.resolvedObjects() } catch {
-            throw MutantError(error.description)
+        objects = try module.resolvedObjects()
+        let all = "\(FileAccess.directory(of: module.image))/mutants"
+        for name in FileAccess.names(in: all) {
+            // What a process has left that was killed.
+            guard let process = name.split(separator: ".").last.flatMap({ pid_t($0) }), kill(process, 0) != 0 else {
+                continue
+            }
+            FileAccess.removeTree("\(all)/\(name)")
         }
-        folder = try Self.makeFolder(for: module)
-        self.options.choice.lines = []
-        self.options.choice.isChangedOnly = false
-        self.options.choice.shard = nil
-        self.options.shuffleSeed = nil
-        self.options.retryCount = 0
+        folder = "\(all)/\(module.module).\(getpid())"
+        try FileAccess.makeFolder(folder)
         // What the sources are by now is said above.
         self.options.isBuildStep = true
     }
@@ -61,142 +64,119 @@ package final class MutantTrials {
         FileAccess.removeTree(folder)
     }
 
-    /// Makes a folder of this process, and removes those of processes that are gone.
-    private static func makeFolder(for module: ModuleDescription) throws(MutantError) -> String {
-        let all = "\(FileAccess.directory(of: module.image))/mutants"
-        for name in FileAccess.names(in: all) {
-            if let process = name.split(separator: ".").last.flatMap({ pid_t($0) }), kill(process, 0) != 0 {
-                FileAccess.removeTree("\(all)/\(name)")
-            }
-        }
-        let folder = "\(all)/\(module.module).\(getpid())"
-        do throws(SystemError) { try FileAccess.makeFolder(folder) } catch { throw MutantError(error.description) }
-        return folder
-    }
-
-    // MARK: Finding
-
     /// Finds the mutants of some of the module's sources on lines that its tests reach, in the order of their places.
     ///
     /// - Parameter report: receives what happens while the tests run without a mutant.
     /// - Throws: `MutantError`, also when a test fails by itself.
-    package func mutants(of sources: [String], report: @escaping (RunEvent) -> Void) throws(MutantError) -> [Mutant] {
-        var mutants: [String: [Mutant]] = [:]
+    package func mutants(of sources: [String], report: @escaping (RunEvent) -> Void) throws -> [Mutant] {
+        var mutants: [Mutant] = []
         for path in sources {
-            do throws(SystemError) { contents[path] = try FileAccess.contents(of: path) } catch {
-                throw MutantError(error.description)
-            }
-            mutants[path] = try MutantFinder.mutants(of: contents[path] ?? [], path: path)
+            contents[path] = try FileAccess.contents(of: path)
+            mutants += try MutantFinder.mutants(of: contents[path] ?? [], path: path)
         }
-        let candidates = sources.filter { !(mutants[$0] ?? []).isEmpty }
-        if candidates.isEmpty { return [] }
-        let reached = try reachedLines(of: candidates, report: report)
-        return candidates.flatMap { path in
-            (mutants[path] ?? []).filter { reached[path]?[$0.place.line] ?? 0 > 0 }
-        }
+        let found = Set(mutants.map(\.place.path))
+        if found.isEmpty { return [] }
+        let reached = try reachedLines(of: sources.filter(found.contains), report: report)
+        return mutants.filter { reached[$0.place.path]?[$0.place.line] ?? 0 > 0 }
     }
 
     /// Runs the tests once, with the sources compiled so that they count how often each line runs.
-    private func reachedLines(of sources: [String], report: @escaping (RunEvent) -> Void) throws(MutantError)
+    private func reachedLines(of sources: [String], report: @escaping (RunEvent) -> Void) throws
         -> [String: [Int: Int]]
     {
         var replaced: [String: String] = [:]
-        var compiling: [(path: String, object: String, process: pid_t)] = []
-        var rest = sources[...]
-        while !rest.isEmpty || !compiling.isEmpty {
-            if compiling.count < options.workerCountMax, let path = rest.popFirst() {
-                let object = "\(folder)/counted\(rest.count).o"
-                let words = ["-profile-generate", "-profile-coverage-mapping"]
-                compiling.append((path, object, try start(path, nil, object, words)))
-                continue
+        try compile(sources.count) { index, object in
+            let words = ["-profile-generate", "-profile-coverage-mapping"]
+            return try compiler.start(sources[index], contents: nil, object: object, options: words)
+        } use: { index, object in
+            guard let object else {
+                throw MutantError("\(sources[index]) does not compile so that it counts its lines")
             }
-            let (path, object, process) = compiling.removeFirst()
-            guard MutantCompiler.wait(for: process, object: object) else {
-                throw MutantError("\(path) does not compile so that its reached lines are counted")
-            }
-            replaced[path] = object
+            replaced[sources[index]] = object
+            return true
         }
         var counted = mutated(replaced)
-        do throws(LinkError) {
-            guard try link(counted) else {
-                throw .failed("the tests of module '\(module.module)' are compiled out of this build")
-            }
-        } catch { throw MutantError(error.description) }
+        guard try link(counted) else {
+            throw MutantError("the tests of module '\(module.module)' are compiled out of this build")
+        }
         CoverageReport(counted).begin()
-        var options = options
         options.leavesProfiles = true
-        let tally = try run(counted, options) { [self] event in
+        let tally = try run(counted) { [self] event in
             if case .ended(let result) = event { longestTest = max(longestTest, result.nanoseconds) }
             report(event)
         }
+        options.leavesProfiles = false
         if tally.isRed { throw MutantError("mutants are tried with tests that pass") }
         if tally.planned == 0 { throw MutantError("no test of module '\(module.module)' is chosen") }
         counted.sources = sources
-        do throws(CoverageError) {
-            let files = try CoverageReport(counted).finish().files
-            return Dictionary(files.map { ($0.path, $0.counts) }, uniquingKeysWith: { $1 })
-        } catch { throw MutantError(error.description) }
+        let files = try CoverageReport(counted).finish().files
+        return Dictionary(files.map { ($0.path, $0.counts) }, uniquingKeysWith: { $1 })
     }
 
-    // MARK: Trying
-
-    /// Tries mutants in their order, compiling some ahead.
+    /// Tries mutants in their order.
     ///
-    /// - Parameters:
-    ///   - goesOn: whether another is to be tried, which is asked before each.
-    ///   - report: receives what came of each.
-    package func tryMutants(
-        _ mutants: [Mutant], while goesOn: () -> Bool, report: (Mutant, MutantOutcome) -> Void
-    ) throws(MutantError) {
-        var compiling: [(mutant: Mutant, object: String, process: pid_t)] = []
+    /// - Parameter report: receives what came of each, and says whether another is to be tried.
+    package func tryMutants(_ mutants: [Mutant], report: (Mutant, MutantOutcome) -> Bool) throws {
+        options.stopsAtFirstFailure = true
+        options.reportsOnlyNews = true
+        // Longer than any of them takes, and short enough for those that never end.
+        options.timeoutMilliseconds = min(options.timeoutMilliseconds, 500 + 3 * longestTest / 1_000_000)
+        try compile(mutants.count) { index, object in
+            let path = mutants[index].place.path
+            let changed = mutants[index].applied(to: contents[path] ?? [])
+            return try compiler.start(path, contents: changed, object: object)
+        } use: { index, object in
+            let path = mutants[index].place.path
+            var result = MutantOutcome.notCompiled
+            if let object {
+                result = try outcome(of: mutated([path: object]))
+                unlink(object)
+            }
+            // What is ended in the middle says nothing.
+            return Interruption.reason == nil && report(mutants[index], result)
+        }
+    }
+
+    private func outcome(of mutated: ModuleDescription) throws -> MutantOutcome {
+        do throws(LinkError) { _ = try link(mutated) } catch { return .notCompiled }
+        var lastRun = LastRun(mutated)
+        lastRun.failed = noticing
+        lastRun.store(for: mutated)
+        do {
+            let tally = try run(mutated) { [self] event in
+                if case .ended(let result) = event, result.outcome == .failed { noticing.insert(result.test.name) }
+            }
+            return tally.isRed ? .noticed : .survived
+        } catch RunError.protocolMismatch {
+            return .noticed
+        }
+    }
+
+    /// Has so many objects compiled, some at once, and hands them on in their order, until told to end.
+    ///
+    /// - Parameter use: receives nil for what does not compile, and says whether to go on.
+    private func compile(
+        _ count: Int, start: (Int, String) throws -> pid_t, use: (Int, String?) throws -> Bool
+    ) throws {
+        var compiling: [(object: String, process: pid_t)] = []
         defer {
-            for (_, _, process) in compiling where !ChildProcess.hasEnded(process) {
+            for (_, process) in compiling where !ChildProcess.hasEnded(process) {
                 kill(process, SIGKILL)
                 _ = ChildProcess.wait(for: process)
             }
         }
-        options.stopsAtFirstFailure = true
-        options.reportsOnlyNews = true
-        // Longer than any of them takes, and short enough for those that never end.
-        options.timeoutMilliseconds = min(options.timeoutMilliseconds, 1000 + longestTest / 100_000)
-        var count = 0
-        while goesOn() {
-            while compiling.count < max(2, options.workerCountMax), count < mutants.count {
-                let mutant = mutants[count]
-                // Nobody else uses it before this one is done with.
-                let object = "\(folder)/mutant\(count % (options.workerCountMax + 2)).o"
-                let text = mutant.applied(to: contents[mutant.place.path] ?? [])
-                compiling.append((mutant, object, try start(mutant.place.path, text, object)))
-                count += 1
+        var started = 0
+        for index in 0..<count {
+            while compiling.count < max(2, options.workerCountMax), started < count {
+                // No two images are of the same objects.
+                let object = "\(folder)/\(options.leavesProfiles ? "counted" : "mutant")\(started).o"
+                compiling.append((object, try start(started, object)))
+                started += 1
             }
-            if compiling.isEmpty { return }
-            let (mutant, object, process) = compiling.removeFirst()
+            let (object, process) = compiling.removeFirst()
             let isCompiled = MutantCompiler.wait(for: process, object: object)
-            let outcome = isCompiled ? try outcome(of: mutated([mutant.place.path: object])) : .notCompiled
-            // What ends in the middle says nothing.
-            if Interruption.reason == nil { report(mutant, outcome) }
+            if try !use(index, isCompiled ? object : nil) { return }
         }
-    }
-
-    private func outcome(of mutated: ModuleDescription) throws(MutantError) -> MutantOutcome {
-        do throws(LinkError) { if try !link(mutated) { return .notCompiled } } catch { return .notCompiled }
-        var lastRun = LastRun(mutated)
-        lastRun.failed = noticing
-        lastRun.store(for: mutated)
-        let tally = try run(mutated, options) { [self] event in
-            if case .ended(let result) = event, result.outcome == .failed { noticing.insert(result.test.name) }
-        }
-        return tally.isRed ? .noticed : .survived
-    }
-
-    // MARK: Images
-
-    private func start(_ path: String, _ contents: [UInt8]?, _ object: String, _ words: [String] = [])
-        throws(MutantError) -> pid_t
-    {
-        do throws(SystemError) {
-            return try compiler.start(path, contents: contents, object: object, options: words)
-        } catch { throw MutantError(error.description) }
     }
 
     /// The module with other objects in place of some sources' own.
@@ -219,45 +199,23 @@ package final class MutantTrials {
     private func link(_ mutated: ModuleDescription) throws(LinkError) -> Bool {
         var mutated = mutated
         mutated.bundleFolder = module.bundleFolder
-        unlink(mutated.image)
         return try ImageLinker(mutated).link() != .compiledOut
     }
 
-    private func run(_ mutated: ModuleDescription, _ options: RunOptions, report: @escaping (RunEvent) -> Void)
-        throws(MutantError) -> RunTally
-    {
-        let memory = MemoryLimit(isLimited: !compiler.isSanitized)
-        defer { memory.lift() }
-        do throws(RunError) { return try TestRun(mutated, options: options, report: report).run() } catch {
-            guard case .protocolMismatch = error else { throw MutantError(error.description) }
-            // It has changed how its tests are run.
-            var tally = RunTally()
-            tally.moduleIssues = 1
-            return tally
-        }
-    }
-}
-
-/// What the processes of a run may take: a loop that never ends may well fill the memory before its time is over.
-private struct MemoryLimit {
-    private var before = rlimit()
-    #if canImport(Glibc)
-    private static let resource = __rlimit_resource_t(RLIMIT_DATA.rawValue)
-    #else
-    private static let resource = RLIMIT_DATA
-    #endif
-
-    /// Limits what is started from now on to half of the machine's memory.
-    init(isLimited: Bool) {
-        getrlimit(Self.resource, &before)
-        guard isLimited else { return }
+    private func run(_ mutated: ModuleDescription, report: @escaping (RunEvent) -> Void) throws -> RunTally {
+        #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_DATA.rawValue)
+        #else
+        let resource = RLIMIT_DATA
+        #endif
+        // A loop that never ends may well fill the memory before its time is over.
+        var before = rlimit()
+        getrlimit(resource, &before)
         var limit = before
-        limit.rlim_cur = min(limit.rlim_cur, rlim_t(max(0, sysconf(Int32(_SC_PHYS_PAGES)))) * rlim_t(getpagesize()) / 2)
-        setrlimit(Self.resource, &limit)
-    }
-
-    func lift() {
-        var limit = before
-        setrlimit(Self.resource, &limit)
+        limit.rlim_cur = min(
+            before.rlim_cur, rlim_t(max(0, sysconf(Int32(_SC_PHYS_PAGES)))) * rlim_t(getpagesize()) / 2)
+        if !compiler.isSanitized { setrlimit(resource, &limit) }
+        defer { setrlimit(resource, &before) }
+        return try TestRun(mutated, options: options, report: report).run()
     }
 }

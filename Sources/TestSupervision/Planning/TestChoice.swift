@@ -78,6 +78,11 @@ package struct ChosenLine: Equatable, Sendable {
     package var path: String
     package var line: Int
 
+    package init(path: String, line: Int) {
+        self.path = path
+        self.line = line
+    }
+
     /// Reads `path:line` or `path:line:column`, or nothing.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)

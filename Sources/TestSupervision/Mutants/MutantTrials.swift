@@ -45,15 +45,7 @@ package final class MutantTrials {
         }
         compiler = try MutantCompiler(module)
         objects = try module.resolvedObjects()
-        let all = "\(FileAccess.directory(of: module.image))/mutants"
-        for name in FileAccess.names(in: all) {
-            // What a process has left that was killed.
-            guard let process = name.split(separator: ".").last.flatMap({ pid_t($0) }), kill(process, 0) != 0 else {
-                continue
-            }
-            FileAccess.removeTree("\(all)/\(name)")
-        }
-        folder = "\(all)/\(module.module).\(getpid())"
+        folder = "\(FileAccess.directory(of: module.image))/mutants/\(module.module).\(getpid())"
         try FileAccess.makeFolder(folder)
         // What the sources are by now is said above.
         self.options.isBuildStep = true

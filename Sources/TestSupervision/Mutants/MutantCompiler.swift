@@ -48,9 +48,8 @@ struct MutantCompiler {
         var jobs: [String: Substring] = [:]
         for source in module.sources {
             // The driver quotes what a shell would not take as it is.
-            let job = lines.first {
-                $0.contains("-primary-file \(source) ") || $0.contains("-primary-file '\(source)' ")
-            }
+            let quoted = "'\(source.replacing("'", with: #"'\''"#))'"
+            let job = lines.first { line in [source, quoted].contains { line.contains("-primary-file \($0) ") } }
             guard let job, let end = job.ranges(of: " -o ").last else {
                 throw MutantError("module '\(module.module)' is compiled as a whole; mutants need a debug build")
             }
@@ -127,7 +126,7 @@ extension MutantCompiler: SelfTesting {
         let folder = try temporaryDirectory()
         var module = ModuleDescription()
         (module.module, module.target, module.bundleFolder) = ("M", "M", "\(folder)/linux/debug")
-        module.sources = ["/p/a b.swift", "/p/c.swift"]
+        module.sources = ["/p/a b's.swift", "/p/c.swift"]
         try FileAccess.write(Array("#!/bin/sh\necho \"$@\" > \(folder)/words\n\(jobs)\n".utf8), to: "\(folder)/swiftc")
         chmod("\(folder)/swiftc", 0o755)
         if let manifest {
@@ -162,12 +161,12 @@ extension MutantCompiler: SelfTesting {
         let module = try module(
             manifest,
             jobs: """
-                echo "frontend -primary-file '/p/a b.swift' /p/c.swift -g -o a.o"
-                echo "frontend '/p/a b.swift' -primary-file /p/c.swift -o c.o"
+                echo "frontend -primary-file '/p/a b'\\\\''s.swift' /p/c.swift -g -o a.o"
+                echo "frontend /p/a.swift -primary-file /p/c.swift -o c.o"
                 """)
         let compiler = try MutantCompiler(module)
-        expectEqual(compiler.jobs["/p/a b.swift"], "frontend -primary-file '/p/a b.swift' /p/c.swift -g")
-        expectEqual(compiler.jobs["/p/c.swift"], "frontend '/p/a b.swift' -primary-file /p/c.swift")
+        expectEqual(compiler.jobs["/p/a b's.swift"], #"frontend -primary-file '/p/a b'\''s.swift' /p/c.swift -g"#)
+        expectEqual(compiler.jobs["/p/c.swift"], "frontend /p/a.swift -primary-file /p/c.swift")
         expectFalse(compiler.isSanitized)
         let folder = FileAccess.directory(of: FileAccess.directory(of: module.bundleFolder))
         let words = String(decoding: try FileAccess.contents(of: "\(folder)/words"), as: UTF8.self)

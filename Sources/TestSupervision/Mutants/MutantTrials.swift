@@ -32,6 +32,7 @@ package final class MutantTrials {
     /// The tests that have noticed a mutant.
     private var noticing: Set<String> = []
     private var longestTest = 0
+    private var objectCount = 0
 
     /// Prepares trials in a module as it has been built.
     ///
@@ -99,7 +100,7 @@ package final class MutantTrials {
         }
         options.leavesProfiles = false
         if tally.isRed { throw MutantError("mutants are tried with tests that pass") }
-        if tally.planned == 0 { throw MutantError("no test of module '\(module.module)' is chosen") }
+        if tally.planned == 0 { return [:] }
         counted.sources = sources
         let files = try CoverageReport(counted).finish().files
         return Dictionary(files.map { ($0.path, $0.counts) }, uniquingKeysWith: { $1 })
@@ -160,8 +161,9 @@ package final class MutantTrials {
         var started = 0
         for index in 0..<count {
             while compiling.count < max(2, options.workerCountMax), started < count {
-                // No two images are of the same objects.
-                let object = "\(folder)/\(options.leavesProfiles ? "counted" : "mutant")\(started).o"
+                // A name of its own: what is there has been compiled.
+                objectCount += 1
+                let object = "\(folder)/\(objectCount).o"
                 compiling.append((object, try start(started, object)))
                 started += 1
             }

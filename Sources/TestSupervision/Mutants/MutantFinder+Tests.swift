@@ -64,10 +64,10 @@ extension MutantFinderTests: SelfTesting {
 
     private static func testSkipsWhatIsNotTheCodeItself() throws {
         let source = """
-            import A.B
-            @available(macOS 14, *) @a.b(1) func f() {}
+            import struct A.B
+            @available(macOS 14, *) @a(1) func f() {}
             #if swift(>=5) && X
-            let a = #line, b = #file.c(1), c = 2
+            let a = #line, b = #c(1), c = 2
             #elseif X && 1 < 2
             3
             #endif

@@ -47,6 +47,7 @@ struct MutantFinder {
         for lines in TestRegions.lineRanges(String(decoding: source, as: UTF8.self)) { leftOut.formUnion(lines) }
         var open: [Int] = []
         for token in tokens {
+            if pieces.last?.line != token.line { leaveOutDirective(token) }
             add(token)
             if ["(", "[", "{"].contains(text(pieces.count - 1)) { open.append(pieces.count - 1) }
             if [")", "]", "}"].contains(text(pieces.count - 1)), let bracket = open.popLast() {
@@ -54,6 +55,12 @@ struct MutantFinder {
             }
         }
         for bracket in open { partners[bracket] = pieces.count - 1 }
+    }
+
+    /// Leaves a line out that is about what is compiled.
+    private mutating func leaveOutDirective(_ token: SwiftToken) {
+        let line = String(decoding: source[token.start...].prefix { $0 != 0x0A }, as: UTF8.self)
+        if ["#if ", "#elseif ", "import "].contains(where: line.hasPrefix) { leftOut.insert(token.line) }
     }
 
     private mutating func add(_ token: SwiftToken) {
@@ -96,27 +103,12 @@ struct MutantFinder {
         return index + 1
     }
 
-    /// What is behind an attribute, a directive or a macro with its arguments, or behind an import or an assertion, if
-    /// one begins here.
+    /// What is behind an attribute, a macro or an assertion with its arguments, if one begins here.
     private func endOfAside(_ index: Int) -> Int? {
-        let isDirective = text(index) == "#" && Self.directives.contains(text(index + 1))
-        if isDirective || text(index) == "import" {
-            return pieces[index...].firstIndex { $0.line != pieces[index].line } ?? pieces.count
-        }
-        var last = index
-        if text(index) == "@" || text(index) == "#" {
-            last += 1
-            while text(last + 1) == "." { last += 2 }
-        } else if !["assert", "assertionFailure"].contains(text(index)) {
-            return nil
-        }
-        let isCalled = text(last + 1) == "(" && pieces[last].end == pieces[last + 1].start
-        return isCalled ? (partners[last + 1] ?? last) + 1 : last + 1
+        let name = ["@", "#"].contains(text(index)) ? index + 1 : index
+        let isOne = name > index || ["assert", "assertionFailure"].contains(text(index))
+        return isOne && text(name + 1) == "(" ? (partners[name + 1] ?? name) + 1 : nil
     }
-
-    private static let directives: Set<String> = [
-        "if", "elseif", "else", "endif", "sourceLocation", "error", "warning",
-    ]
 
     // MARK: Operators
 

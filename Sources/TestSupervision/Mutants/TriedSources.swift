@@ -29,11 +29,11 @@ package struct TriedSources {
     /// Whether all mutants of a source have been tried since it was written.
     package func contains(_ source: String) -> Bool { times[source] != nil && times[source] == current[source] }
 
-    /// Remembers that all mutants of a source as it was found here have been tried.
+    /// Remembers that all mutants of sources as they were found here have been tried.
     ///
     /// A memory that cannot be kept is no failure: more is tried next time.
-    package mutating func insert(_ source: String) {
-        times[source] = current[source]
+    package mutating func insert(_ sources: [String]) {
+        for source in sources { times[source] = current[source] }
         let lines = times.filter { !$0.key.contains("\n") }.sorted { $0.key < $1.key }.map { "\($1)\t\($0)\n" }
         for path in paths where (try? FileAccess.write(Array(lines.joined().utf8), to: path)) != nil { return }
     }
@@ -72,7 +72,7 @@ extension TriedSources: SelfTesting {
         let module = try module()
         var tried = TriedSources(of: module)
         expectEqual(module.sources.map(tried.contains), [false, false, false])
-        for source in module.sources { tried.insert(source) }
+        tried.insert(module.sources)
         expectEqual(module.sources.map(tried.contains), [true, true, true])
         expectEqual(
             module.sources.map(TriedSources(of: module).contains), [true, false, true], "no line for a name of two")
@@ -86,7 +86,7 @@ extension TriedSources: SelfTesting {
     private static func testIsShared() throws {
         var module = try module()
         var tried = TriedSources(of: module)
-        tried.insert(module.sources[0])
+        tried.insert([module.sources[0]])
         module.image = "\(module.bundleFolder)/other/M.img"
         expectTrue(TriedSources(of: module).contains(module.sources[0]), "another image of the build")
         module.bundleFolder += "/none"

@@ -96,9 +96,13 @@ struct Mutating {
             return ContinuousClock.now < deadline
         }
         showProgress("")
-        guard options.shard == nil, options.lines.isEmpty else { return }
+        // A part of the lines or of the tests is no trial of a source.
+        guard options.lines.isEmpty, options.given.isDisjoint(with: ["--shard", "--filter", "--skip", "--test-type"])
+        else {
+            return
+        }
         let left = Set(untried.map(\.place.path))
-        for source in sources where !left.contains(source) { tried.insert(source) }
+        tried.insert(sources.filter { !left.contains($0) })
     }
 
     private func show(_ mutant: Mutant, _ terminal: TerminalText) {

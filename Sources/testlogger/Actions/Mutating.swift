@@ -131,7 +131,7 @@ struct Mutating {
         let (noticed, survived) = (counts[.noticed] ?? 0, counts[.survived] ?? 0)
         let share = noticed + survived > 0 ? " (\(noticed * 100 / (noticed + survived)) %)" : ""
         var parts = ["\(noticed) noticed\(share)", "\(survived) survived"]
-        if let count = counts[.notCompiled] { parts.append("\(count) do not compile") }
+        if let count = counts[.notCompiled] { parts.append("\(count) not compiled") }
         let left = total - counts.values.reduce(0, +)
         if left > 0 { parts.append("\(left) not tried") }
         if options.isShuffled, let seed = options.seed { parts.append("seed \(seed)") }

@@ -78,7 +78,9 @@ struct Mutating {
         let sources = chosenSources(module).filter { !options.isChangedOnly || !tried.contains($0) }
         if sources.isEmpty { return }
         let trials = try MutantTrials(module, options: runOptions)
+        defer { showProgress("") }
         let terminal = options.terminal(options.paths(root: module.root))
+        showProgress("the tests run without a mutant")
         var mutants = try trials.mutants(of: sources) { event in
             if case .ended(let result) = event, result.outcome != .failed { return }
             for line in terminal.lines(for: event) { print(line) }
@@ -95,7 +97,6 @@ struct Mutating {
             showProgress("\(counts.values.reduce(0, +)) of \(total) mutants, \(counts[.survived] ?? 0) survived")
             return ContinuousClock.now < deadline
         }
-        showProgress("")
         // A part of the lines or of the tests is no trial of a source.
         guard options.lines.isEmpty, options.given.isDisjoint(with: ["--shard", "--filter", "--skip", "--test-type"])
         else {

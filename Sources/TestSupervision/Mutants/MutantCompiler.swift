@@ -2,14 +2,6 @@
 // own. Nothing is copied: the compiler reads the changed text under the source's own path, everything else from where the
 // build has it, and writes nothing but the object.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 struct MutantCompiler {
     /// What has a shell compile each source by itself, but for where the object goes, by path.
     private let jobs: [String: Substring]
@@ -36,8 +28,10 @@ struct MutantCompiler {
         let command = line.drop { $0 != "\"" }.dropFirst().dropLast(2).split(separator: "\",\"")
             .map { String($0.replacing("\\\"", with: "\"").replacing("\\\\", with: "\\")) }
         isSanitized = command.contains { $0.hasPrefix("-sanitize=") }
-        let words = zip([""] + command, command).filter { !Self.outputs.contains($0) && !Self.extras.contains($1) }.map(
-            \.1)
+        let words = zip([""] + command, command).filter { previous, word in
+            !Self.isOfOutput(word)
+                && !(Self.isOfOutput(previous) && ["-path", "-map"].contains(where: previous.hasSuffix))
+        }.map(\.1)
         let result = try ChildProcess.run(
             words + ["-disable-batch-mode", "-driver-filelist-threshold", "1000000", "-driver-print-jobs"])
         let output = String(decoding: result.output, as: UTF8.self)
@@ -58,23 +52,21 @@ struct MutantCompiler {
         self.jobs = jobs
     }
 
-    /// Options of a build that name what else it writes.
-    private static let outputs: Set<String> = [
-        "-output-file-map", "-index-store-path", "-emit-module-path", "-emit-objc-header-path",
-        "-emit-const-values-path",
-    ]
-    /// These, and those that make the compiler write it.
-    private static let extras = outputs.union([
-        "-emit-module", "-emit-dependencies", "-incremental", "-enable-batch-mode", "-serialize-diagnostics",
-        "-parseable-output", "-emit-objc-header", "-emit-const-values",
-    ])
+    /// Whether an option of a build is about what else it writes, or about doing it all at once.
+    private static func isOfOutput(_ word: String) -> Bool {
+        let others: Set<String> = [
+            "-output-file-map", "-index-store-path", "-incremental", "-enable-batch-mode", "-serialize-diagnostics",
+            "-parseable-output",
+        ]
+        return word.hasPrefix("-emit-") || others.contains(word)
+    }
 
     /// Starts to compile a source.
     ///
     /// - Parameters:
     ///   - contents: what to read in place of the source; nil for the source itself.
     ///   - object: where the object goes, and beside it the contents.
-    func start(_ path: String, contents: [UInt8]?, object: String, options: [String] = []) throws -> pid_t {
+    func start(_ path: String, contents: [UInt8]?, object: String, options: [String] = []) throws -> Int32 {
         var words = ["/bin/sh", "-c", "exec \(jobs[path] ?? "") \"$@\"", "sh"] + options + ["-o", object]
         if let contents {
             try FileAccess.write(contents, to: "\(object).swift")
@@ -85,21 +77,7 @@ struct MutantCompiler {
             try FileAccess.write(Array(overlay.utf8), to: "\(object).yaml")
             words += ["-vfsoverlay", "\(object).yaml"]
         }
-        let null = try ChildProcess.temporaryFile()
-        defer { close(null) }
-        return try ChildProcess.start(words, descriptors: [(null, 0), (null, 1), (null, 2)])
-    }
-
-    /// Waits for a compiler.
-    ///
-    /// - Returns: whether it has made the object; how a process has ended may have been told to somebody else by now.
-    static func wait(for process: pid_t, object: String) -> Bool {
-        // One that takes so long is lost in a type.
-        if ChildProcess.wait(for: process, until: .now + .seconds(120)) == nil {
-            kill(process, SIGKILL)
-            _ = ChildProcess.wait(for: process)
-        }
-        return FileAccess.exists(object)
+        return try ChildProcess.startInSilence(words)
     }
 
     /// A text as it is in JSON.
@@ -111,6 +89,13 @@ struct MutantCompiler {
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
 import InClassTesting
 
 extension MutantCompiler: SelfTesting {

@@ -89,9 +89,7 @@ package final class MutantTrials {
             return true
         }
         var counted = mutated(replaced)
-        guard try link(counted) else {
-            throw MutantError("the tests of module '\(module.module)' are compiled out of this build")
-        }
+        try link(counted)
         CoverageReport(counted).begin()
         options.leavesProfiles = true
         let tally = try run(counted) { [self] event in
@@ -131,7 +129,7 @@ package final class MutantTrials {
     }
 
     private func outcome(of mutated: ModuleDescription) throws -> MutantOutcome {
-        do throws(LinkError) { _ = try link(mutated) } catch { return .notCompiled }
+        do throws(LinkError) { try link(mutated) } catch { return .notCompiled }
         var lastRun = LastRun(mutated)
         lastRun.failed = noticing
         lastRun.store(for: mutated)
@@ -152,12 +150,7 @@ package final class MutantTrials {
         _ count: Int, start: (Int, String) throws -> pid_t, use: (Int, String?) throws -> Bool
     ) throws {
         var compiling: [(object: String, process: pid_t)] = []
-        defer {
-            for (_, process) in compiling where !ChildProcess.hasEnded(process) {
-                kill(process, SIGKILL)
-                _ = ChildProcess.wait(for: process)
-            }
-        }
+        defer { for (_, process) in compiling { ChildProcess.end(process, after: .zero) } }
         var started = 0
         for index in 0..<count {
             while compiling.count < max(2, options.workerCountMax), started < count {
@@ -168,8 +161,9 @@ package final class MutantTrials {
                 started += 1
             }
             let (object, process) = compiling.removeFirst()
-            let isCompiled = MutantCompiler.wait(for: process, object: object)
-            if try !use(index, isCompiled ? object : nil) { return }
+            // One that takes so long is lost in a type.
+            ChildProcess.end(process, after: .seconds(120))
+            if try !use(index, FileAccess.exists(object) ? object : nil) { return }
         }
     }
 
@@ -189,11 +183,12 @@ package final class MutantTrials {
         return mutated
     }
 
-    /// - Returns: false when the module holds no tests.
-    private func link(_ mutated: ModuleDescription) throws(LinkError) -> Bool {
+    private func link(_ mutated: ModuleDescription) throws(LinkError) {
         var mutated = mutated
         mutated.bundleFolder = module.bundleFolder
-        return try ImageLinker(mutated).link() != .compiledOut
+        if try ImageLinker(mutated).link() == .compiledOut {
+            throw .failed("the tests of module '\(module.module)' are compiled out of this build")
+        }
     }
 
     private func run(_ mutated: ModuleDescription, report: @escaping (RunEvent) -> Void) throws -> RunTally {

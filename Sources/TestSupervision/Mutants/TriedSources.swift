@@ -2,9 +2,8 @@
 // out.
 
 package struct TriedSources {
-    /// Beside the products, which the build, the plugin and a person's own runs share, or beside the image where a sandbox
-    /// allows no more.
-    private let paths: [String]
+    /// Beside the products, which the build, the plugin and a person's own runs share.
+    private let path: String
     /// When each source was written whose mutants have been tried, in nanoseconds, by path.
     private var times: [String: Int] = [:]
     /// When each of the module's sources was written by now.
@@ -12,17 +11,14 @@ package struct TriedSources {
 
     /// Recalls what has been tried of a module; of what cannot be read nothing has.
     package init(of module: ModuleDescription) {
-        paths = ["\(module.bundleFolder)/\(module.module).img", module.image].map { "\($0).mutants" }
+        path = "\(module.bundleFolder)/\(module.module).img.mutants"
         current = Dictionary(
             module.sources.compactMap { source in FileAccess.modificationTime(of: source).map { (source, $0) } },
             uniquingKeysWith: { $1 })
-        for path in paths {
-            let text = String(decoding: (try? FileAccess.contents(of: path)) ?? [], as: UTF8.self)
-            for line in text.split(separator: "\n") {
-                let fields = line.split(separator: "\t", maxSplits: 1).map(String.init)
-                guard fields.count == 2, let time = Int(fields[0]) else { continue }
-                times[fields[1]] = max(time, times[fields[1]] ?? 0)
-            }
+        let text = String(decoding: (try? FileAccess.contents(of: path)) ?? [], as: UTF8.self)
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: "\t", maxSplits: 1).map(String.init)
+            if fields.count == 2 { times[fields[1]] = Int(fields[0]) }
         }
     }
 
@@ -35,7 +31,7 @@ package struct TriedSources {
     package mutating func insert(_ sources: [String]) {
         for source in sources { times[source] = current[source] }
         let lines = times.filter { !$0.key.contains("\n") }.sorted { $0.key < $1.key }.map { "\($1)\t\($0)\n" }
-        for path in paths where (try? FileAccess.write(Array(lines.joined().utf8), to: path)) != nil { return }
+        try? FileAccess.write(Array(lines.joined().utf8), to: path)
     }
 }
 

@@ -90,6 +90,20 @@ package enum ChildProcess {
         }
     }
 
+    /// Starts a program to whose output nobody listens.
+    static func startInSilence(_ words: [String]) throws(SystemError) -> pid_t {
+        let file = try temporaryFile()
+        defer { close(file) }
+        return try start(words, descriptors: [(file, 0), (file, 1), (file, 2)])
+    }
+
+    /// Ends a process that has not ended by then; how it has is somebody else's to know.
+    static func end(_ process: pid_t, after patience: Duration) {
+        guard wait(for: process, until: .now + patience) == nil else { return }
+        kill(process, SIGKILL)
+        _ = wait(for: process)
+    }
+
     /// Whether a process has ended; it is still there to be waited for, and so are its number and its group's.
     static func hasEnded(_ process: pid_t) -> Bool {
         var found = siginfo_t()

@@ -65,11 +65,6 @@ struct Mutating {
         return module.sources.filter { source in places.isEmpty || places.contains { $0.names(source) } }
     }
 
-    private func isChosen(_ mutant: Mutant) -> Bool {
-        places.isEmpty
-            || places.contains { $0.names(mutant.place.path) && ($0.line == 0 || $0.line == mutant.place.line) }
-    }
-
     private func run(
         _ module: ModuleDescription, until deadline: ContinuousClock.Instant, _ counts: inout [MutantOutcome: Int],
         _ total: inout Int
@@ -86,7 +81,10 @@ struct Mutating {
             for line in terminal.lines(for: event) { print(line) }
         }
         var generator = SeededGenerator(seed: options.seed ?? 1)
-        mutants = mutants.filter(isChosen).shuffled(using: &generator)
+        mutants = mutants.shuffled(using: &generator).filter { mutant in
+            let lines = places.filter { $0.names(mutant.place.path) }.map(\.line)
+            return places.isEmpty || lines.contains(0) || lines.contains(mutant.place.line)
+        }
         if let shard = options.shard { mutants = shard.part(of: Array(mutants.indices)).map { mutants[$0] } }
         total += mutants.count
         var untried = mutants[...]

@@ -234,7 +234,9 @@ struct MutantFinder {
                 // A closure may be all that there is to a call, and its statements are tried one by one.
                 let isOther =
                     text(index) == "{" || index > name && pieces[index].kind != .punctuation && !isMember(index)
-                isAssignment = isOperator(index) && isSpaced(index) && Self.assignments.contains(text(index))
+                isAssignment =
+                    isOperator(index) && isSpaced(index) && text(index).hasSuffix("=")
+                    && !["==", "!=", "<=", ">=", "===", "!==", "~="].contains(text(index))
                 if isOther || isOperator(index) && isSpaced(index) && !isAssignment { return }
             }
             index = partners[index] ?? index
@@ -247,10 +249,6 @@ struct MutantFinder {
         }
         add(start..<index, "()", text: "\(Self.quoted(text(start..<index))) removed")
     }
-
-    private static let assignments: Set<String> = [
-        "=", "+=", "-=", "*=", "/=", "%=", "&+=", "&-=", "&*=", "|=", "&=", "^=", "<<=", ">>=", "&<<=", "&>>=",
-    ]
 
     // MARK: Pieces
 

@@ -183,6 +183,7 @@ extension ChildProcess: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testWaitsNoLongerThanAsked": testWaitsNoLongerThanAsked,
+            "testEndsWhatGoesOn": testEndsWhatGoesOn,
             "testReadsAllOutputWhateverSignalsCome": testReadsAllOutputWhateverSignalsCome,
         ]
     }
@@ -196,6 +197,16 @@ extension ChildProcess: SelfTesting {
         expectTrue(hasEnded(process), "asked twice")
         expectEqual(kill(process, 0), 0, "is still there")
         expectEqual(wait(for: process, until: .now), .killed(signal: SIGKILL))
+    }
+
+    private static func testEndsWhatGoesOn() throws {
+        let folder = try temporaryDirectory()
+        for (nap, isEnded) in [("0", false), ("60", true)] {
+            let process = try startInSilence(["sh", "-c", "echo a; sleep \(nap); echo > \(folder)/\(nap)"])
+            end(process, after: isEnded ? .milliseconds(5) : .seconds(60))
+            expectTrue(hasEnded(process), nap)
+            expectEqual(FileAccess.exists("\(folder)/\(nap)"), !isEnded, nap)
+        }
     }
 
     /// In a child process, which has no other thread that could be interrupted.

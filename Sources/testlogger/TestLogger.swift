@@ -90,7 +90,7 @@ struct TestLogger {
             SubjectRunner.runAgainInNextBuild(options)
             return createMarker()
         }
-        if options.subjects.isEmpty, options.lines.isEmpty {
+        if options.subjects.isEmpty, options.lines.isEmpty, options.sources.isEmpty {
             Self.complain("no module, image, object or line is named")
             Self.complain(CommandLineOptions.usage, severity: nil)
             Self.complain(Self.whereHelpIs, severity: "note")
@@ -112,6 +112,7 @@ struct TestLogger {
             return .usage
         }
         if let test = options.debuggedTest { return SubjectRunner(options).debug(test, subjects) }
+        if options.isMutating { return Mutating(options, runOptions).run(subjects) }
         guard options.isWatching else { return runOnce(subjects, runOptions) }
         let modules = subjects.compactMap { if case .module(let module) = $0 { module } else { nil } }
         guard modules.count == subjects.count, modules.allSatisfy({ !$0.target.isEmpty }) else {
@@ -213,7 +214,7 @@ struct TestLogger {
 
     private func findSubjects() throws -> [Subject] {
         let subjects = SubjectFinder(directory: FileAccess.currentDirectory)
-        if options.subjects.isEmpty, !options.lines.isEmpty { return try subjects.find(options.lines) }
+        if options.subjects.isEmpty { return try subjects.find(sources: options.lines.map(\.path) + options.sources) }
         return try subjects.find(options.subjects)
     }
 

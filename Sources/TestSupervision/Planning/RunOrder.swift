@@ -24,7 +24,9 @@ package struct TestShard: Equatable, Sendable {
     }
 
     /// The part of the selected tests that this is, in the order they had.
-    func part(of selected: [Int]) -> [Int] { stride(from: index, to: selected.count, by: count).map { selected[$0] } }
+    package func part(of selected: [Int]) -> [Int] {
+        stride(from: index, to: selected.count, by: count).map { selected[$0] }
+    }
 }
 
 /// Numbers that a seed decides, by SplitMix64.

@@ -78,6 +78,11 @@ package struct ChosenLine: Equatable, Sendable {
     package var path: String
     package var line: Int
 
+    package init(path: String, line: Int) {
+        self.path = path
+        self.line = line
+    }
+
     /// Reads `path:line` or `path:line:column`, or nothing.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
@@ -89,7 +94,11 @@ package struct ChosenLine: Equatable, Sendable {
     }
 
     /// Whether a source's absolute path is meant.
-    package func names(_ source: String) -> Bool { source == path || source.hasSuffix("/\(path)") }
+    package func names(_ source: String) -> Bool { Self.path(path, names: source) }
+
+    package static func path(_ path: String, names source: String) -> Bool {
+        source == path || source.hasSuffix("/\(path)")
+    }
 }
 
 /// The tests to run: those of the given types that match a filter, if there are filters, and no exclusion.

@@ -82,6 +82,20 @@ package enum ChildProcess {
         }
     }
 
+    /// Starts a program to whose output nobody listens.
+    static func startInSilence(_ words: [String]) throws(SystemError) -> pid_t {
+        let file = try temporaryFile()
+        defer { close(file) }
+        return try start(words, descriptors: [(file, 0), (file, 1), (file, 2)])
+    }
+
+    /// Ends a process that has not ended by then; how it has is somebody else's to know.
+    static func end(_ process: pid_t, after patience: Duration) {
+        guard wait(for: process, until: .now + patience) == nil else { return }
+        kill(process, SIGKILL)
+        _ = wait(for: process)
+    }
+
     /// Whether a process has ended; it is still there to be waited for, and so are its number and its group's.
     static func hasEnded(_ process: pid_t) -> Bool {
         var found = siginfo_t()
@@ -157,6 +171,7 @@ extension ChildProcess: SelfTesting {
     package static var testSelectors: TestSelectors {
         [
             "testWaitsNoLongerThanAsked": testWaitsNoLongerThanAsked,
+            "testEndsWhatGoesOn": testEndsWhatGoesOn,
             "testReadsAllOutputWhateverSignalsCome": testReadsAllOutputWhateverSignalsCome,
         ]
     }
@@ -170,6 +185,16 @@ extension ChildProcess: SelfTesting {
         expectTrue(hasEnded(process), "asked twice")
         expectEqual(kill(process, 0), 0, "is still there")
         expectEqual(wait(for: process, until: .now), .killed(signal: SIGKILL))
+    }
+
+    private static func testEndsWhatGoesOn() throws {
+        let folder = try temporaryDirectory()
+        for (nap, isEnded) in [("0", false), ("60", true)] {
+            let process = try startInSilence(["sh", "-c", "echo a; sleep \(nap); echo > \(folder)/\(nap)"])
+            end(process, after: isEnded ? .milliseconds(5) : .seconds(60))
+            expectTrue(hasEnded(process), nap)
+            expectEqual(FileAccess.exists("\(folder)/\(nap)"), !isEnded, nap)
+        }
     }
 
     /// In a child process, which has no other thread that could be interrupted.

@@ -37,6 +37,13 @@ extension CommandLineOptions {
               --watch              build and run again whenever a source is saved
               --shuffle [SEED]     in random order; each failure names the seed that repeats it
 
+        what the tests do not notice
+              --mutants            small changes of the sources, one at a time, on lines that the tests reach: of modules,
+                                   of file.swift or of file.swift:line. Each that no test notices is a warning. With
+                                   --changed only of sources that have changed since theirs were all tried; --shuffle
+                                   chooses others when there is not the time for all
+              --budget SECONDS     how long that may take (default 300)
+
         what is done about failures
               --accept             write what was got in place of each literal or golden file that was expected; with
                                    file.swift:line, only there

@@ -27,6 +27,8 @@ struct CommandLineOptions: Equatable {
     var optionWords: [String] = []
     /// Places in the sources whose tests are to run.
     var lines: [ChosenLine] = []
+    /// Whole sources, of which mutants are to be made.
+    var sources: [String] = []
     var testTypes: [String] = []
     var filters: [String] = []
     var exclusions: [String] = []
@@ -54,6 +56,10 @@ struct CommandLineOptions: Equatable {
     /// Repeat until a test fails, or so often at the most.
     var isUntilFailure = false
     var isShuffled = false
+    /// Try small changes of the sources instead of the sources themselves.
+    var isMutating = false
+    /// How long that may take.
+    var budgetSeconds = 300
     /// Run again whenever a source is saved.
     var isWatching = false
     var seed: UInt64?
@@ -90,7 +96,7 @@ struct CommandLineOptions: Equatable {
         (["--path-map"], "FROM=TO"), (["--shuffle"], "[SEED]"), (["--fail-fast"], nil), (["--no-capture"], nil),
         (["--color"], "WHEN"), (["--stable-output"], nil), (["--accept"], nil), (["--debug"], "TEST"),
         (["--format"], "FORM"), (["--junit"], "PATH"), (["--json"], "PATH"), (["--github"], nil), (["--watch"], nil),
-        (["--coverage"], nil),
+        (["--coverage"], nil), (["--mutants"], nil), (["--budget"], "SECONDS"),
         // What the build plugin says, and nobody else.
         (["--marker"], "FILE"),
     ]
@@ -103,6 +109,9 @@ struct CommandLineOptions: Equatable {
             guard word.hasPrefix("-"), word != "-", !isEndOfOptions else {
                 if let line = ChosenLine(word) {
                     lines.append(line)
+                    optionWords.append(word)
+                } else if word.hasSuffix(".swift") {
+                    sources.append(word)
                     optionWords.append(word)
                 } else {
                     subjects.append(word)
@@ -137,6 +146,22 @@ struct CommandLineOptions: Equatable {
             given.insert(name)
             try set(name, value)
         }
+        try checkMutants()
+    }
+
+    /// What has no meaning with mutants, or none without.
+    private func checkMutants() throws(UsageError) {
+        if isMutating {
+            let others = [
+                "--list", "--failed", "--repeat", "--until-failure", "--watch", "--accept", "--debug", "--no-capture",
+                "--coverage", "--format", "--junit", "--json", "--github",
+            ]
+            guard let other = others.first(where: given.contains) else { return }
+            throw UsageError(description: "option '\(other)' does not go with '--mutants'")
+        }
+        if given.contains("--budget") { throw UsageError(description: "option '--budget' is for '--mutants'") }
+        guard let source = sources.first else { return }
+        throw UsageError(description: "'\(source)' names no line; '\(source):1' would, and '--mutants' needs none")
     }
 
     /// The name that an option is set by, and that of its value.
@@ -221,6 +246,8 @@ struct CommandLineOptions: Equatable {
         case "--color": colour = try oneOf(ColourChoice.self, name, value)
         case "--debug": debuggedTest = value
         case "--coverage": wantsCoverage = true
+        case "--mutants": isMutating = true
+        case "--budget": budgetSeconds = try number(name, value, "a number of seconds")
         case "--fail-fast": stopsAtFirstFailure = true
         case "--stable-output": isStable = true
         case "--marker":
@@ -291,6 +318,10 @@ extension CommandLineOptions: SelfTesting {
         expectEqual(try CommandLineOptions(["--shard", "2/3"]).shard, TestShard(index: 1, count: 3))
         expectEqual(try CommandLineOptions(["--color", "never"]).colour, .never)
         expectEqual(try CommandLineOptions(["--no-tests", "fail"]).emptyChoice, .fail)
+        let mutants = try CommandLineOptions(["--mutants", "S.swift", "T.swift:4", "M", "--budget", "9"])
+        expectEqual(mutants.sources, ["S.swift"])
+        expectEqual(mutants.optionWords, ["--mutants", "S.swift", "T.swift:4", "--budget", "9"])
+        expectEqual(mutants.budgetSeconds, 9)
         expectEqual(try CommandLineOptions(["-j", "2", "-v"]).given, ["--jobs", "--verbose"])
     }
 
@@ -310,6 +341,10 @@ extension CommandLineOptions: SelfTesting {
             (["--retries", "-1"], "option '--retries' expects a number of further attempts, not '-1'"),
             (["--path-map", "x"], "option '--path-map' expects FROM=TO, not 'x'"),
             (["--path-map==x"], "option '--path-map' expects FROM=TO, not '=x'"),
+            (["S.swift"], "'S.swift' names no line; 'S.swift:1' would, and '--mutants' needs none"),
+            (["--budget", "5"], "option '--budget' is for '--mutants'"),
+            (["--mutants", "--budget", "0"], "option '--budget' expects a number of seconds above 0, not '0'"),
+            (["--mutants", "--watch"], "option '--watch' does not go with '--mutants'"),
             (["--zzzzzzzz"], "unknown option '--zzzzzzzz'"),
         ]
         for (words, text) in rows {

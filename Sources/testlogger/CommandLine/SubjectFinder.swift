@@ -53,18 +53,18 @@ struct SubjectFinder {
         return subjects
     }
 
-    /// Finds the modules that have the sources of these lines.
-    func find(_ lines: [ChosenLine]) throws(SubjectError) -> [Subject] {
+    /// Finds the modules that have these sources.
+    func find(sources: [String]) throws(SubjectError) -> [Subject] {
         var subjects: [Subject] = []
         for (_, path) in builtModules().sorted(by: { $0.key < $1.key }) {
             let module = try description(at: path)
-            if module.sources.contains(where: { source in lines.contains { $0.names(source) } }) {
+            if module.sources.contains(where: { source in sources.contains { ChosenLine.path($0, names: source) } }) {
                 subjects.append(.module(module))
             }
         }
         guard !subjects.isEmpty else {
             throw SubjectError(
-                description: "no module that has been built here has \(lines.map(\.path).joined(separator: " or "))")
+                description: "no module that has been built here has \(sources.joined(separator: " or "))")
         }
         return subjects
     }
@@ -252,13 +252,11 @@ extension SubjectFinder: SelfTesting {
     private static func testFindsTheModuleOfALine() throws {
         let subjects = SubjectFinder(directory: try package())
         for (text, names) in [("b.swift:3", ["Pear"]), ("Sources/a.swift:1:2", ["Apple"])] {
-            expectEqual(modules(try subjects.find([try requireNotNil(ChosenLine(text))])), names, text)
+            expectEqual(modules(try subjects.find(sources: [try requireNotNil(ChosenLine(text)).path])), names, text)
         }
-        let lines = ["a.swift:1", "b.swift:2"].compactMap(ChosenLine.init)
-        expectEqual(modules(try subjects.find(lines)), ["Apple", "Pear"])
-        let unknown = ["x.swift:1", "y.swift:2"].compactMap(ChosenLine.init)
+        expectEqual(modules(try subjects.find(sources: ["a.swift", "b.swift"])), ["Apple", "Pear"])
         expectEqual(
-            expectThrows(SubjectError.self) { _ = try subjects.find(unknown) }?.description,
+            expectThrows(SubjectError.self) { _ = try subjects.find(sources: ["x.swift", "y.swift"]) }?.description,
             "no module that has been built here has x.swift or y.swift")
     }
 

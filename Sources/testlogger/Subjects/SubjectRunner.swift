@@ -162,10 +162,7 @@ final class SubjectRunner {
 
     private func run(_ module: ModuleDescription, _ runOptions: RunOptions) {
         let paths = options.paths(root: module.root)
-        let terminal = TerminalText(
-            paths: paths, verbosity: options.verbosity, isStable: options.isStable, isColoured: isColoured,
-            failsOnFlaky: options.failsOnFlaky,
-            showsReplacements: getenv("XCODE_VERSION_ACTUAL") != nil)
+        let terminal = options.terminal(paths)
         var runOptions = runOptions
         runOptions.reportsOnlyNews = options.verbosity < .tests && options.slowMilliseconds == 0 && reports.isEmpty
         let run = TestRun(module, options: runOptions) { [self] event in
@@ -213,14 +210,6 @@ final class SubjectRunner {
         }
     }
 
-    private var isColoured: Bool {
-        switch options.colour {
-        case .always: true
-        case .never: false
-        case .automatic: isatty(1) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
-        }
-    }
-
     private func noteSlow(_ result: TestResult) {
         let limit = options.slowMilliseconds
         guard limit > 0, result.outcome != .skipped, result.nanoseconds > limit * 1_000_000 else { return }
@@ -237,5 +226,22 @@ final class SubjectRunner {
         guard options.marker != nil, result.unselected == 0, let source = module.sources.first else { return }
         let place = SourcePlace(path: source, line: 1, column: 1)
         print(DiagnosticText(paths: paths).line(.warning, at: place, "\(what); a type lists its own in testSelectors"))
+    }
+}
+
+extension CommandLineOptions {
+    /// What a terminal shows of a run.
+    func terminal(_ paths: PathStyle) -> TerminalText {
+        TerminalText(
+            paths: paths, verbosity: verbosity, isStable: isStable, isColoured: isColoured, failsOnFlaky: failsOnFlaky,
+            showsReplacements: getenv("XCODE_VERSION_ACTUAL") != nil)
+    }
+
+    private var isColoured: Bool {
+        switch colour {
+        case .always: true
+        case .never: false
+        case .automatic: isatty(1) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+        }
     }
 }

@@ -1,0 +1,161 @@
+// Compiles one source of a module as the build has compiled it, with other contents or other options, to an object of its
+// own. Nothing is copied: the compiler reads the changed text under the source's own path, everything else from where the
+// build has it, and writes nothing but the object.
+
+struct MutantCompiler {
+    /// What has a shell compile each source by itself, but for where the object goes, by path.
+    private let jobs: [String: Substring]
+    /// Whether tests run under a sanitizer, which takes more memory than there is.
+    let isSanitized: Bool
+
+    /// Asks the compiler how it compiles the sources of a module.
+    ///
+    /// SwiftPM writes its commands into a manifest for the native build system, `.build/debug.yaml`; the map of the
+    /// module's outputs tells which of them is meant.
+    init(_ module: ModuleDescription) throws {
+        let products = module.bundleFolder
+        let scratch = FileAccess.directory(of: FileAccess.directory(of: products))
+        let manifest = "\(scratch)/\(FileAccess.name(of: products)).yaml"
+        guard let bytes = try? FileAccess.contents(of: manifest) else {
+            throw MutantError("there is no \(manifest); mutants are compiled as '--build-system native' compiles")
+        }
+        let map = Self.quoted("\(products)/\(module.target).build/output-file-map.json")
+        let commands = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        guard let line = commands.first(where: { $0.contains("\"-output-file-map\",\(map)") }) else {
+            throw MutantError("\(manifest) does not say how module '\(module.module)' is compiled")
+        }
+        // A list as in JSON, in which these two are all that is escaped.
+        let command = line.drop { $0 != "\"" }.dropFirst().dropLast(2).split(separator: "\",\"")
+            .map { String($0.replacing("\\\"", with: "\"").replacing("\\\\", with: "\\")) }
+        isSanitized = command.contains { $0.hasPrefix("-sanitize=") }
+        let words = zip([""] + command, command).filter { previous, word in
+            !Self.isOfOutput(word)
+                && !(Self.isOfOutput(previous) && ["-path", "-map"].contains(where: previous.hasSuffix))
+        }.map(\.1)
+        let result = try ChildProcess.run(
+            words + ["-disable-batch-mode", "-driver-filelist-threshold", "1000000", "-driver-print-jobs"])
+        let output = String(decoding: result.output, as: UTF8.self)
+        guard result.end == .exited(0) else {
+            throw MutantError("the compiler does not say how it compiles a source: \(output)")
+        }
+        let lines = output.split(separator: "\n")
+        var jobs: [String: Substring] = [:]
+        for source in module.sources {
+            // The driver quotes what a shell would not take as it is.
+            let quoted = "'\(source.replacing("'", with: #"'\''"#))'"
+            let job = lines.first { line in [source, quoted].contains { line.contains("-primary-file \($0) ") } }
+            guard let job, let end = job.ranges(of: " -o ").last else {
+                throw MutantError("module '\(module.module)' is compiled as a whole; mutants need a debug build")
+            }
+            jobs[source] = job[..<end.lowerBound]
+        }
+        self.jobs = jobs
+    }
+
+    /// Whether an option of a build is about what else it writes, or about doing it all at once.
+    private static func isOfOutput(_ word: String) -> Bool {
+        let others: Set<String> = [
+            "-output-file-map", "-index-store-path", "-incremental", "-enable-batch-mode", "-serialize-diagnostics",
+            "-parseable-output",
+        ]
+        return word.hasPrefix("-emit-") || others.contains(word)
+    }
+
+    /// Starts to compile a source.
+    ///
+    /// - Parameters:
+    ///   - contents: what to read in place of the source; nil for the source itself.
+    ///   - object: where the object goes, and beside it the contents.
+    func start(_ path: String, contents: [UInt8]?, object: String, options: [String] = []) throws -> Int32 {
+        var words = ["/bin/sh", "-c", "exec \(jobs[path] ?? "") \"$@\"", "sh"] + options + ["-o", object]
+        if let contents {
+            try FileAccess.write(contents, to: "\(object).swift")
+            let overlay = """
+                {"version": 0, "case-sensitive": "true", "use-external-names": false, "roots": [
+                {"type": "file", "name": \(Self.quoted(path)), "external-contents": \(Self.quoted("\(object).swift"))}]}
+                """
+            try FileAccess.write(Array(overlay.utf8), to: "\(object).yaml")
+            words += ["-vfsoverlay", "\(object).yaml"]
+        }
+        return try ChildProcess.startInSilence(words)
+    }
+
+    /// A text as it is in JSON.
+    private static func quoted(_ text: String) -> String {
+        "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import InClassTesting
+
+extension MutantCompiler: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testSaysWhyItKnowsNoCommand": testSaysWhyItKnowsNoCommand,
+            "testAsksForTheCommandOfEachSource": testAsksForTheCommandOfEachSource,
+        ]
+    }
+
+    /// A module whose compiler is a script that prints what it is given, and one command for each source.
+    private static func module(_ manifest: String?, jobs: String = "") throws -> ModuleDescription {
+        let folder = try temporaryDirectory()
+        var module = ModuleDescription()
+        (module.module, module.target, module.bundleFolder) = ("M", "M", "\(folder)/linux/debug")
+        module.sources = ["/p/a b's.swift", "/p/c.swift"]
+        try FileAccess.write(Array("#!/bin/sh\necho \"$@\" > \(folder)/words\n\(jobs)\n".utf8), to: "\(folder)/swiftc")
+        chmod("\(folder)/swiftc", 0o755)
+        if let manifest {
+            let text = manifest.replacing("FOLDER", with: folder)
+            try FileAccess.write(Array(text.utf8), to: "\(folder)/debug.yaml")
+        }
+        return module
+    }
+
+    private static let manifest = """
+        "C.M":
+            outputs: ["FOLDER/linux/debug/M.build/output-file-map.json"]
+            args: ["FOLDER/none","-output-file-map","FOLDER/linux/debug/N.build/output-file-map.json"]
+            args: ["FOLDER/swiftc","-emit-module","-output-file-map","FOLDER/linux/debug/M.build/output-file-map.json","-g","-DA=\\"b\\\\\\""]
+        """
+
+    private static func testSaysWhyItKnowsNoCommand() throws {
+        let rows = [
+            (nil, "", "compiled as '--build-system native' compiles"),
+            ("tools: {}", "", "does not say how module 'M' is compiled"),
+            (manifest, "echo no; exit 1", "does not say how it compiles a source: no"),
+            (manifest, "echo frontend /p/c.swift -o c.o", "mutants need a debug build"),
+        ]
+        for (manifest, jobs, text) in rows {
+            let module = try module(manifest, jobs: jobs)
+            let error = expectThrows(MutantError.self, text) { _ = try MutantCompiler(module) }
+            expectTrue(error?.description.contains(text) ?? false, error?.description ?? text)
+        }
+    }
+
+    private static func testAsksForTheCommandOfEachSource() throws {
+        let module = try module(
+            manifest,
+            jobs: """
+                echo "frontend -primary-file '/p/a b'\\\\''s.swift' /p/c.swift -g -o a.o"
+                echo "frontend /p/a.swift -primary-file /p/c.swift -o c.o"
+                """)
+        let compiler = try MutantCompiler(module)
+        expectEqual(compiler.jobs["/p/a b's.swift"], #"frontend -primary-file '/p/a b'\''s.swift' /p/c.swift -g"#)
+        expectEqual(compiler.jobs["/p/c.swift"], "frontend /p/a.swift -primary-file /p/c.swift")
+        expectFalse(compiler.isSanitized)
+        let folder = FileAccess.directory(of: FileAccess.directory(of: module.bundleFolder))
+        let words = String(decoding: try FileAccess.contents(of: "\(folder)/words"), as: UTF8.self)
+        expectTrue(words.hasPrefix("-g -DA=\"b\\\" -disable-batch-mode"), words)
+    }
+}
+#endif

@@ -1,0 +1,108 @@
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+/// What is made of sources; apart from the finder, whose file is long enough.
+enum MutantFinderTests {}
+
+extension MutantFinderTests: SelfTesting {
+    static var testSelectors: TestSelectors {
+        .each("testFinds", rows, testFinds)
+            + [
+                "testSkipsWhatIsNotTheCodeItself": testSkipsWhatIsNotTheCodeItself,
+                "testChangesTheRightBytes": testChangesTheRightBytes,
+                "testEndsOnAnything": testEndsOnAnything,
+            ]
+    }
+
+    private static func found(_ source: String) throws -> [String] {
+        try MutantFinder.mutants(of: Array(source.utf8), path: "/s.swift").map(\.text)
+    }
+
+    /// Sources, and the changes of each as `old > new` or `-old`.
+    private static let rows: [(source: String, changes: [String])] = [
+        ("a < b", ["< > <="]), ("a==b", []), ("a == b && c != d", ["== > !=", "&& > ||", "!= > =="]),
+        ("a &+ b - -c", ["&+ > &-", "- > +"]), ("a += b; c ^= d", ["+= > -=", "^= > |="]),
+        ("f<A>(x) -> B", []), ("a ?? b as? C", []), ("0..<n", ["0 > 1", "..< > ..."]), ("a...b", ["... > ..<"]),
+        ("f(a...) + x[b...]", ["+ > -"]), ("func f(_ a: Int...)", []), ("(...n)", ["... > ..<"]),
+        ("0...9", ["0 > 1", "... > ..<", "9 > 10"]),
+        ("(!a, !b.c) || !(d)", ["-!", "-!", "|| > &&", "-!"]), ("a! + b!.c", ["+ > -"]),
+        ("1_000 + 0xFf + 0b1", ["1_000 > 1001", "+ > -", "0xFf > 0x100", "+ > -", "0b1 > 0b10"]),
+        ("$0.1 + 1.5 + 1e5 + a.0", ["+ > -", "1 > 2", "+ > -", "+ > -"]),
+        ("9223372036854775807 - 007", ["- > +", "007 > 8"]),
+        ("true || a.false", ["true > false", "|| > &&"]),
+        (
+            ##"f("", "ab", "c", "x", "\n", #"d"#, "\(e)")"##,
+            [
+                #""" > "x""#, #""ab" > """#, #""c" > "x""#, #""x" > "y""#, #""\n" > "x""#, ##"#"d"# > #"x"#"##,
+                #""\(e)" > """#,
+            ]
+        ),
+        (#""a" + b + "c""#, [#""a" > "x""#, #""c" > "x""#]),
+        ("if a.isEmpty, let b, c(d, e) {", ["a.isEmpty > !(a.isEmpty)", "c(d, e) > !(c(d, e))"]),
+        ("guard a < b, case .c = d, !e else {", ["< > <=", "-!"]), ("while true {", ["true > false"]),
+        ("if #available(macOS 14, *), a {", ["a > !(a)"]), ("repeat { } while a(b)\nc { }", ["a(b) > !(a(b))"]),
+        ("f(if: a, { b })", []),
+        ("{\n try? await a.b(c)[0]?.d()\n}", ["-try? await a.b(c)[0]?.d()", "0 > 1"]),
+        ("{ a = b; c[d] += e }", ["-a = b", "-c[d] += e", "+= > -="]), ("{ a == b }", ["== > !="]),
+        ("{\n a(b)\n .c()\n}", []), ("{\n a(\n b)\n}", []), ("{ a { b() } }", ["-b()"]), ("{ a in b(a) }", []),
+        ("{\n let a = b()\n return c()\n}", []), ("[\na(b)\n]", []), ("{ super.f(a) }", []),
+        ("{\n case .a:\n b()\n default: c ? d : e()\n}", ["-b()"]),
+        ("{ a = f { b() } }", ["-a = f { b() }", "-b()"]),
+        (#"{ precondition(a < 1, "b") }"#, [#"-precondition(a < 1, "b")"#, "< > <=", "1 > 2"]),
+        ("assert(a < 1)\nfatalError(\"a\")", []),
+    ]
+
+    private static func testFinds(_ source: String, _ changes: [String]) throws {
+        let expected = changes.map { change in
+            let parts = change.split(separator: " > ")
+            return parts.count == 2 ? "'\(parts[0])' changed to '\(parts[1])'" : "'\(change.dropFirst())' removed"
+        }
+        expectEqual(try found(source), expected)
+    }
+
+    private static func testSkipsWhatIsNotTheCodeItself() throws {
+        let source = """
+            import struct A.B
+            @available(macOS 14, *) @a(1) func f() {}
+            #if swift(>=5) && X
+            let a = #line, b = #c(1), c = 2
+            #elseif X && 1 < 2
+            3
+            #endif
+            #if DEBUG || IN_CLASS_TESTS
+            4 + 5
+            #endif
+            6  // no mutants: it is of no matter
+            // 7 + 8 /* 9 */
+            /* 10 */
+            """
+        expectEqual(try found(source), ["'2' changed to '3'", "'3' changed to '4'"])
+    }
+
+    private static func testChangesTheRightBytes() throws {
+        let source = Array("{ é = #\"a\"#\nif b, !c { é(1) } }".utf8)
+        let changed = try MutantFinder.mutants(of: source, path: "/s.swift").map { mutant in
+            "\(mutant.place.line):\(mutant.place.column) \(String(decoding: mutant.applied(to: source), as: UTF8.self))"
+        }
+        expectEqual(
+            changed,
+            [
+                "1:3 { ()\nif b, !c { é(1) } }", "1:8 { é = #\"x\"#\nif b, !c { é(1) } }",
+                "2:4 { é = #\"a\"#\nif !(b), !c { é(1) } }", "2:7 { é = #\"a\"#\nif b, c { é(1) } }",
+                "2:12 { é = #\"a\"#\nif b, !c { () } }", "2:15 { é = #\"a\"#\nif b, !c { é(2) } }",
+            ])
+    }
+
+    private static func testEndsOnAnything() throws {
+        let source = Array(
+            "@a(#if b, !c == \"{ d(1) \" else { try? e += 0x...9 } // no mutants: f\n@g. assert([\"".utf8)
+        for start in source.indices {
+            for end in start...source.count {
+                _ = try? MutantFinder.mutants(of: Array(source[start..<end]), path: "")
+            }
+        }
+    }
+}
+#endif

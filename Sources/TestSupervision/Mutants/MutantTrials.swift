@@ -1,0 +1,210 @@
+// Tries the mutants of a module one after another: compiled beside the build, linked with all that the build has, and run
+// with the tests first that have noticed others. What the build has made stays as it is.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import TestEvents
+
+/// What came of a mutant.
+package enum MutantOutcome: Sendable {
+    /// A test failed, or did not end.
+    case noticed
+    case survived
+    /// The compiler or the linker refused it.
+    case notCompiled
+}
+
+package final class MutantTrials {
+    private let module: ModuleDescription
+    private let compiler: MutantCompiler
+    private var options: RunOptions
+    /// The objects of the module and of all that it is linked with.
+    private let objects: [String]
+    /// Where everything goes that is made here; it goes away with the trials.
+    private let folder: String
+    /// The contents of the sources that have mutants, by path.
+    private var contents: [String: [UInt8]] = [:]
+    /// The tests that have noticed a mutant.
+    private var noticing: Set<String> = []
+    private var longestTest = 0
+    private var objectCount = 0
+
+    /// Prepares trials in a module as it has been built.
+    ///
+    /// - Parameter options: those of each run; that tests run in an order of their own is no part of them.
+    /// - Throws: `MutantError` when it has not been built, or not so that its sources are compiled one by one.
+    package init(_ module: ModuleDescription, options: RunOptions) throws {
+        self.module = module
+        self.options = options
+        if let source = module.sourcesNewerThanBuild.first {
+            throw MutantError("\(source) has changed since it was compiled; build it first")
+        }
+        compiler = try MutantCompiler(module)
+        objects = try module.resolvedObjects()
+        folder = "\(FileAccess.directory(of: module.image))/mutants/\(module.module).\(getpid())"
+        try FileAccess.makeFolder(folder)
+        // What the sources are by now is said above.
+        self.options.isBuildStep = true
+    }
+
+    deinit {
+        DirectoryKeeper.remove(LastRun(mutated([:])).keptDirectories)
+        FileAccess.removeTree(folder)
+    }
+
+    /// Finds the mutants of some of the module's sources on lines that its tests reach, in the order of their places.
+    ///
+    /// - Parameter report: receives what happens while the tests run without a mutant.
+    /// - Throws: `MutantError`, also when a test fails by itself.
+    package func mutants(of sources: [String], report: @escaping (RunEvent) -> Void) throws -> [Mutant] {
+        var mutants: [Mutant] = []
+        for path in sources {
+            contents[path] = try FileAccess.contents(of: path)
+            mutants += try MutantFinder.mutants(of: contents[path] ?? [], path: path)
+        }
+        let found = Set(mutants.map(\.place.path))
+        if found.isEmpty { return [] }
+        let reached = try reachedLines(of: sources.filter(found.contains), report: report)
+        return mutants.filter { reached[$0.place.path]?[$0.place.line] ?? 0 > 0 }
+    }
+
+    /// Runs the tests once, with the sources compiled so that they count how often each line runs.
+    private func reachedLines(of sources: [String], report: @escaping (RunEvent) -> Void) throws
+        -> [String: [Int: Int]]
+    {
+        var replaced: [String: String] = [:]
+        try compile(sources.count) { index, object in
+            let words = ["-profile-generate", "-profile-coverage-mapping"]
+            return try compiler.start(sources[index], contents: nil, object: object, options: words)
+        } use: { index, object in
+            guard let object else {
+                throw MutantError("\(sources[index]) does not compile so that it counts its lines")
+            }
+            replaced[sources[index]] = object
+            return true
+        }
+        var counted = mutated(replaced)
+        try link(counted)
+        CoverageReport(counted).begin()
+        options.leavesProfiles = true
+        let tally = try run(counted) { [self] event in
+            if case .ended(let result) = event { longestTest = max(longestTest, result.nanoseconds) }
+            report(event)
+        }
+        options.leavesProfiles = false
+        if tally.isRed { throw MutantError("mutants are tried with tests that pass") }
+        if tally.planned == 0 { return [:] }
+        counted.sources = sources
+        let files = try CoverageReport(counted).finish().files
+        return Dictionary(files.map { ($0.path, $0.counts) }, uniquingKeysWith: { $1 })
+    }
+
+    /// Tries mutants in their order.
+    ///
+    /// - Parameter report: receives what came of each, and says whether another is to be tried.
+    package func tryMutants(_ mutants: [Mutant], report: (Mutant, MutantOutcome) -> Bool) throws {
+        options.stopsAtFirstFailure = true
+        options.reportsOnlyNews = true
+        // Longer than any of them takes, and short enough for those that never end.
+        options.timeoutMilliseconds = min(options.timeoutMilliseconds, 500 + 3 * longestTest / 1_000_000)
+        try compile(mutants.count) { index, object in
+            let path = mutants[index].place.path
+            let changed = mutants[index].applied(to: contents[path] ?? [])
+            return try compiler.start(path, contents: changed, object: object)
+        } use: { index, object in
+            let path = mutants[index].place.path
+            var result = MutantOutcome.notCompiled
+            if let object {
+                result = try outcome(of: mutated([path: object]))
+                unlink(object)
+            }
+            // What is ended in the middle says nothing.
+            return Interruption.reason == nil && report(mutants[index], result)
+        }
+    }
+
+    private func outcome(of mutated: ModuleDescription) throws -> MutantOutcome {
+        do throws(LinkError) { try link(mutated) } catch { return .notCompiled }
+        var lastRun = LastRun(mutated)
+        lastRun.failed = noticing
+        lastRun.store(for: mutated)
+        do {
+            let tally = try run(mutated) { [self] event in
+                if case .ended(let result) = event, result.outcome == .failed { noticing.insert(result.test.name) }
+            }
+            return tally.isRed ? .noticed : .survived
+        } catch RunError.protocolMismatch {
+            return .noticed
+        }
+    }
+
+    /// Has so many objects compiled, some at once, and hands them on in their order, until told to end.
+    ///
+    /// - Parameter use: receives nil for what does not compile, and says whether to go on.
+    private func compile(
+        _ count: Int, start: (Int, String) throws -> pid_t, use: (Int, String?) throws -> Bool
+    ) throws {
+        var compiling: [(object: String, process: pid_t)] = []
+        defer { for (_, process) in compiling { ChildProcess.end(process, after: .zero) } }
+        var started = 0
+        for index in 0..<count {
+            while compiling.count < max(2, options.workerCountMax), started < count {
+                // A name of its own: what is there has been compiled.
+                objectCount += 1
+                let object = "\(folder)/\(objectCount).o"
+                compiling.append((object, try start(started, object)))
+                started += 1
+            }
+            let (object, process) = compiling.removeFirst()
+            // One that takes so long is lost in a type.
+            ChildProcess.end(process, after: .seconds(120))
+            if try !use(index, FileAccess.exists(object) ? object : nil) { return }
+        }
+    }
+
+    /// The module with other objects in place of some sources' own.
+    private func mutated(_ replaced: [String: String]) -> ModuleDescription {
+        var mutated = module
+        let own = Dictionary(
+            replaced.map { ("\(module.bundleFolder)/\(module.target).build/\(FileAccess.name(of: $0)).o", $1) },
+            uniquingKeysWith: { $1 })
+        mutated.objects = objects.map { own[$0] ?? $0 }
+        mutated.fileMaps = []
+        mutated.executables = []
+        // What the build has made of the target, and what is remembered of its runs, is not of this module.
+        mutated.target = ""
+        mutated.bundleFolder = ""
+        mutated.image = "\(folder)/\(module.module).img"
+        return mutated
+    }
+
+    private func link(_ mutated: ModuleDescription) throws(LinkError) {
+        var mutated = mutated
+        mutated.bundleFolder = module.bundleFolder
+        if try ImageLinker(mutated).link() == .compiledOut {
+            throw .failed("the tests of module '\(module.module)' are compiled out of this build")
+        }
+    }
+
+    private func run(_ mutated: ModuleDescription, report: @escaping (RunEvent) -> Void) throws -> RunTally {
+        #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_DATA.rawValue)
+        #else
+        let resource = RLIMIT_DATA
+        #endif
+        // A loop that never ends may well fill the memory before its time is over.
+        var before = rlimit()
+        getrlimit(resource, &before)
+        var limit = before
+        limit.rlim_cur = min(
+            before.rlim_cur, rlim_t(max(0, sysconf(Int32(_SC_PHYS_PAGES)))) * rlim_t(getpagesize()) / 2)
+        if !compiler.isSanitized { setrlimit(resource, &limit) }
+        defer { setrlimit(resource, &before) }
+        return try TestRun(mutated, options: options, report: report).run()
+    }
+}

@@ -1,0 +1,92 @@
+// Which sources of a module have had all their mutants tried, and when they were written: what `--mutants --changed` leaves
+// out.
+
+package struct TriedSources {
+    /// Beside the products, which the build, the plugin and a person's own runs share.
+    private let path: String
+    /// When each source was written whose mutants have been tried, in nanoseconds, by path.
+    private var times: [String: Int] = [:]
+    /// When each of the module's sources was written by now.
+    private let current: [String: Int]
+
+    /// Recalls what has been tried of a module; of what cannot be read nothing has.
+    package init(of module: ModuleDescription) {
+        path = "\(module.bundleFolder)/\(module.module).img.mutants"
+        current = Dictionary(
+            module.sources.compactMap { source in FileAccess.modificationTime(of: source).map { (source, $0) } },
+            uniquingKeysWith: { $1 })
+        let text = String(decoding: (try? FileAccess.contents(of: path)) ?? [], as: UTF8.self)
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: "\t", maxSplits: 1).map(String.init)
+            if fields.count == 2 { times[fields[1]] = Int(fields[0]) }
+        }
+    }
+
+    /// Whether all mutants of a source have been tried since it was written.
+    package func contains(_ source: String) -> Bool { times[source] != nil && times[source] == current[source] }
+
+    /// Remembers that all mutants of sources as they were found here have been tried.
+    ///
+    /// A memory that cannot be kept is no failure: more is tried next time.
+    package mutating func insert(_ sources: [String]) {
+        for source in sources { times[source] = current[source] }
+        let lines = times.filter { !$0.key.contains("\n") }.sorted { $0.key < $1.key }.map { "\($1)\t\($0)\n" }
+        try? FileAccess.write(Array(lines.joined().utf8), to: path)
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+import InClassTesting
+
+extension TriedSources: SelfTesting {
+    package static var testSelectors: TestSelectors {
+        ["testForgetsWhatIsWrittenAgain": testForgetsWhatIsWrittenAgain, "testIsShared": testIsShared]
+    }
+
+    private static func module() throws -> ModuleDescription {
+        let folder = try temporaryDirectory()
+        var module = ModuleDescription()
+        module.module = "M"
+        module.bundleFolder = "\(folder)/debug"
+        module.image = "\(folder)/plugin/M.img"
+        module.sources = ["a", "b\n", "c d"].map { "\(folder)/\($0).swift" }
+        for path in module.sources { try FileAccess.write([], to: path) }
+        for name in ["debug", "plugin"] { try FileAccess.makeFolder("\(folder)/\(name)") }
+        return module
+    }
+
+    private static func testForgetsWhatIsWrittenAgain() throws {
+        let module = try module()
+        var tried = TriedSources(of: module)
+        expectEqual(module.sources.map(tried.contains), [false, false, false])
+        tried.insert(module.sources)
+        expectEqual(module.sources.map(tried.contains), [true, true, true])
+        expectEqual(
+            module.sources.map(TriedSources(of: module).contains), [true, false, true], "no line for a name of two")
+        let moment = timeval(tv_sec: 1_000, tv_usec: 0)
+        utimes(module.sources[2], [moment, moment])
+        expectEqual(module.sources.map(TriedSources(of: module).contains), [true, false, false], "written")
+        unlink(module.sources[0])
+        expectFalse(TriedSources(of: module).contains(module.sources[0]), "gone")
+    }
+
+    private static func testIsShared() throws {
+        var module = try module()
+        var tried = TriedSources(of: module)
+        tried.insert([module.sources[0]])
+        module.image = "\(module.bundleFolder)/other/M.img"
+        expectTrue(TriedSources(of: module).contains(module.sources[0]), "another image of the build")
+        module.bundleFolder += "/none"
+        expectFalse(TriedSources(of: module).contains(module.sources[0]), "another build")
+    }
+}
+#endif

@@ -1,0 +1,141 @@
+// `--mutants`: tries small changes of the sources, and names those that no test has noticed. Here is what is chosen and
+// printed; how a change is tried is MutantTrials' business.
+
+#if canImport(Darwin)
+@preconcurrency import Darwin
+#elseif canImport(Musl)
+@preconcurrency import Musl
+#else
+@preconcurrency import Glibc
+#endif
+import TestEvents
+import TestReporting
+import TestSupervision
+
+struct Mutating {
+    private let options: CommandLineOptions
+    private let runOptions: RunOptions
+    /// The lines that were named, and the sources, whose line is 0.
+    private let places: [ChosenLine]
+
+    init(_ options: CommandLineOptions, _ runOptions: RunOptions) {
+        self.options = options
+        places = options.lines + options.sources.map { ChosenLine(path: $0, line: 0) }
+        var runOptions = runOptions
+        // What is chosen is mutants, and tests whatever the mutants are.
+        runOptions.choice.lines = []
+        runOptions.choice.isChangedOnly = false
+        runOptions.choice.shard = nil
+        runOptions.shuffleSeed = nil
+        runOptions.retryCount = 0
+        self.runOptions = runOptions
+    }
+
+    /// Tries the mutants of the chosen sources, or of all, and prints those that no test has noticed.
+    func run(_ subjects: [Subject]) -> ExitStatus {
+        let modules = subjects.compactMap { subject in
+            if case .module(let module) = subject, !chosenSources(module).isEmpty { module } else { nil }
+        }
+        if modules.isEmpty {
+            TestLogger.complain("only modules that 'swift build' has built here, and their sources, have mutants")
+            return .usage
+        }
+        var counts: [MutantOutcome: Int] = [:]
+        var total = 0
+        let start = ContinuousClock.now
+        for (index, module) in modules.enumerated() where Interruption.signal == nil {
+            // What one module leaves of its part the others have.
+            let left = Duration.seconds(options.budgetSeconds) - (ContinuousClock.now - start)
+            do { try run(module, until: .now + left / (modules.count - index), &counts, &total) } catch {
+                complain(error, module)
+                return .notRun
+            }
+        }
+        return verdict(counts, total, ContinuousClock.now - start)
+    }
+
+    private func complain(_ error: any Error, _ module: ModuleDescription) {
+        guard let place = (error as? MutantError)?.place else { return TestLogger.complain("\(error)") }
+        let text = DiagnosticText(paths: options.paths(root: module.root))
+        TestLogger.complain(text.line(.error, at: place, "\(error)"), severity: nil)
+    }
+
+    private func chosenSources(_ module: ModuleDescription) -> [String] {
+        if module.target.isEmpty { return [] }
+        return module.sources.filter { source in places.isEmpty || places.contains { $0.names(source) } }
+    }
+
+    private func run(
+        _ module: ModuleDescription, until deadline: ContinuousClock.Instant, _ counts: inout [MutantOutcome: Int],
+        _ total: inout Int
+    ) throws {
+        var tried = TriedSources(of: module)
+        let sources = chosenSources(module).filter { !options.isChangedOnly || !tried.contains($0) }
+        if sources.isEmpty { return }
+        let trials = try MutantTrials(module, options: runOptions)
+        defer { showProgress("") }
+        let terminal = options.terminal(options.paths(root: module.root))
+        showProgress("the tests run without a mutant")
+        var mutants = try trials.mutants(of: sources) { event in
+            if case .ended(let result) = event, result.outcome != .failed { return }
+            for line in terminal.lines(for: event) { print(line) }
+        }
+        var generator = SeededGenerator(seed: options.seed ?? 1)
+        mutants = mutants.shuffled(using: &generator).filter { mutant in
+            let lines = places.filter { $0.names(mutant.place.path) }.map(\.line)
+            return places.isEmpty || lines.contains(0) || lines.contains(mutant.place.line)
+        }
+        if let shard = options.shard { mutants = shard.part(of: Array(mutants.indices)).map { mutants[$0] } }
+        total += mutants.count
+        var untried = mutants[...]
+        try trials.tryMutants(mutants) { mutant, outcome in
+            untried.removeFirst()
+            counts[outcome, default: 0] += 1
+            if outcome == .survived { show(mutant, terminal) }
+            showProgress("\(counts.values.reduce(0, +)) of \(total) mutants, \(counts[.survived] ?? 0) survived")
+            return ContinuousClock.now < deadline
+        }
+        // A part of the lines or of the tests is no trial of a source.
+        guard options.lines.isEmpty, options.given.isDisjoint(with: ["--shard", "--filter", "--skip", "--test-type"])
+        else {
+            return
+        }
+        let left = Set(untried.map(\.place.path))
+        tried.insert(sources.filter { !left.contains($0) })
+    }
+
+    private func show(_ mutant: Mutant, _ terminal: TerminalText) {
+        showProgress("")
+        let warning = SourceWarning(place: mutant.place, text: "\(mutant.text), and no test noticed")
+        for line in terminal.lines(for: .warning(warning)) { print(line) }
+        fflush(stdout)
+    }
+
+    /// Shows a text on a terminal, in place of the one before.
+    private func showProgress(_ text: String) {
+        guard isatty(2) == 1, options.verbosity > .quiet else { return }
+        fputs("\r\u{1B}[K\(text)", stderr)
+        fflush(stderr)
+    }
+
+    private func verdict(_ counts: [MutantOutcome: Int], _ total: Int, _ elapsed: Duration) -> ExitStatus {
+        if total == 0, options.isChangedOnly {
+            print("no source has changed since all its mutants were tried")
+            return .passed
+        }
+        if total == 0, options.shard == nil {
+            TestLogger.complain("no line that the tests reach has anything to change")
+            return .nothingToRun
+        }
+        let (noticed, survived) = (counts[.noticed] ?? 0, counts[.survived] ?? 0)
+        let share = noticed + survived > 0 ? " (\(noticed * 100 / (noticed + survived)) %)" : ""
+        var parts = ["\(noticed) noticed\(share)", "\(survived) survived"]
+        if let count = counts[.notCompiled] { parts.append("\(count) not compiled") }
+        let left = total - counts.values.reduce(0, +)
+        if left > 0 { parts.append("\(left) not tried") }
+        if options.isShuffled, let seed = options.seed { parts.append("seed \(seed)") }
+        let time = TerminalText.duration(Int(elapsed / .nanoseconds(1)))
+        print("mutants: \(parts.joined(separator: ", "))\(options.isStable ? "" : " (\(time))")")
+        return .passed
+    }
+}

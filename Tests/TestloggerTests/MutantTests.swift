@@ -1,0 +1,184 @@
+// `--mutants` names what tests do not notice, says so at its place, and changes nothing of the package.
+
+import Foundation
+import Testing
+
+extension PackageTests {
+    @Suite(.serialized)
+    struct MutantTests {
+        private static let path = "Sources/Stacks/Stack.swift"
+        private static let manifest = """
+            // swift-tools-version: 6.2
+            import PackageDescription
+            let package = try Package(
+                name: "Mutants",
+                dependencies: [DEPENDENCY],
+                targets: [
+                    .target(name: "Numbers"),
+                    .target(
+                        name: "Stacks",
+                        dependencies: ["Numbers", .product(name: "InClassTesting", package: "InClassTesting")]),
+                ])
+            """
+        private static let source = """
+            import Numbers
+
+            struct Stack {
+                private(set) var items: [Int] = []
+                var pushCount = 0
+
+                mutating func push(_ item: Int) -> Bool {
+                    guard items.count < Limits.count else { return false }
+                    items.append(item)
+                    pushCount += 1
+                    return true
+                }
+
+                func sum(below limit: Int) -> Int {
+                    items.filter { $0 < limit }.reduce(0) { $0 + $1 }
+                }
+
+                /// Without its step it never ends, and with another it fills the memory.
+                static func halvings(_ number: Int) -> Int {
+                    var rests = [number]
+                    while rests[rests.count - 1] > 1 { rests.append(rests[rests.count - 1] / 2) }
+                    return rests.count - 1
+                }
+
+                static func larger(_ one: Int, _ other: Int) -> Int {
+                    one < other ? other : one  // no mutants: of equal ones each is right
+                }
+
+                func isReached() -> Bool { 1 < 2 }
+
+                /// Joined, and there is nothing else to do with them.
+                var text: String { String(items.count) + String(items.count) }
+            }
+
+            #if DEBUG || IN_CLASS_TESTS
+            import InClassTesting
+
+            extension Stack: SelfTesting {
+                static var testSelectors: TestSelectors {
+                    [
+                        "testPushes": {
+                            var stack = Stack()
+                            expectTrue(stack.push(1) && stack.push(2))
+                            expectFalse(stack.push(3))
+                            expectEqual(stack.items, [1, 2])
+                            expectEqual(stack.sum(below: 4), 3)
+                            expectEqual(stack.text, "22")
+                        },
+                        "testHalves": { expectEqual(halvings(8), 3) },
+                        "testLarger": { expectEqual(larger(1, 2), 2) },
+                        "testIsWhereItWas": { expectTrue(#filePath.hasSuffix("/Sources/Stacks/Stack.swift")) },
+                    ]
+                }
+            }
+            #endif
+
+            """
+
+        private static let shared = Result {
+            let package = try FixturePackage(
+                named: "Mutants",
+                files: [
+                    "Package.swift": manifest.replacing("DEPENDENCY", with: try FixturePackage.dependency),
+                    "Sources/Numbers/Limits.swift": "public enum Limits { public static let count = 2 }\n",
+                    path: source,
+                ])
+            let result = try package.swift("package", "testlogger", "--list")
+            guard result.status == 0 else { throw ProgramError(description: "Mutants does not build: \(result)") }
+            return package
+        }
+
+        let package: FixturePackage
+
+        init() throws { package = try Self.shared.get() }
+
+        private static let survivors = [
+            ":5:21: warning: '0' changed to '1', and no test noticed",
+            ":10:9: warning: 'pushCount += 1' removed, and no test noticed",
+            ":10:19: warning: '+=' changed to '-=', and no test noticed",
+            ":10:22: warning: '1' changed to '2', and no test noticed",
+            ":15:27: warning: '<' changed to '<=', and no test noticed",
+        ].map { path + $0 }
+
+        private func survivors(_ words: [String]) throws -> (survivors: [String], summary: String) {
+            let result = try package.testlogger(["--mutants", "--stable-output"] + words)
+            #expect(result.status == 0, "\(result)")
+            return (result.lines.filter { $0.contains(": warning: ") }, result.lines.last { !$0.isEmpty } ?? "")
+        }
+
+        /// What has been written below a folder, and what is there.
+        private func files(of folder: String) throws -> [String: Date] {
+            let names = try FileManager.default.subpathsOfDirectory(atPath: package.file(folder).path)
+            return try Dictionary(
+                uniqueKeysWithValues: names.map { ($0, try package.modificationTime(of: "\(folder)/\($0)")) })
+        }
+
+        @Test func namesWhatNoTestNotices() throws {
+            let before = try files(of: "Sources")
+            let objects = try package.built(".o").map { try package.modificationTime(of: $0) }
+            let clock = ContinuousClock.now
+            let (found, summary) = try survivors(["Stacks"])
+            #expect(found.sorted() == Self.survivors.sorted())
+            #expect(summary == "mutants: 17 noticed (77 %), 5 survived, 1 not compiled")
+            #expect(ContinuousClock.now - clock < .seconds(300), "what hangs is ended soon")
+            #expect(try package.text(of: Self.path) == Self.source)
+            #expect(try files(of: "Sources") == before)
+            #expect(try package.built(".o").map { try package.modificationTime(of: $0) } == objects)
+            #expect(package.built(".yaml").allSatisfy { !$0.contains("/mutants/") }, "nothing is left")
+        }
+
+        @Test func choosesBySourceLineAndSeed() throws {
+            #expect(try survivors(["\(Self.path):10"]).survivors.sorted() == Self.survivors[1...3].sorted())
+            #expect(try survivors(["\(Self.path):10", "\(Self.path):15", "--shard", "1/1"]).survivors.count == 4)
+            let lines = [8, 10, 15].map { "\(Self.path):\($0)" }
+            let (one, other) = (try survivors(lines + ["--shuffle", "7"]), try survivors(lines + ["--shuffle", "7"]))
+            #expect(one == other)
+            #expect(try survivors(lines + ["--shuffle", "8"]).survivors != one.survivors, "another order")
+            let shards = try (1...3).flatMap { try survivors(["Stacks", "--shard", "\($0)/3"]).survivors }
+            #expect(shards.sorted() == Self.survivors.sorted())
+        }
+
+        @Test func remembersWhatHasBeenTried() throws {
+            _ = try survivors(["Stacks"])
+            #expect(
+                try survivors(["Stacks", "--changed"]).summary
+                    == "no source has changed since all its mutants were tried"
+            )
+            let result = try package.testlogger(["--mutants", "--budget", "1", "--stable-output", "Stacks"])
+            #expect(result.lines.contains { $0.hasSuffix(" not tried") }, "\(result)")
+        }
+
+        @Test func saysWhyThereAreNone() throws {
+            defer { try? package.write(Self.source, to: Self.path) }
+            let rows = [
+                (
+                    ["Numbers.swift"], 2,
+                    "no module that has been built here has Numbers.swift"
+                ),
+                (["\(Self.path):29"], 4, "no line that the tests reach has anything to change"),
+                (["Stacks", "--filter", "testNone"], 4, "no line that the tests reach has anything to change"),
+            ]
+            for (words, status, text) in rows {
+                let result = try package.testlogger(["--mutants"] + words)
+                #expect(result.status == status && result.lines.contains("error: \(text)"), "\(words): \(result)")
+            }
+            try package.replace("// no mutants: of equal ones each is right", with: "// no mutants", in: Self.path)
+            let unbuilt = try package.testlogger(["--mutants", "Stacks"])
+            #expect(
+                unbuilt.status == 3 && unbuilt.lines.contains { $0.hasSuffix("compiled; build it first") }, "\(unbuilt)"
+            )
+            let unexplained = try package.swift("package", "testlogger", "--mutants", Self.path)
+            let line = "\(Self.path):26:36: error: expected a reason, as in '// no mutants: both orders are right'"
+            #expect(unexplained.status != 0 && unexplained.lines.map(package.relative).contains(line), "\(unexplained)")
+            try package.replace("expectEqual(halvings(8), 3)", with: "expectEqual(halvings(8), 4)", in: Self.path)
+            try package.replace("// no mutants", with: "", in: Self.path)
+            let red = try package.swift("package", "testlogger", "--mutants", "--stable-output", Self.path)
+            #expect(red.lines.contains("error: mutants are tried with tests that pass"), "\(red)")
+            #expect(red.lines.contains { $0.hasSuffix("got 3 instead of expected 4 (Stack.testHalves)") }, "\(red)")
+        }
+    }
+}

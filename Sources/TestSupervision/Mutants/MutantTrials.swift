@@ -192,19 +192,13 @@ package final class MutantTrials {
     }
 
     private func run(_ mutated: ModuleDescription, report: @escaping (RunEvent) -> Void) throws -> RunTally {
-        #if canImport(Glibc)
-        let resource = __rlimit_resource_t(RLIMIT_DATA.rawValue)
-        #else
-        let resource = RLIMIT_DATA
-        #endif
         // A loop that never ends may well fill the memory before its time is over.
-        var before = rlimit()
-        getrlimit(resource, &before)
+        let before = SystemCalls.dataLimit
         var limit = before
         limit.rlim_cur = min(
             before.rlim_cur, rlim_t(max(0, sysconf(Int32(_SC_PHYS_PAGES)))) * rlim_t(getpagesize()) / 2)
-        if !compiler.isSanitized { setrlimit(resource, &limit) }
-        defer { setrlimit(resource, &before) }
+        if !compiler.isSanitized { SystemCalls.dataLimit = limit }
+        defer { SystemCalls.dataLimit = before }
         return try TestRun(mutated, options: options, report: report).run()
     }
 }

@@ -1,6 +1,6 @@
 // Calls and structures of POSIX that each C library shows to Swift in another form.
 //
-// Sources: sys/stat.h, signal.h, spawn.h, sys/wait.h and sys/xattr.h of macOS, glibc and musl.
+// Sources: sys/stat.h, signal.h, spawn.h, sys/wait.h, sys/resource.h and sys/xattr.h of macOS, glibc and musl.
 
 #if canImport(Darwin)
 import Darwin
@@ -69,6 +69,25 @@ enum SystemCalls {
         #else
         dlsym(nil, name)
         #endif
+    }
+
+    #if canImport(Darwin) || canImport(Musl)
+    private static var data: Int32 { RLIMIT_DATA }
+    #else
+    private static var data: __rlimit_resource_t { __rlimit_resource_t(RLIMIT_DATA.rawValue) }
+    #endif
+
+    /// How much memory this process, and those that it starts, may have for their data.
+    static var dataLimit: rlimit {
+        get {
+            var limit = rlimit()
+            getrlimit(data, &limit)
+            return limit
+        }
+        set {
+            var limit = newValue
+            setrlimit(data, &limit)
+        }
     }
 
     /// Whether a file has attributes that a new one would lack; a label of the system's own it would have, too.

@@ -27,6 +27,7 @@ extension stat { public var st_mtimespec: timespec { timespec() } }
 @discardableResult public func getpriority(_ r: Int32, _ w: UInt32) -> Int32 { 0 }
 public var RLIMIT_NOFILE: Int32 { 8 }
 public var RLIMIT_CORE: Int32 { 4 }
+public var RLIMIT_DATA: Int32 { 2 }
 public func _NSGetEnviron() -> UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>> { fatalError() }
 @discardableResult public func pthread_create(
     _ t: UnsafeMutablePointer<pthread_t?>, _ a: UnsafePointer<pthread_attr_t>?,

@@ -63,8 +63,8 @@ struct TestLogger {
         _exit(status)
     }
 
-    /// The version of this package, by which whoever depends on it names it.
-    private static let version = "1.0.0"
+    /// The release that this is on the way to, by the rules of semver.org.
+    private static let version = "1.0.0-dev"
 
     /// The first error that was not one of a test.
     // SAFETY: written and read by the one thread there is.

@@ -31,18 +31,6 @@ extension TestloggerTests {
             }
         }
 
-        /// The version that a package asks for is the one that the program says it is.
-        @Test func namesTheVersion() throws {
-            let said = try RunningPrograms.run([Fixtures.testlogger.path, "--version"], in: Fixtures.folder)
-            let version = try #require(said.output.wholeMatch(of: /testlogger (\d+\.\d+\.\d+), worker protocol \d+\n/))
-                .1
-            for path in ["README.md", "Sources/InClassTesting/InClassTesting.docc/GettingStarted.md"] {
-                let text = try String(contentsOf: Fixtures.checkout.appending(path: path), encoding: .utf8)
-                let named = text.matches(of: /add-dependency ADDRESS --from (\S+)/).map(\.1)
-                #expect(named == [version], "\(path)")
-            }
-        }
-
         @Test func namesEveryOption() throws {
             let readme = try String(contentsOf: Fixtures.checkout.appending(path: "README.md"), encoding: .utf8)
             let help = try String(

@@ -18,6 +18,9 @@ extension PackageTests {
                     .target(
                         name: "Stacks",
                         dependencies: ["Numbers", .product(name: "InClassTesting", package: "InClassTesting")]),
+                    .target(
+                        name: "Order",
+                        dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
                 ])
             """
         private static let source = """
@@ -79,6 +82,37 @@ extension PackageTests {
 
             """
 
+        /// The second test passes after the first alone.
+        private static let orderSource = """
+            enum Order {
+                nonisolated(unsafe) static var isReady = false
+                static func early(_ number: Int) -> Int { number + 1 }
+                static func late(_ number: Int) -> Int { number * 2 }
+                static func isSmall(_ number: Int) -> Bool { number < 10 }
+            }
+
+            #if DEBUG || IN_CLASS_TESTS
+            import InClassTesting
+
+            extension Order: SelfTesting {
+                static var testSelectors: TestSelectors {
+                    [
+                        "testFirst": {
+                            isReady = true
+                            expectEqual(early(1), 2)
+                        },
+                        "testSecond": {
+                            expectTrue(isReady)
+                            expectEqual(late(3), 6)
+                            expectTrue(isSmall(3))
+                        },
+                    ]
+                }
+            }
+            #endif
+
+            """
+
         private static let shared = Result {
             let package = try FixturePackage(
                 named: "Mutants",
@@ -86,6 +120,7 @@ extension PackageTests {
                     "Package.swift": manifest.replacing("DEPENDENCY", with: try FixturePackage.dependency),
                     "Sources/Numbers/Limits.swift": "public enum Limits { public static let count = 2 }\n",
                     path: source,
+                    "Sources/Order/Order.swift": orderSource,
                 ])
             let result = try package.swift("package", "testlogger", "--list")
             guard result.status == 0 else { throw ProgramError(description: "Mutants does not build: \(result)") }
@@ -140,6 +175,18 @@ extension PackageTests {
             #expect(try survivors(lines + ["--shuffle", "8"]).survivors != one.survivors, "another order")
             let shards = try (1...3).flatMap { try survivors(["Stacks", "--shard", "\($0)/3"]).survivors }
             #expect(shards.sorted() == Self.survivors.sorted())
+        }
+
+        @Test func keepsTheOrderThatTestsNeed() throws {
+            let result = try package.testlogger(["--mutants", "--stable-output", "Order"])
+            let place = "Sources/Order/Order.swift:5:"
+            #expect(
+                result.lines.filter { $0.contains("warning: ") }.sorted()
+                    == [
+                        "\(place)57: warning: '<' changed to '<=', and no test noticed",
+                        "\(place)59: warning: '10' changed to '11', and no test noticed",
+                        "warning: tests of module 'Order' fail when others run first, without a mutant",
+                    ].sorted(), "\(result)")
         }
 
         @Test func remembersWhatHasBeenTried() throws {

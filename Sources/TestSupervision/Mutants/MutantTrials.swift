@@ -29,8 +29,10 @@ package final class MutantTrials {
     private let folder: String
     /// The contents of the sources that have mutants, by path.
     private var contents: [String: [UInt8]] = [:]
-    /// The tests that have noticed a mutant.
+    /// The tests that have noticed a mutant, and run first.
     private var noticing: Set<String> = []
+    /// Whether tests have failed without a mutant because others ran first; all run in the order of their list then.
+    package private(set) var needsOrder = false
     private var longestTest = 0
     private var objectCount = 0
 
@@ -130,17 +132,22 @@ package final class MutantTrials {
 
     private func outcome(of mutated: ModuleDescription) throws -> MutantOutcome {
         do throws(LinkError) { try link(mutated) } catch { return .notCompiled }
-        var lastRun = LastRun(mutated)
-        lastRun.failed = noticing
-        lastRun.store(for: mutated)
+        var failed: Set<String> = []
         do {
-            let tally = try run(mutated) { [self] event in
-                if case .ended(let result) = event, result.outcome == .failed { noticing.insert(result.test.name) }
+            let tally = try run(mutated) { event in
+                if case .ended(let result) = event, result.outcome == .failed { failed.insert(result.test.name) }
             }
-            return tally.isRed ? .noticed : .survived
-        } catch RunError.protocolMismatch {
-            return .noticed
+            if !tally.isRed { return .survived }
+        } catch RunError.protocolMismatch {}
+        if !needsOrder, !failed.isSubset(of: noticing) {
+            // A test that needs what others leave would notice anything when it ran before them.
+            noticing.formUnion(failed)
+            let unchanged = self.mutated([:])
+            try link(unchanged)
+            needsOrder = try run(unchanged) { _ in }.isRed
+            if needsOrder { noticing = [] }
         }
+        return .noticed
     }
 
     /// Has so many objects compiled, some at once, and hands them on in their order, until told to end.
@@ -199,6 +206,9 @@ package final class MutantTrials {
             before.rlim_cur, rlim_t(max(0, sysconf(Int32(_SC_PHYS_PAGES)))) * rlim_t(getpagesize()) / 2)
         if !compiler.isSanitized { SystemCalls.dataLimit = limit }
         defer { SystemCalls.dataLimit = before }
+        var lastRun = LastRun(mutated)
+        lastRun.failed = noticing
+        lastRun.store(for: mutated)
         return try TestRun(mutated, options: options, report: report).run()
     }
 }

@@ -95,6 +95,11 @@ struct Mutating {
             showProgress("\(counts.values.reduce(0, +)) of \(total) mutants, \(counts[.survived] ?? 0) survived")
             return ContinuousClock.now < deadline
         }
+        showProgress("")
+        if trials.needsOrder {
+            TestLogger.complain(
+                "tests of module '\(module.module)' fail when others run first, without a mutant", severity: "warning")
+        }
         // A part of the lines or of the tests is no trial of a source.
         guard options.lines.isEmpty, options.given.isDisjoint(with: ["--shard", "--filter", "--skip", "--test-type"])
         else {

@@ -67,7 +67,8 @@ struct MutantCompiler {
     ///   - contents: what to read in place of the source; nil for the source itself.
     ///   - object: where the object goes, and beside it the contents.
     func start(_ path: String, contents: [UInt8]?, object: String, options: [String] = []) throws -> Int32 {
-        var words = ["/bin/sh", "-c", "exec \(jobs[path] ?? "") \"$@\"", "sh"] + options + ["-o", object]
+        var words =
+            ["/bin/sh", "-c", "exec \(jobs[path] ?? "") \"$@\" 2> \"$0\"", "\(object).err"] + options + ["-o", object]
         if let contents {
             try FileAccess.write(contents, to: "\(object).swift")
             let overlay = """
@@ -78,6 +79,12 @@ struct MutantCompiler {
             words += ["-vfsoverlay", "\(object).yaml"]
         }
         return try ChildProcess.startInSilence(words)
+    }
+
+    /// Whether the compiler has said what is wrong with a source, when there is no object.
+    static func hasRefused(_ object: String) -> Bool {
+        let output = String(decoding: (try? FileAccess.contents(of: "\(object).err")) ?? [], as: UTF8.self)
+        return output.contains(": error: ") || output.contains("Stack dump:") && !output.contains("No space left")
     }
 
     /// A text as it is in JSON.

@@ -15,7 +15,7 @@ package enum MutantOutcome: Sendable {
     /// A test failed, or did not end.
     case noticed
     case survived
-    /// The compiler or the linker refused it.
+    /// The compiler refused it.
     case notCompiled
 }
 
@@ -25,6 +25,8 @@ package final class MutantTrials {
     private var options: RunOptions
     /// The objects of the module and of all that it is linked with.
     private let objects: [String]
+    /// When the sources and the objects were written, by path.
+    private let times: [(String, Int?)]
     /// Where everything goes that is made here; it goes away with the trials.
     private let folder: String
     /// The contents of the sources that have mutants, by path.
@@ -48,6 +50,7 @@ package final class MutantTrials {
         }
         compiler = try MutantCompiler(module)
         objects = try module.resolvedObjects()
+        times = (module.sources + objects).map { ($0, FileAccess.modificationTime(of: $0)) }
         folder = "\(FileAccess.directory(of: module.image))/mutants/\(module.module).\(getpid())"
         try FileAccess.makeFolder(folder)
         // What the sources are by now is said above.
@@ -55,7 +58,9 @@ package final class MutantTrials {
     }
 
     deinit {
-        DirectoryKeeper.remove(LastRun(mutated([:])).keptDirectories)
+        for image in ["mutated", "unchanged"] {
+            DirectoryKeeper.remove(LastRun(mutated([:], image: image)).keptDirectories)
+        }
         FileAccess.removeTree(folder)
     }
 
@@ -119,10 +124,12 @@ package final class MutantTrials {
             let changed = mutants[index].applied(to: contents[path] ?? [])
             return try compiler.start(path, contents: changed, object: object)
         } use: { index, object in
-            let path = mutants[index].place.path
+            if let (file, _) = times.first(where: { FileAccess.modificationTime(of: $0) != $1 }) {
+                throw MutantError("\(file) has changed while mutants were tried; build it first")
+            }
             var result = MutantOutcome.notCompiled
             if let object {
-                result = try outcome(of: mutated([path: object]))
+                result = try outcome(of: mutated([mutants[index].place.path: object]))
                 unlink(object)
             }
             // What is ended in the middle says nothing.
@@ -131,23 +138,39 @@ package final class MutantTrials {
     }
 
     private func outcome(of mutated: ModuleDescription) throws -> MutantOutcome {
-        do throws(LinkError) { try link(mutated) } catch { return .notCompiled }
-        var failed: Set<String> = []
-        do {
-            let tally = try run(mutated) { event in
-                if case .ended(let result) = event, result.outcome == .failed { failed.insert(result.test.name) }
-            }
-            if !tally.isRed { return .survived }
-        } catch RunError.protocolMismatch {}
-        if !needsOrder, !failed.isSubset(of: noticing) {
-            // A test that needs what others leave would notice anything when it ran before them.
-            noticing.formUnion(failed)
-            let unchanged = self.mutated([:])
-            try link(unchanged)
-            needsOrder = try run(unchanged) { _ in }.isRed
-            if needsOrder { noticing = [] }
+        try link(mutated)
+        let failed = try failures(mutated)
+        if failed.isEmpty { return .survived }
+        // They may fail without a mutant as well, for want of others that ran before, or by what a mutant has left behind.
+        let unchanged = self.mutated([:], image: "unchanged")
+        try link(unchanged)
+        options.choice.isFailedOnly = !noticing.isDisjoint(with: failed)
+        var others = try failures(unchanged)
+        options.choice.isFailedOnly = false
+        if others.isEmpty {
+            // It may be that the failure has cleared that away, or that a test passes now and then.
+            if try failures(mutated).isEmpty { return .survived }
+            if !needsOrder { noticing.formUnion(failed) }
+            return .noticed
         }
-        return .noticed
+        if !noticing.isEmpty {
+            (needsOrder, noticing) = (true, [])
+            others = try failures(unchanged)
+        }
+        if others.isEmpty { return try outcome(of: mutated) }
+        throw MutantError("without a mutant by now \(others.sorted().joined(separator: ", ")) fails")
+    }
+
+    /// The tests that fail, or the module itself.
+    private func failures(_ module: ModuleDescription) throws -> Set<String> {
+        var names: Set<String> = []
+        do {
+            let tally = try run(module) { event in
+                if case .ended(let result) = event, result.outcome == .failed { names.insert(result.test.name) }
+            }
+            if tally.isRed, names.isEmpty { names = [module.module] }
+        } catch RunError.protocolMismatch { names = [module.module] }
+        return names
     }
 
     /// Has so many objects compiled, some at once, and hands them on in their order, until told to end.
@@ -169,13 +192,17 @@ package final class MutantTrials {
             }
             let (object, process) = compiling.removeFirst()
             // One that takes so long is lost in a type.
-            ChildProcess.end(process, after: .seconds(120))
-            if try !use(index, FileAccess.exists(object) ? object : nil) { return }
+            let hasEnded = ChildProcess.end(process, after: .seconds(120))
+            let isThere = FileAccess.exists(object)
+            if hasEnded, !isThere, !MutantCompiler.hasRefused(object) {
+                throw MutantError("the compiler has failed; is there no space left in \(folder)?")
+            }
+            if try !use(index, isThere ? object : nil) { return }
         }
     }
 
     /// The module with other objects in place of some sources' own.
-    private func mutated(_ replaced: [String: String]) -> ModuleDescription {
+    private func mutated(_ replaced: [String: String], image: String = "mutated") -> ModuleDescription {
         var mutated = module
         let own = Dictionary(
             replaced.map { ("\(module.bundleFolder)/\(module.target).build/\(FileAccess.name(of: $0)).o", $1) },
@@ -186,7 +213,7 @@ package final class MutantTrials {
         // What the build has made of the target, and what is remembered of its runs, is not of this module.
         mutated.target = ""
         mutated.bundleFolder = ""
-        mutated.image = "\(folder)/\(module.module).img"
+        mutated.image = "\(folder)/\(image).img"
         return mutated
     }
 

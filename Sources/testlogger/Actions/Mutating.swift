@@ -27,7 +27,6 @@ struct Mutating {
         runOptions.choice.isChangedOnly = false
         runOptions.choice.shard = nil
         runOptions.shuffleSeed = nil
-        runOptions.retryCount = 0
         self.runOptions = runOptions
     }
 

@@ -27,8 +27,8 @@ struct MutantFinder {
     /// which other files may know a type; or what runs, of which they know nothing.
     private enum Room { case declarations, values, body }
 
-    /// The brackets that are open, those of generic arguments too: which they are, the word before them, what is in them.
-    private var open: [(bracket: String, word: String, room: Room)] = []
+    /// The brackets that are open, those of generic arguments too: which they are, and what is in them.
+    private var open: [(bracket: String, room: Room)] = []
     private var room: Room { open.last?.room ?? .declarations }
     /// The last word among declarations that says what is declared, or the equals sign since.
     private var declaration = ""
@@ -125,7 +125,7 @@ struct MutantFinder {
         if [")", "]", "}"].contains(text) { _ = open.popLast() }
         let isGeneric = text == "<" && byte(before: index) > 0x20 && byte(behind: index) > 0x20
         if isGeneric || ["(", "[", "{"].contains(text) {
-            open.append((text, self.text(index - 1), room(behind: index)))
+            open.append((text, room(behind: index)))
         }
         if text != "->" {
             for character in text where character == ">" && open.last?.bracket == "<" { open.removeLast() }
@@ -140,10 +140,15 @@ struct MutantFinder {
         return text(index) != "{" || isValue ? .values : .body
     }
 
+    /// What they say is nothing that a test sees.
+    private static let assertions: Set<String> = [
+        "assert", "assertionFailure", "fatalError", "precondition", "preconditionFailure",
+    ]
+
     /// What is behind an attribute, a macro or an assertion with its arguments, if one begins here.
     private func endOfAside(_ index: Int) -> Int? {
         let name = ["@", "#"].contains(text(index)) ? index + 1 : index
-        let isOne = name > index || ["assert", "assertionFailure"].contains(text(index))
+        let isOne = name > index || Self.assertions.contains(text(index))
         return isOne && text(name + 1) == "(" ? (partners[name + 1] ?? name) + 1 : nil
     }
 
@@ -205,9 +210,7 @@ struct MutantFinder {
     private mutating func addString(_ index: Int) {
         let pounds = String(text(index).prefix { $0 == "#" })
         let old = text(index).dropFirst(pounds.count + 1).dropLast(pounds.count + 1)
-        // What a trap says is nothing that a test sees.
-        let isOfTrap = open.contains { ["precondition", "preconditionFailure", "fatalError"].contains($0.word) }
-        if isOfTrap || text(index).utf8.contains(0x0A) { return }
+        if text(index).utf8.contains(0x0A) { return }
         let isCharacter = old.unicodeScalars.count == 1 || old.utf8.count == 2 && old.hasPrefix("\\")
         let new = old.isEmpty || isCharacter && old != "x" ? "x" : isCharacter ? "y" : ""
         add(index..<index + 1, "\(pounds)\"\(new)\"\(pounds)")

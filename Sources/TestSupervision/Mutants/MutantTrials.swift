@@ -1,13 +1,6 @@
 // Tries the mutants of a module one after another: compiled beside the build, linked with all that the build has, and run
 // with the tests first that have noticed others. What the build has made stays as it is.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 import TestEvents
 
 /// What came of a mutant.
@@ -51,18 +44,15 @@ package final class MutantTrials {
         compiler = try MutantCompiler(module)
         objects = try module.resolvedObjects()
         times = (module.sources + objects).map { ($0, FileAccess.modificationTime(of: $0)) }
-        folder = "\(FileAccess.directory(of: module.image))/mutants/\(module.module).\(getpid())"
+        folder =
+            "\(FileAccess.directory(of: module.image))/mutants/\(module.module).\(UInt32.random(in: 0...UInt32.max))"
         try FileAccess.makeFolder(folder)
         // What the sources are by now is said above.
         self.options.isBuildStep = true
+        self.options.keptDirectoryFolder = folder
     }
 
-    deinit {
-        for image in ["mutated", "unchanged"] {
-            DirectoryKeeper.remove(LastRun(mutated([:], image: image)).keptDirectories)
-        }
-        FileAccess.removeTree(folder)
-    }
+    deinit { FileAccess.removeTree(folder) }
 
     /// Finds the mutants of some of the module's sources on lines that its tests reach, in the order of their places.
     ///
@@ -130,7 +120,7 @@ package final class MutantTrials {
             var result = MutantOutcome.notCompiled
             if let object {
                 result = try outcome(of: mutated([mutants[index].place.path: object]))
-                unlink(object)
+                FileAccess.removeTree(object)
             }
             // What is ended in the middle says nothing.
             return Interruption.reason == nil && report(mutants[index], result)
@@ -157,7 +147,7 @@ package final class MutantTrials {
             (needsOrder, noticing) = (true, [])
             others = try failures(unchanged)
         }
-        if others.isEmpty { return try outcome(of: mutated) }
+        if others.isEmpty || Interruption.reason != nil { return others.isEmpty ? try outcome(of: mutated) : .survived }
         throw MutantError("without a mutant by now \(others.sorted().joined(separator: ", ")) fails")
     }
 
@@ -177,9 +167,9 @@ package final class MutantTrials {
     ///
     /// - Parameter use: receives nil for what does not compile, and says whether to go on.
     private func compile(
-        _ count: Int, start: (Int, String) throws -> pid_t, use: (Int, String?) throws -> Bool
+        _ count: Int, start: (Int, String) throws -> Int32, use: (Int, String?) throws -> Bool
     ) throws {
-        var compiling: [(object: String, process: pid_t)] = []
+        var compiling: [(object: String, process: Int32)] = []
         defer { for (_, process) in compiling { ChildProcess.end(process, after: .zero) } }
         var started = 0
         for index in 0..<count {
@@ -194,7 +184,7 @@ package final class MutantTrials {
             // One that takes so long is lost in a type.
             let hasEnded = ChildProcess.end(process, after: .seconds(120))
             let isThere = FileAccess.exists(object)
-            if hasEnded, !isThere, !MutantCompiler.hasRefused(object) {
+            if hasEnded, !isThere, Interruption.reason == nil, !MutantCompiler.hasRefused(object) {
                 throw MutantError("the compiler has failed; is there no space left in \(folder)?")
             }
             if try !use(index, isThere ? object : nil) { return }
@@ -228,10 +218,7 @@ package final class MutantTrials {
     private func run(_ mutated: ModuleDescription, report: @escaping (RunEvent) -> Void) throws -> RunTally {
         // A loop that never ends may well fill the memory before its time is over.
         let before = SystemCalls.dataLimit
-        var limit = before
-        limit.rlim_cur = min(
-            before.rlim_cur, rlim_t(max(0, sysconf(Int32(_SC_PHYS_PAGES)))) * rlim_t(getpagesize()) / 2)
-        if !compiler.isSanitized { SystemCalls.dataLimit = limit }
+        if !compiler.isSanitized { SystemCalls.dataLimit = SystemCalls.halfOfMemory(within: before) }
         defer { SystemCalls.dataLimit = before }
         var lastRun = LastRun(mutated)
         lastRun.failed = noticing

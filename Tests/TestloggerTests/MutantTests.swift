@@ -21,6 +21,9 @@ extension PackageTests {
                     .target(
                         name: "Order",
                         dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
+                    .target(
+                        name: "Touched",
+                        dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
                 ])
             """
         private static let source = """
@@ -113,6 +116,34 @@ extension PackageTests {
 
             """
 
+        /// Its own test writes its source again, as a person may do meanwhile.
+        private static let touchedSource = """
+            import Foundation
+
+            enum Touched {
+                static func touch(_ path: String) throws {
+                    try FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: path)
+                }
+                static func isSmall(_ number: Int) -> Bool { number < 10 }
+            }
+
+            #if DEBUG || IN_CLASS_TESTS
+            import InClassTesting
+
+            extension Touched: SelfTesting {
+                static var testSelectors: TestSelectors {
+                    [
+                        "testIsSmall": {
+                            try touch(#filePath)
+                            expectTrue(isSmall(3))
+                        }
+                    ]
+                }
+            }
+            #endif
+
+            """
+
         private static let shared = Result {
             let package = try FixturePackage(
                 named: "Mutants",
@@ -121,6 +152,7 @@ extension PackageTests {
                     "Sources/Numbers/Limits.swift": "public enum Limits { public static let count = 2 }\n",
                     path: source,
                     "Sources/Order/Order.swift": orderSource,
+                    "Sources/Touched/Touched.swift": touchedSource,
                 ])
             let result = try package.swift("package", "testlogger", "--list")
             guard result.status == 0 else { throw ProgramError(description: "Mutants does not build: \(result)") }
@@ -187,6 +219,16 @@ extension PackageTests {
                         "\(place)59: warning: '10' changed to '11', and no test noticed",
                         "warning: tests of module 'Order' fail when others run first, without a mutant",
                     ].sorted(), "\(result)")
+        }
+
+        @Test func endsWhenASourceChanges() throws {
+            _ = try package.swift("build", "--target", "Touched")
+            let result = try package.testlogger(["--mutants", "--stable-output", "Touched"])
+            #expect(result.status == 3)
+            #expect(
+                result.lines.contains {
+                    $0.hasSuffix("Touched.swift has changed while mutants were tried; build it first")
+                }, "\(result)")
         }
 
         @Test func remembersWhatHasBeenTried() throws {

@@ -218,30 +218,28 @@ struct MutantFinder {
 
     // MARK: Conditions
 
+    private static let notNegated: Set<String> = ["let", "var", "case", "!", "#", "true", "false"]
+
     /// Negates each part of a condition in which nothing else is changed.
     private mutating func addConditions(_ keyword: Int) {
+        var (start, isPlain, index) = (keyword + 1, true, keyword + 1)
         // The condition of `repeat` has no brace behind it.
         let isOfRepeat = text(keyword) == "while" && text(keyword - 1) == "}"
-        var (start, index) = (keyword + 1, keyword + 1)
         while index < pieces.count {
             let isEnd =
                 ["{", "else"].contains(text(index)) || isOfRepeat && pieces[index].line > pieces[keyword].line
             if isEnd || text(index) == "," {
-                if start < index { addNegation(start..<index) }
-                start = index + 1
+                if isPlain, start < index { add(start..<index, "!(\(text(start..<index)))") }
+                (start, isPlain) = (index + 1, true)
             }
             if isEnd { return }
-            index = (partners[index] ?? index) + 1
+            let next = (partners[index] ?? index) + 1
+            for piece in index..<next where swapped(piece) != nil || leftOut.contains(pieces[piece].line) {
+                isPlain = false
+            }
+            if Self.notNegated.contains(text(index)) { isPlain = false }
+            index = next
         }
-    }
-
-    private mutating func addNegation(_ condition: Range<Int>) {
-        if ["let", "var", "case", "!", "true", "false"].contains(text(condition.lowerBound))
-            || condition.contains(where: { text($0) == "#" || leftOut.contains(pieces[$0].line) || swapped($0) != nil })
-        {
-            return
-        }
-        add(condition, "!(\(text(condition)))")
     }
 
     // MARK: Statements

@@ -147,7 +147,9 @@ package final class MutantTrials {
             (needsOrder, noticing) = (true, [])
             others = try failures(unchanged)
         }
-        if others.isEmpty || Interruption.reason != nil { return others.isEmpty ? try outcome(of: mutated) : .survived }
+        if others.isEmpty { return try outcome(of: mutated) }
+        // Nobody is told any more.
+        if Interruption.reason != nil { return .survived }
         throw MutantError("without a mutant by now \(others.sorted().joined(separator: ", ")) fails")
     }
 

@@ -22,6 +22,9 @@ extension PackageTests {
                         name: "Order",
                         dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
                     .target(
+                        name: "Left",
+                        dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
+                    .target(
                         name: "Touched",
                         dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
                 ])
@@ -144,6 +147,39 @@ extension PackageTests {
 
             """
 
+        /// What a mutant leaves behind, the next run finds and takes away.
+        private static let leftSource = """
+            import Foundation
+
+            enum Left {
+                static func count(_ path: String) -> Int {
+                    let count = (FileManager.default.contents(atPath: path)?.count ?? 0) + 1
+                    FileManager.default.createFile(atPath: path, contents: Data(count: count))
+                    return count
+                }
+                static func clear(_ path: String) throws { try FileManager.default.removeItem(atPath: path) }
+                static func isSmall(_ number: Int) -> Bool { number < 10 }
+            }
+
+            #if DEBUG || IN_CLASS_TESTS
+            import InClassTesting
+
+            extension Left: SelfTesting {
+                static var testSelectors: TestSelectors {
+                    [
+                        "testCounts": {
+                            let path = String(#filePath.dropLast("Sources/Left/Left.swift".count)) + ".build/left"
+                            expectEqual(count(path), 1)
+                            try clear(path)
+                            expectTrue(isSmall(3))
+                        }
+                    ]
+                }
+            }
+            #endif
+
+            """
+
         private static let shared = Result {
             let package = try FixturePackage(
                 named: "Mutants",
@@ -152,6 +188,7 @@ extension PackageTests {
                     "Sources/Numbers/Limits.swift": "public enum Limits { public static let count = 2 }\n",
                     path: source,
                     "Sources/Order/Order.swift": orderSource,
+                    "Sources/Left/Left.swift": leftSource,
                     "Sources/Touched/Touched.swift": touchedSource,
                 ])
             let result = try package.swift("package", "testlogger", "--list")
@@ -219,6 +256,14 @@ extension PackageTests {
                         "\(place)59: warning: '10' changed to '11', and no test noticed",
                         "warning: tests of module 'Order' fail when others run first, without a mutant",
                     ].sorted(), "\(result)")
+        }
+
+        @Test func blamesNoMutantForWhatAnotherLeft() throws {
+            for seed in 1...3 {
+                let summary = try survivors(["Left", "--shuffle", "\(seed)"]).summary
+                #expect(summary == "mutants: 4 noticed (57 %), 3 survived, seed \(seed)")
+                try? FileManager.default.removeItem(at: package.file(".build/left"))
+            }
         }
 
         @Test func endsWhenASourceChanges() throws {

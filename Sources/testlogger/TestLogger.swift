@@ -79,6 +79,12 @@ struct TestLogger {
         for line in text.split(separator: "\n") { fputs("\(start)\(line)\n", stderr) }
     }
 
+    /// Shows a text on a terminal, in place of the one before.
+    static func showProgress(_ text: String) {
+        fflush(stdout)
+        if isatty(2) == 1 { fputs("\r\u{1B}[K\(text)", stderr) }
+    }
+
     private var options: CommandLineOptions
 
     private init(_ options: CommandLineOptions) { self.options = options }

@@ -18,6 +18,15 @@ extension PackageTests {
                     .target(
                         name: "Stacks",
                         dependencies: ["Numbers", .product(name: "InClassTesting", package: "InClassTesting")]),
+                    .target(
+                        name: "Order",
+                        dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
+                    .target(
+                        name: "Left",
+                        dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
+                    .target(
+                        name: "Touched",
+                        dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
                 ])
             """
         private static let source = """
@@ -79,6 +88,98 @@ extension PackageTests {
 
             """
 
+        /// The second test passes after the first alone.
+        private static let orderSource = """
+            enum Order {
+                nonisolated(unsafe) static var isReady = false
+                static func early(_ number: Int) -> Int { number + 1 }
+                static func late(_ number: Int) -> Int { number * 2 }
+                static func isSmall(_ number: Int) -> Bool { number < 10 }
+            }
+
+            #if DEBUG || IN_CLASS_TESTS
+            import InClassTesting
+
+            extension Order: SelfTesting {
+                static var testSelectors: TestSelectors {
+                    [
+                        "testFirst": {
+                            isReady = true
+                            expectEqual(early(1), 2)
+                        },
+                        "testSecond": {
+                            expectTrue(isReady)
+                            expectEqual(late(3), 6)
+                            expectTrue(isSmall(3))
+                        },
+                    ]
+                }
+            }
+            #endif
+
+            """
+
+        /// Its own test writes its source again, as a person may do meanwhile.
+        private static let touchedSource = """
+            import Foundation
+
+            enum Touched {
+                static func touch(_ path: String) throws {
+                    try FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: path)
+                }
+                static func isSmall(_ number: Int) -> Bool { number < 10 }
+            }
+
+            #if DEBUG || IN_CLASS_TESTS
+            import InClassTesting
+
+            extension Touched: SelfTesting {
+                static var testSelectors: TestSelectors {
+                    [
+                        "testIsSmall": {
+                            try touch(#filePath)
+                            expectTrue(isSmall(3))
+                        }
+                    ]
+                }
+            }
+            #endif
+
+            """
+
+        /// What a mutant leaves behind, the next run finds and takes away.
+        private static let leftSource = """
+            import Foundation
+
+            enum Left {
+                static func count(_ path: String) -> Int {
+                    let count = (FileManager.default.contents(atPath: path)?.count ?? 0) + 1
+                    FileManager.default.createFile(atPath: path, contents: Data(count: count))
+                    return count
+                }
+                static func clear(_ path: String) throws { try FileManager.default.removeItem(atPath: path) }
+                static func isSmall(_ number: Int) -> Bool { number < 10 }
+            }
+
+            #if DEBUG || IN_CLASS_TESTS
+            import InClassTesting
+
+            extension Left: SelfTesting {
+                static var testSelectors: TestSelectors {
+                    [
+                        "testCounts": {
+                            let path = String(#filePath.dropLast("Sources/Left/Left.swift".count)) + ".build/left"
+                            expectEqual(count(path), 1)
+                            try clear(path)
+                            expectTrue(isSmall(3))
+                        }
+                    ]
+                }
+            }
+            #endif
+
+            """
+
         private static let shared = Result {
             let package = try FixturePackage(
                 named: "Mutants",
@@ -86,6 +187,9 @@ extension PackageTests {
                     "Package.swift": manifest.replacing("DEPENDENCY", with: try FixturePackage.dependency),
                     "Sources/Numbers/Limits.swift": "public enum Limits { public static let count = 2 }\n",
                     path: source,
+                    "Sources/Order/Order.swift": orderSource,
+                    "Sources/Left/Left.swift": leftSource,
+                    "Sources/Touched/Touched.swift": touchedSource,
                 ])
             let result = try package.swift("package", "testlogger", "--list")
             guard result.status == 0 else { throw ProgramError(description: "Mutants does not build: \(result)") }
@@ -140,6 +244,36 @@ extension PackageTests {
             #expect(try survivors(lines + ["--shuffle", "8"]).survivors != one.survivors, "another order")
             let shards = try (1...3).flatMap { try survivors(["Stacks", "--shard", "\($0)/3"]).survivors }
             #expect(shards.sorted() == Self.survivors.sorted())
+        }
+
+        @Test func keepsTheOrderThatTestsNeed() throws {
+            let result = try package.testlogger(["--mutants", "--stable-output", "Order"])
+            let place = "Sources/Order/Order.swift:5:"
+            #expect(
+                result.lines.filter { $0.contains("warning: ") }.sorted()
+                    == [
+                        "\(place)57: warning: '<' changed to '<=', and no test noticed",
+                        "\(place)59: warning: '10' changed to '11', and no test noticed",
+                        "warning: tests of module 'Order' fail when others run first, without a mutant",
+                    ].sorted(), "\(result)")
+        }
+
+        @Test func blamesNoMutantForWhatAnotherLeft() throws {
+            for seed in 1...3 {
+                let summary = try survivors(["Left", "--shuffle", "\(seed)"]).summary
+                #expect(summary == "mutants: 4 noticed (57 %), 3 survived, seed \(seed)")
+                try? FileManager.default.removeItem(at: package.file(".build/left"))
+            }
+        }
+
+        @Test func endsWhenASourceChanges() throws {
+            _ = try package.swift("build", "--target", "Touched")
+            let result = try package.testlogger(["--mutants", "--stable-output", "Touched"])
+            #expect(result.status == 3)
+            #expect(
+                result.lines.contains {
+                    $0.hasSuffix("Touched.swift has changed while mutants were tried; build it first")
+                }, "\(result)")
         }
 
         @Test func remembersWhatHasBeenTried() throws {

@@ -120,7 +120,8 @@ enum TestRegions {
         var ranges: [ClosedRange<Int>] = []
         /// For each open `#if`: where it began, if it is about tests.
         var open: [Int?] = []
-        for (index, line) in source.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        let lines = source.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+        for (index, line) in lines.enumerated() {
             let text = line.drop { $0 == " " || $0 == "\t" }
             if text.hasPrefix("#if") {
                 let isAboutTests = !text.contains("!") && (text.contains("DEBUG") || text.contains("_TESTS"))
@@ -161,6 +162,7 @@ extension CoverageReportTests: SelfTesting {
         let source =
             "a\n#if DEBUG || IN_CLASS_TESTS\nb\n#if os(Linux)\nc\n#endif\n#endif\nd\n#if !DEBUG\ne\n#endif\n#if DEBUG\nf\n#else\ng\n#endif"
         expectEqual(TestRegions.lineRanges(source), [2...7, 12...14])
+        expectEqual(TestRegions.lineRanges(source.replacing("\n", with: "\r\n")), [2...7, 12...14])
     }
 }
 #endif

@@ -67,7 +67,8 @@ struct MutantCompiler {
     ///   - contents: what to read in place of the source; nil for the source itself.
     ///   - object: where the object goes, and beside it the contents.
     func start(_ path: String, contents: [UInt8]?, object: String, options: [String] = []) throws -> Int32 {
-        var words = ["/bin/sh", "-c", "exec \(jobs[path] ?? "") \"$@\"", "sh"] + options + ["-o", object]
+        var words =
+            ["/bin/sh", "-c", "exec \(jobs[path] ?? "") \"$@\" 2> \"$0\"", "\(object).err"] + options + ["-o", object]
         if let contents {
             try FileAccess.write(contents, to: "\(object).swift")
             let overlay = """
@@ -78,6 +79,12 @@ struct MutantCompiler {
             words += ["-vfsoverlay", "\(object).yaml"]
         }
         return try ChildProcess.startInSilence(words)
+    }
+
+    /// Whether the compiler has said what is wrong with a source, when there is no object.
+    static func hasRefused(_ object: String) -> Bool {
+        let output = String(decoding: (try? FileAccess.contents(of: "\(object).err")) ?? [], as: UTF8.self)
+        return [": error: ", "Stack dump:"].contains(where: output.contains) && !output.contains("No space left")
     }
 
     /// A text as it is in JSON.
@@ -103,6 +110,7 @@ extension MutantCompiler: SelfTesting {
         [
             "testSaysWhyItKnowsNoCommand": testSaysWhyItKnowsNoCommand,
             "testAsksForTheCommandOfEachSource": testAsksForTheCommandOfEachSource,
+            "testTellsARefusalFromAFailure": testTellsARefusalFromAFailure,
         ]
     }
 
@@ -156,6 +164,20 @@ extension MutantCompiler: SelfTesting {
         let folder = FileAccess.directory(of: FileAccess.directory(of: module.bundleFolder))
         let words = String(decoding: try FileAccess.contents(of: "\(folder)/words"), as: UTF8.self)
         expectTrue(words.hasPrefix("-g -DA=\"b\\\" -disable-batch-mode"), words)
+    }
+
+    private static func testTellsARefusalFromAFailure() throws {
+        let object = "\(try temporaryDirectory())/1.o"
+        expectFalse(hasRefused(object), "nothing could be written")
+        let rows = [
+            ("", false), ("/s.swift:1:2: error: no\n", true), ("Stack dump:\n", true),
+            ("LLVM ERROR: No space left on device\nStack dump:\n", false),
+            ("<unknown>:0: error: error opening '/1.o' for output: No space left on device\n", false),
+        ]
+        for (output, isRefusal) in rows {
+            try FileAccess.write(Array(output.utf8), to: "\(object).err")
+            expectEqual(hasRefused(object), isRefusal, output)
+        }
     }
 }
 #endif

@@ -9,6 +9,7 @@ enum MutantFinderTests {}
 extension MutantFinderTests: SelfTesting {
     static var testSelectors: TestSelectors {
         .each("testFinds", rows, testFinds)
+            + .each("testLeavesWhatOtherFilesSee", declarations, testLeavesWhatOtherFilesSee)
             + [
                 "testSkipsWhatIsNotTheCodeItself": testSkipsWhatIsNotTheCodeItself,
                 "testChangesTheRightBytes": testChangesTheRightBytes,
@@ -23,7 +24,7 @@ extension MutantFinderTests: SelfTesting {
     /// Sources, and the changes of each as `old > new` or `-old`.
     private static let rows: [(source: String, changes: [String])] = [
         ("a < b", ["< > <="]), ("a==b", []), ("a == b && c != d", ["== > !=", "&& > ||", "!= > =="]),
-        ("a &+ b - -c", ["&+ > &-", "- > +"]), ("a += b; c ^= d", ["+= > -=", "^= > |="]),
+        ("a &+ b - -c", ["&+ > &-", "- > +"]), ("a += b, c ^= d", ["+= > -=", "^= > |="]),
         ("f<A>(x) -> B", []), ("a ?? b as? C", []), ("0..<n", ["0 > 1", "..< > ..."]), ("a...b", ["... > ..<"]),
         ("f(a...) + x[b...]", ["+ > -"]), ("func f(_ a: Int...)", []), ("(...n)", ["... > ..<"]),
         ("0...9", ["0 > 1", "... > ..<", "9 > 10"]),
@@ -50,16 +51,38 @@ extension MutantFinderTests: SelfTesting {
         ("{\n let a = b()\n return c()\n}", []), ("[\na(b)\n]", []), ("{ super.f(a) }", []),
         ("{\n case .a:\n b()\n default: c ? d : e()\n}", ["-b()"]),
         ("{ a = f { b() } }", ["-a = f { b() }", "-b()"]),
-        (#"{ precondition(a < 1, "b") }"#, [#"-precondition(a < 1, "b")"#, "< > <=", "1 > 2"]),
-        ("assert(a < 1)\nfatalError(\"a\")", []),
+        (#"{ precondition(a < 1, "b") }"#, []), ("assert(a < 1)\nfatalError(\"a\")", []),
     ]
 
     private static func testFinds(_ source: String, _ changes: [String]) throws {
-        let expected = changes.map { change in
-            let parts = change.split(separator: " > ")
-            return parts.count == 2 ? "'\(parts[0])' changed to '\(parts[1])'" : "'\(change.dropFirst())' removed"
-        }
-        expectEqual(try found(source), expected)
+        expectEqual(try found("func f() { return \(source)"), changes.map(text))
+    }
+
+    private static func text(_ change: String) -> String {
+        let parts = change.split(separator: " > ")
+        return parts.count == 2 ? "'\(parts[0])' changed to '\(parts[1])'" : "'\(change.dropFirst())' removed"
+    }
+
+    /// Sources outside of functions, where types may follow from values.
+    private static let declarations: [(source: String, changes: [String])] = [
+        ("let a = 0..<10", ["0 > 1", "10 > 11"]), ("let a = { b < !c }()", []), ("let a = b() + (c - d)", []),
+        ("struct A { let b = c < d; var e: Int { f < g } }", ["< > <="]),
+        ("let a = f { b() }\nfunc g() { b() }", ["-b()"]), ("let a = .init { b() }", []),
+        ("let a = if let b, case let c? = d { 0..<c } else { d...1 }", ["0 > 1", "1 > 2"]),
+        ("var a = 1 { didSet { b(c < d) } }", ["1 > 2", "-b(c < d)", "< > <="]),
+        ("func f(_ a: G = b..<c, _ d: () -> E = { e - g }) where H == I { j - k }", ["- > +"]),
+        ("class A { init() { a - b }\nsubscript(a: Int) -> Int { a * b } }", ["- > +", "* > /"]),
+        ("struct A<let n: Int> { let a = 0..<b }", ["0 > 1"]),
+        (
+            "enum A: Int { case a = 1, b\nstatic func <(c: A, d: A) -> Bool { c.e < d.e } }",
+            ["1 > 2", "< > <="]
+        ),
+        ("let a: InlineArray<4, G<Int?, 5>>, b: [6 of [7 of A]], c = 8", ["8 > 9"]),
+        ("func f() { a(G<H<4>>(5)); if b<c { d(6) } }", ["-a(G<H<4>>(5))", "5 > 6", "b<c > !(b<c)", "-d(6)", "6 > 7"]),
+    ]
+
+    private static func testLeavesWhatOtherFilesSee(_ source: String, _ changes: [String]) throws {
+        expectEqual(try found(source), changes.map(text))
     }
 
     private static func testSkipsWhatIsNotTheCodeItself() throws {

@@ -1,5 +1,6 @@
 // Makes the mutants of one source, of its tokens alone: what does not compile is found out by compiling it. What is for
-// tests only, attributes, `#if` and the like, assertions of what cannot be, and marked lines are left as they are.
+// tests only, attributes, `#if` and the like, assertions of what cannot be, and marked lines are left as they are; and so is
+// what may decide a type, since the other files of the module are not compiled again.
 
 import TestEvents
 
@@ -22,8 +23,15 @@ struct MutantFinder {
     private var partners: [Int: Int] = [:]
     /// The lines without mutants, from 1.
     private var leftOut: Set<Int>
-    /// The brackets that are open: where they close, and the word before them.
-    private var open: [(bracket: String, word: String)] = []
+    /// What surrounds a piece: declarations, of types or of the file; what a declaration says of types and values, from
+    /// which other files may know a type; or what runs, of which they know nothing.
+    private enum Room { case declarations, values, body }
+
+    /// The brackets that are open, those of generic arguments too: which they are, and what is in them.
+    private var open: [(bracket: String, room: Room)] = []
+    private var room: Room { open.last?.room ?? .declarations }
+    /// The last word among declarations that says what is declared, or the equals sign since.
+    private var declaration = ""
     private var mutants: [Mutant] = []
 
     /// Finds the mutants of a source, in the order of their places.
@@ -85,28 +93,62 @@ struct MutantFinder {
         let isLeftOut = leftOut.contains(piece.line)
         if !isLeftOut, let end = endOfAside(index) { return end }
         if !isLeftOut, startsStatement(index) { addRemoval(index) }
-        if ["(", "[", "{"].contains(piece.text) { open.append((piece.text, text(index - 1))) }
-        if [")", "]", "}"].contains(piece.text) { _ = open.popLast() }
+        if piece.kind != .string { followBrackets(index) }
         if isLeftOut { return index + 1 }
         if piece.kind == .string {
             addString(index)
         } else if isOperator(index) {
-            addOperator(index)
+            if room == .body { addOperator(index) }
         } else if !isMember(index) {
             switch piece.text {
             case "true": add(index..<index + 1, "false")
             case "false": add(index..<index + 1, "true")
-            case "if", "guard", "while": if text(index + 1) != ":" { addConditions(index) }
+            case "if", "guard", "while": if room == .body, text(index + 1) != ":" { addConditions(index) }
             default: addInteger(index)
             }
         }
         return index + 1
     }
 
+    // MARK: Brackets
+
+    private static let types: Set<String> = ["actor", "class", "enum", "extension", "protocol", "struct"]
+    private static let declarators = types.union(["deinit", "func", "init", "let", "subscript", "var"])
+
+    private mutating func followBrackets(_ index: Int) {
+        let text = text(index)
+        // What began like generic arguments was a comparison.
+        if ["{", "=", ")", "]", "}"].contains(text) { while open.last?.bracket == "<" { open.removeLast() } }
+        // A value may be `if let`, and a call of `.init`.
+        let isDeclarator = Self.declarators.contains(text) && !["if", "case", ",", "."].contains(self.text(index - 1))
+        if room == .declarations, text == "=" || isDeclarator { declaration = text }
+        if [")", "]", "}"].contains(text) { _ = open.popLast() }
+        let isGeneric = text == "<" && byte(before: index) > 0x20 && byte(behind: index) > 0x20
+        if isGeneric || ["(", "[", "{"].contains(text) {
+            open.append((text, room(behind: index)))
+        }
+        if text != "->" {
+            for character in text where character == ">" && open.last?.bracket == "<" { open.removeLast() }
+        }
+    }
+
+    /// What is in the brackets that a piece opens.
+    private func room(behind index: Int) -> Room {
+        if room != .declarations { return room }
+        if text(index) == "{", Self.types.contains(declaration) { return .declarations }
+        let isValue = declaration == "=" && !["didSet", "willSet"].contains(text(index + 1))
+        return text(index) != "{" || isValue ? .values : .body
+    }
+
+    /// What they say is nothing that a test sees.
+    private static let assertions: Set<String> = [
+        "assert", "assertionFailure", "fatalError", "precondition", "preconditionFailure",
+    ]
+
     /// What is behind an attribute, a macro or an assertion with its arguments, if one begins here.
     private func endOfAside(_ index: Int) -> Int? {
         let name = ["@", "#"].contains(text(index)) ? index + 1 : index
-        let isOne = name > index || ["assert", "assertionFailure"].contains(text(index))
+        let isOne = name > index || Self.assertions.contains(text(index))
         return isOne && text(name + 1) == "(" ? (partners[name + 1] ?? name) + 1 : nil
     }
 
@@ -155,8 +197,10 @@ struct MutantFinder {
 
     private mutating func addInteger(_ index: Int) {
         let digits = text(index).filter { $0 != "_" }
-        // `$0` is no number.
-        guard digits.first?.isNumber ?? false, text(index - 1) != "$" else { return }
+        // `$0` is no number, and what types have as arguments says how they are laid out.
+        guard digits.first?.isNumber ?? false, text(index - 1) != "$", open.last?.bracket != "<",
+            text(index + 1) != "of"
+        else { return }
         for (prefix, radix) in [("0x", 16), ("0b", 2), ("0o", 8), ("", 10)] where digits.hasPrefix(prefix) {
             guard let number = Int(digits.dropFirst(prefix.count), radix: radix), number < Int.max else { return }
             return add(index..<index + 1, prefix + String(number + 1, radix: radix, uppercase: true))
@@ -166,9 +210,7 @@ struct MutantFinder {
     private mutating func addString(_ index: Int) {
         let pounds = String(text(index).prefix { $0 == "#" })
         let old = text(index).dropFirst(pounds.count + 1).dropLast(pounds.count + 1)
-        // What a trap says is nothing that a test sees.
-        let isOfTrap = open.contains { ["precondition", "preconditionFailure", "fatalError"].contains($0.word) }
-        if isOfTrap || text(index).utf8.contains(0x0A) { return }
+        if text(index).utf8.contains(0x0A) { return }
         let isCharacter = old.unicodeScalars.count == 1 || old.utf8.count == 2 && old.hasPrefix("\\")
         let new = old.isEmpty || isCharacter && old != "x" ? "x" : isCharacter ? "y" : ""
         add(index..<index + 1, "\(pounds)\"\(new)\"\(pounds)")
@@ -176,37 +218,37 @@ struct MutantFinder {
 
     // MARK: Conditions
 
+    private static let notNegated: Set<String> = ["let", "var", "case", "!", "#", "true", "false"]
+
     /// Negates each part of a condition in which nothing else is changed.
     private mutating func addConditions(_ keyword: Int) {
+        var (start, isPlain, index) = (keyword + 1, true, keyword + 1)
         // The condition of `repeat` has no brace behind it.
         let isOfRepeat = text(keyword) == "while" && text(keyword - 1) == "}"
-        var (start, index) = (keyword + 1, keyword + 1)
         while index < pieces.count {
             let isEnd =
                 ["{", "else"].contains(text(index)) || isOfRepeat && pieces[index].line > pieces[keyword].line
             if isEnd || text(index) == "," {
-                if start < index { addNegation(start..<index) }
-                start = index + 1
+                if isPlain, start < index { add(start..<index, "!(\(text(start..<index)))") }
+                (start, isPlain) = (index + 1, true)
             }
             if isEnd { return }
-            index = (partners[index] ?? index) + 1
+            let next = (partners[index] ?? index) + 1
+            for piece in index..<next where swapped(piece) != nil || leftOut.contains(pieces[piece].line) {
+                isPlain = false
+            }
+            if Self.notNegated.contains(text(index)) { isPlain = false }
+            index = next
         }
-    }
-
-    private mutating func addNegation(_ condition: Range<Int>) {
-        if ["let", "var", "case", "!", "true", "false"].contains(text(condition.lowerBound))
-            || condition.contains(where: { text($0) == "#" || leftOut.contains(pieces[$0].line) || swapped($0) != nil })
-        {
-            return
-        }
-        add(condition, "!(\(text(condition)))")
     }
 
     // MARK: Statements
 
     /// Whether a statement that could go begins at a piece: one that begins with a name.
     private func startsStatement(_ index: Int) -> Bool {
-        guard pieces[index].kind == .word, open.last?.bracket == "{", !Self.keywords.contains(text(index)) else {
+        guard room == .body, pieces[index].kind == .word, open.last?.bracket == "{",
+            !Self.keywords.contains(text(index))
+        else {
             return false
         }
         if ["{", "}", ";"].contains(text(index - 1)) { return true }

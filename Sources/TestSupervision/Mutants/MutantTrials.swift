@@ -1,13 +1,6 @@
 // Tries the mutants of a module one after another: compiled beside the build, linked with all that the build has, and run
 // with the tests first that have noticed others. What the build has made stays as it is.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 import TestEvents
 
 /// What came of a mutant.
@@ -15,7 +8,7 @@ package enum MutantOutcome: Sendable {
     /// A test failed, or did not end.
     case noticed
     case survived
-    /// The compiler or the linker refused it.
+    /// The compiler refused it.
     case notCompiled
 }
 
@@ -25,12 +18,16 @@ package final class MutantTrials {
     private var options: RunOptions
     /// The objects of the module and of all that it is linked with.
     private let objects: [String]
+    /// When the sources and the objects were written, by path.
+    private let times: [(String, Int?)]
     /// Where everything goes that is made here; it goes away with the trials.
     private let folder: String
     /// The contents of the sources that have mutants, by path.
     private var contents: [String: [UInt8]] = [:]
-    /// The tests that have noticed a mutant.
+    /// The tests that have noticed a mutant, and run first.
     private var noticing: Set<String> = []
+    /// Whether tests have failed without a mutant because others ran first; all run in the order of their list then.
+    package private(set) var needsOrder = false
     private var longestTest = 0
     private var objectCount = 0
 
@@ -46,16 +43,16 @@ package final class MutantTrials {
         }
         compiler = try MutantCompiler(module)
         objects = try module.resolvedObjects()
-        folder = "\(FileAccess.directory(of: module.image))/mutants/\(module.module).\(getpid())"
+        times = (module.sources + objects).map { ($0, FileAccess.modificationTime(of: $0)) }
+        folder =
+            "\(FileAccess.directory(of: module.image))/mutants/\(module.module).\(UInt32.random(in: 0...UInt32.max))"
         try FileAccess.makeFolder(folder)
         // What the sources are by now is said above.
         self.options.isBuildStep = true
+        self.options.keptDirectoryFolder = folder
     }
 
-    deinit {
-        DirectoryKeeper.remove(LastRun(mutated([:])).keptDirectories)
-        FileAccess.removeTree(folder)
-    }
+    deinit { FileAccess.removeTree(folder) }
 
     /// Finds the mutants of some of the module's sources on lines that its tests reach, in the order of their places.
     ///
@@ -117,11 +114,13 @@ package final class MutantTrials {
             let changed = mutants[index].applied(to: contents[path] ?? [])
             return try compiler.start(path, contents: changed, object: object)
         } use: { index, object in
-            let path = mutants[index].place.path
+            if let (file, _) = times.first(where: { FileAccess.modificationTime(of: $0) != $1 }) {
+                throw MutantError("\(file) has changed while mutants were tried; build it first")
+            }
             var result = MutantOutcome.notCompiled
             if let object {
-                result = try outcome(of: mutated([path: object]))
-                unlink(object)
+                result = try outcome(of: mutated([mutants[index].place.path: object]))
+                FileAccess.removeTree(object)
             }
             // What is ended in the middle says nothing.
             return Interruption.reason == nil && report(mutants[index], result)
@@ -129,27 +128,50 @@ package final class MutantTrials {
     }
 
     private func outcome(of mutated: ModuleDescription) throws -> MutantOutcome {
-        do throws(LinkError) { try link(mutated) } catch { return .notCompiled }
-        var lastRun = LastRun(mutated)
-        lastRun.failed = noticing
-        lastRun.store(for: mutated)
-        do {
-            let tally = try run(mutated) { [self] event in
-                if case .ended(let result) = event, result.outcome == .failed { noticing.insert(result.test.name) }
-            }
-            return tally.isRed ? .noticed : .survived
-        } catch RunError.protocolMismatch {
+        try link(mutated)
+        let failed = try failures(mutated)
+        if failed.isEmpty { return .survived }
+        // They may fail without a mutant as well, for want of others that ran before, or by what a mutant has left behind.
+        let unchanged = self.mutated([:], image: "unchanged")
+        try link(unchanged)
+        options.choice.isFailedOnly = !noticing.isDisjoint(with: failed)
+        var others = try failures(unchanged)
+        options.choice.isFailedOnly = false
+        if others.isEmpty {
+            // It may be that the failure has cleared that away, or that a test passes now and then.
+            if try failures(mutated).isEmpty { return .survived }
+            if !needsOrder { noticing.formUnion(failed) }
             return .noticed
         }
+        if !noticing.isEmpty {
+            (needsOrder, noticing) = (true, [])
+            others = try failures(unchanged)
+        }
+        if others.isEmpty { return try outcome(of: mutated) }
+        // Nobody is told any more.
+        if Interruption.reason != nil { return .survived }
+        throw MutantError("without a mutant by now \(others.sorted().joined(separator: ", ")) fails")
+    }
+
+    /// The tests that fail, or the module itself.
+    private func failures(_ module: ModuleDescription) throws -> Set<String> {
+        var names: Set<String> = []
+        do {
+            let tally = try run(module) { event in
+                if case .ended(let result) = event, result.outcome == .failed { names.insert(result.test.name) }
+            }
+            if tally.isRed, names.isEmpty { names = [module.module] }
+        } catch RunError.protocolMismatch { names = [module.module] }
+        return names
     }
 
     /// Has so many objects compiled, some at once, and hands them on in their order, until told to end.
     ///
     /// - Parameter use: receives nil for what does not compile, and says whether to go on.
     private func compile(
-        _ count: Int, start: (Int, String) throws -> pid_t, use: (Int, String?) throws -> Bool
+        _ count: Int, start: (Int, String) throws -> Int32, use: (Int, String?) throws -> Bool
     ) throws {
-        var compiling: [(object: String, process: pid_t)] = []
+        var compiling: [(object: String, process: Int32)] = []
         defer { for (_, process) in compiling { ChildProcess.end(process, after: .zero) } }
         var started = 0
         for index in 0..<count {
@@ -162,13 +184,17 @@ package final class MutantTrials {
             }
             let (object, process) = compiling.removeFirst()
             // One that takes so long is lost in a type.
-            ChildProcess.end(process, after: .seconds(120))
-            if try !use(index, FileAccess.exists(object) ? object : nil) { return }
+            let hasEnded = ChildProcess.end(process, after: .seconds(120))
+            let isThere = FileAccess.exists(object)
+            if hasEnded, !isThere, Interruption.reason == nil, !MutantCompiler.hasRefused(object) {
+                throw MutantError("the compiler has failed; is there no space left in \(folder)?")
+            }
+            if try !use(index, isThere ? object : nil) { return }
         }
     }
 
     /// The module with other objects in place of some sources' own.
-    private func mutated(_ replaced: [String: String]) -> ModuleDescription {
+    private func mutated(_ replaced: [String: String], image: String = "mutated") -> ModuleDescription {
         var mutated = module
         let own = Dictionary(
             replaced.map { ("\(module.bundleFolder)/\(module.target).build/\(FileAccess.name(of: $0)).o", $1) },
@@ -179,7 +205,7 @@ package final class MutantTrials {
         // What the build has made of the target, and what is remembered of its runs, is not of this module.
         mutated.target = ""
         mutated.bundleFolder = ""
-        mutated.image = "\(folder)/\(module.module).img"
+        mutated.image = "\(folder)/\(image).img"
         return mutated
     }
 
@@ -194,11 +220,11 @@ package final class MutantTrials {
     private func run(_ mutated: ModuleDescription, report: @escaping (RunEvent) -> Void) throws -> RunTally {
         // A loop that never ends may well fill the memory before its time is over.
         let before = SystemCalls.dataLimit
-        var limit = before
-        limit.rlim_cur = min(
-            before.rlim_cur, rlim_t(max(0, sysconf(Int32(_SC_PHYS_PAGES)))) * rlim_t(getpagesize()) / 2)
-        if !compiler.isSanitized { SystemCalls.dataLimit = limit }
+        if !compiler.isSanitized { SystemCalls.dataLimit = SystemCalls.halfOfMemory(within: before) }
         defer { SystemCalls.dataLimit = before }
+        var lastRun = LastRun(mutated)
+        lastRun.failed = noticing
+        lastRun.store(for: mutated)
         return try TestRun(mutated, options: options, report: report).run()
     }
 }

@@ -4,34 +4,31 @@
 package struct TriedSources {
     /// Beside the products, which the build, the plugin and a person's own runs share.
     private let path: String
-    /// When each source was written whose mutants have been tried, in nanoseconds, by path.
-    private var times: [String: Int] = [:]
-    /// When each of the module's sources was written by now.
-    private let current: [String: Int]
+    /// When each source was written whose mutants have been tried, in nanoseconds, and its path.
+    private var lines: Set<String>
+    /// The lines of the module's sources as they are by now.
+    private let current: [String: String]
 
     /// Recalls what has been tried of a module; of what cannot be read nothing has.
     package init(of module: ModuleDescription) {
         path = "\(module.bundleFolder)/\(module.module).img.mutants"
         current = Dictionary(
-            module.sources.compactMap { source in FileAccess.modificationTime(of: source).map { (source, $0) } },
+            module.sources.map { ($0, "\(FileAccess.modificationTime(of: $0) ?? 0)\t\($0)") },
             uniquingKeysWith: { $1 })
         let text = String(decoding: (try? FileAccess.contents(of: path)) ?? [], as: UTF8.self)
-        for line in text.split(separator: "\n") {
-            let fields = line.split(separator: "\t", maxSplits: 1).map(String.init)
-            if fields.count == 2 { times[fields[1]] = Int(fields[0]) }
-        }
+        lines = Set(text.split(separator: "\n").map(String.init))
     }
 
     /// Whether all mutants of a source have been tried since it was written.
-    package func contains(_ source: String) -> Bool { times[source] != nil && times[source] == current[source] }
+    package func contains(_ source: String) -> Bool { lines.contains(current[source] ?? source) }
 
     /// Remembers that all mutants of sources as they were found here have been tried.
     ///
     /// A memory that cannot be kept is no failure: more is tried next time.
     package mutating func insert(_ sources: [String]) {
-        for source in sources { times[source] = current[source] }
-        let lines = times.filter { !$0.key.contains("\n") }.sorted { $0.key < $1.key }.map { "\($1)\t\($0)\n" }
-        try? FileAccess.write(Array(lines.joined().utf8), to: path)
+        lines.formIntersection(current.values)
+        lines.formUnion(sources.compactMap { current[$0] })
+        try? FileAccess.write(Array(lines.sorted().joined(separator: "\n").utf8), to: path)
     }
 }
 

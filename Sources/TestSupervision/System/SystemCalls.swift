@@ -90,6 +90,12 @@ enum SystemCalls {
         }
     }
 
+    /// The same limit, or half of the machine's memory where that is less.
+    static func halfOfMemory(within limit: rlimit) -> rlimit {
+        let byteCount = rlim_t(max(0, sysconf(Int32(_SC_PHYS_PAGES)))) * rlim_t(getpagesize())
+        return rlimit(rlim_cur: min(limit.rlim_cur, byteCount / 2), rlim_max: limit.rlim_max)
+    }
+
     /// Whether a file has attributes that a new one would lack; a label of the system's own it would have, too.
     static func hasAttributes(_ path: String) -> Bool {
         var names = [CChar](repeating: 0, count: 1024)

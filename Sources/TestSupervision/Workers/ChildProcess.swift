@@ -89,11 +89,13 @@ package enum ChildProcess {
         return try start(words, descriptors: [(file, 0), (file, 1), (file, 2)])
     }
 
-    /// Ends a process that has not ended by then; how it has is somebody else's to know.
-    static func end(_ process: pid_t, after patience: Duration) {
-        guard wait(for: process, until: .now + patience) == nil else { return }
+    /// Ends a process that has not ended by then, and says whether it had; how it has is somebody else's to know.
+    @discardableResult
+    static func end(_ process: pid_t, after patience: Duration) -> Bool {
+        guard wait(for: process, until: .now + patience) == nil else { return true }
         kill(process, SIGKILL)
         _ = wait(for: process)
+        return false
     }
 
     /// Whether a process has ended; it is still there to be waited for, and so are its number and its group's.

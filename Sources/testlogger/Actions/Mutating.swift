@@ -1,13 +1,6 @@
 // `--mutants`: tries small changes of the sources, and names those that no test has noticed. Here is what is chosen and
 // printed; how a change is tried is MutantTrials' business.
 
-#if canImport(Darwin)
-@preconcurrency import Darwin
-#elseif canImport(Musl)
-@preconcurrency import Musl
-#else
-@preconcurrency import Glibc
-#endif
 import TestEvents
 import TestReporting
 import TestSupervision
@@ -27,7 +20,6 @@ struct Mutating {
         runOptions.choice.isChangedOnly = false
         runOptions.choice.shard = nil
         runOptions.shuffleSeed = nil
-        runOptions.retryCount = 0
         self.runOptions = runOptions
     }
 
@@ -95,6 +87,11 @@ struct Mutating {
             showProgress("\(counts.values.reduce(0, +)) of \(total) mutants, \(counts[.survived] ?? 0) survived")
             return ContinuousClock.now < deadline
         }
+        showProgress("")
+        if trials.needsOrder {
+            TestLogger.complain(
+                "tests of module '\(module.module)' fail when others run first, without a mutant", severity: "warning")
+        }
         // A part of the lines or of the tests is no trial of a source.
         guard options.lines.isEmpty, options.given.isDisjoint(with: ["--shard", "--filter", "--skip", "--test-type"])
         else {
@@ -108,14 +105,10 @@ struct Mutating {
         showProgress("")
         let warning = SourceWarning(place: mutant.place, text: "\(mutant.text), and no test noticed")
         for line in terminal.lines(for: .warning(warning)) { print(line) }
-        fflush(stdout)
     }
 
-    /// Shows a text on a terminal, in place of the one before.
     private func showProgress(_ text: String) {
-        guard isatty(2) == 1, options.verbosity > .quiet else { return }
-        fputs("\r\u{1B}[K\(text)", stderr)
-        fflush(stderr)
+        TestLogger.showProgress(options.verbosity > .quiet ? text : "")
     }
 
     private func verdict(_ counts: [MutantOutcome: Int], _ total: Int, _ elapsed: Duration) -> ExitStatus {

@@ -226,12 +226,12 @@ struct TestLogger {
         let mistakes = named.mistakes(in: runner.plan)
         for mistake in mistakes { Self.complain(mistake) }
         guard runner.status == .passed, options.marker == nil else { return runner.status }
-        // A shard, or the tests that failed last, may well be none.
+        // A shard of some tests, or the tests that failed last, may well be none.
+        let isPart = options.shard != nil && runner.plan.contains(where: runOptions.choice.includes)
         let mayBeEmpty =
-            options.emptyChoice.map { $0 == .pass }
-            ?? (options.shard != nil && runner.plan.count > 0 || options.isFailedOnly || options.isChangedOnly)
+            options.emptyChoice.map { $0 == .pass } ?? (isPart || options.isFailedOnly || options.isChangedOnly)
         if runner.tally.planned > 0 || mayBeEmpty, mistakes.isEmpty { return .passed }
-        if mistakes.isEmpty { for absence in runner.absences { Self.complain(absence) } }
+        if mistakes.isEmpty { for absence in runner.absences { Self.complain(absence, severity: nil) } }
         return .nothingToRun
     }
 

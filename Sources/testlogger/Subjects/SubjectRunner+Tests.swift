@@ -21,6 +21,8 @@ extension SubjectRunner: SelfTesting {
             "testLetsABuildGoOnOrNot": testLetsABuildGoOnOrNot,
             "testRunsInABuildWhatHasNotPassed": testRunsInABuildWhatHasNotPassed,
             "testFollowsThePackagesOptions": testFollowsThePackagesOptions,
+            "testSaysWhatThePackageLeavesOut": testSaysWhatThePackageLeavesOut,
+            "testWarnsOfMisspeltTypes": testWarnsOfMisspeltTypes,
             "testLeavesOutputToTheTerminal": testLeavesOutputToTheTerminal,
             "testKnowsWhyItCrashedWithOutputOnTheTerminal": testKnowsWhyItCrashedWithOutputOnTheTerminal,
             "testListsTheTenSlowest": testListsTheTenSlowest,

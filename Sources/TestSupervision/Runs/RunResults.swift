@@ -178,9 +178,7 @@ final class RunResults {
         // A second entry of one name has never begun.
         if options.isStable, !result.issues.contains(where: { $0.kind == .list }) { report(.began(result.test)) }
         report(.ended(result))
-        if options.slowMilliseconds > 0, result.nanoseconds > options.slowMilliseconds * 1_000_000 {
-            warnSlow(result)
-        }
+        if options.isSlow(nanoseconds: result.nanoseconds) { warnSlow(result) }
     }
 
     private func warnSlow(_ result: TestResult) {

@@ -18,6 +18,7 @@ extension TestRun: SelfTesting {
             "testReportsInTheOrderOfThePlan": testReportsInTheOrderOfThePlan,
             "testContainsWhatTestsDoToTheirProcess": testContainsWhatTestsDoToTheirProcess,
             "testEndsWhatDoesNotEnd": testEndsWhatDoesNotEnd,
+            "testKeepsLargeLimitsLarge": testKeepsLargeLimitsLarge,
             "testSaysWhatAFailedTestWrote": testSaysWhatAFailedTestWrote,
             "testRunsFailuresAgain": testRunsFailuresAgain,
             "testStopsWhenItIsTold": testStopsWhenItIsTold,
@@ -264,6 +265,17 @@ extension TestRun: SelfTesting {
                 }
             }
             expectEqual(found, ["M: a b c", "a?", "a passed", "b?"] + end, "a step of a build: \(isBuildStep)")
+        }
+    }
+
+    /// A sanitizer makes tests slow, so its limits are longer.
+    private static func testKeepsLargeLimitsLarge() throws {
+        let sanitized = try image([("a", "")])
+        try FileAccess.write(Array("\"-fsanitize=address\"\n".utf8), to: "\(sanitized.image).link")
+        for limit in [Int.max / 5, Int.max / 5 + 1, Int.max] {
+            expectEqual(
+                try lines(sanitized) { $0.timeoutMilliseconds = limit },
+                ["M: a", "a?", "a passed"], "\(limit)")
         }
     }
 

@@ -163,7 +163,7 @@ final class WorkerSession {
     private var limitMilliseconds: Int {
         guard let current else { return state == .closing ? options.timeoutMilliseconds : limitOutsideTests }
         let own = plan[current.index].timeoutMilliseconds
-        return (own > 0 ? own : options.timeoutMilliseconds) * slowness
+        return min(own > 0 ? own : options.timeoutMilliseconds, Int.max / slowness) * slowness
     }
 
     /// How long nothing needs to be done about this worker, in milliseconds.

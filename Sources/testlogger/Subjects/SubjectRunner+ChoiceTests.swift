@@ -55,5 +55,12 @@ extension SubjectRunner {
             expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], types)
         }
     }
+
+    static func testTakesLargeLimits() throws {
+        let scene = try Scene([("a", "")])
+        for option in ["--slow", "--timeout", "--retries", "--jobs"] {
+            expectEqual(try scene.outcome(option, "\(Int.max)"), ["passed", "1 test, 1 passed"], option)
+        }
+    }
 }
 #endif

@@ -23,6 +23,7 @@ extension SubjectRunner: SelfTesting {
             "testFollowsThePackagesOptions": testFollowsThePackagesOptions,
             "testSaysWhatThePackageLeavesOut": testSaysWhatThePackageLeavesOut,
             "testWarnsOfMisspeltTypes": testWarnsOfMisspeltTypes,
+            "testTakesLargeLimits": testTakesLargeLimits,
             "testLeavesOutputToTheTerminal": testLeavesOutputToTheTerminal,
             "testKnowsWhyItCrashedWithOutputOnTheTerminal": testKnowsWhyItCrashedWithOutputOnTheTerminal,
             "testListsTheTenSlowest": testListsTheTenSlowest,

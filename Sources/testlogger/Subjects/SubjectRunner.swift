@@ -165,13 +165,13 @@ final class SubjectRunner {
         let terminal = options.terminal(paths)
         var runOptions = runOptions
         runOptions.reportsOnlyNews = options.verbosity < .tests && options.slowMilliseconds == 0 && reports.isEmpty
-        let run = TestRun(module, options: runOptions) { [self] event in
+        let run = TestRun(module, options: runOptions) { [self, runOptions] event in
             if case .planned(_, let tests) = event, options.isListing {
                 for test in tests { print(test.name) }
             }
             if case .ended(let result) = event {
                 if result.outcome == .skipped { skippedTests.insert(result.test.name) }
-                noteSlow(result)
+                if result.outcome != .skipped, runOptions.isSlow(nanoseconds: result.nanoseconds) { noteSlow(result) }
             }
             if !options.isListing { reports.add(event) }
             if options.format == .text { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
@@ -215,8 +215,6 @@ final class SubjectRunner {
     }
 
     private func noteSlow(_ result: TestResult) {
-        let limit = options.slowMilliseconds
-        guard limit > 0, result.outcome != .skipped, result.nanoseconds > limit * 1_000_000 else { return }
         let place = slowest.firstIndex { $0.nanoseconds < result.nanoseconds } ?? slowest.count
         slowest.insert(result, at: place)
         if slowest.count > 10 { slowest.removeLast() }

@@ -212,6 +212,10 @@ final class RunResults {
     /// Puts what the run has shown in place of what is remembered of the module.
     func remember(after earlier: LastRun) {
         var lastRun = earlier
+        // A failure that is in no list any more has not passed: only a run of all may forget it.
+        if !lastRun.failed.isEmpty, options.choice.isOfAll, tally.notRun == 0 {
+            lastRun.failed.formIntersection(plan.map(\.name))
+        }
         lazy var waiting = Set(
             plan.indices.filter { !done[$0] && plan[$0].testType == "unit" }
                 .compactMap { locator.sources.scan.place(of: plan[$0])?.path })

@@ -56,6 +56,32 @@ extension SubjectRunner {
         }
     }
 
+    /// A failure that was renamed has not passed.
+    static func testNamesWhatFailedAndIsGone() throws {
+        let plan = #"say() { printf '%b\n' "$(printf '%s' "$1" | sed "s/\(planned.t[bc]\)/\1$(cat $0.names)/")" >&3; }"#
+        let scene = try Scene([("a", ""), ("b", "fail 1"), ("c", "fail 1")], opening: plan)
+        func name(_ suffix: String) throws { try scene.write(suffix, to: "M.img.names") }
+        func gone(_ names: String) -> String {
+            "error: what failed in the last run is not there any more: \(names); a run of all tests forgets it"
+        }
+        try name("1")
+        expectEqual(try scene.outcome().first, "failed")
+        expectEqual(try scene.outcome("--failed").last, "2 tests, 0 passed, 2 failed")
+        try name("2")
+        for words in [["--failed"], ["--failed", "--no-tests", "pass"]] {
+            expectEqual(try scene.outcome(words), ["nothingToRun", gone("T.b1, T.c1")], "\(words)")
+        }
+        expectEqual(try scene.outcome("--filter", "T.b").first, "failed")
+        let found = try scene.outcome("--failed")
+        expectEqual(found.first, "failed", "what is there is run")
+        expectTrue(found.contains(gone("T.b1, T.c1")), "\(found)")
+        expectEqual(found.last, "1 test, 0 passed, 1 failed")
+        expectEqual(try scene.outcome("--skip", "T.[bc]").first, "passed", "not a run of all")
+        expectTrue(try scene.outcome("--failed").contains(gone("T.b1, T.c1")))
+        _ = try scene.outcome()
+        expectEqual(try scene.outcome("--failed").last, "2 tests, 0 passed, 2 failed", "after a run of all")
+    }
+
     static func testTakesLargeLimits() throws {
         let scene = try Scene([("a", "")])
         for option in ["--slow", "--timeout", "--retries", "--jobs"] {

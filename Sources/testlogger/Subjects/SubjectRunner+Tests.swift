@@ -23,6 +23,7 @@ extension SubjectRunner: SelfTesting {
             "testFollowsThePackagesOptions": testFollowsThePackagesOptions,
             "testSaysWhatThePackageLeavesOut": testSaysWhatThePackageLeavesOut,
             "testWarnsOfMisspeltTypes": testWarnsOfMisspeltTypes,
+            "testNamesWhatFailedAndIsGone": testNamesWhatFailedAndIsGone,
             "testTakesLargeLimits": testTakesLargeLimits,
             "testLeavesOutputToTheTerminal": testLeavesOutputToTheTerminal,
             "testKnowsWhyItCrashedWithOutputOnTheTerminal": testKnowsWhyItCrashedWithOutputOnTheTerminal,

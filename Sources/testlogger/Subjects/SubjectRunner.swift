@@ -17,6 +17,8 @@ final class SubjectRunner {
     private(set) var tally = RunTally()
     /// All tests of all subjects, selected or not.
     private(set) var plan: [PlannedTest] = []
+    /// What failed in the last run and is in no list any more.
+    private(set) var goneFailures: Set<String> = []
     /// What to say, in whole lines, if no subject has anything to run.
     private(set) var absences: [String] = []
     /// The slowest of the tests that took longer than `--slow` says, slowest first.
@@ -183,6 +185,7 @@ final class SubjectRunner {
             let result = try run.run()
             plan += run.plan
             fixes += run.fixes
+            goneFailures.formUnion(run.goneFailures)
             if options.wantsCoverage { printCoverage(module) }
             tally = tally + result
             if result.isRed || options.failsOnFlaky && result.flaky > 0 { add(.failed) }

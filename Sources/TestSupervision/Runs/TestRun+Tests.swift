@@ -19,6 +19,7 @@ extension TestRun: SelfTesting {
             "testContainsWhatTestsDoToTheirProcess": testContainsWhatTestsDoToTheirProcess,
             "testEndsWhatDoesNotEnd": testEndsWhatDoesNotEnd,
             "testKeepsLargeLimitsLarge": testKeepsLargeLimitsLarge,
+            "testRefusesLimitsBelowZero": testRefusesLimitsBelowZero,
             "testSaysWhatAFailedTestWrote": testSaysWhatAFailedTestWrote,
             "testRunsFailuresAgain": testRunsFailuresAgain,
             "testStopsWhenItIsTold": testStopsWhenItIsTold,
@@ -276,6 +277,21 @@ extension TestRun: SelfTesting {
             expectEqual(
                 try lines(sanitized) { $0.timeoutMilliseconds = limit },
                 ["M: a", "a?", "a passed"], "\(limit)")
+        }
+    }
+
+    /// The tests run with the usual limit, and the run is red.
+    private static func testRefusesLimitsBelowZero() throws {
+        for limit in [-1, Int.min] {
+            let list = "say() { [ \"$1\" != 'planned\\ta' ] || printf 'list\\tU\\tunit\\tM\\t\(limit)\\n' >&3; "
+            let refused = try image([("a", "")], opening: list + "printf '%b\\n' \"$1\" >&3; }")
+            expectEqual(
+                try lines(refused),
+                [
+                    "M: a", "a?", "a passed",
+                    "\(refused.image):1: got a limit of \(limit) ms for tests of U instead of 0 or more",
+                    "1 planned, 1 passed, 1 of the module",
+                ])
         }
     }
 

@@ -55,6 +55,8 @@ final class WorkerSession {
     /// The number of tests that it has announced, and their hash.
     private(set) var announced: (count: Int, hash: Int)?
     private(set) var warnings: [(typeName: String, text: String)] = []
+    /// The limits below zero of types' lists, which are none.
+    private(set) var refusedLimits: [(typeName: String, milliseconds: Int)] = []
     /// The part of the plan it was last given.
     private(set) var assigned: [Range<Int>] = []
     /// When that was.
@@ -266,6 +268,7 @@ final class WorkerSession {
             warnings.append((typeName, text))
         case .list(let test):
             list = test
+            if test.timeoutMilliseconds < 0 { refusedLimits.append((test.typeName, test.timeoutMilliseconds)) }
         case .planned(let testName):
             return plan(testName)
         case .row(let testName, let row):

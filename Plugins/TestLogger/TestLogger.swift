@@ -103,8 +103,10 @@ struct TestLogger: CommandPlugin {
         let process = Process()
         process.executableURL = tool
         process.arguments = arguments
+        // SwiftPM may end this process at once, which could then not end that one: it looks for itself.
+        process.environment = ProcessInfo.processInfo.environment.merging(["IN_CLASS_STARTER": "\(getpid())"]) { $1 }
+        endWithSwiftPM()
         try process.run()
-        endWithSwiftPM(process.processIdentifier)
         process.waitUntilExit()
         // The tool has said why; SwiftPM's own line about a failed plugin would only follow it.
         guard process.terminationReason == .exit, process.terminationStatus == 0 else {
@@ -113,12 +115,11 @@ struct TestLogger: CommandPlugin {
     }
 }
 
-/// Ends a program, and this one, when SwiftPM is gone: a signal that ends SwiftPM reaches nobody else.
-private func endWithSwiftPM(_ program: pid_t) {
+/// Ends this program when SwiftPM is gone: a signal that ends SwiftPM reaches nobody else.
+private func endWithSwiftPM() {
     let parent = getppid()
     Thread.detachNewThread {
         while getppid() == parent { usleep(100_000) }
-        kill(program, SIGTERM)
         exit(1)
     }
 }

@@ -264,7 +264,7 @@ private struct FieldReader {
     mutating func nextNumber() -> Int? {
         guard index < count else { return nil }
         var position = index
-        var number = 0
+        var number: UInt = 0
         let isNegative = start[position] == 0x2D
         if isNegative { position += 1 }
         let digits = position
@@ -273,10 +273,10 @@ private struct FieldReader {
             let digit = start[position] &- 0x30
             guard digit < 10 else { return nil }
             if position - digits < 18 {
-                number = number &* 10 &+ Int(digit)
+                number = number &* 10 &+ UInt(digit)
             } else {
                 let (tens, overflow) = number.multipliedReportingOverflow(by: 10)
-                let (sum, carry) = tens.addingReportingOverflow(Int(digit))
+                let (sum, carry) = tens.addingReportingOverflow(UInt(digit))
                 guard !overflow, !carry else { return nil }
                 number = sum
             }
@@ -284,7 +284,8 @@ private struct FieldReader {
         }
         guard position > digits else { return nil }
         index = position + 1
-        return isNegative ? -number : number
+        if isNegative { return number > Int.min.magnitude ? nil : Int(truncatingIfNeeded: 0 &- number) }
+        return Int(exactly: number)
     }
 
     mutating func remainingNumbers() -> [Int]? {
@@ -387,6 +388,12 @@ extension TestEvent: SelfTesting {
             "issue\texpectation\t\t0\t0\t\t\t\t0\t", "issue\texpectation\t\t0\t0\t\t\t\t0\t\t1\ta\tb", "skip\ta\\",
         ]
         for line in lines { expectNil(TestEvent(line: Array(line.utf8)), line) }
+        for (number, known) in [
+            ("\(Int.max)", Int.max), ("\(Int.min)", .min), ("9223372036854775808", nil), ("-9223372036854775809", nil),
+            ("99999999999999999999", nil), ("-", nil), ("-0", 0), ("-999999999999999999", -999_999_999_999_999_999),
+        ] {
+            expectEqual(TestEvent(line: Array("version\t\(number)".utf8)), known.map(TestEvent.version), number)
+        }
     }
 }
 #endif

@@ -48,6 +48,7 @@ struct TestLogger {
             try bazel.apply(to: &options)
             if options.isShuffled, options.seed == nil { options.seed = .random(in: 1...99_999) }
             Interruption.watchSignals()
+            Interruption.endWithStarter()
             do throws(SystemError) { try bazel.begin() } catch { complain(error.description) }
             var command = TestLogger(options)
             status = command.run().rawValue
@@ -231,14 +232,23 @@ struct TestLogger {
         if !options.given.contains("--test-type") { named.testTypes = [] }
         let mistakes = named.mistakes(in: runner.plan)
         for mistake in mistakes { Self.complain(mistake) }
+        if !runner.goneFailures.isEmpty { complain(ofGone: runner.goneFailures.sorted()) }
         guard runner.status == .passed, options.marker == nil else { return runner.status }
-        // A shard, or the tests that failed last, may well be none.
+        // A shard of some tests, or the tests that failed last, may well be none.
+        let isPart = options.shard != nil && runner.plan.contains(where: runOptions.choice.includes)
         let mayBeEmpty =
-            options.emptyChoice.map { $0 == .pass }
-            ?? (options.shard != nil && runner.plan.count > 0 || options.isFailedOnly || options.isChangedOnly)
+            options.emptyChoice.map { $0 == .pass } ?? (isPart || options.isFailedOnly || options.isChangedOnly)
+        if !runner.goneFailures.isEmpty { return .nothingToRun }
         if runner.tally.planned > 0 || mayBeEmpty, mistakes.isEmpty { return .passed }
-        if mistakes.isEmpty { for absence in runner.absences { Self.complain(absence) } }
+        if mistakes.isEmpty { for absence in runner.absences { Self.complain(absence, severity: nil) } }
         return .nothingToRun
+    }
+
+    private func complain(ofGone names: [String]) {
+        let some = names.prefix(10).joined(separator: ", ")
+        let rest = names.count > 10 ? " and \(names.count - 10) more" : ""
+        Self.complain(
+            "what failed in the last run is not there any more: \(some)\(rest); a run of all tests forgets it")
     }
 
     private func printSlowest(_ runner: SubjectRunner) {
@@ -251,7 +261,7 @@ struct TestLogger {
         let tally = runner.tally
         if options.isListing { return }
         if tally.planned == 0, !tally.isRed {
-            if options.isFailedOnly {
+            if options.isFailedOnly, runner.goneFailures.isEmpty {
                 print("nothing failed in the last run")
             } else if options.isChangedOnly {
                 print("no source has changed since its tests ran")

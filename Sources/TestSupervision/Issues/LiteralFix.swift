@@ -114,7 +114,8 @@ extension LiteralFix {
         if !FileAccess.exists(path), fixes.count == 1, fixes[0].isGolden {
             guard fixes[0].literal.isEmpty else { return false }
             try FileAccess.makeFolder(FileAccess.directory(of: path))
-            try FileAccess.write(Array(fixes[0].replacement.utf8), to: path)
+            // A link may be there, to a file that is not.
+            try FileReplacement.writeOutput(Array(fixes[0].replacement.utf8), to: path)
             return true
         }
         var bytes = try FileAccess.contents(of: path)
@@ -273,6 +274,15 @@ extension LiteralFix: SelfTesting {
             expectFalse(try apply([fix(expected, "other")], to: path), expected)
         }
         expectEqual(try FileAccess.contents(of: path), Array("new".utf8))
+        let link = "\(FileAccess.directory(of: path))/link"
+        symlink("made", link)
+        var fixOfLink = try fix("", "text")
+        fixOfLink.path = link
+        expectTrue(try apply([fixOfLink], to: link), "a link to nothing")
+        var status = stat()
+        lstat(link, &status)
+        expectEqual(status.st_mode & S_IFMT, S_IFLNK, "still a link")
+        expectEqual(try FileAccess.contents(of: "\(FileAccess.directory(of: path))/made"), Array("text".utf8))
         var known = TestIssue(kind: .expectation, got: "", expected: "", knownReason: "12")
         known.texts = TestIssue.ComparedTexts(golden: path, got: "a", expected: "b")
         expectNil(LiteralFix(forGoldenOf: known), "what is known to fail")

@@ -129,8 +129,13 @@ package struct TestChoice: Sendable {
 
     /// Whether a run of this choice also says what is wrong with the lists: one that is of a part of the tests does not
     /// repeat what the run of all has said, and of several machines the first does it for all.
-    var checksLists: Bool {
-        filters.isEmpty && lines.isEmpty && !isFailedOnly && !isChangedOnly && names == nil && shard?.index ?? 0 == 0
+    var checksLists: Bool { isOfAll(shard: shard?.index ?? 0 == 0) }
+
+    /// Whether nothing is left out but by the package itself.
+    var isOfAll: Bool { isOfAll(shard: shard == nil) }
+
+    private func isOfAll(shard isWanted: Bool) -> Bool {
+        filters.isEmpty && lines.isEmpty && !isFailedOnly && !isChangedOnly && names == nil && isWanted
             && (isUsual || testTypes.isEmpty && exclusions.isEmpty)
     }
 
@@ -319,6 +324,7 @@ extension TestChoice: SelfTesting {
             var choice = TestChoice()
             change(&choice)
             expectEqual(choice.checksLists, expected, what)
+            expectEqual(choice.isOfAll, expected && choice.shard == nil, what)
         }
         var choice = TestChoice()
         expectFalse(choice.asksFor("Table<Int>"), "without a filter")

@@ -39,6 +39,13 @@ package struct RunOptions: Sendable {
     package var isListing = false
 
     package init() {}
+
+    /// Whether a test that took so long is one to warn of.
+    package func isSlow(nanoseconds: Int) -> Bool {
+        // A limit that no time reaches is one as well.
+        let (limit, overflow) = slowMilliseconds.multipliedReportingOverflow(by: 1_000_000)
+        return slowMilliseconds > 0 && !overflow && nanoseconds > limit
+    }
 }
 
 /// What a run came to. `planned` is always the sum of the outcomes.

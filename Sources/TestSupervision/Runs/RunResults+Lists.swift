@@ -14,6 +14,17 @@ extension RunResults {
         }
     }
 
+    /// Reports limits that are no limits.
+    func reportLimits(_ refused: [(typeName: String, milliseconds: Int)]) {
+        for (typeName, milliseconds) in refused where options.choice.checksLists || options.choice.asksFor(typeName) {
+            let place = locator.sources.scan[typeName]?.lists.first ?? locator.fallbackPlace
+            reportModuleIssue(
+                TestIssue(
+                    kind: .list, path: place.path, line: place.line, column: place.column,
+                    got: "a limit of \(milliseconds) ms for tests of \(typeName)", expected: "0 or more"))
+        }
+    }
+
     /// How a worker begins to say why the tests of a type cannot run.
     private static let refusalStart = "its tests do not run: "
 

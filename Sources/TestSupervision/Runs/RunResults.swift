@@ -178,9 +178,7 @@ final class RunResults {
         // A second entry of one name has never begun.
         if options.isStable, !result.issues.contains(where: { $0.kind == .list }) { report(.began(result.test)) }
         report(.ended(result))
-        if options.slowMilliseconds > 0, result.nanoseconds > options.slowMilliseconds * 1_000_000 {
-            warnSlow(result)
-        }
+        if options.isSlow(nanoseconds: result.nanoseconds) { warnSlow(result) }
     }
 
     private func warnSlow(_ result: TestResult) {
@@ -214,6 +212,10 @@ final class RunResults {
     /// Puts what the run has shown in place of what is remembered of the module.
     func remember(after earlier: LastRun) {
         var lastRun = earlier
+        // A failure that is in no list any more has not passed: only a run of all may forget it.
+        if !lastRun.failed.isEmpty, options.choice.isOfAll, tally.notRun == 0 {
+            lastRun.failed.formIntersection(plan.map(\.name))
+        }
         lazy var waiting = Set(
             plan.indices.filter { !done[$0] && plan[$0].testType == "unit" }
                 .compactMap { locator.sources.scan.place(of: plan[$0])?.path })

@@ -18,6 +18,8 @@ extension TestRun: SelfTesting {
             "testReportsInTheOrderOfThePlan": testReportsInTheOrderOfThePlan,
             "testContainsWhatTestsDoToTheirProcess": testContainsWhatTestsDoToTheirProcess,
             "testEndsWhatDoesNotEnd": testEndsWhatDoesNotEnd,
+            "testKeepsLargeLimitsLarge": testKeepsLargeLimitsLarge,
+            "testRefusesLimitsBelowZero": testRefusesLimitsBelowZero,
             "testSaysWhatAFailedTestWrote": testSaysWhatAFailedTestWrote,
             "testRunsFailuresAgain": testRunsFailuresAgain,
             "testStopsWhenItIsTold": testStopsWhenItIsTold,
@@ -264,6 +266,32 @@ extension TestRun: SelfTesting {
                 }
             }
             expectEqual(found, ["M: a b c", "a?", "a passed", "b?"] + end, "a step of a build: \(isBuildStep)")
+        }
+    }
+
+    /// A sanitizer makes tests slow, so its limits are longer.
+    private static func testKeepsLargeLimitsLarge() throws {
+        let sanitized = try image([("a", "")])
+        try FileAccess.write(Array("\"-fsanitize=address\"\n".utf8), to: "\(sanitized.image).link")
+        for limit in [Int.max / 5, Int.max / 5 + 1, Int.max] {
+            expectEqual(
+                try lines(sanitized) { $0.timeoutMilliseconds = limit },
+                ["M: a", "a?", "a passed"], "\(limit)")
+        }
+    }
+
+    /// The tests run with the usual limit, and the run is red.
+    private static func testRefusesLimitsBelowZero() throws {
+        for limit in [-1, Int.min] {
+            let list = "say() { [ \"$1\" != 'planned\\ta' ] || printf 'list\\tU\\tunit\\tM\\t\(limit)\\n' >&3; "
+            let refused = try image([("a", "")], opening: list + "printf '%b\\n' \"$1\" >&3; }")
+            expectEqual(
+                try lines(refused),
+                [
+                    "M: a", "a?", "a passed",
+                    "\(refused.image):1: got a limit of \(limit) ms for tests of U instead of 0 or more",
+                    "1 planned, 1 passed, 1 of the module",
+                ])
         }
     }
 

@@ -26,6 +26,9 @@ package final class TestRun {
     /// The literals that `--accept` may replace.
     package var fixes: [LiteralFix] { results.fixes }
 
+    /// What failed in the last run and is in no list any more, if what failed then was to run.
+    package private(set) var goneFailures: Set<String> = []
+
     private var orphans = Orphans()
     /// What is to be run yet.
     private var queue = WorkQueue([], known: [:], workerCountMax: 1)
@@ -68,6 +71,7 @@ package final class TestRun {
         self.first = first
         let lastRun = LastRun(module)
         let chosen = options.choice.indices(in: first.plan, lastRun: lastRun, sources: locator.sources)
+        if options.choice.isFailedOnly { goneFailures = lastRun.failed.subtracting(first.plan.map(\.name)) }
         results.takePlan(first.plan, chosen: chosen)
         if options.isListing { return results.tally }
         // What an earlier run has kept is of use until the next.
@@ -81,6 +85,7 @@ package final class TestRun {
         giveUpRetries()
         results.finish()
         if !options.isBuildStep { results.warnOfNewerSources() }
+        results.reportLimits(first.refusedLimits)
         results.reportLists(first.warnings, isListComplete: isListComplete)
         results.remember(after: lastRun)
         return results.checkedTally()

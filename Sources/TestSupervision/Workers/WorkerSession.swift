@@ -55,6 +55,8 @@ final class WorkerSession {
     /// The number of tests that it has announced, and their hash.
     private(set) var announced: (count: Int, hash: Int)?
     private(set) var warnings: [(typeName: String, text: String)] = []
+    /// The limits below zero of types' lists, which are none.
+    private(set) var refusedLimits: [(typeName: String, milliseconds: Int)] = []
     /// The part of the plan it was last given.
     private(set) var assigned: [Range<Int>] = []
     /// When that was.
@@ -163,7 +165,7 @@ final class WorkerSession {
     private var limitMilliseconds: Int {
         guard let current else { return state == .closing ? options.timeoutMilliseconds : limitOutsideTests }
         let own = plan[current.index].timeoutMilliseconds
-        return (own > 0 ? own : options.timeoutMilliseconds) * slowness
+        return min(own > 0 ? own : options.timeoutMilliseconds, Int.max / slowness) * slowness
     }
 
     /// How long nothing needs to be done about this worker, in milliseconds.
@@ -266,6 +268,7 @@ final class WorkerSession {
             warnings.append((typeName, text))
         case .list(let test):
             list = test
+            if test.timeoutMilliseconds < 0 { refusedLimits.append((test.typeName, test.timeoutMilliseconds)) }
         case .planned(let testName):
             return plan(testName)
         case .row(let testName, let row):

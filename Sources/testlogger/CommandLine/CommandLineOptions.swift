@@ -1,5 +1,6 @@
 // The words of the command line and what they mean.
 
+import TestEvents
 import TestReporting
 import TestSupervision
 
@@ -85,6 +86,8 @@ struct CommandLineOptions: Equatable {
     var marker: String?
     /// The options that were given, by the last of their names.
     private(set) var given: Set<String> = []
+    /// What the package's file has chosen.
+    private(set) var packageChoices: [PackageChoice] = []
 
     /// Every option, with the name of its value if it has one; its last name is the one that it is set by.
     private static let known: [(names: [String], value: String?)] = [
@@ -192,7 +195,12 @@ struct CommandLineOptions: Equatable {
                 // What the command line wins over must make sense, too.
                 var changed = self
                 try changed.set(name, line.value ?? "")
-                if !given.contains(name) { self = changed }
+                if given.contains(name) { continue }
+                self = changed
+                if ["--test-type", "--skip"].contains(name), let value = line.value {
+                    let place = SourcePlace(path: package.path, line: line.number, column: line.valueColumn)
+                    packageChoices.append(PackageChoice(name: name, value: value, place: place))
+                }
             } catch {
                 throw package.error(error.description, line, column)
             }
@@ -206,9 +214,9 @@ struct CommandLineOptions: Equatable {
         case "--list": isListing = true
         case "--verbose": verbosity = max(verbosity, .tests)
         case "-vv": verbosity = .progress
-        case "--test-type": testTypes.append(value)
-        case "--filter": filters.append(value)
-        case "--skip": exclusions.append(value)
+        case "--test-type": testTypes.append(try notEmpty(name, value, "NAME"))
+        case "--filter": filters.append(try notEmpty(name, value, "PATTERN"))
+        case "--skip": exclusions.append(try notEmpty(name, value, "PATTERN"))
         case "--failed": isFailedOnly = true
         case "--changed": isChangedOnly = true
         case "--exact": isExact = true
@@ -255,6 +263,12 @@ struct CommandLineOptions: Equatable {
             verbosity = .quiet
         default: break
         }
+    }
+
+    /// An empty pattern would be found in every name.
+    private func notEmpty(_ name: String, _ value: String, _ what: String) throws(UsageError) -> String {
+        if !value.isEmpty { return value }
+        throw UsageError(description: "option '\(name)' expects \(what), which is not empty")
     }
 
     private func number(_ name: String, _ value: String, _ what: String, least: Int = 1) throws(UsageError) -> Int {
@@ -329,6 +343,9 @@ extension CommandLineOptions: SelfTesting {
         let rows = [
             (["--filtre"], "unknown option '--filtre'; did you mean '--filter'?"),
             (["--filter"], "option '--filter' expects PATTERN after it"),
+            (["--filter="], "option '--filter' expects PATTERN, which is not empty"),
+            (["--skip", ""], "option '--skip' expects PATTERN, which is not empty"),
+            (["--test-type", ""], "option '--test-type' expects NAME, which is not empty"),
             (["--list=x"], "option '--list' takes no value, but is given 'x'"),
             (["--timeout", "0"], "option '--timeout' expects a number of milliseconds above 0, not '0'"),
             (

@@ -126,13 +126,12 @@ extension PackageOptions: SelfTesting {
             \t--jobs=3
             -j\t4
             --skip a b#c # d
-            --skip=
             --fail-fast
             --path-map /a b=c d
             """)
         expectEqual(options.timeoutMilliseconds, 20_000)
         expectEqual(options.jobCount, 4, "the last one counts")
-        expectEqual(options.exclusions, ["a b#c", ""])
+        expectEqual(options.exclusions, ["a b#c"])
         expectTrue(options.stopsAtFirstFailure)
         expectEqual(options.pathMaps, [PathMap(from: "/a b", to: "c d")])
         expectEqual(try self.options(""), try CommandLineOptions([]))
@@ -156,6 +155,8 @@ extension PackageOptions: SelfTesting {
             ("--timeout soon", "1:11: error: option '--timeout' expects a number of milliseconds above 0, not 'soon'"),
             ("--timeout\n", "1:1: error: option '--timeout' expects MS after it"),
             ("--fail-fast yes", "1:13: error: option '--fail-fast' takes no value, but is given 'yes'"),
+            ("--skip=", "1:8: error: option '--skip' expects PATTERN, which is not empty"),
+            ("--test-type= # none", "1:13: error: option '--test-type' expects NAME, which is not empty"),
             ("--watch", "1:1: error: option '--watch' is of one command, not of a package"),
             ("--zzzzzzzzzz", "1:1: error: unknown option '--zzzzzzzzzz'"),
         ]

@@ -17,7 +17,9 @@ final class SubjectRunner {
     private(set) var tally = RunTally()
     /// All tests of all subjects, selected or not.
     private(set) var plan: [PlannedTest] = []
-    /// What to say if no subject has anything to run.
+    /// What failed in the last run and is in no list any more.
+    private(set) var goneFailures: Set<String> = []
+    /// What to say, in whole lines, if no subject has anything to run.
     private(set) var absences: [String] = []
     /// The slowest of the tests that took longer than `--slow` says, slowest first.
     private(set) var slowest: [TestResult] = []
@@ -125,7 +127,7 @@ final class SubjectRunner {
         do throws(LinkError) {
             if try ImageLinker(module).link() != .compiledOut { return true }
             absences.append(
-                "the tests of module '\(module.module)' are compiled out of this build; "
+                "error: the tests of module '\(module.module)' are compiled out of this build; "
                     + "'-Xswiftc -DIN_CLASS_TESTS' keeps them in a release build")
         } catch {
             report(error, of: module)
@@ -165,13 +167,13 @@ final class SubjectRunner {
         let terminal = options.terminal(paths)
         var runOptions = runOptions
         runOptions.reportsOnlyNews = options.verbosity < .tests && options.slowMilliseconds == 0 && reports.isEmpty
-        let run = TestRun(module, options: runOptions) { [self] event in
+        let run = TestRun(module, options: runOptions) { [self, runOptions] event in
             if case .planned(_, let tests) = event, options.isListing {
                 for test in tests { print(test.name) }
             }
             if case .ended(let result) = event {
                 if result.outcome == .skipped { skippedTests.insert(result.test.name) }
-                noteSlow(result)
+                if result.outcome != .skipped, runOptions.isSlow(nanoseconds: result.nanoseconds) { noteSlow(result) }
             }
             if !options.isListing { reports.add(event) }
             if options.format == .text { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
@@ -183,12 +185,17 @@ final class SubjectRunner {
             let result = try run.run()
             plan += run.plan
             fixes += run.fixes
+            goneFailures.formUnion(run.goneFailures)
             if options.wantsCoverage { printCoverage(module) }
             tally = tally + result
             if result.isRed || options.failsOnFlaky && result.flaky > 0 { add(.failed) }
             // What was not run has not passed.
             if Interruption.signal != nil { return add(.notRun) }
-            if result.planned == 0 { noteAbsence(module, result, paths) }
+            if result.planned == 0 {
+                noteAbsence(module, run.plan, paths)
+            } else {
+                warnOfTypes(module, run.plan, terminal)
+            }
         } catch {
             TestLogger.complain(error.description)
             add(.notRun)
@@ -211,21 +218,39 @@ final class SubjectRunner {
     }
 
     private func noteSlow(_ result: TestResult) {
-        let limit = options.slowMilliseconds
-        guard limit > 0, result.outcome != .skipped, result.nanoseconds > limit * 1_000_000 else { return }
         let place = slowest.firstIndex { $0.nanoseconds < result.nanoseconds } ?? slowest.count
         slowest.insert(result, at: place)
         if slowest.count > 10 { slowest.removeLast() }
     }
 
-    private func noteAbsence(_ module: ModuleDescription, _ result: RunTally, _ paths: PathStyle) {
-        let name = module.module.isEmpty ? module.image : "module '\(module.module)'"
-        let what = result.unselected > 0 ? "the selection leaves nothing of \(name) to run" : "\(name) lists no tests"
-        absences.append(what)
-        // A build goes on, but not in silence.
-        guard options.marker != nil, result.unselected == 0, let source = module.sources.first else { return }
+    private func name(of module: ModuleDescription) -> String {
+        module.module.isEmpty ? module.image : "module '\(module.module)'"
+    }
+
+    private func noteAbsence(_ module: ModuleDescription, _ plan: [PlannedTest], _ paths: PathStyle) {
+        let name = name(of: module)
+        let text = DiagnosticText(paths: paths)
+        // A build goes on, but not in silence: its steps know one module each, and others may have what is chosen.
+        if let (place, what) = options.packageChoices.obstacle(in: plan, of: name, chosen: options.testTypes) {
+            absences.append(text.line(.error, at: place, what))
+            if options.marker != nil { print(text.line(.warning, at: place, what)) }
+            return
+        }
+        let what = plan.isEmpty ? "\(name) lists no tests" : "the selection leaves nothing of \(name) to run"
+        absences.append("error: \(what)")
+        guard options.marker != nil, plan.isEmpty, let source = module.sources.first else { return }
         let place = SourcePlace(path: source, line: 1, column: 1)
-        print(DiagnosticText(paths: paths).line(.warning, at: place, "\(what); a type lists its own in testSelectors"))
+        print(text.line(.warning, at: place, "\(what); a type lists its own in testSelectors"))
+    }
+
+    private func warnOfTypes(_ module: ModuleDescription, _ plan: [PlannedTest], _ terminal: TerminalText) {
+        if options.isListing { return }
+        for (place, what) in options.packageChoices.misspeltTypes(in: plan, of: name(of: module)) {
+            let event = RunEvent.warning(SourceWarning(place: place, text: what))
+            reports.add(event)
+            if options.format == .text { for line in reports.printable(terminal.lines(for: event)) { print(line) } }
+            tally.warnings += 1
+        }
     }
 }
 

@@ -1,0 +1,101 @@
+// What a package's file chooses of the tests of every run, and what it thereby leaves out. A choice that is a mistake
+// turns off tests for good, and whoever made it sees nothing but builds that pass.
+
+import TestEvents
+import TestSupervision
+
+/// A test type or an exclusion that stands in `.testlogger`.
+struct PackageChoice: Equatable {
+    /// The option's name.
+    var name: String
+    var value: String
+    /// Where the value is.
+    var place: SourcePlace
+}
+
+extension [PackageChoice] {
+    /// Finds the first choice that leaves none of a module's tests, with a sentence that says so.
+    func obstacle(in plan: [PlannedTest], of module: String, chosen types: [String]) -> (SourcePlace, String)? {
+        if isEmpty || plan.isEmpty { return nil }
+        let what = plan.count == 1 ? "the only test" : "none of the \(plan.count) tests"
+        let rest = "leaves \(what) of \(module) \(plan.count == 1 ? "out" : "to run")"
+        var left = plan.filter { types.isEmpty ? $0.testType == "unit" : types.contains($0.testType) }
+        if left.isEmpty {
+            guard let choice = first(where: { $0.name == "--test-type" }) else { return nil }
+            let near = suggestion(for: choice.value, among: Set(plan.map(\.testType)).sorted())
+            return (choice.place, "test type '\(choice.value)' \(rest)\(near)")
+        }
+        for choice in self where choice.name == "--skip" {
+            guard let pattern = try? TestPattern(choice.value) else { continue }
+            left.removeAll(where: pattern.matches)
+            if left.isEmpty { return (choice.place, "skipping '\(choice.value)' \(rest)") }
+        }
+        return nil
+    }
+
+    /// Finds the test types that a module does not have, but nearly: what is chosen need not be in each module.
+    func misspeltTypes(in plan: [PlannedTest], of module: String) -> [(SourcePlace, String)] {
+        if isEmpty { return [] }
+        let types = filter { $0.name == "--test-type" }
+        let known = Set(plan.map(\.testType))
+        let others = known.subtracting(types.map(\.value)).sorted()
+        return types.compactMap { type in
+            // To a word of three letters almost any other is near.
+            guard type.value.utf8.count > 3, !known.contains(type.value) else { return nil }
+            let near = suggestion(for: type.value, among: others)
+            return near.isEmpty ? nil : (type.place, "\(module) has no test type '\(type.value)'\(near)")
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension PackageChoice: SelfTesting {
+    static var testSelectors: TestSelectors {
+        ["testFindsWhatLeavesNothing": testFindsWhatLeavesNothing, "testFindsNearTypes": testFindsNearTypes]
+    }
+
+    private static func choices(_ lines: [String]) throws -> [PackageChoice] {
+        var options = try CommandLineOptions([])
+        try options.add(PackageOptions(text: lines.joined(separator: "\n"), path: "/p"))
+        return options.packageChoices
+    }
+
+    private static func plan(_ types: [String]) -> [PlannedTest] {
+        types.enumerated().map { PlannedTest(typeName: "T", testName: "\($0)", testType: $1, module: "M") }
+    }
+
+    private static func testFindsWhatLeavesNothing() throws {
+        let rows: [(lines: [String], types: [String], text: String?)] = [
+            ([], ["slow"], nil), (["--skip T"], [], nil), (["--skip T.1"], ["unit", "unit"], nil),
+            (["--skip T.1", "--skip 0"], ["unit", "slow"], "2: skipping '0' leaves none of the 2 tests of M to run"),
+            (["--skip T"], ["unit"], "1: skipping 'T' leaves the only test of M out"),
+            (["--test-type slo"], ["slow"], "1: test type 'slo' leaves the only test of M out; did you mean 'slow'?"),
+            (["--test-type a", "--test-type slow", "--skip 0"], ["unit", "slow"], nil),
+        ]
+        for row in rows {
+            let choices = try choices(row.lines)
+            let types = choices.filter { $0.name == "--test-type" }.map(\.value)
+            let found = choices.obstacle(in: plan(row.types), of: "M", chosen: types)
+            expectEqual(found.map { "\($0.line): \($1)" }, row.text, "\(row.lines)")
+        }
+        let skip = try choices(["--skip T"])
+        expectNil(skip.obstacle(in: plan(["unit"]), of: "M", chosen: ["slow"]), "what the command line chose")
+    }
+
+    private static func testFindsNearTypes() throws {
+        let rows = [
+            (["slwo"], ["unit", "slow"], ["M has no test type 'slwo'; did you mean 'slow'?"]),
+            (["slow", "slwo"], ["unit", "slow"], []), (["uni"], ["unit"], []), (["network"], ["unit"], []),
+            (["unit"], ["unit", "unix"], []),
+        ]
+        for (chosen, known, texts) in rows {
+            let found = try choices(chosen.map { "--test-type \($0)" }).misspeltTypes(in: plan(known), of: "M")
+            expectEqual(found.map(\.1), texts, "\(chosen)")
+        }
+    }
+}
+#endif

@@ -1,0 +1,92 @@
+// The tests of what a run does that leaves out more than anybody meant: by the package's file, or since names are gone.
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+import TestSupervision
+
+extension SubjectRunner {
+    /// A module with a unit test, `T.a`, and one of another type, `U.n`.
+    private static func sceneOfTwoTypes() throws -> Scene {
+        let other = #"say() { [ "$1" != 'planned\tn' ] || say 'list\tU\tnetwork\tM\t0'; printf '%b\n' "$1" >&3; }"#
+        return try Scene([("a", ""), ("n", "")], opening: other)
+    }
+
+    /// A build's step knows one module, so it warns; a command with nothing to run is red.
+    static func testSaysWhatThePackageLeavesOut() throws {
+        let scene = try sceneOfTwoTypes()
+        let rest = "leaves none of the 2 tests of module 'M' to run"
+        let rows: [(file: String, line: String)] = [
+            ("--test-type nework", "1:13: #: test type 'nework' \(rest); did you mean 'network'?"),
+            ("\n  --test-type=slow # x\n--skip T", "2:15: #: test type 'slow' \(rest)"),
+            ("--skip .", "1:8: #: skipping '.' \(rest)"),
+            ("--skip x\n--skip T\n--skip U", "2:8: #: skipping 'T' \(rest)"),
+        ]
+        for row in rows {
+            try scene.write(row.file, to: PackageOptions.fileName)
+            func line(_ severity: String) -> String { ".testlogger:" + row.line.replacing("#", with: severity) }
+            for _ in 1...2 {
+                expectEqual(try scene.outcome("--marker", scene.marker), ["passed", line("warning")], row.file)
+            }
+            for words in [[], ["--shard", "1/2"], ["--filter", "T"]] {
+                expectEqual(try scene.outcome(words), ["nothingToRun", line("error")], "\(row.file) \(words)")
+            }
+            expectEqual(try scene.outcome("--no-tests", "pass"), ["passed"], row.file)
+            let given = ["--test-type", "network", "--skip", "T"]
+            expectEqual(try scene.outcome(given), ["passed", "1 test, 1 passed"], row.file)
+        }
+        try scene.write("--test-type slow", to: PackageOptions.fileName)
+        expectEqual(
+            try Scene([("a", "")]).outcome(), ["passed", "1 test, 1 passed"], "the file of another package")
+    }
+
+    /// What no module has to have may be nearly what this one has, which is then said, whatever else runs.
+    static func testWarnsOfMisspeltTypes() throws {
+        let scene = try sceneOfTwoTypes()
+        try scene.write("--test-type unit\n--test-type nework", to: PackageOptions.fileName)
+        let warning = ".testlogger:2:13: warning: module 'M' has no test type 'nework'; did you mean 'network'?"
+        for _ in 1...2 { expectEqual(try scene.outcome("--marker", scene.marker), ["passed", warning]) }
+        expectEqual(try scene.outcome(), ["passed", warning, "1 test, 1 passed, 1 warning"])
+        expectEqual(try scene.outcome("--list"), ["passed", "T.a"])
+        let report = try scene.outcome("--format", "json")
+        expectTrue(report.dropFirst().allSatisfy { $0.hasPrefix("{") }, "\(report)")
+        expectTrue(report.contains { $0.contains("has no test type 'nework'") }, "\(report)")
+        for types in ["--test-type unit\n--test-type slow", "--test-type network\n--test-type networks"] {
+            try scene.write(types, to: PackageOptions.fileName)
+            expectEqual(try scene.outcome("--marker", scene.marker), ["passed"], types)
+        }
+    }
+
+    /// A failure that was renamed has not passed.
+    static func testNamesWhatFailedAndIsGone() throws {
+        let plan = #"say() { printf '%b\n' "$(printf '%s' "$1" | sed "s/\(planned.t[bc]\)/\1$(cat $0.names)/")" >&3; }"#
+        let scene = try Scene([("a", ""), ("b", "fail 1"), ("c", "fail 1")], opening: plan)
+        func name(_ suffix: String) throws { try scene.write(suffix, to: "M.img.names") }
+        func gone(_ names: String) -> String {
+            "error: what failed in the last run is not there any more: \(names); a run of all tests forgets it"
+        }
+        try name("1")
+        expectEqual(try scene.outcome().first, "failed")
+        expectEqual(try scene.outcome("--failed").last, "2 tests, 0 passed, 2 failed")
+        try name("2")
+        for words in [["--failed"], ["--failed", "--no-tests", "pass"]] {
+            expectEqual(try scene.outcome(words), ["nothingToRun", gone("T.b1, T.c1")], "\(words)")
+        }
+        expectEqual(try scene.outcome("--filter", "T.b").first, "failed")
+        let found = try scene.outcome("--failed")
+        expectEqual(found.first, "failed", "what is there is run")
+        expectTrue(found.contains(gone("T.b1, T.c1")), "\(found)")
+        expectEqual(found.last, "1 test, 0 passed, 1 failed")
+        expectEqual(try scene.outcome("--skip", "T.[bc]").first, "passed", "not a run of all")
+        expectTrue(try scene.outcome("--failed").contains(gone("T.b1, T.c1")))
+        _ = try scene.outcome()
+        expectEqual(try scene.outcome("--failed").last, "2 tests, 0 passed, 2 failed", "after a run of all")
+    }
+
+    static func testTakesLargeLimits() throws {
+        let scene = try Scene([("a", "")])
+        for option in ["--slow", "--timeout", "--retries", "--jobs"] {
+            expectEqual(try scene.outcome(option, "\(Int.max)"), ["passed", "1 test, 1 passed"], option)
+        }
+    }
+}
+#endif

@@ -187,6 +187,7 @@ struct TestLogger {
         run.isStable = options.isStable
         run.stopsAtFirstFailure = options.stopsAtFirstFailure
         run.isListing = options.isListing
+        run.isAccepting = options.isAccepting
         run.leavesOutput = options.leavesOutput
         run.isBuildStep = options.marker != nil
         run.leavesProfiles = options.wantsCoverage

@@ -48,7 +48,7 @@ struct TestLogger {
             try bazel.apply(to: &options)
             if options.isShuffled, options.seed == nil { options.seed = .random(in: 1...99_999) }
             Interruption.watchSignals()
-            Interruption.endWithStarter()
+            Starter.endWithIt()
             do throws(SystemError) { try bazel.begin() } catch { complain(error.description) }
             var command = TestLogger(options)
             status = command.run().rawValue
@@ -193,6 +193,7 @@ struct TestLogger {
         run.isStable = options.isStable
         run.stopsAtFirstFailure = options.stopsAtFirstFailure
         run.isListing = options.isListing
+        run.isAccepting = options.isAccepting
         run.leavesOutput = options.leavesOutput
         run.isBuildStep = options.marker != nil
         run.leavesProfiles = options.wantsCoverage

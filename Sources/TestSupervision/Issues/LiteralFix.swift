@@ -64,6 +64,14 @@ extension LiteralFix {
         isGolden = true
     }
 
+    /// What a test wants that has passed: the golden as it is; nil when it is not one of those that were met.
+    func kept(if met: Set<String>) -> LiteralFix? {
+        guard isGolden, met.contains(path) else { return nil }
+        var fix = self
+        fix.replacement = literal
+        return fix
+    }
+
     /// Finds the second argument of the call whose parenthesis is here, if it is one literal or one word.
     ///
     /// - Returns: its first token, and the bytes it takes with its quotes.

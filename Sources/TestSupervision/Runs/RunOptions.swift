@@ -35,6 +35,8 @@ package struct RunOptions: Sendable {
     /// Whether this is a step of a build: everything has just been compiled, and a test that is running when the run is
     /// ended is not to blame, since a build ends its steps when another one fails.
     package var isBuildStep = false
+    /// Whether what was got may be accepted in place of what was expected.
+    package var isAccepting = false
     /// Only announce the plan.
     package var isListing = false
 

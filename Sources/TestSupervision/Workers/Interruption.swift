@@ -28,37 +28,6 @@ package enum Interruption {
         sigprocmask(SIG_SETMASK, &none, nil)
     }
 
-    /// The variable by which a program that starts this one says its process, to have what it started end with it.
-    private static let starterVariable = "IN_CLASS_STARTER"
-    // SAFETY: written before the thread is started that reads them.
-    private nonisolated(unsafe) static var watched: (starter: pid_t, interval: UInt32) = (0, 0)
-
-    /// Ends this process as SIGTERM does when the one is gone that started it, if that one has asked for it: SwiftPM, when it
-    /// is interrupted, ends its plugins at once and not what they have started.
-    package static func endWithStarter(lookingEvery microseconds: UInt32 = 100_000) {
-        guard let text = getenv(starterVariable), let starter = pid_t(String(cString: text)) else { return }
-        // What tests start is not meant.
-        unsetenv(starterVariable)
-        watched = (starter, microseconds)
-        // The signals are for the thread that runs tests, which they wake.
-        var (all, before) = (sigset_t(), sigset_t())
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        #if canImport(Darwin)
-        var thread: pthread_t?
-        #else
-        var thread = pthread_t()
-        #endif
-        pthread_create(
-            &thread, nil,
-            { _ in
-                while getppid() == Interruption.watched.starter { usleep(Interruption.watched.interval) }
-                kill(getpid(), SIGTERM)
-                return nil
-            }, nil)
-    }
-
     /// Ends what still runs at a moment.
     package static func endRuns(at instant: ContinuousClock.Instant) { deadline = instant }
 
@@ -87,10 +56,7 @@ import InClassTesting
 
 extension Interruption: SelfTesting {
     package static var testSelectors: TestSelectors {
-        [
-            "testEndsRunsAtTheDeadline": testEndsRunsAtTheDeadline, "testPutsTheSignalFirst": testPutsTheSignalFirst,
-            "testEndsWithWhoStartedIt": testEndsWithWhoStartedIt,
-        ]
+        ["testEndsRunsAtTheDeadline": testEndsRunsAtTheDeadline, "testPutsTheSignalFirst": testPutsTheSignalFirst]
     }
 
     /// Does something while runs are to end at a moment.
@@ -109,26 +75,6 @@ extension Interruption: SelfTesting {
         expectNil(reason(at: instant - .nanoseconds(1)), "before it")
         expectEqual(reason(at: instant), "its time limit", "at the deadline")
         expectEqual(reason, "its time limit", "after it")
-    }
-
-    /// Only if that one says so, and is not there any more.
-    private static func testEndsWithWhoStartedIt() {
-        for (isParent, word, isOver) in [(true, "", false), (false, "", true), (false, "x", false)] {
-            let process = getpid()
-            expectExit(.exit(isOver ? SIGTERM : 0), "\(isParent) \(word)") {
-                let starter = isParent ? process : getpid()
-                setenv(starterVariable, "\(word)\(starter)", 1)
-                watchSignals()
-                endWithStarter(lookingEvery: 1_000)
-                var count = isOver ? 10_000 : 50
-                while signal == nil, count > 0 {
-                    usleep(1_000)
-                    count -= 1
-                }
-                let isPassedOn = getenv(starterVariable) != nil
-                _exit(isPassedOn != word.isEmpty ? signal ?? 0 : 99)
-            }
-        }
     }
 
     private static func testPutsTheSignalFirst() {

@@ -118,6 +118,7 @@ final class WorkerSession {
         if !module.bundleFolder.isEmpty || !module.ownResources.isEmpty {
             environment["IN_CLASS_GOLDENS"] = module.ownResources.joined(separator: "\n")
         }
+        if options.isAccepting { environment["IN_CLASS_ACCEPTING"] = "1" }
         let sanitizers = SanitizerReport.environment(module) { getenv($0).map { String(cString: $0) } }
         environment.merge(sanitizers) { $1 }
         if !sanitizers.isEmpty { slowness = 5 }
@@ -181,6 +182,8 @@ final class WorkerSession {
     /// Something that TestRun must know.
     enum Notice {
         case began(index: Int)
+        /// A test has made what a golden file holds.
+        indirect case met(golden: String)
         /// A test has passed of which nothing else is to be said.
         case passed(index: Int, nanoseconds: Int)
         // PERF: indirect, so that the notices of passed tests stay small.
@@ -248,6 +251,8 @@ final class WorkerSession {
             current?.skipReason = reason
         case .directory(let path):
             current?.directory = path
+        case .golden(let path):
+            return .met(golden: path)
         case .idle:
             state = .idle
         case .crash, .exit:

@@ -391,6 +391,17 @@ extension SubjectRunner: SelfTesting {
         try old.write("tea", to: "g/one.txt")
         expectEqual(try old.outcome("--accept").last, "g/one.txt:1:1: note: accepted 1 line in place of 1 line")
         expectEqual(try old.text("g/one.txt"), "more tea")
+        let met = try Scene([
+            ("a", golden + "golden one tea cup"),
+            ("b", #"[ -z "$IN_CLASS_ACCEPTING" ] || say "golden\t$(dirname $0)/g/one.txt""#),
+        ])
+        mkdir("\(met.folder)/g", 0o755)
+        try met.write("cup", to: "g/one.txt")
+        expectEqual(
+            try met.outcome("--accept").last,
+            "g/one.txt:1:1: note: not accepted, since the tests got different values", "one test passes")
+        expectEqual(try met.text("g/one.txt"), "cup")
+        expectFalse(try met.outcome().contains { $0.contains("understand") }, "nobody asked")
         expectEqual(try old.outcome("--accept").first, "notRun", "a golden that is not what was compared")
         expectEqual(try old.text("g/one.txt"), "more tea")
     }

@@ -20,6 +20,7 @@ extension TestRun: SelfTesting {
             "testEndsWhatDoesNotEnd": testEndsWhatDoesNotEnd,
             "testKeepsLargeLimitsLarge": testKeepsLargeLimitsLarge,
             "testRefusesLimitsBelowZero": testRefusesLimitsBelowZero,
+            "testReportsWhatFailsWhileListsAreMade": testReportsWhatFailsWhileListsAreMade,
             "testSaysWhatAFailedTestWrote": testSaysWhatAFailedTestWrote,
             "testRunsFailuresAgain": testRunsFailuresAgain,
             "testStopsWhenItIsTold": testStopsWhenItIsTold,
@@ -278,6 +279,14 @@ extension TestRun: SelfTesting {
                 try lines(sanitized) { $0.timeoutMilliseconds = limit },
                 ["M: a", "a?", "a passed"], "\(limit)")
         }
+    }
+
+    /// An expectation in a list, or in the rows of a table, is of no test.
+    private static func testReportsWhatFailsWhileListsAreMade() throws {
+        let failing = try image([("a", "")], opening: "issue 1 '0\\t'\nissue 2 '1\\tlater'")
+        expectEqual(
+            try lines(failing),
+            ["M: a", "a?", "a passed", "/s.swift:3: got 1 instead of 2", "1 planned, 1 passed, 1 of the module"])
     }
 
     /// The tests run with the usual limit, and the run is red.

@@ -85,6 +85,7 @@ package final class TestRun {
         giveUpRetries()
         results.finish()
         if !options.isBuildStep { results.warnOfNewerSources() }
+        for issue in first.listIssues where issue.knownReason == nil { results.reportModuleIssue(issue) }
         results.reportLimits(first.refusedLimits)
         results.reportLists(first.warnings, isListComplete: isListComplete)
         results.remember(after: lastRun)

@@ -55,6 +55,8 @@ final class WorkerSession {
     /// The number of tests that it has announced, and their hash.
     private(set) var announced: (count: Int, hash: Int)?
     private(set) var warnings: [(typeName: String, text: String)] = []
+    /// What was not met while the lists were made.
+    private(set) var listIssues: [TestIssue] = []
     /// The limits below zero of types' lists, which are none.
     private(set) var refusedLimits: [(typeName: String, milliseconds: Int)] = []
     /// The part of the plan it was last given.
@@ -241,7 +243,7 @@ final class WorkerSession {
     private func take(_ event: TestEvent) -> Notice? {
         switch event {
         case .issue(let issue):
-            current?.issues.append(issue)
+            if state == .starting { listIssues.append(issue) } else { current?.issues.append(issue) }
         case .late(let index, let issue):
             guard index >= 0, index < plan.count else {
                 return .protocolMismatch("the test image named an unknown test")

@@ -1,8 +1,8 @@
 // Ends this process when the one is gone that started it, which could then not do it: SwiftPM, when it is interrupted, ends
 // its plugins at once, and not what they have started.
 //
-// Sources: exit(2) and exit(3): a process whose parent has ended is given to another one, on Linux and on macOS; pthread.h
-// for the type of a thread.
+// Sources: exit(2) and exit(3): a process whose parent has ended is given to another one, on Linux and on macOS;
+// setitimer(2): a timer is not inherited by children.
 
 #if canImport(Darwin)
 import Darwin
@@ -15,38 +15,31 @@ import Glibc
 package enum Starter {
     /// The variable by which a program that starts this one says its process, to have what it started end with it.
     private static let variable = "IN_CLASS_STARTER"
-    // SAFETY: written before the thread is started that reads them.
-    private nonisolated(unsafe) static var watched: (process: pid_t, interval: UInt32) = (0, 0)
+    // SAFETY: written before the timer begins whose handler reads it.
+    private nonisolated(unsafe) static var process: pid_t = 0
 
     /// Has SIGTERM come to this process when the one is gone that started it, if that one has asked for it.
-    package static func endWithIt(lookingEvery microseconds: UInt32 = 100_000) {
-        guard let text = getenv(variable), let process = pid_t(String(cString: text)) else { return }
+    ///
+    /// It looks ten times a second, by SIGALRM, which no call that can be restarted notices.
+    package static func endWithIt() {
+        guard let text = getenv(variable), let starter = pid_t(String(cString: text)) else { return }
         // What tests start is not meant.
         unsetenv(variable)
-        watched = (process, microseconds)
-        // The signals are for the thread that runs tests, which they wake.
-        var all = sigset_t()
-        var before = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &before)
-        #if canImport(Darwin)
-        var thread: pthread_t?
-        #else
-        var thread = pthread_t()
-        #endif
-        pthread_create(
-            &thread, nil,
-            { _ in
-                Starter.watch()
-                return nil
-            }, nil)
-        pthread_sigmask(SIG_SETMASK, &before, nil)
+        process = starter
+        var action = sigaction(calling: { _ in if getppid() != Starter.process { kill(getpid(), SIGTERM) } })
+        action.sa_flags = numericCast(SA_RESTART)
+        sigaction(SIGALRM, &action, nil)
+        var interval = itimerval()
+        interval.it_value.tv_usec = 100_000
+        interval.it_interval = interval.it_value
+        setitimer(clock, &interval, nil)
     }
 
-    private static func watch() {
-        while getppid() == watched.process { usleep(watched.interval) }
-        kill(getpid(), SIGTERM)
-    }
+    #if canImport(Darwin) || canImport(Musl)
+    private static var clock: Int32 { ITIMER_REAL }
+    #else
+    private static var clock: __itimer_which_t { __itimer_which_t(ITIMER_REAL.rawValue) }
+    #endif
 }
 
 // MARK: - In-class tests
@@ -55,24 +48,34 @@ package enum Starter {
 import InClassTesting
 
 extension Starter: SelfTesting {
-    package static var testSelectors: TestSelectors { ["testEndsWithWhoStartedIt": testEndsWithWhoStartedIt] }
+    package static var testSelectors: TestSelectors {
+        .each(
+            "testEndsWithWhoStartedIt",
+            [
+                ("the parent", isParent: true, word: "", isOver: false), ("another process", false, "", true),
+                ("no process", false, "x", false),
+            ], named: \.0
+        ) { testEndsWithWhoStartedIt($1, $2, $3) }
+    }
 
     /// Only if that one says so, and is not there any more.
-    private static func testEndsWithWhoStartedIt() {
-        for (isParent, word, isOver) in [(true, "", false), (false, "", true), (false, "x", false)] {
-            let parent = getpid()
-            expectExit(.exit(isOver ? SIGTERM : 0), "\(isParent) \(word)") {
-                setenv(variable, "\(word)\(isParent ? parent : getpid())", 1)
-                Interruption.watchSignals()
-                endWithIt(lookingEvery: 1_000)
-                var count = isOver ? 10_000 : 50
-                while Interruption.signal == nil, count > 0 {
-                    usleep(1_000)
-                    count -= 1
-                }
-                let isPassedOn = getenv(variable) != nil
-                _exit(isPassedOn != word.isEmpty ? Interruption.signal ?? 0 : 99)
+    private static func testEndsWithWhoStartedIt(_ isParent: Bool, _ word: String, _ isOver: Bool) {
+        let parent = getpid()
+        expectExit(.exit(isOver ? SIGTERM : 0)) {
+            setenv(variable, "\(word)\(isParent ? parent : getpid())", 1)
+            Interruption.watchSignals()
+            endWithIt()
+            var interval = itimerval()
+            getitimer(clock, &interval)
+            guard (interval.it_interval.tv_usec > 0) == word.isEmpty else { _exit(98) }
+            // Two turns of the timer, or as many as it takes.
+            var count = isOver ? 10_000 : 250
+            while Interruption.signal == nil, count > 0 {
+                usleep(1_000)
+                count -= 1
             }
+            let isPassedOn = getenv(variable) != nil
+            _exit(isPassedOn != word.isEmpty ? Interruption.signal ?? 0 : 99)
         }
     }
 }

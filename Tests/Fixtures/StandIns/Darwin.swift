@@ -23,6 +23,8 @@ extension stat { public var st_mtimespec: timespec { timespec() } }
 @discardableResult public func setitimer(
     _ r: Int32, _ n: UnsafePointer<itimerval>?, _ o: UnsafeMutablePointer<itimerval>?
 ) -> Int32 { 0 }
+@discardableResult public func getitimer(_ r: Int32, _ v: UnsafeMutablePointer<itimerval>?) -> Int32 { 0 }
+public var ITIMER_REAL: Int32 { 0 }
 @discardableResult public func setpriority(_ r: Int32, _ w: UInt32, _ p: Int32) -> Int32 { 0 }
 @discardableResult public func getpriority(_ r: Int32, _ w: UInt32) -> Int32 { 0 }
 public var RLIMIT_NOFILE: Int32 { 8 }

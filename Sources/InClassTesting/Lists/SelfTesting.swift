@@ -106,7 +106,10 @@ extension FixtureTesting {
     /// ```swift
     /// "testPush": fixture(testPush),
     /// ```
-    public static func fixture(_ test: @escaping (Self) -> () async throws -> Void) -> TestBody
+    // A closure of several statements is to be the other one's. The compiler prefers what makes nothing asynchronous to
+    // what is not disfavoured, so that both have to be.
+    @_disfavoredOverload
+    public static func fixture(_ test: @escaping (Self) async -> () async throws -> Void) -> TestBody
     where Self: SendableMetatype {
         fixture { (instance: inout Self) in try await test(instance)() }
     }
@@ -158,6 +161,10 @@ extension FixtureTests: FixtureTesting {
             "testFixturesOfClassesMustEnd": testFixturesOfClassesMustEnd,
             "testInstanceMethod": fixture(testInstanceMethod),
             "testMutatingMethod": fixture { $0.testMutatingMethod() },
+            "testClosureOfStatements": fixture { tests in
+                tests.testMutatingMethod()
+                expectEqual(tests.value, 3)
+            },
         ]
     }
     static func testFixture() throws -> Self {

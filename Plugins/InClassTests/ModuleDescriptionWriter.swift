@@ -108,13 +108,23 @@ struct TestedModule {
     var resources: [URL] {
         let resources = closure.compactMap { $0 as? any SourceModuleTarget }
             .flatMap { $0.sourceFiles.filter { $0.type == .resource }.map(\.url) }
-        return resources.flatMap { url in
-            let inside = FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)
-            return [url] + (inside?.compactMap { $0 as? URL } ?? []).sorted { $0.path < $1.path }
-        }.filter { url in
-            var isFolder: ObjCBool = false
-            return FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) && !isFolder.boolValue
-        }
+        var folders: Set<String> = []
+        return resources.flatMap { files(at: $0, outside: &folders) }
+    }
+
+    /// A file, or all files in a folder at any depth, also where links lead to.
+    ///
+    /// - Parameter seen: the real folders whose files are known, by whatever way.
+    private func files(at url: URL, outside seen: inout Set<String>) -> [URL] {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return [] }
+        if !isFolder.boolValue { return [url] }
+        guard seen.insert(url.resolvingSymlinksInPath().path).inserted,
+            let names = try? FileManager.default.contentsOfDirectory(atPath: url.path)
+        else { return [] }
+        var files: [URL] = []
+        for name in names.sorted() { files += self.files(at: url.appending(path: name), outside: &seen) }
+        return files
     }
 
     /// The module's own resources: files, and folders that are copied whole.

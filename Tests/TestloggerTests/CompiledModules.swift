@@ -138,7 +138,7 @@ extension FixturePackage {
         try FileManager.default.createDirectory(at: build, withIntermediateDirectories: true)
         for module in try FileManager.default.contentsOfDirectory(atPath: file("Sources").path).sorted() {
             let names = try FileManager.default.contentsOfDirectory(atPath: file("Sources/\(module)").path)
-            let sources = names.sorted().map { file("Sources/\(module)/\($0)") }
+            let sources = names.filter { $0.hasSuffix(".swift") }.sorted().map { file("Sources/\(module)/\($0)") }
             let object = build.appending(path: "\(module).o")
             let result = try RunningPrograms.run(
                 [

@@ -38,6 +38,17 @@ extension PackageTests {
             #expect(result.text.contains("with \(Self.cases.count) test cases passed"), "\(result)")
         }
 
+        /// The resources of a module are beside what holds its tests.
+        @Test func bridgedResources() throws {
+            let (_, result) = try Self.bridge.get()
+            for name in ["Letter.testIsGolden", "Letter.testIsKept"] {
+                #expect(
+                    result.text.contains(
+                        try Regex("Test case passing 1 argument test → \\(name)\\b.* to testsWithResources")),
+                    "\(name): \(result)")
+            }
+        }
+
         /// A red one is red there, with its place, and the only one.
         @Test func redBridge() throws {
             let (package, _) = try Self.bridge.get()

@@ -35,11 +35,8 @@ struct GoldenPlaces {
 
     /// What the supervisor has told this worker.
     static var ofTheModule: GoldenPlaces {
-        func list(_ variable: String, _ separator: Character) -> [String]? {
-            getenv(variable).map { String(cString: $0).split(separator: separator).map(String.init) }
-        }
-        if let resources = list("IN_CLASS_GOLDENS", "\n") { return GoldenPlaces(resources: resources) }
-        let folders = list("IN_CLASS_RESOURCES", ":")
+        if let resources = ResourceFolders.list("IN_CLASS_GOLDENS", "\n") { return GoldenPlaces(resources: resources) }
+        let folders = ResourceFolders.ofTheModule
         return GoldenPlaces(folders: folders ?? [], areKnown: folders != nil)
     }
 

@@ -137,7 +137,8 @@ enum TestDirectory {
         rmdir(path)
     }
 
-    private static func names(in path: String) -> [String] {
+    /// The names of what a folder holds, in any order; none of a folder that cannot be read.
+    static func names(in path: String) -> [String] {
         guard let stream = opendir(path) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []

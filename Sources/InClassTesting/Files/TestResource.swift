@@ -29,7 +29,7 @@ public func resource(
     _ name: String, _ fileExtension: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column
 ) throws -> TestResource {
     let fileName = fileExtension.isEmpty ? name : "\(name).\(fileExtension)"
-    let folders = getenv("IN_CLASS_RESOURCES").map { String(cString: $0).split(separator: ":").map(String.init) } ?? []
+    let folders = ResourceFolders.ofTheModule ?? []
     for folder in folders {
         let path = "\(folder)/\(fileName)"
         if let bytes = contents(path) { return TestResource(path: path, bytes: bytes) }

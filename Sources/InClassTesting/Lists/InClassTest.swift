@@ -21,6 +21,7 @@ public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
     /// The name in the list.
     public let testName: String
     private let module: String
+    private let resourceFolders: [String]?
     // SAFETY: `SerialExecution` runs one test at a time.
     private nonisolated(unsafe) let body: TestBody
 
@@ -35,9 +36,12 @@ public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
     /// - Complexity: O(number of conformance records in the process).
     @MainActor
     public static func all(inModule module: String) async -> [InClassTest] {
-        TypeDiscovery.testedTypes().tested.filter { $0.module == module }.flatMap { tested in
+        let folders = ResourceFolders.beside(SystemSymbol.image.path, of: module)
+        return TypeDiscovery.testedTypes().tested.filter { $0.module == module }.flatMap { tested in
             tested.type.testSelectors.entries.map { entry in
-                InClassTest(typeName: tested.name, testName: entry.name, module: module, body: entry.body)
+                InClassTest(
+                    typeName: tested.name, testName: entry.name, module: module, resourceFolders: folders,
+                    body: entry.body)
             }
         }
     }
@@ -52,6 +56,8 @@ public struct InClassTest: Sendable, Identifiable, CustomStringConvertible {
     private func found() async -> [InClassTestIssue] {
         Recorder.openCollection()
         TestDirectory.testBegins(type: typeName, test: testName)
+        ResourceFolders.bridged = resourceFolders
+        defer { ResourceFolders.bridged = nil }
         do { try await body() } catch { try? recordThrown(error, from: "the test") }
         var issues = Recorder.closeScope().collected.filter { $0.knownReason == nil }
             .map { InClassTestIssue(module: module, place: $0.place, description: $0.text) }
@@ -133,7 +139,7 @@ extension InClassTest: SelfTesting {
     }
 
     private static func test(_ body: @escaping TestBody) -> InClassTest {
-        InClassTest(typeName: "T", testName: "test", module: "M", body: body)
+        InClassTest(typeName: "T", testName: "test", module: "M", resourceFolders: nil, body: body)
     }
 
     private static func place(_ issue: InClassTestIssue) -> String {

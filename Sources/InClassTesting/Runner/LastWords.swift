@@ -37,7 +37,7 @@ enum LastWords {
     static func install(descriptor: Int32) {
         self.descriptor = descriptor
         _ = (frames, line)  // made now, since handlers allocate nothing
-        imageStart = startOfImage()
+        imageStart = SystemSymbol.image.start
         backtrace = SystemSymbol.address(of: "backtrace").map { unsafeBitCast($0, to: Backtrace.self) }
         _ = backtraceFrames()  // loads what the unwinder needs while that is still allowed
         var action = sigaction()
@@ -51,17 +51,6 @@ enum LastWords {
         SettingCalls.set(SIGPIPE, ignored: true)
         atexit { LastWords.reportExit() }
         prepareThread()
-    }
-
-    /// Where this image starts in memory, or 0 when nobody knows.
-    static func startOfImage() -> UInt {
-        // SAFETY: dladdr's signature; its result is four words, of which the second is where the image starts.
-        typealias AddressOwner = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt>) -> Int32
-        var owner: [UInt] = [0, 0, 0, 0]
-        guard let symbol = SystemSymbol.address(of: "dladdr"),
-            unsafeBitCast(symbol, to: AddressOwner.self)(#dsohandle, &owner) != 0
-        else { return 0 }
-        return owner[1]
     }
 
     /// Says nothing in this process, a child that is to die: its parent looks at how it does.

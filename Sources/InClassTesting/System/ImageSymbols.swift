@@ -32,7 +32,7 @@ enum ImageSymbols {
     ///
     /// - Complexity: O(symbols that the image gets from others).
     static func imports(among words: Set<String>) -> Set<String>? {
-        guard areReadable, !isSanitized, let table = SymbolTable(imageStart: LastWords.startOfImage())
+        guard areReadable, !isSanitized, let table = SymbolTable(imageStart: SystemSymbol.image.start)
         else { return nil }
         let firstBytes = Set(words.compactMap { $0.utf8.first })
         var found: Set<String> = []

@@ -36,6 +36,17 @@ enum SystemSymbol {
         dlsym(UnsafeMutableRawPointer(bitPattern: RunningSystem.current.allImages), name)
     }
 
+    /// The file of this image, "" when nobody knows, and where it starts in memory, or 0.
+    static var image: (path: String, start: UInt) {
+        // SAFETY: dladdr's signature; its result is four words: the path, the start, and a symbol's name and address.
+        typealias AddressOwner = @convention(c) (UnsafeRawPointer, UnsafeMutablePointer<UInt>) -> Int32
+        var owner: [UInt] = [0, 0, 0, 0]
+        guard let symbol = address(of: "dladdr"),
+            unsafeBitCast(symbol, to: AddressOwner.self)(#dsohandle, &owner) != 0
+        else { return ("", 0) }
+        return (UnsafePointer<CChar>(bitPattern: owner[0]).map { String(cString: $0) } ?? "", owner[1])
+    }
+
     /// The C library's list of the environment; Swift's own traps when somebody has cleared it.
     static var environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? {
         #if canImport(Darwin)
@@ -60,6 +71,7 @@ extension SystemSymbol: SelfTesting {
         [
             "testKnowsWhatMeansAllImages": testKnowsWhatMeansAllImages,
             "testFindsWhatIsThere": testFindsWhatIsThere,
+            "testKnowsItsOwnImage": testKnowsItsOwnImage,
         ]
     }
 
@@ -74,6 +86,11 @@ extension SystemSymbol: SelfTesting {
         expectNil(address(of: "in_class_testing_nothing"))
         let first = environment.flatMap { $0.pointee }.map { String(cString: $0) }
         expectTrue(first?.contains("=") ?? false, first ?? "no environment")
+    }
+
+    private static func testKnowsItsOwnImage() {
+        expectEqual(access(image.path, X_OK), 0, image.path)
+        expectNotEqual(image.start, 0)
     }
 }
 #endif

@@ -8,10 +8,13 @@ let package = Package(
     targets: [
         .target(name: "Ledger", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
         .target(
-            name: "Tested", dependencies: ["Ledger"],
+            name: "Papers", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")],
+            resources: [.copy("Goldens")]),
+        .target(
+            name: "Tested", dependencies: ["Ledger", "Papers"],
             plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["Ledger", .product(name: "InClassTesting", package: "InClassTesting")]),
+            dependencies: ["Ledger", "Papers", .product(name: "InClassTesting", package: "InClassTesting")]),
     ]
 )

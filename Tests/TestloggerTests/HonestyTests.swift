@@ -50,9 +50,11 @@ extension PackageTests {
 
                     """,
                     source: sourceText, part: partText, "Sources/Pantry/Stores/jars/jam.txt": "plum\n",
-                    "Part/Sources/Shelf/label.txt": "top\n",
+                    "Part/Sources/Shelf/label.txt": "top\n", "market/bread.txt": "rye\n",
                     "Sources/eat/main.swift": "import Pantry\nprint(\"eaten:\", Pantry.jarCount)\n",
                 ])
+            try FileManager.default.createSymbolicLink(
+                atPath: package.file("Sources/Pantry/Stores/market").path, withDestinationPath: "../../../market")
         }
 
         private static let sourceText = """
@@ -73,10 +75,14 @@ extension PackageTests {
 
             extension Pantry: SelfTesting {
                 public static var testSelectors: TestSelectors {
-                    ["testCounts": testCounts, "testJam": testJam, "testLabel": testLabel, "testGuest": testGuest]
+                    [
+                        "testCounts": testCounts, "testJam": testJam, "testBread": testBread, "testLabel": testLabel,
+                        "testGuest": testGuest,
+                    ]
                 }
                 private static func testCounts() { expectEqual(jarCount, 3, "jars") }
                 private static func testJam() { expectEqual(jam, "plum\\n", "jam") }
+                private static func testBread() { expectGolden("rye\\n", "Stores/market/bread.txt") }
                 private static func testLabel() { expectEqual(Shelf.label, "top\\n", "label") }
                 private static func testGuest() throws {
                     let path = #filePath.replacing("Sources/Pantry/Pantry.swift", with: "guest")
@@ -138,24 +144,27 @@ extension PackageTests {
 
         // MARK: Inputs
 
-        /// What a test reads makes it run again: files of folders copied whole, a dependency's resources, the module's
-        /// description; a test that was skipped runs in each build, and a local package's own tests are tests, too.
+        /// What a test reads makes it run again: files of folders copied whole, where links lead to, too, a dependency's
+        /// resources, the module's description; a test that was skipped runs in each build, and a local package's own tests are tests, too.
         @Test func everythingRead() throws { try everythingRead(.native) }
 
         fileprivate func everythingRead(_ system: BuildSystem) throws {
             try expectBuild(system)
             try expectBuild(
                 system, changing: "Sources/Pantry/Stores/jars/jam.txt", "plum", "fig",
-                fails: "Pantry.swift:21:48: error: got \"fig\\n\" instead of expected \"plum\\n\" for jam")
+                fails: "Pantry.swift:24:48: error: got \"fig\\n\" instead of expected \"plum\\n\" for jam")
+            try expectBuild(
+                system, changing: "market/bread.txt", "rye", "oat",
+                fails: "Pantry.swift:25:51: error: got line 1 \"rye\" instead of expected \"oat\" for Stores/market")
             try expectBuild(
                 system, changing: "Part/Sources/Shelf/label.txt", "top", "low",
-                fails: "Pantry.swift:22:50: error: got \"low\\n\" instead of expected \"top\\n\" for label")
+                fails: "Pantry.swift:26:50: error: got \"low\\n\" instead of expected \"top\\n\" for label")
             try expectBuild(
                 system, changing: Self.part, "boardCount, 5", "boardCount, 6",
                 fails: "Shelf.swift:16:51: error: got 5 instead of expected 6 for boards")
             // Nothing that the build knows of has changed.
             try package.write("", to: "guest")
-            try expectBuild(system, ["build"], "Pantry.swift:26:13: error: a guest")
+            try expectBuild(system, ["build"], "Pantry.swift:30:13: error: a guest")
             try package.remove("guest")
             try expectBuild(system)
         }

@@ -44,7 +44,6 @@ let package = Package(
         ),
         .target(name: "CAllocations"),
         .target(name: "CSQLiteUpsert", linkerSettings: [.linkedLibrary("sqlite3")]),
-        .executableTarget(name: "FrameworkBenchmarks"),
         .target(
             name: "CJSONPeers", cxxSettings: [.define("NDEBUG")],
             linkerSettings: jsonPeers.map { .linkedLibrary($0) }),

@@ -2,6 +2,9 @@
 // timetable runs with its tests, fuzzers run for a moment.
 
 import Foundation
+#if canImport(FoundationXML)
+import FoundationXML
+#endif
 import Testing
 
 extension TestloggerTests {
@@ -16,8 +19,22 @@ extension TestloggerTests.ExamplesTests {
             // Not optimised, which takes minutes: that is left to who measures, and results of optimised code to fuzzers.
             let build = try RunningPrograms.swift(["build"], in: folder)
             try #require(build.status == 0, "\(build)")
-            let result = try RunningPrograms.run([".build/debug/Benchmarks", "--smoke"], in: folder)
+            let output = Fixtures.folder.appending(path: "benchmarks")
+            let json = output.appending(path: "results.json")
+            try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
+            let result = try RunningPrograms.run(
+                [".build/debug/Benchmarks", "--smoke", "--json", json.path, "--plots", output.path], in: folder)
             #expect(result.status == 0, "\(result)")
+            // What was measured, and a chart of each suite for light and for dark pages.
+            let measured = try JSONSerialization.jsonObject(with: Data(contentsOf: json)) as? [String: Any]
+            let groups = try #require(measured?["groups"] as? [[String: Any]])
+            for suite in Set(groups.compactMap { $0["suite"] as? String }) {
+                for name in ["\(suite).svg", "\(suite)~dark.svg"] {
+                    let parser = XMLParser(contentsOf: output.appending(path: name))
+                    #expect(parser?.parse() == true, "\(name)")
+                }
+            }
+            #expect(groups.count > 40)
         }
 
         @Test func theTimetableIsTestedAsItIsBuilt() throws {

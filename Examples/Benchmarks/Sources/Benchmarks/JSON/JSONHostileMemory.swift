@@ -1,7 +1,7 @@
 // The bound on memory for input made to hurt, at sizes that an unoptimised test cannot read: a clear error at the right
 // byte, or the value, and no more memory than that takes.
 //
-//     swift run -c release --package-path Examples/Benchmarks Benchmarks --filter JSONHostileMemory
+//     swift run -c release --package-path Examples/Benchmarks Benchmarks JSONHostileMemory
 
 import JSONStreaming
 import PlistStreaming

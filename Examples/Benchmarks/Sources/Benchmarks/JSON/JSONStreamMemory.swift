@@ -1,6 +1,6 @@
 // The bound on memory: gigabytes of JSON through a stream of typed objects, in a process that never holds 64 MB.
 //
-//     swift run -c release --package-path Examples/Benchmarks Benchmarks --filter JSONStreamMemory
+//     swift run -c release --package-path Examples/Benchmarks Benchmarks JSONStreamMemory
 
 import JSONStreaming
 import PlistBuilding

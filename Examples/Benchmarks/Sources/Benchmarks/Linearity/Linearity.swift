@@ -1,7 +1,7 @@
 // Twice the input, twice the time, for every door: the input of each is doubled several times, and the ratio of the times is
 // what counts, not the times. Time is that of the processor, so that a busy machine changes little.
 //
-//     swift run -c release --package-path Examples/Benchmarks Benchmarks --filter Linearity [--cases "decoder, depth"]
+//     swift run -c release --package-path Examples/Benchmarks Benchmarks Linearity [--cases "decoder, depth"]
 
 #if canImport(Glibc)
 import Glibc

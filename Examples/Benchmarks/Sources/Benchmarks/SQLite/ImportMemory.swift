@@ -2,7 +2,7 @@
 // 100 MB. The text is never on the disk; the database, which needs about half of its size, is removed at the end.
 //
 //     swift build -c release --product convert
-//     swift run -c release --package-path Examples/Benchmarks Benchmarks --filter ImportMemory [--bytes N]
+//     swift run -c release --package-path Examples/Benchmarks Benchmarks ImportMemory [--bytes N]
 
 import Foundation
 import SQLiteStreaming

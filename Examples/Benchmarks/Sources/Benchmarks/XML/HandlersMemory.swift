@@ -1,6 +1,6 @@
 // The bound on memory of handlers: gigabytes of XML through handlers declared by paths, in a process that never holds 100 MB.
 //
-//     swift run -c release --package-path Examples/Benchmarks Benchmarks --filter HandlersMemory
+//     swift run -c release --package-path Examples/Benchmarks Benchmarks HandlersMemory
 
 import PlistBuilding
 import PlistStreaming

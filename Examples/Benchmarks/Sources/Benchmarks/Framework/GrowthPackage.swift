@@ -41,12 +41,12 @@ private enum Growth: String, CaseIterable {
 private struct GrowthPackage {
     let folder: URL
 
-    init(in parent: URL, root: URL) throws {
+    init(in parent: URL) throws {
         folder = parent.appending(path: "growth")
         let manifest = """
             // swift-tools-version: 6.2
             import PackageDescription
-            let package = Package(name: "Growth", dependencies: [\(dependency(on: root))], targets: [
+            let package = Package(name: "Growth", dependencies: [\(ownDependency)], targets: [
                 .target(name: "Lib", dependencies: [.product(name: "InClassTesting", package: "InClassTesting")]),
                 .executableTarget(name: "app", dependencies: ["Lib"],
                     plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]),
@@ -145,10 +145,10 @@ private struct GrowthPackage {
 }
 
 /// Doubles each amount three times, and prints by how much the time of the processor grows.
-func measureGrowth() throws {
-    let package = try GrowthPackage(in: parent, root: root)
+func measureGrowth(in parent: URL, isSmoke: Bool) throws {
+    let package = try GrowthPackage(in: parent)
     _ = try milliseconds(["swift", "build"], in: package.folder)
-    say("\nprocessor time of testlogger with both reports, ms, for 1, 2, 4 and 8 times the amount")
+    print("processor time of testlogger with both reports, ms, for 1, 2, 4 and 8 times the amount")
     for growth in Growth.allCases {
         let smallest = isSmoke ? 16 : growth.smallest
         let times = try (isSmoke ? [1] : [1, 2, 4, 8]).map { factor in
@@ -157,6 +157,7 @@ func measureGrowth() throws {
         }
         let ratios = zip(times.dropFirst(), times).map { String(format: "%.2f", $0 / $1) }.joined(separator: "  ")
         let milliseconds = times.map { String(format: "%.0f", $0 * 1_000) }.joined(separator: ", ")
-        say("  \(growth.rawValue) from \(smallest): \(ratios)  (\(milliseconds))")
+        print("  \(growth.rawValue) from \(smallest): \(ratios)  (\(milliseconds))")
+        fflush(nil)
     }
 }

@@ -18,7 +18,7 @@ enum Framework: String, CaseIterable {
 }
 
 /// The dependency on this checkout in a manifest, without the tester's own tests.
-func dependency(on root: URL) -> String { ".package(name: \"InClassTesting\", path: \"\(root.path)\", traits: [])" }
+let ownDependency = ".package(name: \"InClassTesting\", path: \"\(FrameworkSuite.root.path)\", traits: [])"
 
 struct GeneratedPackage {
     let framework: Framework
@@ -32,7 +32,7 @@ struct GeneratedPackage {
 
     /// Writes the package: types of 20 small methods, with `testCount` tests each.
     init(
-        _ framework: Framework, in parent: URL, root: URL, fileCount: Int, typesPerFile: Int = 1, testCount: Int,
+        _ framework: Framework, in parent: URL, fileCount: Int, typesPerFile: Int = 1, testCount: Int,
         crashingTest: Int? = nil
     ) throws {
         self.framework = framework
@@ -43,7 +43,7 @@ struct GeneratedPackage {
         folder = parent.appending(
             path:
                 "\(framework.rawValue)-\(fileCount)x\(typesPerFile)x\(testCount)\(crashingTest == nil ? "" : "-crash")")
-        try write("Package.swift", manifest(root: root))
+        try write("Package.swift", manifest)
         for number in 0..<fileCount {
             try write("Sources/Lib/File\(number).swift", sources(number))
             if framework != .inClass { try write("Tests/LibTests/File\(number)Tests.swift", tests(number)) }
@@ -59,8 +59,8 @@ struct GeneratedPackage {
         try Data(text.utf8).write(to: url)
     }
 
-    private func manifest(root: URL) -> String {
-        let dependencies = framework == .inClass ? dependency(on: root) : ""
+    private var manifest: String {
+        let dependencies = framework == .inClass ? ownDependency : ""
         let targets =
             framework == .inClass
             ? """

@@ -10,12 +10,12 @@ struct ExpectationPackage {
     /// Where the test writes the nanoseconds of one expectation.
     private let result: URL
 
-    init(_ framework: Framework, in parent: URL, root: URL) throws {
+    init(_ framework: Framework, in parent: URL) throws {
         self.framework = framework
         folder = parent.appending(path: "expectations-\(framework.rawValue)")
         result = folder.appending(path: "nanoseconds")
         let manifest = try GeneratedPackage(
-            framework, in: parent.appending(path: "expectations"), root: root, fileCount: 1, testCount: 1)
+            framework, in: parent.appending(path: "expectations"), fileCount: 1, testCount: 1)
         try FileManager.default.copyItem(at: manifest.folder, to: folder)
         let loop = """
             let values = (0..<1024).map { $0 &* 7 }

@@ -1,0 +1,80 @@
+// What the command line says.
+
+struct Options {
+    /// The beginnings of the names of what is to run; all suites and no checks when there are none.
+    var names: [String] = []
+    /// The beginnings of the names of cases that are to run; all when there are none.
+    var cases: [String] = []
+    var rounds = 11
+    /// The number of rows of databases, and of bytes of the text of `ImportMemory`.
+    var rows: Int?
+    var bytes: Int?
+    var scale = Scale.full
+    /// Where the results are written, and the folder that plots are drawn into.
+    var jsonPath: String?
+    var plotFolder: String?
+    var wantsHelp = false
+
+    struct UsageError: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// - Throws: when a word is no option, or its value is missing or wrong.
+    init(_ words: some Sequence<String>) throws(UsageError) {
+        var words = Array(words)[...]
+        while let word = words.popFirst() {
+            func value(_ what: String) throws(UsageError) -> String {
+                guard let value = words.popFirst(), !value.isEmpty else {
+                    throw UsageError(description: "\(word) needs \(what)")
+                }
+                return value
+            }
+            func number() throws(UsageError) -> Int {
+                guard let number = Int(try value("a positive number")), number > 0 else {
+                    throw UsageError(description: "\(word) needs a positive number")
+                }
+                return number
+            }
+            switch word {
+            case "--cases": cases = try value("the beginnings of names").split(separator: ";").map(String.init)
+            case "--rounds": rounds = try number()
+            case "--rows": rows = try number()
+            case "--bytes": bytes = try number()
+            case "--smoke": scale = .smoke
+            case "--json": jsonPath = try value("a path")
+            case "--plots": plotFolder = try value("a folder")
+            case "--help": wantsHelp = true
+            case _ where word.hasPrefix("-"):
+                throw UsageError(description: "unknown option \(word); --help lists the known ones")
+            default: names.append(word)
+            }
+        }
+        if scale == .smoke { rounds = 1 }
+    }
+
+    /// Whether a group is to run, named as `suite/group`.
+    func wants(_ name: String) -> Bool { names.isEmpty || names.contains { name.hasPrefix($0) } }
+
+    /// Whether any group of a suite may be.
+    func wantsSome(ofSuite suite: String) -> Bool {
+        names.isEmpty || names.contains { suite.hasPrefix($0.prefix(suite.count)) }
+    }
+
+    static func usage(checks: [String]) -> String {
+        """
+        usage: Benchmarks [NAME...] [--cases NAMES] [--rounds N] [--rows N] [--bytes N] [--json FILE] [--plots FOLDER] [--smoke]
+
+        NAME           the beginning of the name of suites and groups, such as CSV or StringTable/hit; all suites, where there is
+                       none, but for \(FrameworkSuite.name), which builds packages for many minutes; or what is to hold on large input:
+                       \(checks.joined(separator: ", "))
+        --cases NAMES  runs only the cases whose names begin with one of these, separated by semicolons, such as
+                       "SQLiteTable, automatic;C, bind and step"; ratios are to the peers among them
+        --rounds N     the number of timed runs of each case; 11 at first
+        --rows N       the number of rows of SQLite/insert and SQLite/read; 2,000,000 at first
+        --bytes N      the length of the text of ImportMemory; 10,000,000,000 at first
+        --json FILE    writes what was measured
+        --plots FOLDER draws a bar chart of each suite, SUITE.svg, and SUITE~dark.svg for dark pages
+        --smoke        runs everything once on small input, which checks results and measures nothing
+        """
+    }
+}

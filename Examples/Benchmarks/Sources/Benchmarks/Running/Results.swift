@@ -1,0 +1,116 @@
+// What a run has measured: what tables show, `--json` writes and plots draw.
+
+import Foundation
+import JSONStreaming
+import PlistBuilding
+
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// What one run of the command has measured, as `--json` writes it.
+struct Results: StreamObject {
+    /// The processor, and how many there are.
+    var machine = ""
+    /// The day, as `2026-11-23`.
+    var date = ""
+    var rounds = 0
+    var groups: [GroupResult] = []
+
+    static func of(rounds: Int) -> Results {
+        Results(machine: currentMachine(), date: Date.now.formatted(.iso8601.year().month().day()), rounds: rounds)
+    }
+
+    /// Writes them as JSON.
+    func write(to path: String) throws {
+        let options = JSONWriterOptions(layout: .pretty(indent: 2))
+        try Data(try JSON.encode(self, options: options)).write(to: URL(filePath: path), options: .atomic)
+    }
+
+    /// The processor, as far as the system tells, for the one who reads the figures later.
+    private static func currentMachine() -> String {
+        let text = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix("model name") }
+        let model = line?.split(separator: ":").last.map { $0.drop { $0 == " " } } ?? "unknown processor"
+        return "\(model), \(sysconf(Int32(_SC_NPROCESSORS_ONLN))) processors"
+    }
+}
+
+/// What was measured of a group.
+struct GroupResult: StreamObject {
+    var suite = ""
+    var name = ""
+    /// What there is a number of in each run, such as `object`; `run` where only the time counts.
+    var unit = ""
+    /// What allocations are told for each of: the unit, or `event`.
+    var allocationUnit = ""
+    var cases: [CaseResult] = []
+}
+
+/// What was measured of one case; all but the time is nil where nobody can tell.
+struct CaseResult: StreamObject {
+    var name = ""
+    /// Whether this is what the package is compared with.
+    var isPeer = false
+    /// The median time of a run.
+    var milliseconds = 0.0
+    /// The time between the first and the third quarter of the runs, divided by the median.
+    var spread = 0.0
+    var megabytesPerSecond: Double?
+    var unitsPerSecond = 0.0
+    /// Allocations for each unit.
+    var allocations: Double?
+    /// By how much the resident memory grew at most during a run.
+    var peakMegabytes: Double?
+    /// The median time to the first object or event.
+    var firstMilliseconds = 0.0
+    var ratios: [RatioResult] = []
+}
+
+/// How many times as fast as a peer a case is.
+struct RatioResult: StreamObject {
+    var peer = ""
+    var ratio = 0.0
+    /// What the ratio is to be at least.
+    var goal: Double?
+}
+
+extension GroupResult {
+    init(_ group: Group, suite: String, measurements: [Measurement]) {
+        let work = group.work
+        let peers = group.cases.flatMap(\.goals).map(\.peer)
+        // The package's own ways stand before what they are compared with.
+        let firstPeer = group.cases.firstIndex { one in
+            one.runElsewhere != nil || peers.contains { one.name == $0 || one.name.hasPrefix("\($0), ") }
+        }
+        let ownCount = firstPeer ?? group.cases.count
+        let allocationCount = Double(work.eventCount ?? work.count)
+        self.init(
+            suite: suite, name: group.name, unit: work.unit,
+            allocationUnit: work.eventCount == nil ? work.unit : "event",
+            cases: zip(group.cases, measurements).enumerated().map { index, pair in
+                let (one, measurement) = pair
+                let seconds = measurement.median / .seconds(1)
+                let ratios: [RatioResult] = one.goals.compactMap { goal in
+                    guard let (name, median) = Self.fastest(goal.peer, of: group, measurements) else { return nil }
+                    return RatioResult(peer: name, ratio: median / measurement.median, goal: goal.ratio)
+                }
+                return CaseResult(
+                    name: one.name, isPeer: index >= ownCount, milliseconds: seconds * 1e3, spread: measurement.spread,
+                    megabytesPerSecond: work.byteCount.map { Double($0) / seconds / 1e6 },
+                    unitsPerSecond: Double(work.count) / seconds,
+                    allocations: measurement.allocations.map { Double($0) / allocationCount },
+                    peakMegabytes: measurement.peakGrowth.map { Double($0) / 1e6 },
+                    firstMilliseconds: measurement.first / .seconds(1) * 1e3, ratios: ratios)
+            })
+    }
+
+    /// The name and the time of a peer: of the case of that name, or else of the fastest of its builds.
+    private static func fastest(_ peer: String, of group: Group, _ all: [Measurement]) -> (String, Duration)? {
+        let cases = zip(group.cases, all).map { (name: $0.name, median: $1.median) }
+        return cases.first { $0.name == peer }
+            ?? cases.filter { $0.name.hasPrefix(peer + ", ") }.min { $0.median < $1.median }
+    }
+}

@@ -224,6 +224,8 @@ final class RunResults {
         lastRun.update(
             failed: failedNames, times: slowTimes, isOfAll: tally.unselected + tally.notRun == 0,
             ran: { Set(plan.indices.filter { done[$0] }.map { plan[$0].name }) }, isDone: { !waiting.contains($0) })
+        // What has run is what was built: of what was written since then, nothing has.
+        lastRun.changed.formUnion(locator.module.ownSourcesNewerThanBuild)
         lastRun.keptDirectories = (options.isRepetition ? earlier.keptDirectories : []) + directories.kept
         lastRun.store(for: locator.module)
     }

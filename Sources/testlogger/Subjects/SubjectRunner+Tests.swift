@@ -24,6 +24,7 @@ extension SubjectRunner: SelfTesting {
             "testSaysWhatThePackageLeavesOut": testSaysWhatThePackageLeavesOut,
             "testWarnsOfMisspeltTypes": testWarnsOfMisspeltTypes,
             "testNamesWhatFailedAndIsGone": testNamesWhatFailedAndIsGone,
+            "testRemembersWhatWasRunNotWhen": testRemembersWhatWasRunNotWhen,
             "testTakesLargeLimits": testTakesLargeLimits,
             "testLeavesOutputToTheTerminal": testLeavesOutputToTheTerminal,
             "testKnowsWhyItCrashedWithOutputOnTheTerminal": testKnowsWhyItCrashedWithOutputOnTheTerminal,

@@ -98,6 +98,11 @@ package struct ChosenLine: Equatable, Sendable {
 
     package static func path(_ path: String, names source: String) -> Bool {
         source == path || source.hasSuffix("/\(path)")
+    /// Whether it is one of some lines of a source.
+    func isIn(_ source: String, _ first: Int, _ last: Int) -> Bool {
+        first <= line && line <= last && names(source)
+    }
+
     }
 }
 
@@ -154,7 +159,8 @@ package struct TestChoice: Sendable {
             index += 1
         }
         if !lines.isEmpty {
-            indices = indices.filter { index in lines.contains { sources.scan.covers($0, plan[index]) } }
+            let meant = Set(lines.flatMap { sources.scan.indices(in: plan, around: $0) })
+            indices = indices.filter(meant.contains)
         }
         if isFailedOnly { indices = indices.filter { lastRun.failed.contains(plan[$0].name) } }
         if isChangedOnly, lastRun.isThere {

@@ -231,7 +231,8 @@ struct TestLogger {
         var named = runOptions.choice
         // What the package chooses need not be in each of its modules.
         if !options.given.contains("--test-type") { named.testTypes = [] }
-        let mistakes = named.mistakes(in: runner.plan)
+        let isEmpty = runner.tally.planned == 0
+        let mistakes = isEmpty && options.emptyChoice == .pass ? [] : named.mistakes(in: runner.plan)
         for mistake in mistakes { Self.complain(mistake) }
         if !runner.goneFailures.isEmpty { complain(ofGone: runner.goneFailures.sorted()) }
         guard runner.status == .passed, options.marker == nil else { return runner.status }
@@ -240,7 +241,7 @@ struct TestLogger {
         let mayBeEmpty =
             options.emptyChoice.map { $0 == .pass } ?? (isPart || options.isFailedOnly || options.isChangedOnly)
         if !runner.goneFailures.isEmpty { return .nothingToRun }
-        if runner.tally.planned > 0 || mayBeEmpty, mistakes.isEmpty { return .passed }
+        if !isEmpty || mayBeEmpty, mistakes.isEmpty { return .passed }
         if mistakes.isEmpty { for absence in runner.absences { Self.complain(absence, severity: nil) } }
         return .nothingToRun
     }

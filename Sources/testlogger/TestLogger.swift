@@ -220,10 +220,20 @@ struct TestLogger {
         return max(1, options.marker == nil ? processors : processors / 2)
     }
 
-    private func findSubjects() throws -> [Subject] {
-        let subjects = SubjectFinder(directory: FileAccess.currentDirectory)
-        if options.subjects.isEmpty { return try subjects.find(sources: options.lines.map(\.path) + options.sources) }
-        return try subjects.find(options.subjects)
+    /// Finds what is to be tested, and what the paths of sources mean.
+    private mutating func findSubjects() throws -> [Subject] {
+        let finder = SubjectFinder(directory: FileAccess.currentDirectory)
+        let subjects =
+            options.subjects.isEmpty
+            ? try finder.find(sources: options.lines.map(\.path) + options.sources) : try finder.find(options.subjects)
+        let known = subjects.flatMap { subject -> [String] in
+            if case .module(let module) = subject { module.sources } else { [] }
+        }
+        options.lines = options.lines.map { line in
+            ChosenLine(path: SubjectFinder.spelling(of: line.path, among: known), line: line.line)
+        }
+        options.sources = options.sources.map { SubjectFinder.spelling(of: $0, among: known) }
+        return subjects
     }
 
     /// Turns what came of all subjects together into one status, and says what is missing in all of them.

@@ -58,15 +58,24 @@ struct SubjectFinder {
         var subjects: [Subject] = []
         for (_, path) in builtModules().sorted(by: { $0.key < $1.key }) {
             let module = try description(at: path)
-            if module.sources.contains(where: { source in sources.contains { ChosenLine.path($0, names: source) } }) {
-                subjects.append(.module(module))
+            let isWanted = sources.contains { path in
+                let path = Self.spelling(of: path, among: module.sources)
+                return module.sources.contains { ChosenLine.path(path, names: $0) }
             }
+            if isWanted { subjects.append(.module(module)) }
         }
         guard !subjects.isEmpty else {
             throw SubjectError(
                 description: "no module that has been built here has \(sources.joined(separator: " or "))")
         }
         return subjects
+    }
+
+    /// A path as a module spells it, to one of whose sources it leads by links or `..`; any other as it is.
+    static func spelling(of path: String, among sources: [String]) -> String {
+        if sources.contains(where: { ChosenLine.path(path, names: $0) }) { return path }
+        guard let real = FileAccess.realPath(path) else { return path }
+        return sources.first { FileAccess.realPath($0) == real } ?? path
     }
 
     private func find(_ word: String) throws(SubjectError) -> [Subject] {
@@ -257,6 +266,12 @@ extension SubjectFinder: SelfTesting {
         expectEqual(
             expectThrows(SubjectError.self) { _ = try subjects.find(sources: ["x.swift", "y.swift"]) }?.description,
             "no module that has been built here has x.swift or y.swift")
+        let root = subjects.root
+        try FileAccess.write([], to: "\(root)/Sources/a.swift")
+        symlink("Sources", "\(root)/Link")
+        for path in ["\(root)/.build/../Sources/a.swift", "\(root)/Link/a.swift"] {
+            expectEqual(modules(try subjects.find(sources: [path])), ["Apple"], path)
+        }
     }
 
     private static func testTakesWhatWasWrittenLast() throws {

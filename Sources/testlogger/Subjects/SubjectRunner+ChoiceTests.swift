@@ -120,6 +120,16 @@ extension SubjectRunner {
         expectEqual(try scene.outcome("--changed"), ["passed", all], "as old as the memory")
     }
 
+    static func testTakesAnyPathOfASource() throws {
+        let scene = try Scene([("a", ""), ("b", "")])
+        let list = "{ [\n\"a\": a,\n\"b\": b] }"
+        try scene.write("extension T { static var testSelectors: TestSelectors \(list) }", to: "a.swift")
+        symlink(".", "\(scene.folder)/link")
+        for path in ["a.swift", "\(scene.folder)/link/a.swift", "\(scene.folder)/link/./a.swift"] {
+            expectEqual(try scene.outcome("\(path):2", "-v"), ["passed", "passed T.a", "1 test, 1 passed"], path)
+        }
+    }
+
     static func testTakesLargeLimits() throws {
         let scene = try Scene([("a", "")])
         for option in ["--slow", "--timeout", "--retries", "--jobs"] {

@@ -25,6 +25,7 @@ extension SubjectRunner: SelfTesting {
             "testWarnsOfMisspeltTypes": testWarnsOfMisspeltTypes,
             "testNamesWhatFailedAndIsGone": testNamesWhatFailedAndIsGone,
             "testRemembersWhatWasRunNotWhen": testRemembersWhatWasRunNotWhen,
+            "testTakesAnyPathOfASource": testTakesAnyPathOfASource,
             "testTakesLargeLimits": testTakesLargeLimits,
             "testLeavesOutputToTheTerminal": testLeavesOutputToTheTerminal,
             "testKnowsWhyItCrashedWithOutputOnTheTerminal": testKnowsWhyItCrashedWithOutputOnTheTerminal,
@@ -53,17 +54,17 @@ extension SubjectRunner: SelfTesting {
             (["-l"], ["passed", "T.a", "T.b", "T.c"]),
             (["--exact", "--filter", "T.a"], ["passed", "1 test, 1 passed"]),
             (["--exact", "--filter", "T."], ["nothingToRun", "error: no test matches 'T.'; did you mean 'T.a'?"]),
-            (["--skip", "T", "--no-tests", "pass"], ["passed"]),
             (
                 ["--exact", "--filter", "a"], ["nothingToRun", "error: no test matches 'a'; did you mean 'T.a'?"]
             ),
-            (
+            (["--skip", "T", "--no-tests", "pass"], ["passed"]),
             (["--filter", "T.x", "--no-tests", "pass"], ["passed"]),
             (["--test-type", "slow", "--no-tests", "pass"], ["passed"]),
             (
                 ["--filter", "T.a", "--filter", "T.x", "--no-tests", "pass"],
                 ["nothingToRun", "error: no test matches 'T.x'; did you mean 'T.a'?", "1 test, 1 passed"]
             ),
+            (
                 ["--shard", "3/9", "--skip", "T.b", "--no-tests=fail"],
                 ["nothingToRun", "error: the selection leaves nothing of module 'M' to run"]
             ),

@@ -64,9 +64,9 @@ extension LiteralFix {
         isGolden = true
     }
 
-    /// What a test wants that has passed: the golden as it is; nil when it is not one of those that were met.
+    /// What a test wants that has passed: the literal or golden as it is; nil when it is not one of those that were met.
     func kept(if met: Set<String>) -> LiteralFix? {
-        guard isGolden, met.contains(path) else { return nil }
+        guard met.contains(isGolden ? path : "\(call.path):\(call.line):\(call.column)") else { return nil }
         var fix = self
         fix.replacement = literal
         return fix

@@ -18,8 +18,8 @@ final class RunResults {
     private(set) var tally = RunTally()
     /// The literals and goldens that `--accept` may replace.
     private(set) var fixes: [LiteralFix] = []
-    /// The golden files that hold what some test has made.
-    var metGoldens: Set<String> = []
+    /// The places of expectations, and the golden files, that some test has met.
+    var met: Set<String> = []
     /// Which tests have run, by index.
     private(set) var done: [Bool] = []
     private var failedNames: Set<String> = []

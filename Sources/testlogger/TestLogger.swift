@@ -162,7 +162,10 @@ struct TestLogger {
         printSummary(runner, nanoseconds)
         if options.isAccepting {
             let paths = options.paths(root: SubjectFinder(directory: FileAccess.currentDirectory).root)
-            if !Acceptance.apply(runner.fixes, lines: options.lines, paths: paths) { return .notRun }
+            let unaccepted = runner.unaccepted
+            if !Acceptance.apply(runner.fixes, without: unaccepted, lines: options.lines, paths: paths) {
+                return .notRun
+            }
         }
         return status == .passed ? createMarker() : status
     }

@@ -18,6 +18,8 @@ final class RunResults {
     private(set) var tally = RunTally()
     /// The literals and goldens that `--accept` may replace.
     private(set) var fixes: [LiteralFix] = []
+    /// The failed comparisons that are not among them.
+    private(set) var unaccepted: [UnacceptedValue] = []
     /// The places of expectations, and the golden files, that some test has met.
     var met: Set<String> = []
     /// Which tests have run, by index.
@@ -161,8 +163,14 @@ final class RunResults {
             fixes.append(fix)
             return nil
         }
-        guard locator.sources.isAsCompiled(issue.path), let fix = LiteralFix(for: issue)
-        else { return nil }
+        let isAsCompiled = locator.sources.isAsCompiled(issue.path)
+        guard isAsCompiled, let fix = LiteralFix(for: issue) else {
+            guard options.isAccepting, let value = UnacceptedValue(of: issue, isAsCompiled: isAsCompiled) else {
+                return nil
+            }
+            unaccepted.append(value)
+            return nil
+        }
         fixes.append(fix)
         return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
     }

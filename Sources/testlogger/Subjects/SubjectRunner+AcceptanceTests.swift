@@ -24,11 +24,19 @@ extension SubjectRunner {
         expectTrue(try one.text("a.swift").contains("(f, 2)"))
         expectEqual(try one.outcome("--accept").last, "a.swift:3:20: note: accepted 5 in place of 2")
         expectTrue(try one.text("a.swift").contains("(f, 5)"))
-        expectEqual(try one.outcome("--accept").last, none, "a source that is newer than what ran")
+        expectEqual(
+            try one.outcome("--accept").last,
+            "a.swift:3:16: note: not accepted, since the source has changed since it was compiled")
         expectEqual(try scene("5 5").outcome("--accept").last, "a.swift:3:20: note: accepted 5 in place of 2", "twice")
         let readOnly = try scene("5")
         chmod(readOnly.module.sources[0], 0o444)
         expectEqual(try readOnly.outcome("--accept").first, "notRun", "what cannot be written")
+        expectEqual(
+            try scene("5 nil").outcome("--accept").suffix(2),
+            [
+                "a.swift:3:20: note: not accepted, since the tests got different values",
+                "a.swift:3:16: note: not accepted, since what was got is no literal of its kind",
+            ])
         let two = try scene("5 6")
         let notAccepted = "note: not accepted, since the tests got different values"
         expectEqual(try two.outcome("--accept").last, "a.swift:3:20: \(notAccepted)", "two values for one literal")
@@ -50,6 +58,54 @@ extension SubjectRunner {
             expectEqual(try scene.outcome("--accept").last, note, "\(tests)")
             expectEqual(try scene.text("a.swift").contains("(f, 2)"), note == notAccepted)
         }
+    }
+
+    /// Beside what is accepted there may be what is not, each with its reason.
+    static func testSaysWhatItDoesNotAccept() throws {
+        let source = """
+            expectEqual(f, 2)
+            expectEqual(f, 0x2)
+            expectEqual(f, [2])
+            expectEqual(f, 2)
+            expectEqual(f, 2, "again")
+            expectTrue(f)
+            try requireEqual(f, #"2"#)
+            expectEqual(f, expected)
+            extension T { static var testSelectors: TestSelectors { ["a": a] } }
+            """
+        let calls = [
+            "5 2 12", "5 2 12", "[5] [2] 12", "nil 2 12", "5 2 12", "false true 11", "5 2 17 1 5 2", "5 2 12",
+        ]
+        let script = calls.enumerated().map { index, call in
+            let words = call.split(separator: " ").map(String.init)
+            let texts = words.count > 3 ? #"1\t\t5\t2"# : "0"
+            return #"say "issue\texpectation\t$(dirname $0)/a.swift\t"# + "\(index + 1)\\t\(words[2])\\t\(words[0])"
+                + "\\t\(words[1])\\t\\t0\\t\\t\(texts)\""
+        }
+        func scene() throws -> Scene {
+            let scene = try Scene([("a", script.joined(separator: "; "))])
+            try scene.write(source, to: "a.swift")
+            let moment = timeval(tv_sec: 1_000, tv_usec: 0)
+            utimes(scene.module.sources[0], [moment, moment])
+            return scene
+        }
+        let literal = "the expected value is not written as one plain literal"
+        func note(_ line: Int, _ reason: String, column: Int = 12) -> String {
+            "a.swift:\(line):\(column): note: not accepted, since \(reason)"
+        }
+        let found = try scene().outcome("--accept").filter { $0.contains("accepted") }
+        expectEqual(
+            found,
+            [
+                "a.swift:1:16: note: accepted 5 in place of 2", "a.swift:5:16: note: accepted 5 in place of 2",
+                note(2, literal), note(3, literal), note(4, "what was got is no literal of its kind"),
+                note(7, literal, column: 17), note(8, literal),
+            ])
+        expectEqual(
+            try scene().outcome("--accept", "a.swift:3").filter { $0.contains("accept") }, [note(3, literal)])
+        expectEqual(
+            try scene().outcome("--accept", "a.swift:6").last,
+            "there is nothing to accept: no failed comparison is with a literal or a golden here")
     }
 
     static func testAcceptsGoldens() throws {

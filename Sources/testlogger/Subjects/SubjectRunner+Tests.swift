@@ -35,6 +35,7 @@ extension SubjectRunner: SelfTesting {
             "testWritesReports": testWritesReports,
             "testFailsWhenAReportCannotBePrinted": testFailsWhenAReportCannotBePrinted,
             "testAcceptsWhatTheCodeMakes": testAcceptsWhatTheCodeMakes,
+            "testSaysWhatItDoesNotAccept": testSaysWhatItDoesNotAccept,
             "testLeavesALiteralThatWasMet": testLeavesALiteralThatWasMet,
             "testAcceptsGoldens": testAcceptsGoldens,
         ]

@@ -5,8 +5,10 @@
 #if DEBUG || IN_CLASS_TESTS
 
 /// Whether met expectations are noted, too: of one that meets one value and not another, neither is to be accepted.
-// SAFETY: set once before any test runs.
-@usableFromInline nonisolated(unsafe) var notesWhatIsMet = false
+// SAFETY: set once before any test runs. PERF: unchecked, or a debug build asks the runtime at each met expectation.
+@exclusivity(unchecked)
+@usableFromInline
+nonisolated(unsafe) var notesWhatIsMet = false
 
 /// Records an issue of the running test. Kept out of line so that a met expectation costs a comparison.
 @inline(never)

@@ -77,8 +77,9 @@ package enum TestEvent: Equatable, Sendable {
     case begin(index: Int, outputStart: Int)
     /// The test has a temporary directory.
     case directory(path: String)
-    /// What the test made is what a golden file holds; only said when texts may be accepted.
-    case golden(path: String)
+    /// What a test made is what is expected here, `path:line:column`, or in the golden of this path; only said, and once,
+    /// when values may be accepted.
+    case met(place: String)
     case issue(TestIssue)
     /// An issue that something left behind by an earlier test has found, whatever runs now.
     case late(index: Int, TestIssue)
@@ -153,8 +154,8 @@ extension TestEvent {
             return .ready(count: count, hash: hash)
         case "directory":
             return reader.next().map(TestEvent.directory(path:))
-        case "golden":
-            return reader.next().map(TestEvent.golden(path:))
+        case "met":
+            return reader.next().map(TestEvent.met(place:))
         case "skip":
             return reader.next().map(TestEvent.skip(reason:))
         case "idle":
@@ -357,7 +358,7 @@ extension TestEvent: SelfTesting {
             ),
             (.ready(count: 0, hash: .min + 1), { $0.add("ready", 0, .min + 1) }),
             (.directory(path: hostile), { $0.add("directory", [hostile]) }),
-            (.golden(path: hostile), { $0.add("golden", [hostile]) }),
+            (.met(place: hostile), { $0.add("met", [hostile]) }),
             (.begin(index: 7, outputStart: 9), { $0.add("begin", 7, 9) }),
             (.end(index: 7, nanoseconds: .max, outputEnd: 12), { $0.add("end", 7, .max, 12) }),
             (.end(index: 0, nanoseconds: -123, outputEnd: 0), { $0.add("end", 0, -123, 0) }),

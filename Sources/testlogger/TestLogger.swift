@@ -162,7 +162,10 @@ struct TestLogger {
         printSummary(runner, nanoseconds)
         if options.isAccepting {
             let paths = options.paths(root: SubjectFinder(directory: FileAccess.currentDirectory).root)
-            if !Acceptance.apply(runner.fixes, lines: options.lines, paths: paths) { return .notRun }
+            let unaccepted = runner.unaccepted
+            if !Acceptance.apply(runner.fixes, without: unaccepted, lines: options.lines, paths: paths) {
+                return .notRun
+            }
         }
         return status == .passed ? createMarker() : status
     }
@@ -220,10 +223,20 @@ struct TestLogger {
         return max(1, options.marker == nil ? processors : processors / 2)
     }
 
-    private func findSubjects() throws -> [Subject] {
-        let subjects = SubjectFinder(directory: FileAccess.currentDirectory)
-        if options.subjects.isEmpty { return try subjects.find(sources: options.lines.map(\.path) + options.sources) }
-        return try subjects.find(options.subjects)
+    /// Finds what is to be tested, and what the paths of sources mean.
+    private mutating func findSubjects() throws -> [Subject] {
+        let finder = SubjectFinder(directory: FileAccess.currentDirectory)
+        let subjects =
+            options.subjects.isEmpty
+            ? try finder.find(sources: options.lines.map(\.path) + options.sources) : try finder.find(options.subjects)
+        let known = subjects.flatMap { subject -> [String] in
+            if case .module(let module) = subject { module.sources } else { [] }
+        }
+        options.lines = options.lines.map { line in
+            ChosenLine(path: SubjectFinder.spelling(of: line.path, among: known), line: line.line)
+        }
+        options.sources = options.sources.map { SubjectFinder.spelling(of: $0, among: known) }
+        return subjects
     }
 
     /// Turns what came of all subjects together into one status, and says what is missing in all of them.
@@ -231,7 +244,8 @@ struct TestLogger {
         var named = runOptions.choice
         // What the package chooses need not be in each of its modules.
         if !options.given.contains("--test-type") { named.testTypes = [] }
-        let mistakes = named.mistakes(in: runner.plan)
+        let isEmpty = runner.tally.planned == 0
+        let mistakes = isEmpty && options.emptyChoice == .pass ? [] : named.mistakes(in: runner.plan)
         for mistake in mistakes { Self.complain(mistake) }
         if !runner.goneFailures.isEmpty { complain(ofGone: runner.goneFailures.sorted()) }
         guard runner.status == .passed, options.marker == nil else { return runner.status }
@@ -240,7 +254,7 @@ struct TestLogger {
         let mayBeEmpty =
             options.emptyChoice.map { $0 == .pass } ?? (isPart || options.isFailedOnly || options.isChangedOnly)
         if !runner.goneFailures.isEmpty { return .nothingToRun }
-        if runner.tally.planned > 0 || mayBeEmpty, mistakes.isEmpty { return .passed }
+        if !isEmpty || mayBeEmpty, mistakes.isEmpty { return .passed }
         if mistakes.isEmpty { for absence in runner.absences { Self.complain(absence, severity: nil) } }
         return .nothingToRun
     }

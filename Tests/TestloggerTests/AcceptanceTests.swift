@@ -66,12 +66,14 @@ extension PackageTests {
             let result = try package.testlogger(["--stable-output", "--accept", "Accepting"])
             #expect(try source() == replacing(Self.all), "\(result)")
             #expect(result.lines.filter { $0.contains(": note: accepted ") }.count == Self.all.count + 1, "\(result)")
+            #expect(result.lines.filter { $0.contains(": note: not accepted, since ") }.count == 4, "\(result)")
             #expect(result.status == 1, "the run itself was red")
             // What is written is what the code makes: compiled again, only what no literal can say fails.
             let again = try package.swift("package", "testlogger", "--stable-output", "-v", "Accepting")
             let failed = again.lines.filter { $0.hasPrefix("failed ") }
             #expect(
-                failed == ["testNoLiteral", "testInLoop", "testRaw"].map { "failed Accepting.\($0)" }, "\(again)")
+                failed == ["testNoLiteral", "testInLoop", "testRaw", "testRows(7)"].map { "failed Accepting.\($0)" },
+                "\(again)")
             // Compiled as it was, for the other tests.
             try put(original, Date())
             #expect(try package.swift("package", "testlogger", "--list", "Accepting").status == 0)
@@ -103,7 +105,8 @@ extension PackageTests {
             let result = try package.testlogger(["--stable-output", "--accept", "Accepting"])
             #expect(result.status != 0)
             #expect(try source() == changed, "\(result)")
-            #expect(result.output.contains("there is nothing to accept"), "\(result)")
+            let note = "note: not accepted, since the source has changed since it was compiled"
+            #expect(result.output.contains(note), "\(result)")
             // The time alone is enough of a doubt.
             try put(original, Date())
             _ = try package.testlogger(["--accept", "Accepting"])

@@ -4,6 +4,12 @@
 
 #if DEBUG || IN_CLASS_TESTS
 
+/// Whether met expectations are noted, too: of one that meets one value and not another, neither is to be accepted.
+// SAFETY: set once before any test runs. PERF: unchecked, or a debug build asks the runtime at each met expectation.
+@exclusivity(unchecked)
+@usableFromInline
+nonisolated(unsafe) var notesWhatIsMet = false
+
 /// Records an issue of the running test. Kept out of line so that a met expectation costs a comparison.
 @inline(never)
 @usableFromInline
@@ -18,9 +24,10 @@ func recordIssue(
 
 @inline(never)
 @usableFromInline
-func recordUnequal<Value>(
+func recordUnequal<Value: Equatable>(
     _ got: Value, _ expected: Value, _ message: () -> String, _ file: StaticString, _ line: UInt, _ column: UInt
 ) {
+    if notesWhatIsMet, got == expected { return Recorder.noteMet("\(file):\(line):\(column)") }
     Recorder.record(
         RecordedIssue(
             place: CallPlace(file, line, column), got: valueText(got), expected: valueText(expected),
@@ -53,7 +60,7 @@ public func expectEqual<Value: Equatable>(
     _ got: Value, _ expected: Value, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
 ) {
-    if got == expected { return }
+    if got == expected, !notesWhatIsMet { return }
     recordUnequal(got, expected, message, file, line, column)
 }
 
@@ -63,7 +70,7 @@ public func expectEqual(
     _ got: Int, _ expected: Int, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
 ) {
-    if got == expected { return }
+    if got == expected, !notesWhatIsMet { return }
     recordUnequal(got, expected, message, file, line, column)
 }
 
@@ -73,7 +80,7 @@ public func expectEqual(
     _ got: String, _ expected: String, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
 ) {
-    if got == expected { return }
+    if got == expected, !notesWhatIsMet { return }
     recordUnequal(got, expected, message, file, line, column)
 }
 
@@ -83,7 +90,7 @@ public func expectEqual(
     _ got: Bool, _ expected: Bool, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
 ) {
-    if got == expected { return }
+    if got == expected, !notesWhatIsMet { return }
     recordUnequal(got, expected, message, file, line, column)
 }
 
@@ -220,6 +227,7 @@ extension ExpectationTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testMetExpectationsRecordNothing": testMetExpectationsRecordNothing,
+            "testMetExpectationsAreNoted": testMetExpectationsAreNoted,
             "testUnmetExpectationsSayWhatWasGot": testUnmetExpectationsSayWhatWasGot,
             "testToleranceIsStrict": testToleranceIsStrict,
             "testOperandsAreEvaluatedOnce": testOperandsAreEvaluatedOnce,
@@ -229,6 +237,31 @@ extension ExpectationTests: SelfTesting {
     }
 
     private final class Thing {}
+
+    /// By their places, when somebody is to know.
+    private static func testMetExpectationsAreNoted() throws {
+        let calls: [(UInt) throws -> Void] = [
+            { expectEqual(4, 4, file: "/met", line: $0, column: 7) },
+            { expectEqual("a", "a", file: "/met", line: $0, column: 7) },
+            { expectEqual(true, true, file: "/met", line: $0, column: 7) },
+            { expectEqual([1], [1], file: "/met", line: $0, column: 7) },
+            { try requireEqual([1], [1], file: "/met", line: $0, column: 7) },
+        ]
+        let before = notesWhatIsMet
+        defer { notesWhatIsMet = before }
+        for isNoted in [false, true] {
+            notesWhatIsMet = isNoted
+            let issues = try Recorder.issues {
+                for (index, call) in calls.enumerated() { try call(UInt(index + 1)) }
+                expectEqual(4, 5, file: "/met", line: 9, column: 7)
+                expectThrows(RequirementNotMet.self) { try requireEqual(4, 5, file: "/met", line: 9, column: 7) }
+            }
+            notesWhatIsMet = before
+            expectEqual(issues.count, 2, "unmet ones, noted: \(isNoted)")
+            for line in 1...calls.count { expectEqual(Recorder.hasMet("/met:\(line):7"), isNoted, "\(line)") }
+            expectFalse(Recorder.hasMet("/met:9:7"), "what was not met")
+        }
+    }
 
     private static func testMetExpectationsRecordNothing() {
         let thing = Thing()

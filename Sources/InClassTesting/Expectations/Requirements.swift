@@ -17,9 +17,10 @@ public func requireEqual<Value: Equatable>(
     _ got: Value, _ expected: Value, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,
     line: UInt = #line, column: UInt = #column
 ) throws -> Value {
-    if got == expected { return got }
-    recordUnequal(got, expected, message, file, line, column)
-    throw RequirementNotMet()
+    let isMet = got == expected
+    if !isMet || notesWhatIsMet { recordUnequal(got, expected, message, file, line, column) }
+    guard isMet else { throw RequirementNotMet() }
+    return got
 }
 
 /// Requires a condition to be true.

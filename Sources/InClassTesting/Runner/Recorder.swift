@@ -115,6 +115,8 @@ package enum Recorder {
     // SAFETY: set once before anything runs.
     nonisolated(unsafe) static var printsIssues = false
     private nonisolated(unsafe) static var scopes: [Scope] = []
+    /// The places of expectations and the paths of goldens that something has met.
+    private nonisolated(unsafe) static var met: Set<String> = []
 
     /// An open `withKnownIssue`, or an open collection of a test of this module.
     private struct Scope {
@@ -137,6 +139,15 @@ package enum Recorder {
     static func send(_ add: (inout EventWriter) -> Void) {
         lock.withLock {
             add(&writer)
+            writer.send()
+        }
+    }
+
+    /// Says that something is what was expected, once.
+    static func noteMet(_ place: String) {
+        lock.withLock {
+            guard met.insert(place).inserted else { return }
+            writer.add("met", text: place)
             writer.send()
         }
     }
@@ -248,6 +259,8 @@ extension Recorder: SelfTesting {
             "testAnyThreadRecordsForTheRunningTest": testAnyThreadRecordsForTheRunningTest,
         ]
     }
+
+    static func hasMet(_ place: String) -> Bool { lock.withLock { met.contains(place) } }
 
     /// Runs code and returns the issues it recorded, which are then no issues of the running test.
     static func issues(of body: () throws -> Void) rethrows -> [RecordedIssue] {

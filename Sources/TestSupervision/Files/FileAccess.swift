@@ -119,6 +119,11 @@ package enum FileAccess {
 
     package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
+    package static func isLink(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    }
+
     package static func isExecutable(_ path: String) -> Bool {
         var status = stat()
         return access(path, X_OK) == 0 && stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG

@@ -18,6 +18,42 @@ package struct LiteralFix: Equatable, Sendable {
     package var isGolden = false
 }
 
+/// A failed comparison whose expected value cannot be replaced, and why.
+package struct UnacceptedValue: Equatable, Sendable {
+    package var place: SourcePlace
+    package var reason: String
+
+    /// Finds the reason, or nothing for what is no comparison with a value, or known to fail.
+    init?(of issue: TestIssue, isAsCompiled: Bool) {
+        guard issue.kind == .expectation, issue.knownReason == nil, issue.texts?.golden.isEmpty ?? true,
+            let bytes = try? FileAccess.contents(of: issue.path)
+        else { return nil }
+        place = SourcePlace(path: issue.path, line: issue.line, column: issue.column)
+        let tokens = bytes.withUnsafeBytes(SwiftLexer.split)
+        let open = tokens.firstIndex { $0.line == issue.line && $0.column == issue.column } ?? 0
+        let name = open > 0 ? String(decoding: bytes[tokens[open - 1].start..<tokens[open - 1].end], as: UTF8.self) : ""
+        let isComparison = ["expectEqual", "requireEqual"].contains(name)
+        if !isAsCompiled {
+            // The call may be at another place by now.
+            let isOfNumbers = [.integer, .real].contains(LiteralKind(issue.expected))
+            guard isComparison || issue.texts != nil || isOfNumbers else { return nil }
+            reason = "the source has changed since it was compiled"
+            return
+        }
+        guard isComparison else { return nil }
+        reason = "the expected value is not written as one plain literal"
+        guard let (first, range) = LiteralFix.secondArgument(in: bytes, line: issue.line, column: issue.column) else {
+            return
+        }
+        let literal = String(decoding: bytes[range], as: UTF8.self)
+        let isPlain =
+            first.kind == .string
+            ? StringLiteral(literal) != nil : LiteralKind(issue.expected)?.writes(literal, issue.expected) ?? false
+        if isPlain { reason = "what was got is no literal of its kind" }
+        if first.kind == .string, issue.texts == nil, issue.got.hasPrefix("\"") { reason = "the texts are too long" }
+    }
+}
+
 extension LiteralFix {
     /// Finds the literal of a failed comparison.
     ///
@@ -64,9 +100,9 @@ extension LiteralFix {
         isGolden = true
     }
 
-    /// What a test wants that has passed: the golden as it is; nil when it is not one of those that were met.
+    /// What a test wants that has passed: the literal or golden as it is; nil when it is not one of those that were met.
     func kept(if met: Set<String>) -> LiteralFix? {
-        guard isGolden, met.contains(path) else { return nil }
+        guard met.contains(isGolden ? path : call.text) else { return nil }
         var fix = self
         fix.replacement = literal
         return fix
@@ -75,7 +111,7 @@ extension LiteralFix {
     /// Finds the second argument of the call whose parenthesis is here, if it is one literal or one word.
     ///
     /// - Returns: its first token, and the bytes it takes with its quotes.
-    private static func secondArgument(
+    fileprivate static func secondArgument(
         in bytes: [UInt8], line: Int, column: Int
     ) -> (first: SwiftToken, range: Range<Int>)? {
         let tokens = bytes.withUnsafeBytes(SwiftLexer.split)
@@ -136,6 +172,11 @@ extension LiteralFix {
         try FileReplacement.write(bytes, to: path)
         return true
     }
+}
+
+extension SourcePlace {
+    /// As a worker says it.
+    var text: String { "\(path):\(line):\(column)" }
 }
 
 /// The kinds of literal that values are written as. Which text a string has is known without reading it off a failure.

@@ -148,6 +148,9 @@ extension ModuleDescription {
     /// on, `.d`, and only when it succeeds. A module that is optimised as a whole has one such file.
     package var sourcesNewerThanBuild: [String] { compiledModules.flatMap(\.sourcesNewerThanBuild) }
 
+    /// Those of them that are the module's own.
+    var ownSourcesNewerThanBuild: [String] { ownOutputs.sourcesNewerThanBuild }
+
     /// The sources whose objects the compiler has taken away, since it refused them or others that it compiled with them.
     package var sourcesWithoutObject: [String] {
         target.isEmpty ? [] : compiledModules.flatMap(\.sourcesWithoutObject)
@@ -158,9 +161,10 @@ extension ModuleDescription {
 
     /// The module itself, and the others of the file maps.
     private var compiledModules: [CompilerOutputs] {
-        [CompilerOutputs(sources: sources, folders: compileFolders, root: root)]
-            + mappedModules.filter { $0.folders != [nativeFolder] }
+        [ownOutputs] + mappedModules.filter { $0.folders != [nativeFolder] }
     }
+
+    private var ownOutputs: CompilerOutputs { CompilerOutputs(sources: sources, folders: compileFolders, root: root) }
 
     private var mappedModules: [CompilerOutputs] {
         fileMaps.map { map in

@@ -14,7 +14,8 @@ struct LastRun: Equatable {
     var times: [String: Int] = [:]
     /// The temporary directories of tests that failed.
     var keptDirectories: [String] = []
-    /// The paths of the sources that have changed since, or before without all of their tests having run since then.
+    /// The paths of the sources that have changed since they were compiled for it, or before without all of their tests
+    /// having run since then.
     var changed: Set<String> = []
     /// Whether there was a run before.
     var isThere = false
@@ -33,7 +34,8 @@ struct LastRun: Equatable {
         }
         self.init(text: String(decoding: bytes, as: UTF8.self))
         isThere = true
-        changed.formUnion(module.sources.filter { FileAccess.modificationTime(of: $0) ?? 0 > time })
+        // What is as old was written afterwards or during the run: the clock of files takes milliseconds for a step.
+        changed.formUnion(module.sources.filter { FileAccess.modificationTime(of: $0) ?? 0 >= time })
     }
 
     private init(text: String) {

@@ -52,6 +52,8 @@ package struct TestPattern: Sendable {
         }
     }
 
+    var isExact: Bool { compiled == nil }
+
     package func matches(_ test: PlannedTest) -> Bool {
         // Bazel and swift-testing write Type/test.
         let names = [test.name, "\(test.module).\(test.name)", "\(test.typeName)/\(test.testName)"]
@@ -95,6 +97,11 @@ package struct ChosenLine: Equatable, Sendable {
 
     /// Whether a source's absolute path is meant.
     package func names(_ source: String) -> Bool { Self.path(path, names: source) }
+
+    /// Whether it is one of some lines of a source.
+    func isIn(_ source: String, _ first: Int, _ last: Int) -> Bool {
+        first <= line && line <= last && names(source)
+    }
 
     package static func path(_ path: String, names source: String) -> Bool {
         source == path || source.hasSuffix("/\(path)")
@@ -154,7 +161,8 @@ package struct TestChoice: Sendable {
             index += 1
         }
         if !lines.isEmpty {
-            indices = indices.filter { index in lines.contains { sources.scan.covers($0, plan[index]) } }
+            let meant = Set(lines.flatMap { sources.scan.indices(in: plan, around: $0) })
+            indices = indices.filter(meant.contains)
         }
         if isFailedOnly { indices = indices.filter { lastRun.failed.contains(plan[$0].name) } }
         if isChangedOnly, lastRun.isThere {
@@ -183,17 +191,28 @@ package struct TestChoice: Sendable {
             mistakes.append("there is no test type '\(type)'" + suggestion(for: type, among: types.sorted()))
         }
         for filter in filters where !tests.contains(where: filter.matches) {
-            mistakes.append(
-                "no test matches '\(filter.text)'"
-                    + suggestion(for: filter.text, among: tests.flatMap { [$0.name, $0.testName] }))
+            mistakes.append("no test matches '\(filter.text)'" + advice(for: filter, among: tests))
         }
         return mistakes
     }
+
+    private func advice(for filter: TestPattern, among tests: [PlannedTest]) -> String {
+        let name = TestPattern(exactly: filter.text)
+        guard let meant = tests.first(where: name.matches) ?? tests.first(where: { $0.testName == filter.text })
+        else {
+            let known = filter.isExact ? tests.map(\.name) : tests.flatMap { [$0.name, $0.testName] }
+            return suggestion(for: filter.text, among: known)
+        }
+        return filter.isExact
+            ? "; did you mean '\(meant.name)'?" : " as a pattern; '--exact' takes '\(meant.name)' as a name"
+    }
 }
 
-/// Says which known name is nearest to an unknown one, as `; did you mean 'x'?`, or nothing when none is near.
+/// Says which other known name is nearest to one that will not do, as `; did you mean 'x'?`, or nothing when none is
+/// near.
 package func suggestion(for name: String, among known: [String]) -> String {
-    let scored = known.map { (name: $0, distance: editDistance(Array(name.utf8), Array($0.utf8))) }
+    let scored = known.lazy.filter { $0 != name }
+        .map { (name: $0, distance: editDistance(Array(name.utf8), Array($0.utf8))) }
     guard let nearest = scored.min(by: { $0.distance < $1.distance }), nearest.distance <= max(2, name.utf8.count / 3)
     else { return "" }
     return "; did you mean '\(nearest.name)'?"
@@ -286,6 +305,17 @@ extension TestChoice: SelfTesting {
             expectEqual(suggestion(for: name, among: ["entirely different", known, "another"]), expected, name)
         }
         expectEqual(suggestion(for: "a", among: []), "", "none")
+        expectEqual(suggestion(for: "abc", among: ["abc", "abd"]), "; did you mean 'abd'?", "not itself")
+        choice.testTypes = []
+        choice.filters = [TestPattern(exactly: "testMany")]
+        expectEqual(choice.mistakes(in: plan), ["no test matches 'testMany'; did you mean 'Stack.testMany'?"])
+        let row = PlannedTest(typeName: "S", testName: "t(1)", testType: "unit", module: "M")
+        for name in ["t(1)", "S.t(1)"] {
+            choice.filters = [try TestPattern(name)]
+            expectEqual(
+                choice.mistakes(in: [row]),
+                ["no test matches '\(name)' as a pattern; '--exact' takes 'S.t(1)' as a name"])
+        }
     }
 
     private static func testTakesWholeNames() {

@@ -18,8 +18,10 @@ final class RunResults {
     private(set) var tally = RunTally()
     /// The literals and goldens that `--accept` may replace.
     private(set) var fixes: [LiteralFix] = []
-    /// The golden files that hold what some test has made.
-    var metGoldens: Set<String> = []
+    /// The failed comparisons that are not among them.
+    private(set) var unaccepted: [UnacceptedValue] = []
+    /// The places of expectations, and the golden files, that some test has met.
+    var met: Set<String> = []
     /// Which tests have run, by index.
     private(set) var done: [Bool] = []
     private var failedNames: Set<String> = []
@@ -161,8 +163,14 @@ final class RunResults {
             fixes.append(fix)
             return nil
         }
-        guard locator.sources.isAsCompiled(issue.path), let fix = LiteralFix(for: issue)
-        else { return nil }
+        let isAsCompiled = locator.sources.isAsCompiled(issue.path)
+        guard isAsCompiled, let fix = LiteralFix(for: issue) else {
+            guard options.isAccepting, let value = UnacceptedValue(of: issue, isAsCompiled: isAsCompiled) else {
+                return nil
+            }
+            unaccepted.append(value)
+            return nil
+        }
         fixes.append(fix)
         return SourceFixIt(start: fix.start, end: fix.end, text: fix.replacement)
     }
@@ -224,6 +232,8 @@ final class RunResults {
         lastRun.update(
             failed: failedNames, times: slowTimes, isOfAll: tally.unselected + tally.notRun == 0,
             ran: { Set(plan.indices.filter { done[$0] }.map { plan[$0].name }) }, isDone: { !waiting.contains($0) })
+        // What has run is what was built: of what was written since then, nothing has.
+        lastRun.changed.formUnion(locator.module.ownSourcesNewerThanBuild)
         lastRun.keptDirectories = (options.isRepetition ? earlier.keptDirectories : []) + directories.kept
         lastRun.store(for: locator.module)
     }

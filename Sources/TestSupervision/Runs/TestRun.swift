@@ -23,8 +23,14 @@ package final class TestRun {
 
     /// The module's tests, once a worker has announced them.
     package var plan: [PlannedTest] { results.plan }
-    /// The literals that `--accept` may replace.
-    package var fixes: [LiteralFix] { results.fixes + results.fixes.compactMap { $0.kept(if: results.metGoldens) } }
+    /// The literals and goldens that `--accept` may replace, twice and with different values what must stay.
+    package var fixes: [LiteralFix] {
+        let others = results.met.union(unaccepted.map(\.place.text))
+        return results.fixes + results.fixes.compactMap { $0.kept(if: others) }
+    }
+
+    /// The failed comparisons of which there is nothing to accept.
+    package var unaccepted: [UnacceptedValue] { results.unaccepted }
 
     /// What failed in the last run and is in no list any more, if what failed then was to run.
     package private(set) var goneFailures: Set<String> = []
@@ -211,7 +217,7 @@ package final class TestRun {
         while let notice = session.nextNotice() {
             switch notice {
             case .began(let index): results.takeBeginning(index)
-            case .met(let golden): results.metGoldens.insert(golden)
+            case .met(let place): results.met.insert(place)
             case .passed(let index, let nanoseconds):
                 queue.note(index, nanoseconds: nanoseconds)
                 results.takePass(index, nanoseconds)

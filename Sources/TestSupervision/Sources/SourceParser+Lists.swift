@@ -69,7 +69,9 @@ extension SourceParser {
             let name = text(at: key)
             // A name with an escape or an interpolation is another at run time.
             if name.contains("\\") || name.contains("\n") { return nil }
-            return ListedTest(name: name, function: listedFunction(behind: key + 2), place: place(at: key))
+            return ListedTest(
+                name: name, function: listedFunction(behind: key + 2), place: place(at: key),
+                lastLine: lastLine(ofEntry: key))
         }
         return end + 1
     }
@@ -84,20 +86,51 @@ extension SourceParser {
         let name = text(at: word + 2)
         if name.contains("\\") || name.contains("\n") { return nil }
         var end = last + 1
+        var lineOfClosure = Int.max
         if isPunctuation("{", at: end) {
+            lineOfClosure = tokens[end].line
             guard let brace = self.end(ofBracket: end) else { return nil }
             end = brace + 1
         }
-        var table = WrittenTable(lastLine: tokens[end - 1].line)
+        var table = WrittenTable()
         table.functions = Set((word + 4..<end).filter { tokens[$0].kind == .word }.map { text(at: $0) })
         if isPunctuation("[", at: word + 4), let bracket = self.end(ofBracket: word + 4),
             isPunctuation(",", at: bracket + 1) || bracket + 1 == last
         {
             table.rows = elements(ofLiteral: word + 4, end: bracket).map { place(at: $0) }
-            table.lastLineOfRows = tokens[bracket].line
+            table.lastLineOfRows = min(tokens[bracket - 1].line, lineOfClosure - 1)
         }
-        return (ListedTest(name: name, place: place(at: word + 2), table: table), end)
+        let lastLine = tokens[end - 1].line
+        return (ListedTest(name: name, place: place(at: word + 2), lastLine: lastLine, table: table), end)
     }
+
+    /// The last line of an entry, of which this is the name.
+    func lastLine(ofEntry name: Int) -> Int {
+        var depth = 0
+        var position = name
+        while position + 1 < tokens.count {
+            depth += change(at: position + 1)
+            if depth < 0 || depth == 0 && isPunctuation(",", at: position + 1) { break }
+            position += 1
+        }
+        return tokens[position].line
+    }
+
+    /// The last line of a function's body, or that of its name if it has none.
+    func lastLine(ofFunction name: Int) -> Int {
+        var position = (end(ofBracket: name + 1) ?? tokens.count) + 1
+        while position < tokens.count, !isPunctuation("{", at: position) {
+            // What comes next in a protocol.
+            if isPunctuation("}", at: position) || Self.declarations.contains(where: { isWord($0, at: position) }) {
+                return tokens[name].line
+            }
+            position += 1
+        }
+        guard position < tokens.count else { return tokens[name].line }
+        return tokens[end(ofBracket: position) ?? tokens.count - 1].line
+    }
+
+    private static let declarations: [StaticString] = ["func", "var", "let", "init", "static", "class", "mutating"]
 
     /// The entries of all lists of `{ ["slow": [...], "network": .timeout(milliseconds: 5, [...])] }`.
     func entries(ofLists position: Int) -> [ListedTest]? {
@@ -268,7 +301,7 @@ extension WrittenListTests: SelfTesting {
         expectEqual(entries?.map(\.name), ["a", "testRows", "testMade", "testSum", "testNone"])
         expectEqual(entries?.map { $0.table?.rows?.map(\.line) }, [nil, [3, 3, 5], nil, nil, []])
         expectEqual(entries?.map { $0.table?.rows?.first?.column }, [nil, 9, nil, nil, nil])
-        expectEqual(entries?.map { $0.table?.lastLine }, [nil, 8, 9, 9, 10])
+        expectEqual(entries?.map(\.lastLine), [1, 8, 9, 9, 10])
         expectEqual(
             entries?.map { $0.table?.functions.filter { $0.hasPrefix("test") }.sorted() ?? [] },
             [[], ["testParses"], ["testMade"], [], []])

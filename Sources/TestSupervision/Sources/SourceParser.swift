@@ -16,13 +16,15 @@ struct SourceParser {
     let path: String
     let module: String
     private(set) var types: [String: ScannedType]
+    /// The bodies of types, each before what it lies in.
+    private(set) var bodies: [TypeBody] = []
 
     let tokens: [SwiftToken]
     private var index = 0
-    /// A type's name for each open brace, or nil for the braces of anything else.
-    private var scopes: [String?] = []
+    /// For each open brace the name of a type and the line of its declaration, or nil for the braces of anything else.
+    private var scopes: [(typeName: String, line: Int)?] = []
     /// A type that was named and whose brace has not opened yet.
-    private var pendingType: String?
+    private var pendingType: (typeName: String, line: Int)?
     /// For each open `#if`: whether its present branch is compiled whenever tests are, and the branch as it is written.
     private var conditions: [(isOfTests: Bool, text: String)] = []
     /// Modifiers in front of the present declaration.
@@ -81,7 +83,10 @@ struct SourceParser {
             scopes.append(pendingType)
             pendingType = nil
         case UInt8(ascii: "}"):
-            _ = scopes.popLast()
+            if let scope = scopes.popLast().flatMap(\.self) {
+                let lines = scope.line...max(scope.line, tokens[index].line)
+                bodies.append(TypeBody(typeName: scope.typeName, path: path, lines: lines))
+            }
         case UInt8(ascii: "#"):
             return parseCondition()
         default: break
@@ -125,6 +130,7 @@ struct SourceParser {
         let isClassModifier =
             isWord("class", at: index) && Self.wordsBehindClass.contains { isWord($0, at: index + 1) }
         if isClassModifier { isStatic = true }
+        let line = tokens[index].line
         let isExtension = isWord("extension", at: index)
         let isProtocol = isWord("protocol", at: index)
         index += 1
@@ -137,9 +143,8 @@ struct SourceParser {
             index += 2
         }
         if name.hasPrefix("\(module).") { name = String(name.dropFirst(module.count + 1)) }
-        let outer = scopes.last.flatMap(\.self)
-        let typeName = outer.map { "\($0).\(name)" } ?? name
-        pendingType = typeName
+        let typeName = scopes.last.flatMap(\.self).map { "\($0.typeName).\(name)" } ?? name
+        pendingType = (typeName, line)
         let parents = parents(behind: index)
         if isProtocol { types[typeName, default: ScannedType()].isProtocol = true }
         if parents.isEmpty { return }
@@ -153,12 +158,14 @@ struct SourceParser {
     private mutating func parseFunction() {
         defer { resetModifiers() }
         index += 1
-        guard let typeName = scopes.last.flatMap(\.self), index < tokens.count else { return }
+        guard let typeName = scopes.last.flatMap(\.self)?.typeName, index < tokens.count else { return }
         let name = text(at: index)
         guard Self.isTestName(name), isPunctuation("(", at: index + 1) else { return }
         guard isPunctuation(")", at: index + 2) else {
             types[typeName, default: ScannedType()].declaredForRows.append(
-                DeclaredTest(name: name, place: place(at: index), entry: "", isConditional: false))
+                DeclaredTest(
+                    name: name, place: place(at: index), lastLine: lastLine(ofFunction: index), entry: "",
+                    isConditional: false))
             return
         }
         let effects = (index + 3..<index + 6).prefix { !isPunctuation("{", at: $0) }
@@ -168,8 +175,8 @@ struct SourceParser {
         let entry = isStatic ? name : isMutating ? "fixture { \(marks)$0.\(name)() }" : "fixture(\(name))"
         types[typeName, default: ScannedType()].declared.append(
             DeclaredTest(
-                name: name, place: place(at: index), entry: "\"\(name)\": \(entry)",
-                isConditional: conditions.contains { !$0.isOfTests }))
+                name: name, place: place(at: index), lastLine: lastLine(ofFunction: index),
+                entry: "\"\(name)\": \(entry)", isConditional: conditions.contains { !$0.isOfTests }))
     }
 
     /// `test` and then anything but a small letter; and not what makes a fixture.
@@ -182,7 +189,7 @@ struct SourceParser {
 
     /// Reads a list from its name to the bracket or brace that ends it.
     private mutating func parseList() {
-        let typeName = scopes.last.flatMap(\.self)
+        let typeName = scopes.last.flatMap(\.self)?.typeName
         let isOverride = isOverride
         resetModifiers()
         let nameIndex = index + 1
@@ -229,7 +236,7 @@ struct SourceParser {
                 type.listed.append(
                     ListedTest(
                         name: text(at: position), function: listedFunction(behind: position + 2),
-                        place: place(at: position)))
+                        place: place(at: position), lastLine: lastLine(ofEntry: position)))
             default: break
             }
         }

@@ -15,6 +15,8 @@ import TestEvents
 struct DeclaredTest: Equatable {
     var name: String
     var place: SourcePlace
+    /// Where its body ends.
+    var lastLine: Int
     /// What an entry for it would be.
     var entry: String
     /// Inside an `#if` that is not about tests, so that it may not be compiled here.
@@ -27,6 +29,7 @@ struct ListedTest: Equatable {
     /// The `test…` function it names, when that is all there is to it.
     var function: String?
     var place: SourcePlace
+    var lastLine: Int
     /// For a table of cases, what is written of it.
     var table: WrittenTable?
 }
@@ -35,17 +38,33 @@ struct ListedTest: Equatable {
 struct WrittenTable: Equatable {
     /// Where each row begins; nil for rows that are no literal in the list.
     var rows: [SourcePlace]?
+    /// The last line on which there is a row and nothing of the closure that takes them.
     var lastLineOfRows = 0
-    var lastLine: Int
     /// All words of it, among which are the functions that it runs.
     var functions: Set<String> = []
 
     /// Whether a row is on a line.
     func hasRow(_ index: Int, on line: Int) -> Bool {
-        guard let rows, rows.indices.contains(index) else { return false }
+        guard let rows, rows.indices.contains(index), line <= lastLineOfRows else { return false }
         let end = index + 1 < rows.count ? rows[index + 1].line - 1 : lastLineOfRows
         return (rows[index].line...max(rows[index].line, end)).contains(line)
     }
+}
+
+extension ListedTest {
+    /// Whether a test of the entry's type is on a line of the entry: of a table all its rows, or those on the line.
+    func isMeant(_ test: PlannedTest, on line: Int) -> Bool {
+        guard let row = test.row, let table else { return test.row == nil && table == nil && test.testName == name }
+        let isOfRows = line != place.line && (table.rows ?? []).indices.contains { table.hasRow($0, on: line) }
+        return row.table == name && (!isOfRows || table.hasRow(row.index, on: line))
+    }
+}
+
+/// What is between the braces of a type or an extension.
+struct TypeBody: Equatable {
+    var typeName: String
+    var path: String
+    var lines: ClosedRange<Int>
 }
 
 /// A list as it is written.
@@ -84,6 +103,8 @@ struct ScannedType: Equatable {
 /// The tests found in a module's sources, by the name of their type.
 struct SourceScan {
     private(set) var types: [String: ScannedType] = [:]
+    /// The bodies of all types, each before what it lies in.
+    private var bodies: [TypeBody] = []
     private let module: String
 
     /// Reads the sources that mention tests; one that cannot be read has none.
@@ -119,36 +140,44 @@ struct SourceScan {
         return declared?.place ?? entry?.place ?? type.lists.first
     }
 
-    /// Whether a line belongs to a test: to its row or its table, to its declaration or what follows up to the next one,
-    /// or, above all tests of its file, to any test of a type that is tested there.
-    func covers(_ line: ChosenLine, _ test: PlannedTest) -> Bool {
-        guard let place = place(of: test), line.names(place.path) else { return false }
-        let typeName = Self.plainName(test.typeName)
-        for (name, type) in types {
-            for entry in type.listed {
-                guard let table = entry.table, line.names(entry.place.path),
-                    (entry.place.line...table.lastLine).contains(line.line)
-                else { continue }
-                guard name == typeName, let row = test.row, row.table == entry.name else { return false }
-                let isOfOneRow =
-                    line.line != entry.place.line
-                    && (table.rows ?? []).indices.contains { table.hasRow($0, on: line.line) }
-                return !isOfOneRow || table.hasRow(row.index, on: line.line)
+    /// The tests that a line means: those of the row, the entry of a list or the function `test…` around it, else those of
+    /// the type around it; outside of all types, those of its file.
+    func indices(in plan: [PlannedTest], around line: ChosenLine) -> [Int] {
+        let typeNames = plan.map { Self.plainName($0.typeName) }
+        func listed(_ entries: (ScannedType) -> [ListedTest]) -> [Int] {
+            let around = types.mapValues { type in
+                entries(type).filter { line.isIn($0.place.path, $0.place.line, $0.lastLine) }
+            }
+            return plan.indices.filter { index in
+                around[typeNames[index]]?.contains { $0.isMeant(plan[index], on: line.line) } ?? false
             }
         }
-        let declared = types.flatMap { name, type in
-            (type.declared + type.declaredForRows).filter { $0.place.path == place.path }.map { (name, $0) }
+        // Of a list that is not all literals every key is an entry, although not of every dictionary in it.
+        for found in [listed { $0.written.flatMap { $0.entries ?? [] } }, listed(\.listed)] where !found.isEmpty {
+            return found
         }
-        guard
-            let nearest = declared.filter({ $0.1.place.line <= line.line }).max(by: {
-                $0.1.place.line < $1.1.place.line
-            })
-        else { return true }
-        if let row = test.row, nearest.0 == typeName {
-            let table = types[typeName]?.listed.first { $0.name == row.table }?.table
-            return table?.functions.contains(nearest.1.name) ?? false
+        let functions = types.mapValues { type in
+            (type.declared + type.declaredForRows).filter { line.isIn($0.place.path, $0.place.line, $0.lastLine) }
         }
-        return place.line == nearest.1.place.line
+        let running = plan.indices.filter { index in
+            guard let around = functions[typeNames[index]], !around.isEmpty else { return false }
+            return around.contains { runs($0, plan[index]) }
+        }
+        if !running.isEmpty { return running }
+        let around = bodies.filter { line.isIn($0.path, $0.lines.lowerBound, $0.lines.upperBound) }
+        for body in around {
+            let found = plan.indices.filter { typeNames[$0] == body.typeName }
+            if !found.isEmpty { return found }
+        }
+        if !around.isEmpty { return [] }
+        return plan.indices.filter { place(of: plan[$0]).map { line.names($0.path) } ?? false }
+    }
+
+    /// Whether a function of its type is what a test runs, as far as the list says.
+    private func runs(_ function: DeclaredTest, _ test: PlannedTest) -> Bool {
+        guard let row = test.row else { return place(of: test) == function.place }
+        let table = self[test.typeName]?.listed.first { $0.name == row.table }?.table
+        return table?.functions.contains(function.name) ?? false
     }
 
     /// The name without generic arguments.
@@ -170,6 +199,7 @@ struct SourceScan {
         var parser = SourceParser(source: source, path: path, module: module, types: types)
         parser.parse()
         types = parser.types
+        bodies += parser.bodies
     }
 }
 
@@ -183,6 +213,7 @@ extension SourceScan: SelfTesting {
         [
             "testFindsThePlaceOfATest": testFindsThePlaceOfATest,
             "testChoosesRowsByLine": testChoosesRowsByLine,
+            "testChoosesWhatIsAroundALine": testChoosesWhatIsAroundALine,
             "testOffersTheRightEntry": testOffersTheRightEntry,
             "testReadsSourcesThatEndAnywhere": testReadsSourcesThatEndAnywhere,
         ]
@@ -261,13 +292,83 @@ extension SourceScan: SelfTesting {
         let tests = rows + [made, other]
         expectEqual(tests.map { scan.place(of: $0)?.line }, [4, 5, 7, 7, 11, 17])
         let lines: [(Int, [Int])] = [
-            (1, [0, 1, 2, 3, 4, 5]), (3, [0, 1, 2, 3]), (4, [0]), (5, [1]), (6, [1]), (7, [2, 3]), (9, [0, 1, 2, 3]),
-            (10, [0, 1, 2, 3]), (11, [4]), (13, [0, 1, 2, 3]), (14, [0, 1, 2, 3]), (15, [4]), (17, [5]), (18, [5]),
+            (1, [0, 1, 2, 3, 4, 5]), (3, [0, 1, 2, 3]), (4, [0]), (5, [1]), (6, [1]), (7, [2, 3]), (8, [0, 1, 2, 3]),
+            (9, [0, 1, 2, 3]), (10, [0, 1, 2, 3]), (11, [4]), (12, [0, 1, 2, 3, 4, 5]), (13, [0, 1, 2, 3]),
+            (14, [0, 1, 2, 3]), (15, [4]), (17, [5]), (18, [5]),
         ]
-        for (line, indices) in lines {
-            guard let chosen = ChosenLine("s.swift:\(line)") else { return fail("line \(line)") }
-            expectEqual(tests.indices.filter { scan.covers(chosen, tests[$0]) }, indices, "line \(line)")
+        for (line, indices) in lines { expectEqual(scan.chosen(line, tests), indices, "line \(line)") }
+    }
+
+    private func chosen(_ line: Int, _ tests: [PlannedTest]) -> [Int] {
+        var choice = TestChoice()
+        choice.lines = [ChosenLine(path: "s.swift", line: line)]
+        return choice.indices(in: tests, lastRun: LastRun(), sources: TestedSources(holding: self))
+    }
+
+    private static func testChoosesWhatIsAroundALine() {
+        let scan = scan(
+            """
+            struct Untested { func f() {
+            } }
+            struct X {
+                @MainActor
+                static func testX() {
+                }
+                static func check() {
+                    struct Inner {}
+                }
+            }
+            extension X: SelfTesting { static var testSelectors: TestSelectors { ["testX": testX] } }
+            extension B: SelfTesting {
+                static var testSelectors: TestSelectors { [
+                    "testB": {
+                        check(["x": 1,
+                            "testB2": 2])
+                    },
+                    "testB2": fixture(testB2),
+                    "testX": { b in
+                    },
+                ] + .each("t", [
+                    1, // first
+                    2]) { n in
+                    check(n)
+                } }
+                static var testSelectorsByType: [TestType: TestSelectors] {
+                    ["slow": .timeout(milliseconds: 5, [
+                        "testSlow": {
+                        }])]
+                }
+                static func testB2() {
+                    func nested() {}
+                }
+                static func check() {}
+                enum Nested {
+                }
+            }
+            func global() {}
+            """)
+        var tests = [("X", "testX"), ("B", "testB"), ("B", "testB2"), ("B", "testX"), ("B", "testSlow")].map {
+            PlannedTest(typeName: $0.0, testName: $0.1, testType: "unit", module: "M")
         }
+        tests += (0...1).map { index in
+            PlannedTest(
+                typeName: "B", testName: "t(\(index))", testType: "unit", module: "M",
+                row: PlannedTest.TableRow(table: "t", index: index))
+        }
+        let (all, ofB) = (Array(0...6), Array(1...6))
+        let lines: [(ClosedRange<Int>, [Int])] = [
+            (1...2, []), (3...11, [0]), (12...13, ofB), (14...17, [1]), (18...18, [2]), (19...20, [3]),
+            (21...21, [5, 6]), (22...22, [5]), (23...25, [5, 6]), (26...27, ofB), (28...29, [4]), (30...30, ofB),
+            (31...33, [2]), (34...37, ofB), (38...38, all), (99...99, all),
+        ]
+        for (range, indices) in lines {
+            for line in range { expectEqual(scan.chosen(line, tests), indices, "line \(line)") }
+        }
+        var slow = TestChoice()
+        slow.lines = [ChosenLine(path: "s.swift", line: 14)]
+        slow.exclusions = [TestPattern(exactly: "B.testB")]
+        let sources = TestedSources(holding: scan)
+        expectEqual(slow.indices(in: tests, lastRun: LastRun(), sources: sources), [], "not what is around it, instead")
     }
 
     private static func testOffersTheRightEntry() {

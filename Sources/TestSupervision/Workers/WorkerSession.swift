@@ -184,8 +184,8 @@ final class WorkerSession {
     /// Something that TestRun must know.
     enum Notice {
         case began(index: Int)
-        /// A test has made what a golden file holds.
-        indirect case met(golden: String)
+        /// A test has made what is expected at a place, or in a golden.
+        indirect case met(place: String)
         /// A test has passed of which nothing else is to be said.
         case passed(index: Int, nanoseconds: Int)
         // PERF: indirect, so that the notices of passed tests stay small.
@@ -253,8 +253,8 @@ final class WorkerSession {
             current?.skipReason = reason
         case .directory(let path):
             current?.directory = path
-        case .golden(let path):
-            return .met(golden: path)
+        case .met(let place):
+            return .met(place: place)
         case .idle:
             state = .idle
         case .crash, .exit:

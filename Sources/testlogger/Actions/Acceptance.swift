@@ -5,10 +5,13 @@ import TestReporting
 import TestSupervision
 
 enum Acceptance {
-    /// Writes the replacements into their files, those at certain lines only if there are any, and says what it did.
+    /// Writes the replacements into their files, those at certain lines only if there are any, and says what it did, and
+    /// what it left out.
     ///
     /// - Returns: false when something could not be written.
-    static func apply(_ fixes: [LiteralFix], lines: [ChosenLine], paths: PathStyle) -> Bool {
+    static func apply(
+        _ fixes: [LiteralFix], without unaccepted: [UnacceptedValue], lines: [ChosenLine], paths: PathStyle
+    ) -> Bool {
         let chosen = fixes.filter { fix in lines.isEmpty || lines.contains { isMeant(fix, by: $0) } }
         let text = DiagnosticText(paths: paths)
         var isComplete = true
@@ -38,7 +41,13 @@ enum Acceptance {
             }
             for fix in single { print(text.line(.note, at: fix.start, description(of: fix, isNew: isNew))) }
         }
-        if chosen.isEmpty {
+        let left = unaccepted.filter { value in
+            lines.isEmpty || lines.contains { $0.names(value.place.path) && $0.line == value.place.line }
+        }
+        for (index, value) in left.enumerated() where !left[..<index].contains(value) {
+            print(text.line(.note, at: value.place, "not accepted, since \(value.reason)"))
+        }
+        if chosen.isEmpty, left.isEmpty {
             print("there is nothing to accept: no failed comparison is with a literal or a golden here")
         }
         return isComplete

@@ -195,6 +195,7 @@ struct CommandLineOptions: Equatable {
                 // What the command line wins over must make sense, too.
                 var changed = self
                 try changed.set(name, line.value ?? "")
+                if name == "--skip" { try Self.checkPattern(line.value ?? "") }
                 if given.contains(name) { continue }
                 self = changed
                 if ["--test-type", "--skip"].contains(name), let value = line.value {
@@ -205,6 +206,10 @@ struct CommandLineOptions: Equatable {
                 throw package.error(error.description, line, column)
             }
         }
+    }
+
+    private static func checkPattern(_ text: String) throws(UsageError) {
+        do throws(PatternError) { _ = try TestPattern(text) } catch { throw UsageError(description: error.description) }
     }
 
     private mutating func set(_ name: String, _ value: String) throws(UsageError) {

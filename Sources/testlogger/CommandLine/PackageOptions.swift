@@ -42,7 +42,8 @@ struct PackageOptions: Equatable {
     /// Reads the file of a package, if it has one.
     init?(root: String) throws(PackageOptionsError) {
         let path = "\(root)/\(Self.fileName)"
-        guard FileAccess.exists(path) else { return nil }
+        // A link to nothing is somebody's mistake.
+        guard FileAccess.exists(path) || FileAccess.isLink(path) else { return nil }
         let bytes: [UInt8]
         do throws(SystemError) { bytes = try FileAccess.contents(of: path) } catch {
             throw PackageOptionsError(description: "\(path):1:1: error: \(error.description)")
@@ -97,6 +98,13 @@ struct PackageOptions: Equatable {
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
 import InClassTesting
 import TestReporting
 
@@ -159,17 +167,28 @@ extension PackageOptions: SelfTesting {
             ("--test-type= # none", "1:13: error: option '--test-type' expects NAME, which is not empty"),
             ("--watch", "1:1: error: option '--watch' is of one command, not of a package"),
             ("--zzzzzzzzzz", "1:1: error: unknown option '--zzzzzzzzzz'"),
+            ("--path-map x", "1:12: error: option '--path-map' expects FROM=TO, not 'x'"),
+            ("--color red", "1:9: error: option '--color' expects one of auto, always, never, not 'red'"),
         ]
         for (text, message) in rows {
             expectEqual(
                 expectThrows(PackageOptionsError.self, text) { _ = try options(text) }?.description,
                 "/p/.testlogger:\(message)")
         }
+        for words in [[], ["--skip", "b"], ["--exact"]] {
+            let error = expectThrows(PackageOptionsError.self, "\(words)") { _ = try options("\n --skip  (", words) }
+            expectTrue(
+                error?.description.hasPrefix("/p/.testlogger:2:10: error: '(' is not a regular expression: ") ?? false)
+        }
     }
 
     private static func testReadsTheFileThatIsThere() throws {
         let root = try temporaryDirectory()
         expectNil(try PackageOptions(root: root))
+        symlink("nowhere", "\(root)/.testlogger")
+        expectEqual(
+            expectThrows(PackageOptionsError.self) { _ = try PackageOptions(root: root) }?.description,
+            "\(root)/.testlogger:1:1: error: cannot open \(root)/.testlogger: No such file or directory")
         try FileAccess.write(Array("--jobs 2\n".utf8), to: "\(root)/.testlogger")
         expectEqual(try PackageOptions(root: root)?.lines.map(\.name), ["--jobs"])
         try FileAccess.write([0x2D, 0xFF], to: "\(root)/.testlogger")

@@ -58,15 +58,24 @@ struct SubjectFinder {
         var subjects: [Subject] = []
         for (_, path) in builtModules().sorted(by: { $0.key < $1.key }) {
             let module = try description(at: path)
-            if module.sources.contains(where: { source in sources.contains { ChosenLine.path($0, names: source) } }) {
-                subjects.append(.module(module))
+            let isWanted = sources.contains { path in
+                let path = Self.spelling(of: path, among: module.sources)
+                return module.sources.contains { ChosenLine.path(path, names: $0) }
             }
+            if isWanted { subjects.append(.module(module)) }
         }
         guard !subjects.isEmpty else {
             throw SubjectError(
                 description: "no module that has been built here has \(sources.joined(separator: " or "))")
         }
         return subjects
+    }
+
+    /// A path as a module spells it, to one of whose sources it leads by links or `..`; any other as it is.
+    static func spelling(of path: String, among sources: [String]) -> String {
+        if sources.contains(where: { ChosenLine.path(path, names: $0) }) { return path }
+        guard let real = FileAccess.realPath(path) else { return path }
+        return sources.first { FileAccess.realPath($0) == real } ?? path
     }
 
     private func find(_ word: String) throws(SubjectError) -> [Subject] {
@@ -129,17 +138,16 @@ struct SubjectFinder {
         }
     }
 
-    /// Of each module the description whose image was linked last.
+    /// Of each module the description that was written last, or whose image was linked last: who builds without testing
+    /// links none.
     private func newest(_ paths: [String]) -> [String: String] {
-        var best: [String: (path: String, rank: (Int, Int))] = [:]
+        var best: [String: (path: String, time: Int)] = [:]
         for path in paths {
             let module = String(FileAccess.name(of: path).dropLast(".inclass".count))
-            let image = path.dropLast(".inclass".count) + ".img"
-            let rank = (
-                FileAccess.modificationTime(of: String(image)) ?? 0, FileAccess.modificationTime(of: path) ?? 0
-            )
-            if let known = best[module], known.rank >= rank { continue }
-            best[module] = (path, rank)
+            let image = String(path.dropLast(".inclass".count)) + ".img"
+            let time = [path, image].compactMap(FileAccess.modificationTime).max() ?? 0
+            if let known = best[module], known.time >= time { continue }
+            best[module] = (path, time)
         }
         return best.mapValues(\.path)
     }
@@ -170,7 +178,7 @@ extension SubjectFinder: SelfTesting {
             "testFindsThePackageAroundAFolder": testFindsThePackageAroundAFolder,
             "testFindsWhatWordsName": testFindsWhatWordsName,
             "testFindsTheModuleOfALine": testFindsTheModuleOfALine,
-            "testTakesTheImageThatWasLinkedLast": testTakesTheImageThatWasLinkedLast,
+            "testTakesWhatWasWrittenLast": testTakesWhatWasWrittenLast,
             "testFindsModulesBehindLinks": testFindsModulesBehindLinks,
         ]
     }
@@ -258,9 +266,15 @@ extension SubjectFinder: SelfTesting {
         expectEqual(
             expectThrows(SubjectError.self) { _ = try subjects.find(sources: ["x.swift", "y.swift"]) }?.description,
             "no module that has been built here has x.swift or y.swift")
+        let root = subjects.root
+        try FileAccess.write([], to: "\(root)/Sources/a.swift")
+        symlink("Sources", "\(root)/Link")
+        for path in ["\(root)/.build/../Sources/a.swift", "\(root)/Link/a.swift"] {
+            expectEqual(modules(try subjects.find(sources: [path])), ["Apple"], path)
+        }
     }
 
-    private static func testTakesTheImageThatWasLinkedLast() throws {
+    private static func testTakesWhatWasWrittenLast() throws {
         let root = try package()
         let other = "\(root)/.build/plugins/other"
         mkdir(other, 0o755)
@@ -277,10 +291,11 @@ extension SubjectFinder: SelfTesting {
             let moment = timeval(tv_sec: .init(second), tv_usec: 0)
             utimes(path, [moment, moment])
         }
-        // Without images the newer description counts; with one, that of the image; of two images the newer.
+        // What was written last counts, an image that was linked or a description.
         let steps: [(path: String, second: Int, target: String)] = [
             ("\(folder)/Pear.inclass", 1_000, "other"), ("\(other)/Pear.inclass", 500, ""),
-            ("\(other)/Pear.img", 100, "other"), ("\(folder)/Pear.img", 200, ""), ("\(other)/Pear.img", 300, "other"),
+            ("\(other)/Pear.img", 2_000, "other"), ("\(folder)/Pear.img", 3_000, ""),
+            ("\(other)/Pear.img", 4_000, "other"), ("\(folder)/Pear.inclass", 5_000, ""),
         ]
         for step in steps {
             try make(step.path, at: step.second)

@@ -1,6 +1,13 @@
 // The tests of what a run does that leaves out more than anybody meant: by the package's file, or since names are gone.
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
 import InClassTesting
 import TestSupervision
 
@@ -80,6 +87,47 @@ extension SubjectRunner {
         expectTrue(try scene.outcome("--failed").contains(gone("T.b1, T.c1")))
         _ = try scene.outcome()
         expectEqual(try scene.outcome("--failed").last, "2 tests, 0 passed, 2 failed", "after a run of all")
+    }
+
+    /// A run of an old build says nothing of what was written since then.
+    static func testRemembersWhatWasRunNotWhen() throws {
+        let scene = try Scene([("a", "")])
+        mkdir("\(scene.folder)/M.build", 0o755)
+        func save(_ path: String, at second: Int) throws {
+            try scene.write("extension T { static var testSelectors: TestSelectors { [\"a\": a] } }", to: path)
+            let moment = timeval(tv_sec: .init(second), tv_usec: 0)
+            utimes("\(scene.folder)/\(path)", [moment, moment])
+        }
+        try save("a.swift", at: 1_000)
+        try save("M.build/a.d", at: 2_000)
+        let nothing = ["passed", "no source has changed since its tests ran"]
+        let warning = "a.swift:1:1: warning: changed since module 'M' was built, which is what was tested"
+        let all = "1 test, 1 passed"
+        expectEqual(try scene.outcome("--changed"), ["passed", all], "the first run")
+        expectEqual(try scene.outcome("--changed"), nothing)
+        try save("a.swift", at: 3_000)
+        for words in [[], ["--changed"], ["--changed"], ["--filter", "T.a"]] {
+            expectEqual(try scene.outcome(words), ["passed", warning, "\(all), 1 warning"], "the old build, \(words)")
+        }
+        try save("M.build/a.d", at: 4_000)
+        expectEqual(try scene.outcome("--changed"), ["passed", all], "the new build")
+        expectEqual(try scene.outcome("--changed"), nothing)
+        // Saved within one step of the clock of files.
+        try save("M.build/a.d", at: 4_000_000_000)
+        let time = try requireNotNil(FileAccess.modificationTime(of: "\(scene.module.image).memory"))
+        let moment = timespec(tv_sec: time / 1_000_000_000, tv_nsec: time % 1_000_000_000)
+        utimensat(AT_FDCWD, scene.module.sources[0], [moment, moment], 0)
+        expectEqual(try scene.outcome("--changed"), ["passed", all], "as old as the memory")
+    }
+
+    static func testTakesAnyPathOfASource() throws {
+        let scene = try Scene([("a", ""), ("b", "")])
+        let list = "{ [\n\"a\": a,\n\"b\": b] }"
+        try scene.write("extension T { static var testSelectors: TestSelectors \(list) }", to: "a.swift")
+        symlink(".", "\(scene.folder)/link")
+        for path in ["a.swift", "\(scene.folder)/link/a.swift", "\(scene.folder)/link/./a.swift"] {
+            expectEqual(try scene.outcome("\(path):2", "-v"), ["passed", "passed T.a", "1 test, 1 passed"], path)
+        }
     }
 
     static func testTakesLargeLimits() throws {

@@ -24,6 +24,8 @@ extension SubjectRunner: SelfTesting {
             "testSaysWhatThePackageLeavesOut": testSaysWhatThePackageLeavesOut,
             "testWarnsOfMisspeltTypes": testWarnsOfMisspeltTypes,
             "testNamesWhatFailedAndIsGone": testNamesWhatFailedAndIsGone,
+            "testRemembersWhatWasRunNotWhen": testRemembersWhatWasRunNotWhen,
+            "testTakesAnyPathOfASource": testTakesAnyPathOfASource,
             "testTakesLargeLimits": testTakesLargeLimits,
             "testLeavesOutputToTheTerminal": testLeavesOutputToTheTerminal,
             "testKnowsWhyItCrashedWithOutputOnTheTerminal": testKnowsWhyItCrashedWithOutputOnTheTerminal,
@@ -33,6 +35,8 @@ extension SubjectRunner: SelfTesting {
             "testWritesReports": testWritesReports,
             "testFailsWhenAReportCannotBePrinted": testFailsWhenAReportCannotBePrinted,
             "testAcceptsWhatTheCodeMakes": testAcceptsWhatTheCodeMakes,
+            "testSaysWhatItDoesNotAccept": testSaysWhatItDoesNotAccept,
+            "testLeavesALiteralThatWasMet": testLeavesALiteralThatWasMet,
             "testAcceptsGoldens": testAcceptsGoldens,
         ]
     }
@@ -52,7 +56,16 @@ extension SubjectRunner: SelfTesting {
             (["-l"], ["passed", "T.a", "T.b", "T.c"]),
             (["--exact", "--filter", "T.a"], ["passed", "1 test, 1 passed"]),
             (["--exact", "--filter", "T."], ["nothingToRun", "error: no test matches 'T.'; did you mean 'T.a'?"]),
+            (
+                ["--exact", "--filter", "a"], ["nothingToRun", "error: no test matches 'a'; did you mean 'T.a'?"]
+            ),
             (["--skip", "T", "--no-tests", "pass"], ["passed"]),
+            (["--filter", "T.x", "--no-tests", "pass"], ["passed"]),
+            (["--test-type", "slow", "--no-tests", "pass"], ["passed"]),
+            (
+                ["--filter", "T.a", "--filter", "T.x", "--no-tests", "pass"],
+                ["nothingToRun", "error: no test matches 'T.x'; did you mean 'T.a'?", "1 test, 1 passed"]
+            ),
             (
                 ["--shard", "3/9", "--skip", "T.b", "--no-tests=fail"],
                 ["nothingToRun", "error: the selection leaves nothing of module 'M' to run"]
@@ -346,64 +359,6 @@ extension SubjectRunner: SelfTesting {
             }
         }
         #endif
-    }
-
-    private static func testAcceptsWhatTheCodeMakes() throws {
-        let issue = "say \"issue\\texpectation\\t$(dirname $0)/a.swift\\t3\\t16\\t$1\\t2\\t\\t0\\t\\t0\""
-        func scene(_ values: String) throws -> Scene {
-            try Scene([("a", "for value in \(values); do set -- $value; \(issue); done")])
-        }
-        let none = "there is nothing to accept: no failed comparison is with a literal or a golden here"
-        let one = try scene("5")
-        expectFalse(try one.outcome().contains { $0.contains("accepted") }, "without asking")
-        expectEqual(try one.outcome("--accept", "a.swift:2").last, none, "at another line")
-        expectTrue(try one.text("a.swift").contains("(f, 2)"))
-        expectEqual(try one.outcome("--accept").last, "a.swift:3:20: note: accepted 5 in place of 2")
-        expectTrue(try one.text("a.swift").contains("(f, 5)"))
-        expectEqual(try one.outcome("--accept").last, none, "a source that is newer than what ran")
-        expectEqual(try scene("5 5").outcome("--accept").last, "a.swift:3:20: note: accepted 5 in place of 2", "twice")
-        let readOnly = try scene("5")
-        chmod(readOnly.module.sources[0], 0o444)
-        expectEqual(try readOnly.outcome("--accept").first, "notRun", "what cannot be written")
-        let two = try scene("5 6")
-        let notAccepted = "note: not accepted, since the tests got different values"
-        expectEqual(try two.outcome("--accept").last, "a.swift:3:20: \(notAccepted)", "two values for one literal")
-        expectTrue(try two.text("a.swift").contains("(f, 2)"))
-    }
-
-    private static func testAcceptsGoldens() throws {
-        let issue = #"issue\texpectation\t/s.swift\t3\t1\t\t\t\t0\t\t1\t$(dirname $0)/g/$1.txt\t$2\t$3"#
-        let golden = "golden() { say \"\(issue)\"; }; "
-        func scene(_ calls: String...) throws -> Scene {
-            try Scene([("a", golden + calls.map { "golden \($0)" }.joined(separator: "; "))])
-        }
-        let new = try scene("one tea ''", "one tea ''", "two cup ''", "two tea ''")
-        expectEqual(
-            try new.outcome("--accept").suffix(2),
-            [
-                "g/one.txt:1:1: note: accepted 1 line in a new golden",
-                "g/two.txt:1:1: note: not accepted, since the tests got different values",
-            ])
-        expectEqual(try new.text("g/one.txt"), "tea")
-        expectFalse(FileAccess.exists("\(new.folder)/g/two.txt"), "one of two texts is there")
-        let old = try scene("one 'more tea' tea")
-        mkdir("\(old.folder)/g", 0o755)
-        try old.write("tea", to: "g/one.txt")
-        expectEqual(try old.outcome("--accept").last, "g/one.txt:1:1: note: accepted 1 line in place of 1 line")
-        expectEqual(try old.text("g/one.txt"), "more tea")
-        let met = try Scene([
-            ("a", golden + "golden one tea cup"),
-            ("b", #"[ -z "$IN_CLASS_ACCEPTING" ] || say "golden\t$(dirname $0)/g/one.txt""#),
-        ])
-        mkdir("\(met.folder)/g", 0o755)
-        try met.write("cup", to: "g/one.txt")
-        expectEqual(
-            try met.outcome("--accept").last,
-            "g/one.txt:1:1: note: not accepted, since the tests got different values", "one test passes")
-        expectEqual(try met.text("g/one.txt"), "cup")
-        expectFalse(try met.outcome().contains { $0.contains("understand") }, "nobody asked")
-        expectEqual(try old.outcome("--accept").first, "notRun", "a golden that is not what was compared")
-        expectEqual(try old.text("g/one.txt"), "more tea")
     }
 }
 #endif

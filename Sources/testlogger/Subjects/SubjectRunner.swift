@@ -25,6 +25,8 @@ final class SubjectRunner {
     private(set) var slowest: [TestResult] = []
     /// The literals that could be accepted.
     private(set) var fixes: [LiteralFix] = []
+    /// What could not.
+    private(set) var unaccepted: [UnacceptedValue] = []
     /// The names of the tests that were skipped.
     private var skippedTests: Set<String> = []
     /// Images that have been linked already, in an earlier repetition.
@@ -185,6 +187,7 @@ final class SubjectRunner {
             let result = try run.run()
             plan += run.plan
             fixes += run.fixes
+            unaccepted += run.unaccepted
             goneFailures.formUnion(run.goneFailures)
             if options.wantsCoverage { printCoverage(module) }
             tally = tally + result

@@ -14,7 +14,7 @@ extension Accepting: SelfTesting {
         "testReal": testReal, "testSeveralOnALine": testSeveralOnALine, "testNoLiteral": testNoLiteral,
         "testInLoop": testInLoop, "testRaw": testRaw, "testKnown": testKnown, "testMessage": testMessage,
         "testStrange": testStrange, "testPasses": testPasses,
-    ] }
+    ] + .each("testRows", [42, 7]) { row in expectEqual(row, 42) } }
 
     private static func testInteger() {	
         expectEqual(number(), 41 , "é, \"quoted\", 41")   // 41 stays

@@ -1,9 +1,9 @@
-// Splits Swift source into the tokens that finding tests needs: words, string literals and punctuation, with comments
-// left out. It reads what a compiler has accepted, so it is lenient: whatever it does not know is punctuation.
+// Splits Swift source into the tokens that finding tests needs: words, string literals and punctuation; comments are left
+// out, but for those to the end of a line where they are asked for. It reads what a compiler has accepted, so it is lenient: whatever it does not know is punctuation.
 
-/// A word, a string literal or one character of punctuation.
+/// A word, a string literal, one character of punctuation, or a comment to the end of a line.
 struct SwiftToken {
-    enum Kind { case word, string, punctuation }
+    enum Kind { case word, string, punctuation, comment }
 
     var kind: Kind
     /// Byte offsets in the source; a string's are those of its contents.
@@ -17,6 +17,7 @@ struct SwiftToken {
 
 struct SwiftLexer {
     private let source: UnsafeRawBufferPointer
+    private let keepsComments: Bool
     private var offset = 0
     private var line = 1
     private var lineStart = 0
@@ -25,14 +26,17 @@ struct SwiftLexer {
     /// Splits a source into tokens.
     ///
     /// - Complexity: O(length of the source).
-    static func split(_ source: UnsafeRawBufferPointer) -> [SwiftToken] {
-        var splitter = SwiftLexer(source: source)
+    static func split(_ source: UnsafeRawBufferPointer, keepsComments: Bool = false) -> [SwiftToken] {
+        var splitter = SwiftLexer(source, keepsComments: keepsComments)
         splitter.tokens.reserveCapacity(source.count / 5)
         splitter.run()
         return splitter.tokens
     }
 
-    private init(source: UnsafeRawBufferPointer) { self.source = source }
+    private init(_ source: UnsafeRawBufferPointer, keepsComments: Bool) {
+        self.source = source
+        self.keepsComments = keepsComments
+    }
 
     private func byte(_ distance: Int = 0) -> UInt8 {
         let index = offset &+ distance
@@ -51,7 +55,9 @@ struct SwiftLexer {
                 while offset < source.count, Self.isWord(source[offset]) { offset &+= 1 }
                 add(.word, start, offset, start)
             } else if byte == 0x2F, self.byte(1) == 0x2F {  // line comment
+                let start = offset
                 while offset < source.count, source[offset] != 0x0A { offset &+= 1 }
+                if keepsComments { add(.comment, start, offset, start) }
             } else if byte == 0x2F, self.byte(1) == 0x2A {
                 skipBlockComment()
             } else if byte == 0x22 {
@@ -171,9 +177,9 @@ extension SwiftLexer: SelfTesting {
         ]
     }
 
-    private static func texts(_ source: String) -> [String] {
+    private static func texts(_ source: String, keepsComments: Bool = false) -> [String] {
         Array(source.utf8).withUnsafeBytes { bytes in
-            split(bytes).map { String(decoding: bytes[$0.start..<$0.end], as: UTF8.self) }
+            split(bytes, keepsComments: keepsComments).map { String(decoding: bytes[$0.start..<$0.end], as: UTF8.self) }
         }
     }
 
@@ -193,10 +199,12 @@ extension SwiftLexer: SelfTesting {
             ("\"unclosed\n a", ["unclosed", "a"]),
         ]
         for row in rows { expectEqual(texts(row.source), row.tokens, row.source) }
+        expectEqual(
+            texts("//\na // b \"c\n/* // */ \"// d\" //", keepsComments: true), ["//", "a", "// b \"c", "// d", "//"])
     }
 
     private static func testCountsLinesAndBytes() {
-        let tokens = Array("é a\n\n  \"b\nc".utf8).withUnsafeBytes(split)
+        let tokens = Array("é a\n\n  \"b\nc".utf8).withUnsafeBytes { split($0) }
         expectEqual(tokens.map(\.line), [1, 1, 3, 4])
         expectEqual(tokens.map(\.column), [1, 4, 3, 1])
     }
@@ -205,7 +213,7 @@ extension SwiftLexer: SelfTesting {
         let source = Array("/* \"\"\" \\( #\" */ \"\\(\"\\(".utf8)
         for start in source.indices {
             for end in start...source.count {
-                _ = Array(source[start..<end]).withUnsafeBytes(split)
+                _ = Array(source[start..<end]).withUnsafeBytes { split($0) }
             }
         }
     }

@@ -23,9 +23,4 @@ package struct MutantError: Error, Equatable, CustomStringConvertible {
     package var description: String
     /// Where the reason is in a source, if it is in one.
     package var place: SourcePlace?
-
-    init(_ description: String, at place: SourcePlace? = nil) {
-        self.description = description
-        self.place = place
-    }
 }

@@ -72,8 +72,8 @@ struct MutantFinder {
         let reason = text.dropFirst(mark.count)
         guard reason.first == ":", reason.dropFirst().contains(where: { !$0.isWhitespace }) else {
             throw MutantError(
-                "expected a reason, as in '// no mutants: both orders are right'",
-                at: SourcePlace(path: path, line: comment.line, column: comment.column))
+                description: "expected a reason, as in '// no mutants: both orders are right'",
+                place: SourcePlace(path: path, line: comment.line, column: comment.column))
         }
         let isAlone = source[..<comment.start].reversed().prefix { $0 != 0x0A }.allSatisfy { $0 <= 0x20 }
         leftOut.insert(isAlone ? comment.line + 1 : comment.line)

@@ -27,6 +27,7 @@ extension MutantFinderTests: SelfTesting {
     /// Sources, and the changes of each as `old > new` or `-old`.
     private static let rows: [(source: String, changes: [String])] = [
         ("a < b", ["< > <="]), ("a==b", []), ("a == b && c != d", ["== > !=", "&& > ||", "!= > =="]),
+        (#"a(/b < "c/) < d"#, ["< > <="]), (#"a(/\/*b/, =/./) < d"#, ["< > <="]),
         ("a &+ b - -c", ["&+ > &-", "- > +"]), ("a += b, c ^= d", ["+= > -=", "^= > |="]),
         ("f<A>(x) -> B", []), ("a ?? b as? C", []), ("0..<n", ["0 > 1", "..< > ..."]), ("a...b", ["... > ..<"]),
         ("f(a...) + x[b...]", ["+ > -"]), ("func f(_ a: Int...)", []), ("(...n)", ["... > ..<"]),

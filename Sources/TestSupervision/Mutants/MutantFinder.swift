@@ -86,7 +86,8 @@ struct MutantFinder {
             while end < source.count, source[end] == byte { end += 1 }
         }
         let text = String(decoding: source[start..<end], as: UTF8.self)
-        if let last = pieces.last, last.end == start, isOperator(pieces.count - 1), Self.isOperator(text) {
+        let isOfOperator = token.kind == .punctuation && Self.isOperator(text)
+        if let last = pieces.last, last.end == start, isOperator(pieces.count - 1), isOfOperator {
             pieces[pieces.count - 1].end = end
             pieces[pieces.count - 1].text += text
         } else {

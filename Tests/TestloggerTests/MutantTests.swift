@@ -1,5 +1,12 @@
 // `--mutants` names what tests do not notice, says so at its place, and changes nothing of the package.
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
 import Foundation
 import Testing
 
@@ -275,6 +282,21 @@ extension PackageTests {
                     $0.hasSuffix("Touched.swift has changed while mutants were tried; build it first")
                 }, "\(result)")
         }
+
+        #if os(Linux)
+        /// As a terminal ends it: SwiftPM ends its plugin at once, which could then end nothing.
+        @Test func leavesNothingWhenItIsInterrupted() throws {
+            let program = try RunningPrograms.start(
+                ["swift", "package", "testlogger", "--mutants", "Stacks"], in: package.folder)
+            try program.wait { !package.built(".o.swift").isEmpty }
+            kill(-program.process, SIGINT)
+            #expect(try program.result().status != 0)
+            let deadline = ContinuousClock.now + .seconds(60)
+            while try !package.processes().isEmpty, ContinuousClock.now < deadline { usleep(10_000) }
+            #expect(try package.processes() == [])
+            #expect(package.built(".o.swift") == [], "what it has made is gone with it")
+        }
+        #endif
 
         @Test func remembersWhatHasBeenTried() throws {
             _ = try survivors(["Stacks"])

@@ -104,10 +104,22 @@ enum KeySetPlacingTests {}
 extension KeySetPlacingTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
+            "testHasPlacesForEveryCount": testHasPlacesForEveryCount,
             "testFindsEveryKeyAtEveryCount": testFindsEveryKeyAtEveryCount,
             "testSeeksASeedForFewKeysOnly": testSeeksASeedForFewKeysOnly,
             "testStaysFastWhenKeysMeetInOnePlace": testStaysFastWhenKeysMeetInOnePlace,
         ]
+    }
+
+    /// The most keys for a number of places, and one more.
+    private static func testHasPlacesForEveryCount() {
+        let rows = [
+            (8, 16), (11, 32), (16, 64), (23, 128), (32, 256), (45, 512), (64, 1_024), (512, 2_048), (1_024, 4_096),
+        ]
+        for (count, places) in rows {
+            expectEqual(KeySet.freePlaces(for: count).count, places, "\(count) keys")
+            expectEqual(KeySet.freePlaces(for: count + 1).count, 2 * places, "\(count + 1) keys")
+        }
     }
 
     /// Takes about 200 ms in a debug build, for the 100,000 keys.

@@ -114,7 +114,7 @@ extension LiteralFix {
     fileprivate static func secondArgument(
         in bytes: [UInt8], line: Int, column: Int
     ) -> (first: SwiftToken, range: Range<Int>)? {
-        let tokens = bytes.withUnsafeBytes(SwiftLexer.split)
+        let tokens = bytes.withUnsafeBytes { SwiftLexer.split($0) }
         func text(_ token: SwiftToken) -> String { String(decoding: bytes[token.start..<token.end], as: UTF8.self) }
         guard let open = tokens.firstIndex(where: { $0.line == line && $0.column == column }), text(tokens[open]) == "("
         else { return nil }

@@ -17,12 +17,13 @@ struct MutantCompiler {
         let scratch = FileAccess.directory(of: FileAccess.directory(of: products))
         let manifest = "\(scratch)/\(FileAccess.name(of: products)).yaml"
         guard let bytes = try? FileAccess.contents(of: manifest) else {
-            throw MutantError("there is no \(manifest); mutants are compiled as '--build-system native' compiles")
+            throw MutantError(
+                description: "there is no \(manifest); mutants are compiled as '--build-system native' compiles")
         }
         let map = Self.quoted("\(products)/\(module.target).build/output-file-map.json")
         let commands = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         guard let line = commands.first(where: { $0.contains("\"-output-file-map\",\(map)") }) else {
-            throw MutantError("\(manifest) does not say how module '\(module.module)' is compiled")
+            throw MutantError(description: "\(manifest) does not say how module '\(module.module)' is compiled")
         }
         // A list as in JSON, in which these two are all that is escaped.
         let command = line.drop { $0 != "\"" }.dropFirst().dropLast(2).split(separator: "\",\"")
@@ -36,7 +37,7 @@ struct MutantCompiler {
             words + ["-disable-batch-mode", "-driver-filelist-threshold", "1000000", "-driver-print-jobs"])
         let output = String(decoding: result.output, as: UTF8.self)
         guard result.end == .exited(0) else {
-            throw MutantError("the compiler does not say how it compiles a source: \(output)")
+            throw MutantError(description: "the compiler does not say how it compiles a source: \(output)")
         }
         let lines = output.split(separator: "\n")
         var jobs: [String: Substring] = [:]
@@ -45,7 +46,8 @@ struct MutantCompiler {
             let quoted = "'\(source.replacing("'", with: #"'\''"#))'"
             let job = lines.first { line in [source, quoted].contains { line.contains("-primary-file \($0) ") } }
             guard let job, let end = job.ranges(of: " -o ").last else {
-                throw MutantError("module '\(module.module)' is compiled as a whole; mutants need a debug build")
+                throw MutantError(
+                    description: "module '\(module.module)' is compiled as a whole; mutants need a debug build")
             }
             jobs[source] = job[..<end.lowerBound]
         }

@@ -2,6 +2,7 @@
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
 import InClassTesting
+import TestEvents
 
 /// What is made of sources; apart from the finder, whose file is long enough.
 enum MutantFinderTests {}
@@ -13,6 +14,8 @@ extension MutantFinderTests: SelfTesting {
             + [
                 "testSkipsWhatIsNotTheCodeItself": testSkipsWhatIsNotTheCodeItself,
                 "testChangesTheRightBytes": testChangesTheRightBytes,
+                "testMarksItsLineOrTheNext": testMarksItsLineOrTheNext,
+                "testWantsAReason": testWantsAReason,
                 "testEndsOnAnything": testEndsOnAnything,
             ]
     }
@@ -24,6 +27,7 @@ extension MutantFinderTests: SelfTesting {
     /// Sources, and the changes of each as `old > new` or `-old`.
     private static let rows: [(source: String, changes: [String])] = [
         ("a < b", ["< > <="]), ("a==b", []), ("a == b && c != d", ["== > !=", "&& > ||", "!= > =="]),
+        (#"a(/b < "c/) < d"#, ["< > <="]), (#"a(/\/*b/, =/./) < d"#, ["< > <="]),
         ("a &+ b - -c", ["&+ > &-", "- > +"]), ("a += b, c ^= d", ["+= > -=", "^= > |="]),
         ("f<A>(x) -> B", []), ("a ?? b as? C", []), ("0..<n", ["0 > 1", "..< > ..."]), ("a...b", ["... > ..<"]),
         ("f(a...) + x[b...]", ["+ > -"]), ("func f(_ a: Int...)", []), ("(...n)", ["... > ..<"]),
@@ -36,21 +40,27 @@ extension MutantFinderTests: SelfTesting {
         (
             ##"f("", "ab", "c", "x", "\n", #"d"#, "\(e)")"##,
             [
-                #""" > "x""#, #""ab" > """#, #""c" > "x""#, #""x" > "y""#, #""\n" > "x""#, ##"#"d"# > #"x"#"##,
-                #""\(e)" > """#,
+                #""" > "x""#, #""ab" > "x""#, #""c" > "x""#, #""x" > "y""#, #""\n" > "x""#, ##"#"d"# > "x""##,
+                #""\(e)" > "x""#,
             ]
         ),
         (#""a" + b + "c""#, [#""a" > "x""#, #""c" > "x""#]),
-        ("if a.isEmpty, let b, c(d, e) {", ["a.isEmpty > !(a.isEmpty)", "c(d, e) > !(c(d, e))"]),
+        (
+            "if a?.b[0]!.isEmpty, let b, c(d, e) {",
+            ["a?.b[0]!.isEmpty > !a?.b[0]!.isEmpty", "0 > 1", "c(d, e) > !c(d, e)"]
+        ),
+        ("while a {", ["a > !a"]), ("guard a else {", ["a > !a"]), ("if a ?? b, c == d {", ["== > !="]),
         ("guard a < b, case .c = d, !e else {", ["< > <=", "-!"]), ("while true {", ["true > false"]),
-        ("if #available(macOS 14, *), a {", ["a > !(a)"]), ("repeat { } while a(b)\nc { }", ["a(b) > !(a(b))"]),
+        ("if #available(macOS 14, *), a {", ["a > !a"]), ("repeat { } while a(b)\nc { }", []),
         ("f(if: a, { b })", []),
         ("{\n try? await a.b(c)[0]?.d()\n}", ["-try? await a.b(c)[0]?.d()", "0 > 1"]),
         ("{ a = b; c[d] += e }", ["-a = b", "-c[d] += e", "+= > -="]), ("{ a == b }", ["== > !="]),
-        ("{\n a(b)\n .c()\n}", []), ("{\n a(\n b)\n}", []), ("{ a { b() } }", ["-b()"]), ("{ a in b(a) }", []),
-        ("{\n let a = b()\n return c()\n}", []), ("[\na(b)\n]", []), ("{ super.f(a) }", []),
+        ("{\n a(b)\n .c()\n}", []), ("{\n a(\n b)\n}", ["-a( b)"]), ("{ a { b() } }", ["-b()"]), ("{ a in b(a) }", []),
+        ("{\n let a = b()\n return c()\n}", []), ("[\na(b)\n]", []), ("{ super.f(a) }", ["-super.f(a)"]),
         ("{\n case .a:\n b()\n default: c ? d : e()\n}", ["-b()"]),
         ("{ a = f { b() } }", ["-a = f { b() }", "-b()"]),
+        ("{\n a =\n b\n + c.d {\n}\n e() }", ["-a = b + c.d { }", "+ > -", "-e()"]),
+        ("{\n case a = b\n return .c(d)\n throw e\n if (f) { }\n g as? H\n}", []),
         (#"{ precondition(a < 1, "b") }"#, []), ("assert(a < 1)\nfatalError(\"a\")", []),
     ]
 
@@ -63,22 +73,19 @@ extension MutantFinderTests: SelfTesting {
         return parts.count == 2 ? "'\(parts[0])' changed to '\(parts[1])'" : "'\(change.dropFirst())' removed"
     }
 
-    /// Sources outside of functions, where types may follow from values.
+    /// Sources with more than what runs, from which types may follow.
     private static let declarations: [(source: String, changes: [String])] = [
-        ("let a = 0..<10", ["0 > 1", "10 > 11"]), ("let a = { b < !c }()", []), ("let a = b() + (c - d)", []),
+        ("let a = 0..<10", []), ("let a = { b < !c }()", []), ("let a = b() + (c - d)", []),
         ("struct A { let b = c < d; var e: Int { f < g } }", ["< > <="]),
         ("let a = f { b() }\nfunc g() { b() }", ["-b()"]), ("let a = .init { b() }", []),
-        ("let a = if let b, case let c? = d { 0..<c } else { d...1 }", ["0 > 1", "1 > 2"]),
-        ("var a = 1 { didSet { b(c < d) } }", ["1 > 2", "-b(c < d)", "< > <="]),
+        ("let a = if let b, case let c? = d { 0..<c } else { d...1 }", []),
+        ("var a = 1 { didSet { b(c < d) } }", ["-b(c < d)", "< > <="]),
         ("func f(_ a: G = b..<c, _ d: () -> E = { e - g }) where H == I { j - k }", ["- > +"]),
         ("class A { init() { a - b }\nsubscript(a: Int) -> Int { a * b } }", ["- > +", "* > /"]),
-        ("struct A<let n: Int> { let a = 0..<b }", ["0 > 1"]),
-        (
-            "enum A: Int { case a = 1, b\nstatic func <(c: A, d: A) -> Bool { c.e < d.e } }",
-            ["1 > 2", "< > <="]
-        ),
-        ("let a: InlineArray<4, G<Int?, 5>>, b: [6 of [7 of A]], c = 8", ["8 > 9"]),
-        ("func f() { a(G<H<4>>(5)); if b<c { d(6) } }", ["-a(G<H<4>>(5))", "5 > 6", "b<c > !(b<c)", "-d(6)", "6 > 7"]),
+        ("struct A<let n: Int> { let a = 0..<b }\nactor B { let c = true }", []),
+        ("enum A: Int { case a = 1, b\nstatic func <(c: A, d: A) -> Bool { c.e < d.e } }", ["< > <="]),
+        ("let a: InlineArray<4, G<Int?, 5>>, b: [6 of [7 of A]], c = 8\nfunc f(a: Int = 9) { 10 }", ["10 > 11"]),
+        ("func f() { a(G<H<4>>(5)); if b<c { d(6) } }", ["-a(G<H<4>>(5))", "4 > 5", "5 > 6", "-d(6)", "6 > 7"]),
     ]
 
     private static func testLeavesWhatOtherFilesSee(_ source: String, _ changes: [String]) throws {
@@ -89,6 +96,7 @@ extension MutantFinderTests: SelfTesting {
         let source = """
             import struct A.B
             @available(macOS 14, *) @a(1) func f() {}
+            func g() {
             #if swift(>=5) && X
             let a = #line, b = #c(1), c = 2
             #elseif X && 1 < 2
@@ -100,6 +108,7 @@ extension MutantFinderTests: SelfTesting {
             6  // no mutants: it is of no matter
             // 7 + 8 /* 9 */
             /* 10 */
+            }
             """
         expectEqual(try found(source), ["'2' changed to '3'", "'3' changed to '4'"])
     }
@@ -112,10 +121,30 @@ extension MutantFinderTests: SelfTesting {
         expectEqual(
             changed,
             [
-                "1:3 { ()\nif b, !c { é(1) } }", "1:8 { é = #\"x\"#\nif b, !c { é(1) } }",
-                "2:4 { é = #\"a\"#\nif !(b), !c { é(1) } }", "2:7 { é = #\"a\"#\nif b, c { é(1) } }",
+                "1:3 { ()\nif b, !c { é(1) } }", "1:8 { é = \"x\"\nif b, !c { é(1) } }",
+                "2:4 { é = #\"a\"#\nif !b, !c { é(1) } }", "2:7 { é = #\"a\"#\nif b, c { é(1) } }",
                 "2:12 { é = #\"a\"#\nif b, !c { () } }", "2:15 { é = #\"a\"#\nif b, !c { é(2) } }",
             ])
+    }
+
+    private static func testMarksItsLineOrTheNext() throws {
+        let rows: [(source: String, left: [Int])] = [
+            ("1\n2", [1, 2]), ("1\n2  // no mutants: c\n3", [1, 3]), ("1\n\t // no mutants: c\n2\n3", [1, 3]),
+            ("// no mutants: a\n1\n2", [2]), ("1 // no mutants: b\n2\n// no mutants:c\n3\n4", [2, 4]),
+            ("[\"// no mutants\"]\n1", [1]), ("\"\"\"\n// no mutants\n\"\"\" + 1 // no mutants: b\n2", [2]),
+            ("1 // is // no mutants\n2", [1, 2]),
+        ]
+        for (source, left) in rows {
+            let changes = try found("func f() {\n\(source)\n}").filter { !$0.hasPrefix("'\"") }
+            expectEqual(changes, left.map { text("\($0) > \($0 + 1)") }, source)
+        }
+    }
+
+    private static func testWantsAReason() {
+        for end in ["", ":", ": \t", ":\nx", ":\r\nx", " of this"] {
+            let error = expectThrows(MutantError.self, end) { _ = try found("a\n  b // no mutants\(end)") }
+            expectEqual(error?.place, SourcePlace(path: "/s.swift", line: 2, column: 5), end)
+        }
     }
 
     private static func testEndsOnAnything() throws {

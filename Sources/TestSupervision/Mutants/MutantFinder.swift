@@ -1,6 +1,7 @@
-// Makes the mutants of one source, of its tokens alone: what does not compile is found out by compiling it. What is for
-// tests only, attributes, `#if` and the like, assertions of what cannot be, and marked lines are left as they are; and so is
-// what may decide a type, since the other files of the module are not compiled again.
+// Makes the mutants of one source, of its tokens alone: what does not compile is found out by compiling it. Only what runs
+// is changed, the bodies of functions and the like: what is around them may decide a type, and the other files of the module
+// are not compiled again. What is for tests only, attributes, `#if` and the like, assertions of what cannot be, and marked
+// lines are left as they are.
 
 import TestEvents
 
@@ -14,6 +15,8 @@ struct MutantFinder {
         let column: Int
         /// As it is written, quotes included.
         var text: String
+        /// Whether no other brackets are within the braces that it is in.
+        let isInBraces: Bool
     }
 
     private let path: String
@@ -22,16 +25,11 @@ struct MutantFinder {
     /// For each opening bracket the piece that closes it.
     private var partners: [Int: Int] = [:]
     /// The lines without mutants, from 1.
-    private var leftOut: Set<Int>
-    /// What surrounds a piece: declarations, of types or of the file; what a declaration says of types and values, from
-    /// which other files may know a type; or what runs, of which they know nothing.
-    private enum Room { case declarations, values, body }
-
-    /// The brackets that are open, those of generic arguments too: which they are, and what is in them.
-    private var open: [(bracket: String, room: Room)] = []
-    private var room: Room { open.last?.room ?? .declarations }
-    /// The last word among declarations that says what is declared, or the equals sign since.
+    private var leftOut: Set<Int> = []
+    /// The last word outside of bodies that says what is declared, or the equals sign since.
     private var declaration = ""
+    /// Behind the last body that has begun.
+    private var bodyEnd = 0
     private var mutants: [Mutant] = []
 
     /// Finds the mutants of a source, in the order of their places.
@@ -42,7 +40,9 @@ struct MutantFinder {
         try bytes.withUnsafeBytes { bytes in
             var finder = try MutantFinder(bytes, path: path)
             var index = 0
-            while index < finder.pieces.count { index = finder.step(index) }
+            while index < finder.pieces.count {
+                index = index < finder.bodyEnd ? finder.stepInBody(index) : finder.step(index)
+            }
             return finder.mutants
         }
     }
@@ -50,94 +50,87 @@ struct MutantFinder {
     private init(_ source: UnsafeRawBufferPointer, path: String) throws {
         self.path = path
         self.source = source
-        let tokens = SwiftLexer.split(source)
-        leftOut = try MutantMarks.lines(in: source, tokens, path: path)
         for lines in TestRegions.lineRanges(String(decoding: source, as: UTF8.self)) { leftOut.formUnion(lines) }
         var open: [Int] = []
-        for token in tokens {
-            if pieces.last?.line != token.line { leaveOutDirective(token) }
-            add(token)
-            if ["(", "[", "{"].contains(text(pieces.count - 1)) { open.append(pieces.count - 1) }
-            if [")", "]", "}"].contains(text(pieces.count - 1)), let bracket = open.popLast() {
-                partners[bracket] = pieces.count - 1
+        for token in SwiftLexer.split(source, keepsComments: true) {
+            if token.kind == .comment {
+                try addMark(token)
+                continue
             }
+            add(token, isInBraces: open.last.map { text($0) } == "{")
+            let index = pieces.count - 1
+            if ["(", "[", "{"].contains(text(index)) { open.append(index) }
+            if [")", "]", "}"].contains(text(index)), let bracket = open.popLast() { partners[bracket] = index }
         }
         for bracket in open { partners[bracket] = pieces.count - 1 }
     }
 
-    /// Leaves a line out that is about what is compiled.
-    private mutating func leaveOutDirective(_ token: SwiftToken) {
-        let line = String(decoding: source[token.start...].prefix { $0 != 0x0A }, as: UTF8.self)
-        if ["#if ", "#elseif ", "import "].contains(where: line.hasPrefix) { leftOut.insert(token.line) }
+    /// Leaves out the line of a mark, `// no mutants: both orders are right`, or the next where it is alone.
+    private mutating func addMark(_ comment: SwiftToken) throws {
+        let (text, mark) = (String(decoding: source[comment.start..<comment.end], as: UTF8.self), "// no mutants")
+        guard text.hasPrefix(mark) else { return }
+        let reason = text.dropFirst(mark.count)
+        guard reason.first == ":", reason.dropFirst().contains(where: { !$0.isWhitespace }) else {
+            throw MutantError(
+                description: "expected a reason, as in '// no mutants: both orders are right'",
+                place: SourcePlace(path: path, line: comment.line, column: comment.column))
+        }
+        let isAlone = source[..<comment.start].reversed().prefix { $0 != 0x0A }.allSatisfy { $0 <= 0x20 }
+        leftOut.insert(isAlone ? comment.line + 1 : comment.line)
     }
 
-    private mutating func add(_ token: SwiftToken) {
+    private mutating func add(_ token: SwiftToken, isInBraces: Bool) {
         var (start, end) = (token.start, token.end)
         for byte in "\"#".utf8 where token.kind == .string {
             while start > 0, source[start - 1] == byte { start -= 1 }
             while end < source.count, source[end] == byte { end += 1 }
         }
         let text = String(decoding: source[start..<end], as: UTF8.self)
-        if let last = pieces.last, last.end == start, isOperator(pieces.count - 1), Self.isOperator(text) {
+        let isOfOperator = token.kind == .punctuation && Self.isOperator(text)
+        if let last = pieces.last, last.end == start, isOperator(pieces.count - 1), isOfOperator {
             pieces[pieces.count - 1].end = end
             pieces[pieces.count - 1].text += text
         } else {
             pieces.append(
-                Piece(kind: token.kind, start: start, end: end, line: token.line, column: token.column, text: text))
+                Piece(
+                    kind: token.kind, start: start, end: end, line: token.line, column: token.column, text: text,
+                    isInBraces: isInBraces))
         }
     }
-
-    /// Adds what can be made of what begins with a piece, and says which is next.
-    private mutating func step(_ index: Int) -> Int {
-        let piece = pieces[index]
-        let isLeftOut = leftOut.contains(piece.line)
-        if !isLeftOut, let end = endOfAside(index) { return end }
-        if !isLeftOut, startsStatement(index) { addRemoval(index) }
-        if piece.kind != .string { followBrackets(index) }
-        if isLeftOut { return index + 1 }
-        if piece.kind == .string {
-            addString(index)
-        } else if isOperator(index) {
-            if room == .body { addOperator(index) }
-        } else if !isMember(index) {
-            switch piece.text {
-            case "true": add(index..<index + 1, "false")
-            case "false": add(index..<index + 1, "true")
-            case "if", "guard", "while": if room == .body, text(index + 1) != ":" { addConditions(index) }
-            default: addInteger(index)
-            }
-        }
-        return index + 1
-    }
-
-    // MARK: Brackets
 
     private static let types: Set<String> = ["actor", "class", "enum", "extension", "protocol", "struct"]
     private static let declarators = types.union(["deinit", "func", "init", "let", "subscript", "var"])
 
-    private mutating func followBrackets(_ index: Int) {
-        let text = text(index)
-        // What began like generic arguments was a comparison.
-        if ["{", "=", ")", "]", "}"].contains(text) { while open.last?.bracket == "<" { open.removeLast() } }
-        // A value may be `if let`, and a call of `.init`.
-        let isDeclarator = Self.declarators.contains(text) && !["if", "case", ",", "."].contains(self.text(index - 1))
-        if room == .declarations, text == "=" || isDeclarator { declaration = text }
-        if [")", "]", "}"].contains(text) { _ = open.popLast() }
-        let isGeneric = text == "<" && byte(before: index) > 0x20 && byte(behind: index) > 0x20
-        if isGeneric || ["(", "[", "{"].contains(text) {
-            open.append((text, room(behind: index)))
-        }
-        if text != "->" {
-            for character in text where character == ">" && open.last?.bracket == "<" { open.removeLast() }
-        }
+    /// Looks for the next body from a piece outside of bodies, and says which piece is next.
+    private mutating func step(_ index: Int) -> Int {
+        // A value may be `if let`, a call of `.init`, and an argument of a type `<let n: Int>`.
+        let isDeclarator =
+            Self.declarators.contains(text(index)) && !["if", "case", ",", ".", "<"].contains(text(index - 1))
+        if text(index) == "=" || isDeclarator { declaration = text(index) }
+        guard let partner = partners[index] else { return index + 1 }
+        // What is in a value, or in brackets, is passed over.
+        let isValue = declaration == "=" && !["didSet", "willSet"].contains(text(index + 1))
+        if text(index) != "{" || isValue { return partner + 1 }
+        if !Self.types.contains(declaration) { bodyEnd = partner + 1 }
+        return index + 1
     }
 
-    /// What is in the brackets that a piece opens.
-    private func room(behind index: Int) -> Room {
-        if room != .declarations { return room }
-        if text(index) == "{", Self.types.contains(declaration) { return .declarations }
-        let isValue = declaration == "=" && !["didSet", "willSet"].contains(text(index + 1))
-        return text(index) != "{" || isValue ? .values : .body
+    /// Adds what can be made of what begins with a piece of a body, and says which is next.
+    private mutating func stepInBody(_ index: Int) -> Int {
+        let piece = pieces[index]
+        if leftOut.contains(piece.line) { return index + 1 }
+        if let end = endOfAside(index) { return end }
+        if piece.kind == .string {
+            // A character as well as a text.
+            add(index..<index + 1, piece.text == "\"x\"" ? "\"y\"" : "\"x\"")
+        } else if piece.kind == .punctuation {
+            addOperator(index)
+        } else if !isMember(index) {
+            addRemoval(index)
+            addNegation(index)
+            addLiteral(index)
+        }
+        return index + 1
     }
 
     /// What they say is nothing that a test sees.
@@ -145,9 +138,12 @@ struct MutantFinder {
         "assert", "assertionFailure", "fatalError", "precondition", "preconditionFailure",
     ]
 
-    /// What is behind an attribute, a macro or an assertion with its arguments, if one begins here.
+    /// What is behind an attribute, a macro, a condition of what is compiled or an assertion, if one begins here.
     private func endOfAside(_ index: Int) -> Int? {
         let name = ["@", "#"].contains(text(index)) ? index + 1 : index
+        if text(index) == "#", ["if", "elseif"].contains(text(name)) {
+            return pieces[name...].firstIndex { $0.line > pieces[index].line } ?? pieces.count
+        }
         let isOne = name > index || Self.assertions.contains(text(index))
         return isOne && text(name + 1) == "(" ? (partners[name + 1] ?? name) + 1 : nil
     }
@@ -170,126 +166,79 @@ struct MutantFinder {
         pieces.indices.contains(index) && pieces[index].kind == .punctuation && Self.isOperator(text(index))
     }
 
-    /// What an operator becomes; nil where it is none between two values.
-    private func swapped(_ index: Int) -> String? {
-        guard let new = Self.swaps[text(index)], index > 0, index + 1 < pieces.count else { return nil }
-        if text(index).hasPrefix("..") {
-            // `a...` has no counterpart, and neither has a parameter of many values.
-            let isPostfix = !isSpaced(index) && byte(behind: index) <= 0x20
-            return isPostfix || [")", ",", "]", "}"].contains(text(index + 1)) ? nil : new
-        }
-        // Texts are joined by `+`, and nothing takes them away.
-        let isOfText = pieces[index - 1].kind == .string || pieces[index + 1].kind == .string
-        return isSpaced(index) && !(isOfText && text(index).hasPrefix("+")) ? new : nil
-    }
-
     private mutating func addOperator(_ index: Int) {
-        if let new = swapped(index) {
-            add(index..<index + 1, new)
-        } else if text(index) == "!", byte(behind: index) > 0x20,
-            byte(before: index) <= 0x20 || ["(", "[", "{"].contains(text(index - 1))
-        {
-            add(index..<index + 1, "", text: "'!' removed")
+        let text = text(index)
+        if text == "!", byte(behind: index) > 0x20, " \n\t([{".utf8.contains(byte(before: index)) {
+            return add(index..<index + 1, "", text: "'!' removed")
         }
+        // `a...` has no counterpart.
+        let isRange = text.hasPrefix("..") && !" \n),]}".utf8.contains(byte(behind: index))
+        // Texts are joined by `+`, and nothing takes them away.
+        let isOfText = self.text(index - 1).hasSuffix("\"") || self.text(index + 1).hasPrefix("\"")
+        guard let new = Self.swaps[text], isRange || isInfix(index), !(isOfText && text.hasPrefix("+")) else { return }
+        add(index..<index + 1, new)
     }
 
-    // MARK: Literals
+    // MARK: Words
 
-    private mutating func addInteger(_ index: Int) {
+    private mutating func addLiteral(_ index: Int) {
+        if let new = ["true": "false", "false": "true"][text(index)] { return add(index..<index + 1, new) }
         let digits = text(index).filter { $0 != "_" }
-        // `$0` is no number, and what types have as arguments says how they are laid out.
-        guard digits.first?.isNumber ?? false, text(index - 1) != "$", open.last?.bracket != "<",
-            text(index + 1) != "of"
-        else { return }
+        // `$0` is no number.
+        if text(index - 1) == "$" { return }
         for (prefix, radix) in [("0x", 16), ("0b", 2), ("0o", 8), ("", 10)] where digits.hasPrefix(prefix) {
             guard let number = Int(digits.dropFirst(prefix.count), radix: radix), number < Int.max else { return }
             return add(index..<index + 1, prefix + String(number + 1, radix: radix, uppercase: true))
         }
     }
 
-    private mutating func addString(_ index: Int) {
-        let pounds = String(text(index).prefix { $0 == "#" })
-        let old = text(index).dropFirst(pounds.count + 1).dropLast(pounds.count + 1)
-        if text(index).utf8.contains(0x0A) { return }
-        let isCharacter = old.unicodeScalars.count == 1 || old.utf8.count == 2 && old.hasPrefix("\\")
-        let new = old.isEmpty || isCharacter && old != "x" ? "x" : isCharacter ? "y" : ""
-        add(index..<index + 1, "\(pounds)\"\(new)\"\(pounds)")
+    /// Negates the value that begins at a piece, if it is the first part of a condition, or the last.
+    private mutating func addNegation(_ start: Int) {
+        if ["true", "false"].contains(text(start)) { return }
+        let end = endOfValue(start)
+        let isFirst = ["if", "guard", "while"].contains(text(start - 1)) && ["{", "else", ","].contains(text(end))
+        let isLast = text(start - 1) == "," && ["{", "else"].contains(text(end))
+        if pieces[start].isInBraces, isFirst || isLast { add(start..<end, "!\(text(start..<end))") }
     }
 
-    // MARK: Conditions
-
-    private static let notNegated: Set<String> = ["let", "var", "case", "!", "#", "true", "false"]
-
-    /// Negates each part of a condition in which nothing else is changed.
-    private mutating func addConditions(_ keyword: Int) {
-        var (start, isPlain, index) = (keyword + 1, true, keyword + 1)
-        // The condition of `repeat` has no brace behind it.
-        let isOfRepeat = text(keyword) == "while" && text(keyword - 1) == "}"
-        while index < pieces.count {
-            let isEnd =
-                ["{", "else"].contains(text(index)) || isOfRepeat && pieces[index].line > pieces[keyword].line
-            if isEnd || text(index) == "," {
-                if isPlain, start < index { add(start..<index, "!(\(text(start..<index)))") }
-                (start, isPlain) = (index + 1, true)
-            }
-            if isEnd { return }
-            let next = (partners[index] ?? index) + 1
-            for piece in index..<next where swapped(piece) != nil || leftOut.contains(pieces[piece].line) {
-                isPlain = false
-            }
-            if Self.notNegated.contains(text(index)) { isPlain = false }
-            index = next
-        }
-    }
-
-    // MARK: Statements
-
-    /// Whether a statement that could go begins at a piece: one that begins with a name.
-    private func startsStatement(_ index: Int) -> Bool {
-        guard room == .body, pieces[index].kind == .word, open.last?.bracket == "{",
-            !Self.keywords.contains(text(index))
-        else {
-            return false
-        }
-        if ["{", "}", ";"].contains(text(index - 1)) { return true }
-        // A line does not go on where the last one has ended.
-        return pieces[index - 1].line < pieces[index].line
-            && (pieces[index - 1].kind != .punctuation || [")", "]", "!", "?", ">", ":"].contains(text(index - 1)))
-    }
-
-    /// Words that a bracket, a point or an equals sign may follow, and that no call begins with; behind all others there
-    /// is a second word.
-    private static let keywords: Set<String> = [
-        "case", "catch", "default", "for", "guard", "if", "init", "return", "subscript", "super", "switch", "throw",
-        "while",
-    ]
-
-    /// Takes away the call or the assignment that begins at a piece, if it is one and ends on its line.
+    /// Takes away the call or the assignment that begins at a piece, if it is one.
     private mutating func addRemoval(_ start: Int) {
-        let line = pieces[start].line
-        var index = start
-        while ["try", "await"].contains(text(index)) { index += text(index + 1) == "?" ? 2 : 1 }
-        let name = index
-        var isAssignment = false
-        while index < pieces.count, pieces[index].line == line, text(index) != ";", text(index) != "}" {
-            if !isAssignment {
-                // A closure may be all that there is to a call, and its statements are tried one by one.
-                let isOther =
-                    text(index) == "{" || index > name && pieces[index].kind != .punctuation && !isMember(index)
-                isAssignment =
-                    isOperator(index) && isSpaced(index) && text(index).hasSuffix("=")
-                    && !["==", "!=", "<=", ">=", "===", "!==", "~="].contains(text(index))
-                if isOther || isOperator(index) && isSpaced(index) && !isAssignment { return }
+        // A line does not go on where the last one has ended.
+        let isBehindLine =
+            pieces[start - 1].line < pieces[start].line && !isInfix(start - 1) && text(start - 1) != ","
+        guard pieces[start].isInBraces, isBehindLine || ["{", "}", ";"].contains(text(start - 1)) else { return }
+        var name = start
+        while ["try", "await"].contains(text(name)) { name += text(name + 1) == "?" ? 2 : 1 }
+        let value = endOfValue(name)
+        var end = value
+        while end < pieces.count, !["}", ";"].contains(text(end)),
+            pieces[end].line == pieces[end - 1].line || isOperator(end) || isInfix(end - 1)
+        {
+            end = (partners[end] ?? end) + 1
+        }
+        // A closure may be all that there is to a call, and its statements are tried one by one.
+        let isCall = end == value && text(end - 1) == ")"
+        let isAssignment =
+            isInfix(value) && text(value).hasSuffix("=")
+            && !["==", "!=", "<=", ">=", "===", "!==", "~="].contains(text(value))
+        if isCall || isAssignment { add(start..<end, "()", text: "\(Self.quoted(text(start..<end))) removed") }
+    }
+
+    /// What is behind a name with its members, arguments and subscripts.
+    private func endOfValue(_ start: Int) -> Int {
+        var end = start + 1
+        while end < pieces.count, byte(before: end) > 0x20 {
+            if isMember(end + 1) {
+                end += 2
+            } else if ["(", "["].contains(text(end)) {
+                end = (partners[end] ?? end) + 1
+            } else if ["?", "!"].contains(text(end)) {
+                end += 1
+            } else {
+                break
             }
-            index = partners[index] ?? index
-            if pieces[index].line != line { return }
-            index += 1
         }
-        // Neither does it go on with the next line.
-        guard isAssignment || index > name + 1 && text(index - 1) == ")", !isOperator(index), text(index) != ":" else {
-            return
-        }
-        add(start..<index, "()", text: "\(Self.quoted(text(start..<index))) removed")
+        return end
     }
 
     // MARK: Pieces
@@ -307,8 +256,10 @@ struct MutantFinder {
     /// Whether a word is a member, which may be called like a keyword or be a number.
     private func isMember(_ index: Int) -> Bool { text(index - 1).hasSuffix(".") && text(index - 1) != "..." }
 
-    /// Whether there is space on both sides of a piece.
-    private func isSpaced(_ index: Int) -> Bool { byte(before: index) <= 0x20 && byte(behind: index) <= 0x20 }
+    /// Whether a piece is an operator with space on both sides.
+    private func isInfix(_ index: Int) -> Bool {
+        isOperator(index) && byte(before: index) <= 0x20 && byte(behind: index) <= 0x20
+    }
 
     private mutating func add(_ range: Range<Int>, _ replacement: String, text: String? = nil) {
         let first = pieces[range.lowerBound]

@@ -21,14 +21,16 @@ package final class MutantTrials {
     /// When the sources and the objects were written, by path.
     private let times: [(String, Int?)]
     /// Where everything goes that is made here; it goes away with the trials.
-    private let folder: String
+    private let folder: PassingFolder
     /// The contents of the sources that have mutants, by path.
     private var contents: [String: [UInt8]] = [:]
     /// The tests that have noticed a mutant, and run first.
     private var noticing: Set<String> = []
     /// Whether tests have failed without a mutant because others ran first; all run in the order of their list then.
     package private(set) var needsOrder = false
-    private var longestTest = 0
+    /// How long the longest test takes, or making the lists, in nanoseconds.
+    private var longest = 0
+    private var runStart = ContinuousClock.now
     private var objectCount = 0
 
     /// Prepares trials in a module as it has been built.
@@ -39,20 +41,17 @@ package final class MutantTrials {
         self.module = module
         self.options = options
         if let source = module.sourcesNewerThanBuild.first {
-            throw MutantError("\(source) has changed since it was compiled; build it first")
+            throw MutantError(description: "\(source) has changed since it was compiled; build it first")
         }
         compiler = try MutantCompiler(module)
         objects = try module.resolvedObjects()
         times = (module.sources + objects).map { ($0, FileAccess.modificationTime(of: $0)) }
-        folder =
-            "\(FileAccess.directory(of: module.image))/mutants/\(module.module).\(UInt32.random(in: 0...UInt32.max))"
-        try FileAccess.makeFolder(folder)
+        folder = try PassingFolder(
+            in: "\(FileAccess.directory(of: module.image))/mutants", named: module.module)
         // What the sources are by now is said above.
         self.options.isBuildStep = true
-        self.options.keptDirectoryFolder = folder
+        self.options.keptDirectoryFolder = folder.path
     }
-
-    deinit { FileAccess.removeTree(folder) }
 
     /// Finds the mutants of some of the module's sources on lines that its tests reach, in the order of their places.
     ///
@@ -80,21 +79,24 @@ package final class MutantTrials {
             return try compiler.start(sources[index], contents: nil, object: object, options: words)
         } use: { index, object in
             guard let object else {
-                throw MutantError("\(sources[index]) does not compile so that it counts its lines")
+                throw MutantError(description: "\(sources[index]) does not compile so that it counts its lines")
             }
             replaced[sources[index]] = object
             return true
         }
         var counted = mutated(replaced)
-        try link(counted)
         CoverageReport(counted).begin()
         options.leavesProfiles = true
         let tally = try run(counted) { [self] event in
-            if case .ended(let result) = event { longestTest = max(longestTest, result.nanoseconds) }
+            switch event {
+            case .planned: longest = Int((.now - runStart) / .nanoseconds(1))
+            case .ended(let result): longest = max(longest, result.nanoseconds)
+            default: break
+            }
             report(event)
         }
         options.leavesProfiles = false
-        if tally.isRed { throw MutantError("mutants are tried with tests that pass") }
+        if tally.isRed { throw MutantError(description: "mutants are tried with tests that pass") }
         if tally.planned == 0 { return [:] }
         counted.sources = sources
         let files = try CoverageReport(counted).finish().files
@@ -108,14 +110,14 @@ package final class MutantTrials {
         options.stopsAtFirstFailure = true
         options.reportsOnlyNews = true
         // Longer than any of them takes, and short enough for those that never end.
-        options.timeoutMilliseconds = min(options.timeoutMilliseconds, 500 + 3 * longestTest / 1_000_000)
+        options.timeoutMillisecondsMax = 500 + 3 * longest / 1_000_000
         try compile(mutants.count) { index, object in
             let path = mutants[index].place.path
             let changed = mutants[index].applied(to: contents[path] ?? [])
             return try compiler.start(path, contents: changed, object: object)
         } use: { index, object in
             if let (file, _) = times.first(where: { FileAccess.modificationTime(of: $0) != $1 }) {
-                throw MutantError("\(file) has changed while mutants were tried; build it first")
+                throw MutantError(description: "\(file) has changed while mutants were tried; build it first")
             }
             var result = MutantOutcome.notCompiled
             if let object {
@@ -128,29 +130,27 @@ package final class MutantTrials {
     }
 
     private func outcome(of mutated: ModuleDescription) throws -> MutantOutcome {
-        try link(mutated)
         let failed = try failures(mutated)
         if failed.isEmpty { return .survived }
         // They may fail without a mutant as well, for want of others that ran before, or by what a mutant has left behind.
         let unchanged = self.mutated([:], image: "unchanged")
-        try link(unchanged)
         options.choice.isFailedOnly = !noticing.isDisjoint(with: failed)
         var others = try failures(unchanged)
         options.choice.isFailedOnly = false
-        if others.isEmpty {
-            // It may be that the failure has cleared that away, or that a test passes now and then.
-            if try failures(mutated).isEmpty { return .survived }
-            if !needsOrder { noticing.formUnion(failed) }
-            return .noticed
-        }
-        if !noticing.isEmpty {
+        if !others.isEmpty, !noticing.isEmpty {
             (needsOrder, noticing) = (true, [])
             others = try failures(unchanged)
+            if others.isEmpty { return try outcome(of: mutated) }
         }
-        if others.isEmpty { return try outcome(of: mutated) }
         // Nobody is told any more.
         if Interruption.reason != nil { return .survived }
-        throw MutantError("without a mutant by now \(others.sorted().joined(separator: ", ")) fails")
+        if !others.isEmpty {
+            throw MutantError(description: "without a mutant by now \(others.sorted().joined(separator: ", ")) fails")
+        }
+        // It may be that the failure has cleared that away, or that a test passes now and then.
+        if try failures(mutated).isEmpty { return .survived }
+        if !needsOrder { noticing.formUnion(failed) }
+        return .noticed
     }
 
     /// The tests that fail, or the module itself.
@@ -178,7 +178,7 @@ package final class MutantTrials {
             while compiling.count < max(2, options.workerCountMax), started < count {
                 // A name of its own: what is there has been compiled.
                 objectCount += 1
-                let object = "\(folder)/\(objectCount).o"
+                let object = "\(folder.path)/\(objectCount).o"
                 compiling.append((object, try start(started, object)))
                 started += 1
             }
@@ -187,7 +187,7 @@ package final class MutantTrials {
             let hasEnded = ChildProcess.end(process, after: .seconds(120))
             let isThere = FileAccess.exists(object)
             if hasEnded, !isThere, Interruption.reason == nil, !MutantCompiler.hasRefused(object) {
-                throw MutantError("the compiler has failed; is there no space left in \(folder)?")
+                throw MutantError(description: "the compiler has failed; is there no space left in \(folder.path)?")
             }
             if try !use(index, isThere ? object : nil) { return }
         }
@@ -205,23 +205,22 @@ package final class MutantTrials {
         // What the build has made of the target, and what is remembered of its runs, is not of this module.
         mutated.target = ""
         mutated.bundleFolder = ""
-        mutated.image = "\(folder)/\(image).img"
+        mutated.image = "\(folder.path)/\(image).img"
         return mutated
     }
 
-    private func link(_ mutated: ModuleDescription) throws(LinkError) {
-        var mutated = mutated
-        mutated.bundleFolder = module.bundleFolder
-        if try ImageLinker(mutated).link() == .compiledOut {
-            throw .failed("the tests of module '\(module.module)' are compiled out of this build")
-        }
-    }
-
+    /// Links an image, unless it is there, and runs its tests.
     private func run(_ mutated: ModuleDescription, report: @escaping (RunEvent) -> Void) throws -> RunTally {
+        var linked = mutated
+        linked.bundleFolder = module.bundleFolder
+        if try ImageLinker(linked).link() == .compiledOut {
+            throw MutantError(description: "the tests of module '\(module.module)' are compiled out of this build")
+        }
         // A loop that never ends may well fill the memory before its time is over.
         let before = SystemCalls.dataLimit
         if !compiler.isSanitized { SystemCalls.dataLimit = SystemCalls.halfOfMemory(within: before) }
         defer { SystemCalls.dataLimit = before }
+        runStart = .now
         var lastRun = LastRun(mutated)
         lastRun.failed = noticing
         lastRun.store(for: mutated)

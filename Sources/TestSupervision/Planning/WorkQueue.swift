@@ -46,6 +46,7 @@ struct WorkQueue {
         knownCount = times.count
         guard workerCountMax > 1 else { return }
         let long = indices.filter { known[$0, default: 0] > Self.sliceMax }
+            // no mutants: all of them have times, and none is there twice
             .sorted { (known[$0, default: 0], $1) > (known[$1, default: 0], $0) }
         rest = long + indices.filter { known[$0, default: 0] <= Self.sliceMax }
     }
@@ -136,6 +137,7 @@ extension WorkQueue: SelfTesting {
             "testPiecesFollowTheTimes": testPiecesFollowTheTimes,
             "testPiecesGetSmallerTowardsTheEnd": testPiecesGetSmallerTowardsTheEnd,
             "testLongestComeFirst": testLongestComeFirst,
+            "testEstimatesWhatIsLeft": testEstimatesWhatIsLeft,
             "testWhatIsPutBackComesFirst": testWhatIsPutBackComesFirst,
             "testEveryTestIsTakenOnce": testEveryTestIsTakenOnce,
         ]
@@ -186,6 +188,21 @@ extension WorkQueue: SelfTesting {
         expectEqual(queue.takePiece().first, 0..<2)
     }
 
+    private static func testEstimatesWhatIsLeft() {
+        var queue = WorkQueue(Array(0..<10), known: [:], workerCountMax: 2)
+        expectEqual(queue.estimate, 0, "nothing is known")
+        for nanoseconds in [40, 60] { queue.note(3, nanoseconds: nanoseconds) }
+        expectEqual(queue.estimate, 500)
+        queue = WorkQueue(Array(0..<10), known: [2: 7_000_000, 3: 5_000_000, 11: 1], workerCountMax: 2)
+        queue.note(2, nanoseconds: 9)
+        expectEqual(queue.estimate, 12_000_000, "of tests that are known there is nothing to learn")
+        queue.note(0, nanoseconds: 30)
+        expectEqual(queue.estimate, 12_000_240)
+        queue = WorkQueue([0], known: [:], workerCountMax: 1)
+        queue.note(0, nanoseconds: 30)
+        expectEqual(queue.estimate, 0, "one worker shares nothing")
+    }
+
     private static func testWhatIsPutBackComesFirst() {
         var queue = WorkQueue([4, 5, 6], known: [5: 2_000_000], workerCountMax: 1)
         _ = queue.takePiece()
@@ -198,9 +215,10 @@ extension WorkQueue: SelfTesting {
 
     private static func testEveryTestIsTakenOnce() {
         var generator = SeededGenerator(seed: 1)
+        let known = [17: 400_000_000, 18: 3_000_000, 19: sliceMax, 20: sliceMax + 1]
         for workers in [1, 2, 16, 64] {
             let order = Array(0..<3000).shuffled(using: &generator)
-            var queue = WorkQueue(order, known: [17: 400_000_000, 18: 3_000_000], workerCountMax: workers)
+            var queue = WorkQueue(order, known: known, workerCountMax: workers)
             var taken: [Int] = []
             while !queue.isEmpty {
                 let piece = queue.takePiece().flatMap(\.self)

@@ -6,6 +6,8 @@ package struct RunOptions: Sendable {
     package var choice = TestChoice()
     /// How long one test may take that says nothing else itself.
     package var timeoutMilliseconds = 10_000
+    /// How long a test may take at the most, whatever it says itself, and making the lists, and ending.
+    package var timeoutMillisecondsMax = Int.max
     /// Warn of tests that take longer; 0 for never.
     package var slowMilliseconds = 0
     /// How many workers may run at once.

@@ -18,6 +18,7 @@ extension TestRun: SelfTesting {
             "testReportsInTheOrderOfThePlan": testReportsInTheOrderOfThePlan,
             "testContainsWhatTestsDoToTheirProcess": testContainsWhatTestsDoToTheirProcess,
             "testEndsWhatDoesNotEnd": testEndsWhatDoesNotEnd,
+            "testEndsWhatHasALimitOfItsOwn": testEndsWhatHasALimitOfItsOwn,
             "testKeepsLargeLimitsLarge": testKeepsLargeLimitsLarge,
             "testRefusesLimitsBelowZero": testRefusesLimitsBelowZero,
             "testReportsWhatFailsWhileListsAreMade": testReportsWhatFailsWhileListsAreMade,
@@ -210,6 +211,24 @@ extension TestRun: SelfTesting {
             }
             expectEqual(found.map { $0.replacing("; and 5 before", with: "") }, afterB("b failed; got \(got)"), words)
         }
+    }
+
+    /// No test, and nothing around them, takes longer than everything may.
+    private static func testEndsWhatHasALimitOfItsOwn() throws {
+        let own = #"say() { [ "$1" != 'list\tT\tunit\tM\t0' ] || set -- "${1}60000"; printf '%b\n' "$1" >&3; }"#
+        let test = try image([("a", ""), ("b", "sleep 60"), ("c", "")], opening: own)
+        expectEqual(try lines(test) { $0.timeoutMillisecondsMax = 80 }, afterB("b failed; got no end after 80 ms"))
+        let list = try image([("a", "")], opening: "sleep 60")
+        expectEqual(
+            try lines(list) { $0.timeoutMillisecondsMax = 80 },
+            ["\(list.image):1: got no end after 80 ms instead of list of its tests", "1 of the module"])
+        let ending = try image([("a", "")], closing: "sleep 60")
+        expectEqual(
+            try lines(ending) { $0.timeoutMillisecondsMax = 80 }.suffix(2),
+            [
+                "\(ending.image):1: got no end after 80 ms instead of quiet end after the last test",
+                "1 planned, 1 passed, 1 of the module",
+            ])
     }
 
     private static func testSaysWhatAFailedTestWrote() throws {

@@ -1,9 +1,9 @@
-// Splits Swift source into the tokens that finding tests needs: words, string literals and punctuation, with comments
-// left out. It reads what a compiler has accepted, so it is lenient: whatever it does not know is punctuation.
+// Splits Swift source into the tokens that finding tests needs: words, string literals and punctuation; comments are left
+// out, but for those to the end of a line where they are asked for. It reads what a compiler has accepted, so it is lenient: whatever it does not know is punctuation.
 
-/// A word, a string literal or one character of punctuation.
+/// A word, or a regular expression as it is written; a string literal, one character of punctuation, or a comment to the end of a line.
 struct SwiftToken {
-    enum Kind { case word, string, punctuation }
+    enum Kind { case word, string, punctuation, comment }
 
     var kind: Kind
     /// Byte offsets in the source; a string's are those of its contents.
@@ -17,22 +17,28 @@ struct SwiftToken {
 
 struct SwiftLexer {
     private let source: UnsafeRawBufferPointer
+    private let keepsComments: Bool
     private var offset = 0
     private var line = 1
     private var lineStart = 0
     private var tokens: [SwiftToken] = []
+    /// The last line in which a regular expression might have begun that does not end there.
+    private var lineOfOpenRegex = 0
 
     /// Splits a source into tokens.
     ///
     /// - Complexity: O(length of the source).
-    static func split(_ source: UnsafeRawBufferPointer) -> [SwiftToken] {
-        var splitter = SwiftLexer(source: source)
+    static func split(_ source: UnsafeRawBufferPointer, keepsComments: Bool = false) -> [SwiftToken] {
+        var splitter = SwiftLexer(source, keepsComments: keepsComments)
         splitter.tokens.reserveCapacity(source.count / 5)
         splitter.run()
         return splitter.tokens
     }
 
-    private init(source: UnsafeRawBufferPointer) { self.source = source }
+    private init(_ source: UnsafeRawBufferPointer, keepsComments: Bool) {
+        self.source = source
+        self.keepsComments = keepsComments
+    }
 
     private func byte(_ distance: Int = 0) -> UInt8 {
         let index = offset &+ distance
@@ -51,13 +57,19 @@ struct SwiftLexer {
                 while offset < source.count, Self.isWord(source[offset]) { offset &+= 1 }
                 add(.word, start, offset, start)
             } else if byte == 0x2F, self.byte(1) == 0x2F {  // line comment
+                let start = offset
                 while offset < source.count, source[offset] != 0x0A { offset &+= 1 }
+                if keepsComments { add(.comment, start, offset, start) }
             } else if byte == 0x2F, self.byte(1) == 0x2A {
                 skipBlockComment()
             } else if byte == 0x22 {
                 skipString(poundCount: 0)
-            } else if byte == 0x23, let poundCount = poundsBeforeQuote() {
+            } else if byte == 0x23, let poundCount = pounds(before: 0x22) {
                 skipString(poundCount: poundCount)
+            } else if byte == 0x23, let poundCount = pounds(before: 0x2F) {
+                addRegex(endingAt: endOfRegex(poundCount: poundCount))
+            } else if byte == 0x2F, let end = endOfBareRegex() {
+                addRegex(endingAt: end)
             } else {
                 offset &+= 1
                 add(.punctuation, offset &- 1, offset, offset &- 1)
@@ -98,10 +110,54 @@ struct SwiftLexer {
         }
     }
 
-    private func poundsBeforeQuote() -> Int? {
+    private func pounds(before delimiter: UInt8) -> Int? {
         var count = 0
         while byte(count) == 0x23 { count += 1 }
-        return byte(count) == 0x22 ? count : nil
+        return byte(count) == delimiter ? count : nil
+    }
+
+    private mutating func addRegex(endingAt end: Int) {
+        add(.word, offset, end, offset)
+        while offset < end { if source[offset] == 0x0A { newLine() } else { offset += 1 } }
+    }
+
+    /// Where `#/…/#` ends, in its line unless a new one follows its beginning.
+    private func endOfRegex(poundCount: Int) -> Int {
+        var end = offset + poundCount + 1
+        while end < source.count, [0x20, 0x09, 0x0D].contains(source[end]) { end += 1 }
+        let isMultiline = end < source.count && source[end] == 0x0A
+        while end < source.count, isMultiline || source[end] != 0x0A {
+            if source[end] == 0x2F, (1...poundCount).allSatisfy({ byte(end - offset + $0) == 0x23 }) {
+                return end + poundCount + 1
+            }
+            end += source[end] == 0x5C && byte(end - offset + 1) != 0x0A ? 2 : 1
+        }
+        return min(end, source.count)
+    }
+
+    /// Where `/…/` ends, if it is one: a slash where a prefix operator may be, and another one in its line, with no space
+    /// beside them and no bracket between them that is open before. So the compiler tells it from division.
+    private mutating func endOfBareRegex() -> Int? {
+        var before = offset - 1
+        // Behind prefix operators, which are short.
+        while before >= max(0, offset - 4), "!&^~-+*%<>=|?./".utf8.contains(source[before]) { before -= 1 }
+        guard before < 0 || source[before] <= 0x20 || "([{,;:".utf8.contains(source[before]), byte(1) > 0x20,
+            lineOfOpenRegex != line
+        else { return nil }
+        var (end, depth, isInClass, isSpace) = (offset + 1, 0, false, false)
+        while end < source.count, source[end] != 0x0A, depth >= 0 {
+            let byte = source[end]
+            if byte == 0x2F { return isSpace ? nil : end + 1 }
+            isSpace = byte <= 0x20
+            if byte == 0x5C, end + 1 < source.count, source[end + 1] != 0x0A { end += 1 }
+            if byte == UInt8(ascii: "[") { isInClass = true }
+            if byte == UInt8(ascii: "]") { isInClass = false }
+            if byte == UInt8(ascii: "("), !isInClass { depth += 1 }
+            if byte == UInt8(ascii: ")"), !isInClass { depth -= 1 }
+            end += 1
+        }
+        if depth >= 0 { lineOfOpenRegex = line }
+        return nil
     }
 
     /// Passes over a string literal of any form, with whatever is interpolated into it.
@@ -166,14 +222,15 @@ extension SwiftLexer: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testSplits": testSplits,
+            "testTellsRegularExpressionsFromDivision": testTellsRegularExpressionsFromDivision,
             "testCountsLinesAndBytes": testCountsLinesAndBytes,
             "testEndsOnAnything": testEndsOnAnything,
         ]
     }
 
-    private static func texts(_ source: String) -> [String] {
+    private static func texts(_ source: String, keepsComments: Bool = false) -> [String] {
         Array(source.utf8).withUnsafeBytes { bytes in
-            split(bytes).map { String(decoding: bytes[$0.start..<$0.end], as: UTF8.self) }
+            split(bytes, keepsComments: keepsComments).map { String(decoding: bytes[$0.start..<$0.end], as: UTF8.self) }
         }
     }
 
@@ -193,19 +250,51 @@ extension SwiftLexer: SelfTesting {
             ("\"unclosed\n a", ["unclosed", "a"]),
         ]
         for row in rows { expectEqual(texts(row.source), row.tokens, row.source) }
+        expectEqual(
+            texts("//\na // b \"c\n/* // */ \"// d\" //", keepsComments: true), ["//", "a", "// b \"c", "// d", "//"])
+    }
+
+    /// What the compiler takes for one: it does not look at what is before the space.
+    private static func testTellsRegularExpressionsFromDivision() {
+        let expressions = [
+            #"/b/"#, #"/b c/"#, #"/,/"#, #"/(b)/"#, #"/[)]/"#, #"/\)/"#, #"/\//"#, #"/\/*x/"#, #"/\ b\ /"#, #"/b"c/"#,
+            #"/+/"#,
+            #"#/b"/#"#, "#/ b / /#", "##/b/#/##", "#/\n\"b /\n /#", "#/ \r\nb\n/#", #"#/\/#/#"#,
+        ]
+        for expression in expressions {
+            expectEqual(texts(expression), [expression])
+            expectEqual(texts("f(a, \(expression))<\"d\""), ["f", "(", "a", ",", expression, ")", "<", "d"])
+            expectEqual(texts("{\(expression).b // c"), ["{", expression, ".", "b"])
+        }
+        let rows: [(source: String, tokens: [String])] = [
+            ("!/b/.c", ["!", "/b/", ".", "c"]), ("a ^^/0xG/", ["a", "^", "^", "/0xG/"]), ("a:/b/", ["a", ":", "/b/"]),
+            ("a / b / c", ["a", "/", "b", "/", "c"]), ("a/b/c", ["a", "/", "b", "/", "c"]),
+            ("b+/c/", ["b", "+", "/", "c", "/"]),
+            ("(b)/c/", ["(", "b", ")", "/", "c", "/"]), ("f(/b /)", ["f", "(", "/", "b", "/", ")"]),
+            ("f(/, /)", ["f", "(", "/", ",", "/", ")"]), ("f(/) / b", ["f", "(", "/", ")", "/", "b"]),
+            ("(/)\n\"b/\"", ["(", "/", ")", "b/"]), ("/b\n/", ["/", "b", "/"]),
+            ("/b\\\nc/", ["/", "b", "\\", "c", "/"]),
+            ("/ b/ c", ["/", "b", "/", "c"]), ("#/b\nc/#", ["#/b", "c", "/", "#"]), ("/b", ["/", "b"]),
+            ("(/)/b", ["(", "/", ")", "/", "b"]), ("(/[b])/c", ["(", "/", "[", "b", "]", ")", "/", "c"]),
+            ("#/b\\\nc", ["#/b\\", "c"]),
+        ]
+        for row in rows { expectEqual(texts(row.source), row.tokens, row.source) }
     }
 
     private static func testCountsLinesAndBytes() {
-        let tokens = Array("é a\n\n  \"b\nc".utf8).withUnsafeBytes(split)
+        let more = Array("#/\nb\n/# a\nb".utf8).withUnsafeBytes { split($0) }
+        expectEqual(more.map(\.line), [1, 3, 4])
+        expectEqual(more.map(\.column), [1, 4, 1])
+        let tokens = Array("é a\n\n  \"b\nc".utf8).withUnsafeBytes { split($0) }
         expectEqual(tokens.map(\.line), [1, 1, 3, 4])
         expectEqual(tokens.map(\.column), [1, 4, 3, 1])
     }
 
     private static func testEndsOnAnything() {
-        let source = Array("/* \"\"\" \\( #\" */ \"\\(\"\\(".utf8)
+        let source = Array("/* \"\"\" \\( #\" */ \"\\(\"\\( !/[(\\)/ #/\n#".utf8)
         for start in source.indices {
             for end in start...source.count {
-                _ = Array(source[start..<end]).withUnsafeBytes(split)
+                _ = Array(source[start..<end]).withUnsafeBytes { split($0) }
             }
         }
     }

@@ -166,9 +166,13 @@ final class WorkerSession {
 
     /// How long what it is doing may take.
     private var limitMilliseconds: Int {
-        guard let current else { return state == .closing ? options.timeoutMilliseconds : limitOutsideTests }
+        guard let current else {
+            return min(
+                state == .closing ? options.timeoutMilliseconds : limitOutsideTests, options.timeoutMillisecondsMax)
+        }
         let own = plan[current.index].timeoutMilliseconds
-        return min(own > 0 ? own : options.timeoutMilliseconds, Int.max / slowness) * slowness
+        let limit = min(own > 0 ? own : options.timeoutMilliseconds, options.timeoutMillisecondsMax)
+        return min(limit, Int.max / slowness) * slowness
     }
 
     /// How long nothing needs to be done about this worker, in milliseconds.

@@ -5,11 +5,14 @@ import TestEvents
 import TestReporting
 import TestSupervision
 
-struct Mutating {
+final class Mutating {
     private let options: CommandLineOptions
     private let runOptions: RunOptions
     /// The lines that were named, and the sources, whose line is 0.
     private let places: [ChosenLine]
+    /// How many mutants came to what, and how many there are.
+    private var counts: [MutantOutcome: Int] = [:]
+    private var total = 0
 
     init(_ options: CommandLineOptions, _ runOptions: RunOptions) {
         self.options = options
@@ -32,18 +35,16 @@ struct Mutating {
             TestLogger.complain("only modules that 'swift build' has built here, and their sources, have mutants")
             return .usage
         }
-        var counts: [MutantOutcome: Int] = [:]
-        var total = 0
         let start = ContinuousClock.now
         for (index, module) in modules.enumerated() where Interruption.signal == nil {
             // What one module leaves of its part the others have.
             let left = Duration.seconds(options.budgetSeconds) - (ContinuousClock.now - start)
-            do { try run(module, until: .now + left / (modules.count - index), &counts, &total) } catch {
+            do { try run(module, until: .now + left / (modules.count - index)) } catch {
                 complain(error, module)
                 return .notRun
             }
         }
-        return verdict(counts, total, ContinuousClock.now - start)
+        return verdict(after: .now - start)
     }
 
     private func complain(_ error: any Error, _ module: ModuleDescription) {
@@ -57,10 +58,7 @@ struct Mutating {
         return module.sources.filter { source in places.isEmpty || places.contains { $0.names(source) } }
     }
 
-    private func run(
-        _ module: ModuleDescription, until deadline: ContinuousClock.Instant, _ counts: inout [MutantOutcome: Int],
-        _ total: inout Int
-    ) throws {
+    private func run(_ module: ModuleDescription, until deadline: ContinuousClock.Instant) throws {
         var tried = TriedSources(of: module)
         let sources = chosenSources(module).filter { !options.isChangedOnly || !tried.contains($0) }
         if sources.isEmpty { return }
@@ -83,7 +81,11 @@ struct Mutating {
         try trials.tryMutants(mutants) { mutant, outcome in
             untried.removeFirst()
             counts[outcome, default: 0] += 1
-            if outcome == .survived { show(mutant, terminal) }
+            if outcome == .survived {
+                showProgress("")
+                let warning = SourceWarning(place: mutant.place, text: "\(mutant.text), and no test noticed")
+                for line in terminal.lines(for: .warning(warning)) { print(line) }
+            }
             showProgress("\(counts.values.reduce(0, +)) of \(total) mutants, \(counts[.survived] ?? 0) survived")
             return ContinuousClock.now < deadline
         }
@@ -93,25 +95,16 @@ struct Mutating {
                 "tests of module '\(module.module)' fail when others run first, without a mutant", severity: "warning")
         }
         // A part of the lines or of the tests is no trial of a source.
-        guard options.lines.isEmpty, options.given.isDisjoint(with: ["--shard", "--filter", "--skip", "--test-type"])
-        else {
-            return
-        }
-        let left = Set(untried.map(\.place.path))
-        tried.insert(sources.filter { !left.contains($0) })
-    }
-
-    private func show(_ mutant: Mutant, _ terminal: TerminalText) {
-        showProgress("")
-        let warning = SourceWarning(place: mutant.place, text: "\(mutant.text), and no test noticed")
-        for line in terminal.lines(for: .warning(warning)) { print(line) }
+        let parts: Set<String> = ["--shard", "--filter", "--skip", "--test-type"]
+        if !options.lines.isEmpty || !options.given.isDisjoint(with: parts) { return }
+        tried.insert(sources.filter { source in !untried.contains { $0.place.path == source } })
     }
 
     private func showProgress(_ text: String) {
         TestLogger.showProgress(options.verbosity > .quiet ? text : "")
     }
 
-    private func verdict(_ counts: [MutantOutcome: Int], _ total: Int, _ elapsed: Duration) -> ExitStatus {
+    private func verdict(after elapsed: Duration) -> ExitStatus {
         if total == 0, options.isChangedOnly {
             print("no source has changed since all its mutants were tried")
             return .passed

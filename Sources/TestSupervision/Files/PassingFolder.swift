@@ -1,0 +1,88 @@
+// A folder for what a process makes and nobody needs after it. It goes away with its owner; where that was ended before, the
+// next one takes it away.
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+final class PassingFolder {
+    let path: String
+    /// The folder itself, locked: a lock ends with its process, however that ends.
+    private let lock: Int32
+
+    /// Makes a folder in another, and removes from that one those with the same name whose processes are gone.
+    init(in outer: String, named name: String) throws(SystemError) {
+        try FileAccess.makeFolder(outer)
+        // What another process makes meanwhile is locked before it is looked at here.
+        let gate = Self.open(outer)
+        defer { close(gate) }
+        while gate >= 0, flock(gate, LOCK_EX) != 0, errno == EINTR {}
+        for other in FileAccess.names(in: outer) where other.hasPrefix("\(name).") {
+            let left = Self.open("\(outer)/\(other)")
+            if left >= 0, flock(left, LOCK_EX | LOCK_NB) == 0 { FileAccess.removeTree("\(outer)/\(other)") }
+            close(left)
+        }
+        path = "\(outer)/\(name).\(String(UInt64.random(in: .min ... .max), radix: 36))"
+        try FileAccess.makeFolder(path)
+        lock = Self.open(path)
+        flock(lock, LOCK_EX | LOCK_NB)
+    }
+
+    deinit {
+        FileAccess.removeTree(path)
+        close(lock)
+    }
+
+    /// Opens a folder, and nothing else.
+    private static func open(_ path: String) -> Int32 {
+        #if canImport(Darwin)
+        Darwin.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        #elseif canImport(Musl)
+        Musl.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        #else
+        Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        #endif
+    }
+}
+
+// MARK: - In-class tests
+
+#if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)
+import InClassTesting
+
+extension PassingFolder: SelfTesting {
+    static var testSelectors: TestSelectors {
+        [
+            "testGoesAwayWithItsOwner": testGoesAwayWithItsOwner,
+            "testRemovesWhatTheDeadLeft": testRemovesWhatTheDeadLeft,
+        ]
+    }
+
+    private static func testGoesAwayWithItsOwner() throws {
+        let outer = "\(try temporaryDirectory())/a/b"
+        var folder: PassingFolder? = try PassingFolder(in: outer, named: "M")
+        expectEqual(FileAccess.names(in: outer).map { "\(outer)/\($0)" }, [folder?.path])
+        try FileAccess.write([], to: "\(folder?.path ?? "")/file")
+        folder = nil
+        expectEqual(FileAccess.names(in: outer), [])
+    }
+
+    private static func testRemovesWhatTheDeadLeft() throws {
+        let outer = try temporaryDirectory()
+        for path in ["M.1/file", "M.2/folder/file", "Mine.3/file"] {
+            try FileAccess.makeFolder(FileAccess.directory(of: "\(outer)/\(path)"))
+            try FileAccess.write([], to: "\(outer)/\(path)")
+        }
+        try FileAccess.write([], to: "\(outer)/M.file")
+        symlink("Mine.3", "\(outer)/M.link")
+        let (one, other) = (try PassingFolder(in: outer, named: "M"), try PassingFolder(in: outer, named: "M"))
+        let there = ["M.file", "M.link", "Mine.3"] + [one, other].map { FileAccess.name(of: $0.path) }
+        expectEqual(FileAccess.names(in: outer), there.sorted(), "only folders of its own, and none that is in use")
+        expectEqual(FileAccess.names(in: "\(outer)/Mine.3"), ["file"])
+    }
+}
+#endif

@@ -29,7 +29,7 @@ package struct UnacceptedValue: Equatable, Sendable {
             let bytes = try? FileAccess.contents(of: issue.path)
         else { return nil }
         place = SourcePlace(path: issue.path, line: issue.line, column: issue.column)
-        let tokens = bytes.withUnsafeBytes(SwiftLexer.split)
+        let tokens = bytes.withUnsafeBytes { SwiftLexer.split($0) }
         let open = tokens.firstIndex { $0.line == issue.line && $0.column == issue.column } ?? 0
         let name = open > 0 ? String(decoding: bytes[tokens[open - 1].start..<tokens[open - 1].end], as: UTF8.self) : ""
         let isComparison = ["expectEqual", "requireEqual"].contains(name)

@@ -63,7 +63,7 @@ public enum JSON {
 
     /// Makes a value of the document in a file, which is read in chunks.
     ///
-    /// - Throws: As above, and ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
         _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
@@ -117,7 +117,7 @@ public enum JSON {
 
     /// Makes an array of the values in a file, which whitespace separates, as in JSON lines.
     ///
-    /// - Throws: As above, and ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     /// - Complexity: O(*n*) in the bytes.
     public static func decodeLines<Value: StreamValue>(
         _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),

@@ -128,7 +128,7 @@ extension PlistSink where Self: ~Copyable {
     ///
     /// - Returns: The form.
     /// - Throws: The first error of the bytes or of this sink, with its position;
-    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     @discardableResult
     public mutating func readPropertyList(
         contentsOfFile path: String, limits: StreamLimits = .standard
@@ -143,7 +143,7 @@ extension PlistSink where Self: ~Copyable {
     ///
     /// - Returns: The form.
     /// - Throws: The first error of the bytes or of this sink, with its position;
-    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
     @discardableResult
     public mutating func readPropertyList(
         _ file: borrowing InputFile, limits: StreamLimits = .standard
@@ -167,7 +167,7 @@ extension PropertyListFormat {
     ///
     /// Of a pipe these bytes are gone; `readPropertyList(contentsOfFile:)` tells the form and reads all.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     public init(ofFile path: String) throws(StreamError) {
         let file = try InputFile(path: path)
         try self.init(of: file)

@@ -42,7 +42,7 @@ public struct CSVReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 
     /// Ends the input, and the last record.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unexpectedEnd`` within quotes.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` within quotes.
     @inlinable
     public mutating func finish() throws(StreamError) {
         try cursor.finish(into: &sink)
@@ -99,7 +99,7 @@ extension PlistSink where Self: ~Copyable {
 
     /// Receives a whole delimited text from a file, in chunks and bounded memory.
     ///
-    /// - Throws: What ``readCSV(_:options:)-(RawSpan,_)`` throws; ``PlistStreaming/StreamError/Kind/cannotRead`` when the file
+    /// - Throws: What ``readCSV(_:options:)-(RawSpan,_)`` throws; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file
     ///   cannot be read.
     @inlinable
     public mutating func readCSV(
@@ -111,7 +111,7 @@ extension PlistSink where Self: ~Copyable {
 
     /// Receives a whole delimited text from an open file or another descriptor, in chunks and bounded memory.
     ///
-    /// - Throws: What ``readCSV(_:options:)-(RawSpan,_)`` throws; ``PlistStreaming/StreamError/Kind/cannotRead`` when the
+    /// - Throws: What ``readCSV(_:options:)-(RawSpan,_)`` throws; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the
     ///   descriptor cannot be read.
     @inlinable
     public mutating func readCSV(

@@ -37,7 +37,7 @@ public struct CSVRowReader: ~Copyable {
 
     /// Ends the input, and lends the last record if its line has no end.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unexpectedEnd`` within quotes.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` within quotes.
     public mutating func finish(_ body: (borrowing CSVRow) throws(StreamError) -> Void) throws(StreamError) {
         try cursor.lendLastRow(body)
     }

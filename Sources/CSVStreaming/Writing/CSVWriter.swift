@@ -81,8 +81,8 @@ public struct CSVWriter: PlistSink, ~Copyable {
 
     /// Ends the text: checks that it is complete, and writes out what is in the buffer.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` within a record or an array,
-    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` within a record or an array,
+    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public mutating func finish() throws(StreamError) {
         guard state == .ended || state == .root else { throw StreamError(.misuse, "finished within an open container") }
         if !columns.isBegun, options.columns != nil {

@@ -95,7 +95,7 @@ extension PlistSink where Self: ~Copyable {
     /// Receives a whole JSON document from a file, in chunks and constant memory.
     ///
     /// - Throws: The first error of the document or of this sink, with its position;
-    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     @inlinable
     public mutating func readJSON(
         contentsOfFile path: String,
@@ -108,7 +108,7 @@ extension PlistSink where Self: ~Copyable {
     /// Receives a whole JSON document from an open file or another descriptor, in chunks and constant memory.
     ///
     /// - Throws: The first error of the document or of this sink, with its position;
-    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
     @inlinable
     public mutating func readJSON(
         _ file: borrowing InputFile,

@@ -17,7 +17,7 @@ public import PlistStreaming
 /// try scanner.finish(into: &trace)
 /// ```
 ///
-/// ``JSONReader`` wraps a scanner and a sink, ``PlistStreaming/PlistSink`` has the doors for whole documents.
+/// ``JSONReader`` wraps a scanner and a sink, ``/PlistStreaming/PlistSink`` has the doors for whole documents.
 public struct JSONScanner: Sendable {
     /// What may come next.
     @usableFromInline

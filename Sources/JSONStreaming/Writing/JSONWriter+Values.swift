@@ -52,7 +52,7 @@ extension JSONWriter {
 
     /// Writes a double with the fewest digits that read back as the same double.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for NaN and the infinities, unless the options
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for NaN and the infinities, unless the options
     ///   have another use for them.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
         if next.isPlainValue, let units {
@@ -99,7 +99,7 @@ extension JSONWriter {
 
     /// Writes the text of a number as it is.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for text that is no JSON number.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no JSON number.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none in JSON") }
         try beginValue(reserving: 0)
@@ -109,7 +109,7 @@ extension JSONWriter {
 
     /// Writes a string, escaped.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) { try writeText(utf8, isChecked: false) }
 
     /// Writes a string, escaped, which may be known to be UTF-8.
@@ -148,7 +148,7 @@ extension JSONWriter {
 
     /// Writes a date as the options say.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for a date that is not finite, or outside the years
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a date that is not finite, or outside the years
     ///   0 to 9999 where a string is asked for.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         switch datePolicy {

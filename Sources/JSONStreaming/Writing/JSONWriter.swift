@@ -55,8 +55,8 @@ public struct JSONWriter: PlistSink, ~Copyable {
 
     /// Ends the text: checks that it is complete, and writes out what is in the buffer.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or a missing value,
-    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open container or a missing value,
+    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public mutating func finish() throws(StreamError) {
         guard nesting.depth == 0 else { throw StreamError(.misuse, "finished with \(nesting.depth) open containers") }
         guard rootCount > 0 || options.isSequence else { throw StreamError(.misuse, "finished without a value") }
@@ -130,7 +130,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
 
     /// Writes a member's name, escaped, and `:`.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for a name that is not valid UTF-8.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/invalidText`` for a name that is not valid UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         if next.isPlainKey, utf8.byteCount <= StringText.shortByteCount {
             try output.reserve(StringText.room(for: utf8.byteCount))

@@ -31,7 +31,7 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 
     /// Takes the next chunk of the input.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/limitExceeded`` for more bytes than the limit, and what is wrong with the first
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/limitExceeded`` for more bytes than the limit, and what is wrong with the first
     ///   bytes; the same on every later call.
     @inlinable
     public mutating func feed(_ bytes: RawSpan) throws(StreamError) {
@@ -58,7 +58,7 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// Ends the input, and sends what is in it.
     ///
     /// - Throws: The first error of the input or the sink, with its position; the same on every later call. Behind the end,
-    ///   ``PlistStreaming/StreamError/Kind/misuse``, until ``reset()``.
+    ///   ``/PlistStreaming/StreamError/Kind/misuse``, until ``reset()``.
     @inlinable
     public mutating func finish() throws(StreamError) {
         if let failure { throw failure }
@@ -120,7 +120,7 @@ extension PlistSink where Self: ~Copyable {
     /// Receives a whole binary property list from a file, which is read into memory.
     ///
     /// - Throws: The first error of the bytes or of this sink, with its position;
-    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     @inlinable
     public mutating func readBinaryPlist(
         contentsOfFile path: String, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
@@ -132,7 +132,7 @@ extension PlistSink where Self: ~Copyable {
     /// Receives a whole binary property list from an open file or another descriptor, which is read into memory.
     ///
     /// - Throws: The first error of the bytes or of this sink, with its position;
-    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
     @inlinable
     public mutating func readBinaryPlist(
         _ file: borrowing InputFile, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()

@@ -5,7 +5,7 @@ import PlistStreaming
 extension BinaryPlistWriter {
     /// Writes null, if the options say so.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` otherwise.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` otherwise.
     public mutating func writeNull() throws(StreamError) {
         try beginValue()
         endValue(try addNull())
@@ -39,7 +39,7 @@ extension BinaryPlistWriter {
 
     /// Writes a number: an integer of up to 128 bits exactly, one with a fraction or exponent as the nearest double.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         guard DecimalNumber(text) != nil else { throw StreamError(.misuse, "got a number that is none") }
         if let integer = WideInteger(text), integer.high != Int64(bitPattern: integer.low) >> 63 {
@@ -60,7 +60,7 @@ extension BinaryPlistWriter {
 
     /// Writes a string.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         try beginValue()
         endValue(try addString(utf8, isKey: false))

@@ -104,8 +104,8 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
 
     /// Ends the list: writes containers and the table, and to a descriptor everything.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
-    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
+    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
     public mutating func finish() throws(StreamError) { try finish(for: nil) }
 
     /// Ends the list, unless a reader would refuse it: for the long keys that come often in so few bytes.
@@ -171,7 +171,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
 
     /// Ends a dictionary.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/duplicateKey`` when it has a key twice.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/duplicateKey`` when it has a key twice.
     public mutating func endDictionary() throws(StreamError) {
         if case .number(let number) = uid, next == .key { return try endUID(number) }
         try settleUID()

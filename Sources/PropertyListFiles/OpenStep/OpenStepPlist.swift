@@ -59,7 +59,7 @@ public enum OpenStepPlist {
 
     /// Makes a value of a property list in a file.
     ///
-    /// - Throws: As above, and ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    /// - Throws: As above, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     /// - Complexity: O(*n*) in the bytes.
     public static func decode<Value: StreamValue>(
         _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),

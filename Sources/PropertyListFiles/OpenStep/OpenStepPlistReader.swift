@@ -63,7 +63,7 @@ public struct OpenStepPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 
     /// Ends the input.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unexpectedEnd`` when a value is missing or incomplete.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` when a value is missing or incomplete.
     public mutating func finish() throws(StreamError) { try scan.finish(to: &sink) }
 
     /// The number of bytes fed.
@@ -119,7 +119,7 @@ extension PlistSink where Self: ~Copyable {
     /// Receives a whole property list in the old text form from a file, in chunks and constant memory.
     ///
     /// - Throws: The first error of the text or of this sink, with its position;
-    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     public mutating func readOpenStepPlist(
         contentsOfFile path: String, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) {
@@ -130,7 +130,7 @@ extension PlistSink where Self: ~Copyable {
     /// Receives a whole property list in the old text form from an open file or another descriptor, in chunks and constant memory.
     ///
     /// - Throws: The first error of the text or of this sink, with its position;
-    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
     public mutating func readOpenStepPlist(
         _ file: borrowing InputFile, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) {

@@ -51,8 +51,8 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
 
     /// Ends the text: checks that it is complete, and writes out what is in the buffer.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
-    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
+    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
     public mutating func finish() throws(StreamError) {
         try output.finish()
     }
@@ -104,7 +104,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a key and `=`.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for a key that is not valid UTF-8.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/invalidText`` for a key that is not valid UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         try checkUTF8(utf8)
         try output.key()
@@ -161,7 +161,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
 
     /// Refuses null, which property lists do not have.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable``.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable``.
     public mutating func writeNull() throws(StreamError) {
         throw StreamError(.unrepresentable, "property lists have no null")
     }
@@ -184,7 +184,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a number, if the options say how: an integer of up to 128 bits exactly, one with a fraction as the nearest double.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         switch try ScalarText.number(text) {
         case .integer(let digits): try writeScalar("I", digits)
@@ -194,7 +194,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a date in UTC, if the options say how.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` also for one with a fraction that the options reject.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` also for one with a fraction that the options reject.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         let text = try options.dateFractions.text(secondsSince2001: seconds)
         try writeScalar("D", text.replacing("T", with: " ") + " +0000")
@@ -216,7 +216,7 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a string, with quotes and escapes where it needs them.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/invalidText`` for text that is not valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         try checkUTF8(utf8)
         try beginValue()

@@ -75,7 +75,7 @@ public struct XMLPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 
     /// Ends the input.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unexpectedEnd`` when something is missing.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` when something is missing.
     public mutating func finish() throws(StreamError) { try reader.finish() }
 
     /// The number of bytes fed.
@@ -132,7 +132,7 @@ extension PlistSink where Self: ~Copyable {
     /// Receives a whole property list in XML from a file, in chunks and constant memory.
     ///
     /// - Throws: The first error of the document or of this sink, with its position;
-    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     public mutating func readXMLPlist(
         contentsOfFile path: String, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) {
@@ -143,7 +143,7 @@ extension PlistSink where Self: ~Copyable {
     /// Receives a whole property list in XML from an open file or another descriptor, in chunks and constant memory.
     ///
     /// - Throws: The first error of the document or of this sink, with its position;
-    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
     public mutating func readXMLPlist(
         _ file: borrowing InputFile, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) {

@@ -47,8 +47,8 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
 
     /// Ends the text: checks that it is complete, writes its last line, and what is in the buffer.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
-    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open container or without a value,
+    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses; it may then be called again.
     public mutating func finish() throws(StreamError) {
         try output.finish()
     }
@@ -88,8 +88,8 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a key.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for one with a character that XML does not have,
-    ///   ``PlistStreaming/StreamError/Kind/invalidText`` for one that is not valid UTF-8.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for one with a character that XML does not have,
+    ///   ``/PlistStreaming/StreamError/Kind/invalidText`` for one that is not valid UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
         try Self.check(utf8)
         try output.key()
@@ -140,7 +140,7 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
 
     /// Refuses null, which property lists do not have.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable``.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable``.
     public mutating func writeNull() throws(StreamError) {
         throw StreamError(.unrepresentable, "property lists have no null")
     }
@@ -166,7 +166,7 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a number: an integer of up to 128 bits exactly, one with a fraction or exponent as the nearest double.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
         switch try ScalarText.number(text) {
         case .integer(let digits): try write(digits, in: "integer")
@@ -176,7 +176,7 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a date in UTC.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for one outside the years 0 to 9999, and for one with a fraction
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for one outside the years 0 to 9999, and for one with a fraction
     ///   of a second that the options reject.
     public mutating func writeDate(secondsSince2001 seconds: Double) throws(StreamError) {
         try write(try options.dateFractions.text(secondsSince2001: seconds) + "Z", in: "date")
@@ -184,8 +184,8 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a string.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for one with a character that XML does not have,
-    ///   ``PlistStreaming/StreamError/Kind/invalidText`` for one that is not valid UTF-8.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for one with a character that XML does not have,
+    ///   ``/PlistStreaming/StreamError/Kind/invalidText`` for one that is not valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
         try Self.check(utf8)
         try output.beginValue()

@@ -39,7 +39,7 @@ public struct ImportTable: Sendable {
     ///   - uniqueKey: Columns of `columns`, or of the foreign key by which the table is related to the one above it.
     ///   - columns: What is imported. Two columns from one key are an error of `Importer.init`.
     ///   - relationships: The records nested in those of this table.
-    ///   - keyMapping: By name unless given; ``PlistBuilding/KeyMapping/snakeCase`` reads `firstName` from `first_name`.
+    ///   - keyMapping: By name unless given; ``/PlistBuilding/KeyMapping/snakeCase`` reads `firstName` from `first_name`.
     public init(
         _ name: String, uniqueKey: [String], columns: [ImportColumn], relationships: [ImportRelationship] = [],
         keyMapping: KeyMapping = .exact

@@ -70,7 +70,7 @@ public struct Importer: PlistSink, ~Copyable {
     public mutating func beginDictionary() throws(StreamError) { try unsafe machine.pointee.beginDictionary() }
     /// Closes a record; the last one of a batch writes it.
     ///
-    /// - Throws: `missingMember` when a required member is absent; `cannotWrite` with the ``SQLiteStreaming/SQLiteError`` as its cause.
+    /// - Throws: `missingMember` when a required member is absent; `cannotWrite` with the ``/SQLiteStreaming/SQLiteError`` as its cause.
     public mutating func endDictionary() throws(StreamError) { try unsafe machine.pointee.endDictionary() }
     /// Names a member.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) { try unsafe machine.pointee.writeKey(utf8) }

@@ -98,7 +98,7 @@ public struct XMLElementContent {
     /// The value that a handler made of the first element with a name within this one, or nil when there is none.
     ///
     /// - Parameter name: The name as it is spelled, with its prefix.
-    /// - Throws: ``PlistStreaming/StreamError/Kind/typeMismatch`` for a value of another type.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/typeMismatch`` for a value of another type.
     /// - Complexity: O(*n*) in the values.
     public func value<Value>(_ name: String, as type: Value.Type = Value.self) throws(StreamError) -> Value? {
         for value in values where value.name.utf8.elementsEqual(name.utf8) {
@@ -109,7 +109,7 @@ public struct XMLElementContent {
 
     /// The values that handlers made of all elements with a name within this one, in their order.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/typeMismatch`` for a value of another type.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/typeMismatch`` for a value of another type.
     /// - Complexity: O(*n*) in the values.
     public func values<Value>(_ name: String, as type: Value.Type = Value.self) throws(StreamError) -> [Value] {
         var found: [Value] = []

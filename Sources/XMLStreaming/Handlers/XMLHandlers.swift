@@ -79,7 +79,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
 
     /// Declares what is made of elements: a value, which the handler around gets, or nil.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
     public mutating func onElement<Value>(
         _ path: String, _ reduce: @escaping (XMLElementContent) throws -> Value?
     ) throws(StreamError) {
@@ -88,7 +88,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
 
     /// Declares what is done with elements, of which no value is made.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
     public mutating func onElement(
         _ path: String, _ body: @escaping (XMLElementContent) throws -> Void
     ) throws(StreamError) {
@@ -102,14 +102,14 @@ public struct XMLHandlers: XMLSink, ~Copyable {
 
     /// Declares what is done with the text of elements.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
     public mutating func onText(_ path: String, _ body: @escaping (String) throws -> Void) throws(StreamError) {
         try onElement(path) { (content: XMLElementContent) -> Void in try body(content.text) }
     }
 
     /// Declares the member of an object that the text of elements is assigned to.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element.
     public mutating func onText<Root>(
         _ path: String, of object: Root, _ member: ReferenceWritableKeyPath<Root, String>
     ) throws(StreamError) {
@@ -118,7 +118,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
 
     /// Declares what is done with the values of attributes.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an attribute.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an attribute.
     public mutating func onAttribute(_ path: String, _ body: @escaping (String) throws -> Void) throws(StreamError) {
         try add(path, isAttribute: true, .attribute(body))
     }
@@ -130,7 +130,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     ///   - options: How elements become members.
     ///   - builderOptions: What is done with unknown and missing members.
     ///   - reduce: Gets each value, and returns what the handler around is to get, or nil.
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element, and for a type that cannot be
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for text that is no path of an element, and for a type that cannot be
     ///   bound.
     public mutating func onObject<Value: StreamValue, Result>(
         _ path: String, _ type: Value.Type, options: XMLObjectOptions = XMLObjectOptions(),

@@ -52,7 +52,7 @@ extension PlistSink where Self: ~Copyable {
 
     /// Receives a whole XML document from a file, in chunks.
     ///
-    /// - Throws: What the other forms throw; ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    /// - Throws: What the other forms throw; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     public mutating func readXML(
         contentsOfFile path: String, options: XMLObjectOptions = XMLObjectOptions(),
         readerOptions: XMLReaderOptions = XMLReaderOptions()
@@ -64,7 +64,7 @@ extension PlistSink where Self: ~Copyable {
 
     /// Receives a whole XML document from an open file or another descriptor, in chunks.
     ///
-    /// - Throws: What the other forms throw; ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    /// - Throws: What the other forms throw; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
     public mutating func readXML(
         _ file: borrowing InputFile, options: XMLObjectOptions = XMLObjectOptions(),
         readerOptions: XMLReaderOptions = XMLReaderOptions()

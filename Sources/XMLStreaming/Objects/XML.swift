@@ -58,7 +58,7 @@ public enum XML {
 
     /// Makes a value of the document in a file, which is read in chunks.
     ///
-    /// - Throws: What the other forms throw; ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    /// - Throws: What the other forms throw; ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     public static func decode<Value: StreamValue>(
         _ type: Value.Type = Value.self, contentsOfFile path: String, options: XMLObjectOptions = XMLObjectOptions(),
         builderOptions: BuilderOptions = BuilderOptions(), readerOptions: XMLReaderOptions = XMLReaderOptions()

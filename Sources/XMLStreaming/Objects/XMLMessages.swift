@@ -247,7 +247,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
 
     /// Refuses what has no value.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable``.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable``.
     public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
         throw failure(
             .unrepresentable,

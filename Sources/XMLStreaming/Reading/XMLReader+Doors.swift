@@ -102,7 +102,7 @@ extension XMLSink where Self: ~Copyable {
     /// Receives a whole XML document from a file, in chunks and in memory that does not depend on its size.
     ///
     /// - Throws: The first error of the document or of this sink, with its position;
-    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     @inlinable
     public mutating func readXML(
         contentsOfFile path: String, options: XMLReaderOptions = XMLReaderOptions()
@@ -114,7 +114,7 @@ extension XMLSink where Self: ~Copyable {
     /// Receives a whole XML document from an open file or another descriptor, in chunks.
     ///
     /// - Throws: The first error of the document or of this sink, with its position;
-    ///   ``PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
+    ///   ``/PlistStreaming/StreamError/Kind/cannotRead`` when the descriptor cannot be read.
     @inlinable
     public mutating func readXML(
         _ file: borrowing InputFile, options: XMLReaderOptions = XMLReaderOptions()

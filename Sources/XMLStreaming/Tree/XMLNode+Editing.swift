@@ -7,8 +7,8 @@ extension XMLNode {
 
     /// Replaces all that is in an element by text, or the text of a text, a comment or a processing instruction.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for the document, references, and what was removed;
-    ///   ``PlistStreaming/StreamError/Kind/unrepresentable`` for text that XML cannot hold there.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for the document, references, and what was removed;
+    ///   ``/PlistStreaming/StreamError/Kind/unrepresentable`` for text that XML cannot hold there.
     public func setText(_ text: String) throws(StreamError) {
         try checkAttached()
         switch node.kind {
@@ -84,10 +84,10 @@ extension XMLNode {
     /// Sets the value of an attribute, which is added when the element does not have it.
     ///
     /// `xmlns:p` declares a namespace, where the prefix is not declared for another one.
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for what is no element or was removed, and for prefixes that are not
-    ///   declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML cannot hold,
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for what is no element or was removed, and for prefixes that are not
+    ///   declared; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a name or a value that XML cannot hold,
     ///   and where another value lacks the text of an entity;
-    ///   ``PlistStreaming/StreamError/Kind/limitExceeded`` where the reader's options allow no more.
+    ///   ``/PlistStreaming/StreamError/Kind/limitExceeded`` where the reader's options allow no more.
     /// - Complexity: O(*n*) in the attributes of the elements around, amortised.
     public func setAttribute(_ name: String, _ value: String) throws(StreamError) {
         try checkAttached()
@@ -143,7 +143,7 @@ extension XMLNode {
     /// Removes an attribute.
     ///
     /// - Returns: Whether the element had it.
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for what was removed, for declarations of namespaces, which what is within may
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for what was removed, for declarations of namespaces, which what is within may
     ///   need, and for attributes with defaults in the document type, which would come instead.
     @discardableResult
     public func removeAttribute(_ name: String) throws(StreamError) -> Bool {
@@ -245,9 +245,9 @@ extension XMLNode {
     /// - Parameters:
     ///   - name: Its name, whose prefix must be declared here.
     ///   - sibling: The child before which it comes, nil for behind the last one.
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for what is no element, was removed, or is no child of this node, and for a
-    ///   prefix that is not declared; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name;
-    ///   ``PlistStreaming/StreamError/Kind/limitExceeded`` where the reader's options allow no more.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for what is no element, was removed, or is no child of this node, and for a
+    ///   prefix that is not declared; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name;
+    ///   ``/PlistStreaming/StreamError/Kind/limitExceeded`` where the reader's options allow no more.
     @discardableResult
     public func insertElement(_ name: String, before sibling: XMLNode? = nil) throws(StreamError) -> XMLNode {
         try checkParent(of: .element, sibling)
@@ -328,7 +328,7 @@ extension XMLNode {
 
     /// Removes the node with all that is within it.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for the document, the root element, and what was removed already.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for the document, the root element, and what was removed already.
     public func remove() throws(StreamError) {
         try checkAttached()
         let node = node

@@ -92,7 +92,7 @@ public final class XMLTree {
 
     /// Makes the tree of a document in a file, which is held in memory.
     ///
-    /// - Throws: What the other forms throw, and ``PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
+    /// - Throws: What the other forms throw, and ``/PlistStreaming/StreamError/Kind/cannotRead`` when the file cannot be read.
     public convenience init(
         contentsOfFile path: String, options: XMLTreeOptions = XMLTreeOptions()
     ) throws(StreamError) {
@@ -143,7 +143,7 @@ public final class XMLTree {
 
     /// Writes the document: the bytes it was made of unless something was changed, else UTF-8.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public func write(to output: inout ByteOutput) throws(StreamError) {
         if let original, !isChanged {
             return try original.withRawSpan { (bytes) throws(StreamError) in try output.append(bytes) }
@@ -185,7 +185,7 @@ public final class XMLTree {
     /// Makes the element that a reader finds in a tag: with its attributes as their types want them, and with defaults.
     ///
     /// - Returns: The index of the node, the last one, which is in no other.
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` where defaults cannot stand there.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` where defaults cannot stand there.
     func makeElement(
         _ name: String, _ attribute: (name: String, value: String)? = nil, in node: Int32
     ) throws(StreamError) -> Int32 {

@@ -7,7 +7,7 @@ extension XMLWriter {
     /// Writes `<?xml version="1.0" encoding="UTF-8"?>`, which nothing comes before.
     ///
     /// - Parameter standalone: What is said of declarations outside the document; nil says nothing.
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` when something is written already.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` when something is written already.
     public mutating func declaration(standalone: Bool? = nil) throws(StreamError) {
         guard place == .start else { throw StreamError(.misuse, "the XML declaration comes first or not at all") }
         try WrittenText.appendDeclaration(standalone, to: &output)
@@ -17,8 +17,8 @@ extension XMLWriter {
 
     /// Writes the type of the document, once and before the root.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` where it cannot stand, and for a public identifier without a system
-    ///   identifier; ``PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name or identifier.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` where it cannot stand, and for a public identifier without a system
+    ///   identifier; ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a bad name or identifier.
     public mutating func doctype(
         _ name: String, publicID: String? = nil, systemID: String? = nil
     ) throws(StreamError) {
@@ -128,8 +128,8 @@ extension XMLWriter {
     /// Writes text, escaped.
     ///
     /// - Parameter utf8: UTF-8, read during the call.
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` outside the root, unless it is whitespace, of which nothing is written
-    ///   there; ``PlistStreaming/StreamError/Kind/unrepresentable`` or `invalidText` for what XML cannot hold.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` outside the root, unless it is whitespace, of which nothing is written
+    ///   there; ``/PlistStreaming/StreamError/Kind/unrepresentable`` or `invalidText` for what XML cannot hold.
     /// - Complexity: O(*n*) in the bytes.
     public mutating func text(_ utf8: RawSpan) throws(StreamError) {
         let isWhitespace = utf8.isXMLWhitespace
@@ -168,7 +168,7 @@ extension XMLWriter {
 
     /// Writes a comment.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for text with `--` or `-` at its end, with a carriage return,
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for text with `--` or `-` at its end, with a carriage return,
     ///   which a reader would change, or with what XML cannot hold.
     public mutating func comment(_ utf8: RawSpan) throws(StreamError) {
         try Self.checkUnescaped(utf8, in: "a comment")
@@ -185,7 +185,7 @@ extension XMLWriter {
 
     /// Writes a processing instruction.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for a target that is no name or is reserved, for `?>` in the
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a target that is no name or is reserved, for `?>` in the
     ///   text, whitespace at its start or a carriage return, which a reader would change, and for what XML cannot hold.
     public mutating func processingInstruction(_ target: RawSpan, _ data: RawSpan) throws(StreamError) {
         let isReserved = target.byteCount == 3 && String(validating: target)?.lowercased() == "xml"

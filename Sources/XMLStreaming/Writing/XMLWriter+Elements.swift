@@ -8,7 +8,7 @@ extension XMLWriter {
     /// - Parameters:
     ///   - name: Its name, with a prefix where one is wanted.
     ///   - attributes: Names and values, in order; `xmlns` and `xmlns:p` declare namespaces for the element and what is in it.
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for a second root or a prefix that is not declared,
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for a second root or a prefix that is not declared,
     ///   `unrepresentable`, `invalidText` and `duplicateKey` for names and values that cannot stand. Nothing is written then.
     /// - Complexity: O(*n*) in the bytes.
     public mutating func startElement(
@@ -34,7 +34,7 @@ extension XMLWriter {
     /// Writes an element whose content a closure writes.
     ///
     /// - Throws: What `startElement(_:_:)` throws, and what the closure throws; for errors of other types,
-    ///   ``PlistStreaming/StreamError/Kind/receiverFailed`` with the error as its cause.
+    ///   ``/PlistStreaming/StreamError/Kind/receiverFailed`` with the error as its cause.
     public mutating func element<Failure: Error>(
         _ name: String, _ attributes: KeyValuePairs<String, String> = [:],
         _ content: (inout XMLWriter) throws(Failure) -> Void

@@ -20,7 +20,7 @@ extension XMLWriter: XMLSink {
     ///
     /// Attributes that are defaults of the document type are left out where the type is written.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` for a value that lacks the text of an entity.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a value that lacks the text of an entity.
     public mutating func startElement(_ tag: borrowing XMLStartTag) throws(StreamError) -> XMLInterest {
         let withNamespaces = options.checksNamespaces
         let hasType = types != nil
@@ -77,7 +77,7 @@ extension XMLWriter: XMLSink {
 
     /// Writes a reference to an entity that the document does not have.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/unrepresentable`` where a reader would not skip it: the document type that was written
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` where a reader would not skip it: the document type that was written
     ///   has to declare it as an external one, or not to declare it and to have a part that is not in the document, which does not stand alone.
     public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
         guard WrittenText.isName(reference.name), isSkipped(reference.name) else {

@@ -71,8 +71,8 @@ public struct XMLWriter: ~Copyable {
 
     /// Ends the text: checks that it is complete, and writes out what is in the buffer.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` for an open element or a missing root,
-    ///   ``PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` for an open element or a missing root,
+    ///   ``/PlistStreaming/StreamError/Kind/cannotWrite`` when the descriptor refuses.
     public mutating func finish() throws(StreamError) {
         guard open.isEmpty else { throw StreamError(.misuse, "finished with \(open.count) open elements") }
         guard place == .end else { throw StreamError(.misuse, "finished without a root element") }
@@ -133,7 +133,7 @@ public struct XMLWriter: ~Copyable {
 
     /// Closes the innermost element.
     ///
-    /// - Throws: ``PlistStreaming/StreamError/Kind/misuse`` when no element is open.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/misuse`` when no element is open.
     public mutating func endElement() throws(StreamError) {
         guard !open.isEmpty else { throw StreamError(.misuse, "got endElement without an open element") }
         let element = open[open.count - 1]

@@ -133,6 +133,7 @@ public enum JSON {
     /// Returns the text of a value as UTF-8.
     ///
     /// - Parameters:
+    ///   - value: What is written: of a bound type, an array, a dictionary or a scalar.
     ///   - options: The layout of the text, and what is written for numbers that are none.
     ///   - writingOptions: The names of members, and what is written for those that are nil.
     /// - Throws: What JSON cannot hold, such as an infinite number, with its path.

@@ -9,8 +9,8 @@ extension CSV {
     /// Without types, each column gets the narrowest that holds all its fields without losing a digit: integers of 64 bits, reals,
     /// Booleans, or else strings. Only bare fields are numbers and Booleans. An empty field without quotes is null. A real holds a
     /// number of up to 15 digits, and one of more that is the shortest text of its double.
-    /// - Parameter columns: The names and types of the columns, in any order; all columns, of the types of their fields, where
-    ///   there are none.
+    ///
+    /// The names and types of the columns may come in any order. Where there are none, all columns are made.
     /// - Throws: The first error of the text, with its position; `unknownMember` for a column that there is not; `duplicateKey` for
     ///   one whose name comes twice, whatever the options say of such names; `typeMismatch` for a field that is not of its column's
     ///   type.

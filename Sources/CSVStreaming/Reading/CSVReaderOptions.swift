@@ -109,9 +109,7 @@ public struct CSVReaderOptions: Sendable {
 
     /// Creates options; without arguments for RFC 4180 with a header, whose fields are strings.
     ///
-    /// - Parameters:
-    ///   - recordByteCount: 64 MiB unless given, and less than 4 GiB.
-    ///   - fieldCount: 65,536 unless given.
+    /// A record has at most 64 MiB unless something else is given that is less than 4 GiB, and at most 65,536 fields.
     public init(
         dialect: CSVDialect = .standard, names: [String]? = nil, columns: [String]? = nil,
         fieldType: CSVFieldType = .text, fieldTypes: [String: CSVFieldType] = [:], shortRecords: ShortRecords = .reject,

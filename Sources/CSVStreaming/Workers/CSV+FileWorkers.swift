@@ -12,7 +12,7 @@ extension CSV {
     /// The result is that of one worker, and so are errors, their positions included. Of the text no more is in memory than two
     /// pieces of 4 MiB for each worker and one more, and what a record needs that is longer, up to twice
     /// ``CSVReaderOptions/recordByteCount``. What one worker has to read alone, as a text without names of columns, is read in chunks.
-    /// - Parameter workers: The number of tasks, 1 at least.
+    /// There are as many tasks as `workers` says, 1 at least.
     /// - Throws: What ``decode(_:contentsOfFile:options:builderOptions:)`` throws; `receiverFailed` with a `CancellationError` as the
     ///   cause when the task is cancelled.
     /// - Complexity: O(*n*) in the bytes.
@@ -38,9 +38,8 @@ extension CSV {
     ///
     /// Rows have their indexes and positions in the whole text. Of the text as much is in memory as of
     /// ``decode(_:contentsOfFile:options:builderOptions:workers:)``.
-    /// - Parameters:
-    ///   - workers: The number of tasks, 1 at least.
-    ///   - transform: Makes a value of a row; called by several tasks at once.
+    /// There are as many tasks as `workers` says, 1 at least. The closure, which makes a value of a row, is called by several of
+    /// them at once.
     /// - Throws: The first error of the text, or of the closure, in the order of the text, with its position; `cannotRead` when the
     ///   file cannot be read; `receiverFailed` with a `CancellationError` as the cause when the task is cancelled.
     /// - Complexity: O(*n*) in the bytes.
@@ -66,10 +65,8 @@ extension CSV {
     ///
     /// Of the text as much is in memory as of ``decode(_:contentsOfFile:options:builderOptions:workers:)``, and of the columns twice
     /// as much as they need.
-    /// - Parameters:
-    ///   - columns: The names and types of the columns, in any order; all columns, of the types of their fields, where there are
-    ///     none.
-    ///   - workers: The number of tasks, 1 at least.
+    /// The names and types of the columns may come in any order. Where there are none, all columns are made, of the types of their
+    /// fields. There are as many tasks as `workers` says, 1 at least.
     /// - Throws: What ``columns(_:contentsOfFile:options:)`` throws; `receiverFailed` with a `CancellationError` as the cause when
     ///   the task is cancelled.
     /// - Complexity: O(*n*) in the bytes.

@@ -13,7 +13,7 @@ extension CSV {
     /// The memory needed is that of the text and twice that of the values. A text without names of columns is read by one
     /// worker, also one whose unknown members are collected, as there is a limit for all of them; and what comes behind quotes
     /// that are in no field in quotes may be.
-    /// - Parameter workers: The number of tasks, 1 at least.
+    /// There are as many tasks as `workers` says, 1 at least.
     /// - Throws: What ``decode(_:from:options:builderOptions:)-(_,[UInt8],_,_)`` throws; `receiverFailed` with a
     ///   `CancellationError` as the cause when the task is cancelled.
     /// - Complexity: O(*n*) in the bytes.
@@ -41,9 +41,8 @@ extension CSV {
     /// Makes values of rows by several workers, in the order of the text.
     ///
     /// Rows have their indexes and positions in the whole text. For that the records are counted before the first of them is lent.
-    /// - Parameters:
-    ///   - workers: The number of tasks, 1 at least.
-    ///   - transform: Makes a value of a row; called by several tasks at once.
+    /// There are as many tasks as `workers` says, 1 at least. The closure, which makes a value of a row, is called by several of
+    /// them at once.
     /// - Throws: The first error of the text, or of the closure, in the order of the text, with its position; `receiverFailed` with a
     ///   `CancellationError` as the cause when the task is cancelled.
     /// - Complexity: O(*n*) in the bytes.
@@ -64,10 +63,8 @@ extension CSV {
 
     /// Makes columns of the records in an array of bytes by several workers.
     ///
-    /// - Parameters:
-    ///   - columns: The names and types of the columns, in any order; all columns, of the types of their fields, where there are
-    ///     none.
-    ///   - workers: The number of tasks, 1 at least.
+    /// The names and types of the columns may come in any order. Where there are none, all columns are made, of the types of their
+    /// fields. There are as many tasks as `workers` says, 1 at least.
     /// - Throws: What ``columns(_:from:options:)`` throws; `receiverFailed` with a `CancellationError` as the cause when the task
     ///   is cancelled.
     /// - Complexity: O(*n*) in the bytes; the memory is that of the text and twice that of the columns.

@@ -69,7 +69,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
 
     /// Creates a writer to a file descriptor, which stays the caller's to close.
     ///
-    /// - Parameter bufferByteCount: The memory used besides that of a record.
+    /// The memory used is `bufferByteCount`, besides that of a record.
     public init(descriptor: Int32, bufferByteCount: Int = 1 << 16, options: CSVWriterOptions = CSVWriterOptions()) {
         self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
     }

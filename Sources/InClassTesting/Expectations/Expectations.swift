@@ -51,10 +51,8 @@ func recordTooFar<Value: FloatingPoint>(
 
 /// Expects two values to be equal.
 ///
-/// - Parameters:
-///   - got: What the tested code made.
-///   - expected: What it should have made.
-///   - message: What the value is, as in "got 4 instead of expected 5 for *count after push*"; never interpreted.
+/// What the tested code made comes first, then what it should have made, then what the value is: "got 4 instead of expected
+/// 5 for *count after push*". The message is made for a failure only, and never interpreted.
 @inlinable  // PERF: Expectations/equal; lets an optimised test compare without a generic call.
 public func expectEqual<Value: Equatable>(
     _ got: Value, _ expected: Value, _ message: @autoclosure () -> String = "", file: StaticString = #filePath,

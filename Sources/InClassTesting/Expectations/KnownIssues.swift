@@ -4,8 +4,8 @@
 
 /// Runs code that is known to fail: its issues and its error are counted as known and do not fail the test.
 ///
-/// The test fails when the code no longer does, so that a mended issue does not stay marked.
-/// - Parameter reason: Why it fails and where that is tracked; the summary shows it.
+/// The test fails when the code no longer does, so that a mended issue does not stay marked. The reason says why it fails and
+/// where that is tracked; the summary shows it.
 public func withKnownIssue(
     _ reason: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column,
     _ body: () throws -> Void
@@ -17,7 +17,7 @@ public func withKnownIssue(
 
 /// Runs asynchronous code that is known to fail: its issues and its error are counted as known and do not fail the test.
 ///
-/// - Parameter reason: Why it fails and where that is tracked; the summary shows it.
+/// The test fails when the code no longer does. The reason says why it fails and where that is tracked; the summary shows it.
 @_disfavoredOverload  // so that a synchronous closure in an asynchronous test needs no `await`
 public func withKnownIssue(
     _ reason: String, file: StaticString = #filePath, line: UInt = #line, column: UInt = #column,

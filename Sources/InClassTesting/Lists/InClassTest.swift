@@ -79,8 +79,7 @@ public struct InClassTestIssue: Sendable, CustomStringConvertible {
     /// Makes the other test runner's value for the line of the issue, or for the caller's where an error without one
     /// ended the test.
     ///
-    /// - Parameter location: makes the value of an ID such as `Stacks/Stack.swift`, a path, a line and a column, both
-    ///   from 1.
+    /// The function makes it of an ID such as `Stacks/Stack.swift`, a path, a line and a column, both from 1.
     public func place<Location>(
         _ location: (_ fileID: String, _ filePath: String, _ line: Int, _ column: Int) -> Location,
         fileID: String = #fileID, filePath: String = #filePath, line: Int = #line, column: Int = #column

@@ -16,7 +16,9 @@ extension TestSelectors {
     /// `testParses(1+1)#2`. The rows must be the same, and in the same order, whenever the list is made: the elements of
     /// a `Set` are not. A table without rows is a failure.
     /// - Parameters:
-    ///   - named: What a row is called instead.
+    ///   - name: The name of the table, by which it is chosen as a whole.
+    ///   - rows: The cases.
+    ///   - rowName: What a row is called instead.
     ///   - test: The test of one row; it may be a function, `.each("testParses", rows, testParses)`.
     /// - Complexity: O(number of rows).
     public static func each<Row>(

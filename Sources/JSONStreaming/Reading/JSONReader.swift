@@ -37,7 +37,7 @@ public struct JSONReader<Sink: PlistSink & ~Copyable>: ~Copyable {
 
     /// Ends the input.
     ///
-    /// - Throws: ``StreamError/Kind/unexpectedEnd`` when a value is missing or incomplete.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` when a value is missing or incomplete.
     @inlinable
     public mutating func finish() throws(StreamError) {
         try scanner.finish(into: &sink)

@@ -153,7 +153,7 @@ public struct JSONScanner: Sendable {
 
     /// Ends the input.
     ///
-    /// - Throws: ``StreamError/Kind/unexpectedEnd`` when a value is incomplete or missing, or the sink's error for a
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` when a value is incomplete or missing, or the sink's error for a
     ///   number that only the end completes.
     @inlinable
     public mutating func finish<Sink: PlistSink & ~Copyable>(into sink: inout Sink) throws(StreamError) {

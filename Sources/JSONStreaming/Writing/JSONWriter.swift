@@ -41,7 +41,7 @@ public struct JSONWriter: PlistSink, ~Copyable {
 
     /// Creates a writer to a file descriptor, which stays the caller's to close.
     ///
-    /// - Parameter bufferByteCount: The memory used; a longer string is held whole before it is written.
+    /// The memory used is `bufferByteCount`; a longer string is held whole before it is written.
     public init(descriptor: Int32, bufferByteCount: Int = 1 << 16, options: JSONWriterOptions = JSONWriterOptions()) {
         self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
     }

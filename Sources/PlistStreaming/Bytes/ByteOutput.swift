@@ -31,7 +31,7 @@ public struct ByteOutput: ~Copyable {
 
     /// Creates an output that writes to a descriptor, which stays the caller's to close.
     ///
-    /// - Parameter bufferByteCount: The size at which the buffer is written out.
+    /// The buffer is written out when it has `bufferByteCount` bytes.
     public init(descriptor: Int32, bufferByteCount: Int = 1 << 16) {
         self.init(descriptor: .some(descriptor), capacity: max(64, bufferByteCount))
     }

@@ -75,7 +75,7 @@ public struct InputFile: ~Copyable {
 
     /// Reads from where the descriptor is to the end and hands over each chunk, whose bytes are valid for the call.
     ///
-    /// - Parameter chunkByteCount: The memory used. Pipes deliver less at a time.
+    /// A chunk's bytes are all the memory used. Pipes deliver less at a time.
     /// - Throws: ``StreamError/Kind/cannotRead``, or what the closure throws; for errors of other types,
     ///   ``StreamError/Kind/receiverFailed`` with the error as its cause.
     public func readChunks<Failure: Error>(

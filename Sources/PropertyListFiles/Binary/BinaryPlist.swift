@@ -60,6 +60,7 @@ public enum BinaryPlist {
     /// Returns the binary property list of a value.
     ///
     /// - Parameters:
+    ///   - value: What is written: of a bound type, an array, a dictionary or a scalar.
     ///   - options: What becomes of null and of UIDs.
     ///   - writingOptions: The names of members, and what is written for those that are nil.
     /// - Throws: What property lists cannot hold, such as null, with its path.

@@ -31,7 +31,7 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
 
     /// Creates a writer to a file descriptor, which stays the caller's to close.
     ///
-    /// - Parameter bufferByteCount: The memory used, besides that of the longest value.
+    /// The memory used is `bufferByteCount`, besides that of the longest value.
     public init(
         descriptor: Int32, bufferByteCount: Int = 1 << 16, options: XMLPlistWriterOptions = XMLPlistWriterOptions()
     ) {

@@ -10,7 +10,7 @@ extension SQLiteConnection {
     /// try connection.backUp(to: SQLiteConnection(path: "copy.sqlite", options: SQLiteOptions(access: .create)))
     /// ```
     /// The copy is of one moment, also while others write to this database. What the other one held is gone.
-    /// - Parameter advance: Is called after each 256 pages or less with the number of pages that are copied, and of all.
+    /// The closure is called after each 256 pages or less with the number of pages that are copied, and of all.
     /// - Throws: `busy` or `locked` while others write, or the other one is in use; what reading and writing throw, after
     ///   which the other database is what it was.
     /// - Complexity: O(pages).

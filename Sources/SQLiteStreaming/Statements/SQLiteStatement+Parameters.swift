@@ -118,9 +118,8 @@ extension SQLiteStatement {
         try value.withUTF8Span { (span) throws(SQLiteError) in try bind(text: span, at: index) }
     }
 
-    /// Binds a text to the parameter at an index, from 1; the bytes are copied.
+    /// Binds a text to the parameter at an index, from 1; the bytes, which must be valid UTF-8, are copied.
     ///
-    /// - Parameter text: Valid UTF-8.
     /// - Throws: As for a `String`.
     public func bind(text: RawSpan, at index: Int) throws(SQLiteError) {
         if let offset = TextCheck.firstNUL(in: text) {

@@ -34,26 +34,26 @@ extension SQLiteTable {
     /// `CHECK`s, with the defaults of columns that are no members, and triggers before an insert. A row whose key is NULL, where
     /// a table lets that be, is inserted each time.
     /// - Returns: Whether a row was changed, as the number of changed rows.
-    /// - Throws: `misuse` for a table without a primary key; what ``insert(_:)`` throws.
+    /// - Throws: `misuse` for a table without a primary key; what ``insert(_:)-(Row)->_`` throws.
     @discardableResult
     public func save(_ row: Row) throws(SQLiteError) -> SQLiteInsertReport { try saving().insert(row) }
 
     /// Inserts a value, or updates the row with its primary key, and sets the value's id when SQLite chooses it.
     ///
-    /// - Throws: `misuse` for a table without a primary key; what ``insert(_:)`` throws.
+    /// - Throws: `misuse` for a table without a primary key; what inserting throws.
     public func save(_ row: inout Row) throws(SQLiteError) { try saving().insert(&row) }
 
     /// Inserts values, or updates the rows with their primary keys, all or none.
     ///
     /// - Returns: How many rows were inserted or changed.
-    /// - Throws: `misuse` for a table without a primary key; what ``insert(_:)`` throws.
+    /// - Throws: `misuse` for a table without a primary key; what inserting throws.
     @discardableResult
     public func save(_ rows: [Row]) throws(SQLiteError) -> SQLiteInsertReport { try saving().insert(rows) }
 
     /// Inserts values, or updates the rows with their primary keys, all or none, and sets the ids that SQLite chooses.
     ///
     /// - Returns: How many rows were inserted or changed.
-    /// - Throws: `misuse` for a table without a primary key; what ``insert(_:)`` throws.
+    /// - Throws: `misuse` for a table without a primary key; what inserting throws.
     @discardableResult
     public func save(_ rows: inout [Row]) throws(SQLiteError) -> SQLiteInsertReport { try saving().insert(&rows) }
 

@@ -42,7 +42,7 @@ public struct SQLiteTable<Row: StreamObject> {
 
     /// Binds a type to a table, which is created, or must fit the type when it is there.
     ///
-    /// - Parameter name: Unless given, the name of the type.
+    /// The table's name is that of the type, unless one is given.
     /// - Throws: `schema` when the table does not fit, with every difference; `misuse` when the type cannot be a table.
     public init(
         _ connection: SQLiteConnection, _ name: String? = nil, options: SQLiteTableOptions = SQLiteTableOptions()

@@ -97,7 +97,7 @@ public struct XMLElementContent {
 
     /// The value that a handler made of the first element with a name within this one, or nil when there is none.
     ///
-    /// - Parameter name: The name as it is spelled, with its prefix.
+    /// The name is as it is spelled, with its prefix.
     /// - Throws: ``/PlistStreaming/StreamError/Kind/typeMismatch`` for a value of another type.
     /// - Complexity: O(*n*) in the values.
     public func value<Value>(_ name: String, as type: Value.Type = Value.self) throws(StreamError) -> Value? {

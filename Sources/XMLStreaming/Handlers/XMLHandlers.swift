@@ -127,6 +127,8 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     ///
     /// Within such an element the path is not looked for again.
     /// - Parameters:
+    ///   - path: Where the elements are, as for the other handlers.
+    ///   - type: What is made of each.
     ///   - options: How elements become members.
     ///   - builderOptions: What is done with unknown and missing members.
     ///   - reduce: Gets each value, and returns what the handler around is to get, or nil.

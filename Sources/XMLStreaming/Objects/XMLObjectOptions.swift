@@ -49,9 +49,8 @@ public struct XMLObjectOptions: Sendable, Hashable {
 
     /// Creates options.
     ///
-    /// - Parameters:
-    ///   - attributePrefix: None unless given; an attribute and a child with the same key are then an error.
-    ///   - heldByteCount: 64 MiB unless given.
+    /// Without a prefix for attributes, an attribute and a child with the same key are an error. Of elements 64 MiB are held, unless
+    /// something else is given.
     public init(
         names: Names = .local, root: Root = .value, arrays: Arrays = .repeated, wrappedArrays: Set<String> = [],
         attributePrefix: String = "", textKey: String = "#text", heldByteCount: Int = 64 << 20

@@ -35,7 +35,7 @@ public struct XMLReader<Sink: XMLSink & ~Copyable>: ~Copyable {
 
     /// Ends the input.
     ///
-    /// - Throws: ``StreamError/Kind/unexpectedEnd`` when something is missing.
+    /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` when something is missing.
     @inlinable
     public mutating func finish() throws(StreamError) { try scanner.finish(into: &sink) }
 

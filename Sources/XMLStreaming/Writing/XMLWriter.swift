@@ -58,7 +58,7 @@ public struct XMLWriter: ~Copyable {
 
     /// Creates a writer to a file descriptor, which stays the caller's to close.
     ///
-    /// - Parameter bufferByteCount: The memory used; what is longer is written as it comes.
+    /// The memory used is `bufferByteCount`; what is longer is written as it comes.
     public init(descriptor: Int32, bufferByteCount: Int = 1 << 16, options: XMLWriterOptions = XMLWriterOptions()) {
         self.init(options: options, output: ByteOutput(descriptor: descriptor, bufferByteCount: bufferByteCount))
     }

@@ -16,7 +16,7 @@ extension PackageTests {
 
         private static func makePackage() throws -> FixturePackage {
             let dependency = try FixturePackage.dependency
-            return try FixturePackage(
+            let package = try FixturePackage(
                 named: "Honest",
                 files: [
                     "Package.swift": """
@@ -55,6 +55,7 @@ extension PackageTests {
                 ])
             try FileManager.default.createSymbolicLink(
                 atPath: package.file("Sources/Pantry/Stores/market").path, withDestinationPath: "../../../market")
+            return package
         }
 
         private static let sourceText = """

@@ -18,17 +18,17 @@ final class PassingFolder {
     init(in outer: String, named name: String) throws(SystemError) {
         try FileAccess.makeFolder(outer)
         // What another process makes meanwhile is locked before it is looked at here.
-        let gate = Self.open(outer)
+        let gate = Self.openFolder(outer)
         defer { close(gate) }
         while gate >= 0, flock(gate, LOCK_EX) != 0, errno == EINTR {}
         for other in FileAccess.names(in: outer) where other.hasPrefix("\(name).") {
-            let left = Self.open("\(outer)/\(other)")
+            let left = Self.openFolder("\(outer)/\(other)")
             if left >= 0, flock(left, LOCK_EX | LOCK_NB) == 0 { FileAccess.removeTree("\(outer)/\(other)") }
             close(left)
         }
         path = "\(outer)/\(name).\(String(UInt64.random(in: .min ... .max), radix: 36))"
         try FileAccess.makeFolder(path)
-        lock = Self.open(path)
+        lock = Self.openFolder(path)
         flock(lock, LOCK_EX | LOCK_NB)
     }
 
@@ -38,14 +38,8 @@ final class PassingFolder {
     }
 
     /// Opens a folder, and nothing else.
-    private static func open(_ path: String) -> Int32 {
-        #if canImport(Darwin)
-        Darwin.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        #elseif canImport(Musl)
-        Musl.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        #else
-        Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        #endif
+    private static func openFolder(_ path: String) -> Int32 {
+        open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     }
 }
 

@@ -67,6 +67,7 @@ extension TestloggerTests {
                         "--enable-experimental-external-link-support", "--output-path", archive.path,
                     ] + dependencies, in: folder)
                 #expect(result.status == 0, "\(module): \(result)")
+                guard result.status == 0 else { continue }
                 dependencies += ["--dependency", archive.path]
                 let page = archive.appending(path: "data/documentation/\(module.lowercased()).json")
                 #expect(try Self.unsorted(in: page) == [], "not in a topic of \(module).md")

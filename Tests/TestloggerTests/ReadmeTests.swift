@@ -66,6 +66,8 @@ extension TestloggerTests {
             let last = try #require(Self.blocks(of: Fixtures.checkout.appending(path: "README.md")).last)
             let imports = ["JSONStreaming", "PlistBuilding", "SQLiteStreaming"].map { "import \($0)\n" }.joined()
             examples["README"] = imports + last
+            let first = sources.appending(path: "InClassTesting/InClassTesting.docc/InClassTesting.md")
+            examples["InClassTesting"] = try Self.blocks(of: first).joined(separator: "\n")
             let walk = sources.appending(path: "PlistStreaming/PlistStreaming.docc/ReadingTheCode.md")
             examples["ReadingTheCode"] = try Self.blocks(of: walk).joined(separator: "\n")
 
@@ -79,7 +81,7 @@ extension TestloggerTests {
                 let maps = ["CBlockMasks/include", "CStackAddress", "CSystemSQLite"].flatMap {
                     ["-Xcc", "-fmodule-map-file=\(sources.path)/\($0)/module.modulemap"]
                 }
-                let options = ["-swift-version", "6", "-warnings-as-errors", "-I", Self.modules.path] + maps
+                let options = ["-swift-version", "6", "-DDEBUG", "-warnings-as-errors", "-I", Self.modules.path] + maps
                 let result = try RunningPrograms.run(["swiftc", "-typecheck"] + options + [file.path], in: folder)
                 #expect(result.status == 0, "\(name): \(result)")
             }

@@ -1,0 +1,138 @@
+// The blocks that the article on continuous integration shows: the commands of each, run by a shell as its server would,
+// in a package with a test that fails.
+
+import Foundation
+import Testing
+
+extension PackageTests {
+    enum ContinuousIntegrationTests {}
+}
+
+extension PackageTests.ContinuousIntegrationTests {
+    @Suite(.serialized, .slow)
+    struct SlowTests {
+        private static let article = Result {
+            try String(
+                contentsOf: Fixtures.checkout.appending(
+                    path: "Sources/InClassTesting/InClassTesting.docc/ContinuousIntegration.md"), encoding: .utf8)
+        }
+
+        /// The one block of a language below a heading.
+        private static func block(_ language: String, below heading: String) throws -> String {
+            let parts = try article.get().components(separatedBy: "\n### \(heading)\n")
+            try #require(parts.count == 2, "there is one \(heading)")
+            let section = try #require(parts[1].components(separatedBy: "\n### ").first)
+            let blocks = section.components(separatedBy: "```\(language)\n")
+            try #require(blocks.count == 2, "there is one block of \(language) for \(heading)")
+            return try #require(blocks[1].components(separatedBy: "```").first)
+        }
+
+        private static func only(_ pattern: Regex<(Substring, Substring)>, in text: String) throws -> String {
+            let matches = text.matches(of: pattern)
+            try #require(matches.count == 1, "\(matches.count) in \(text)")
+            return String(matches[0].1)
+        }
+
+        /// A package with a test that fails and one that passes, which SwiftPM knows.
+        private static let shop = Result {
+            let package = try FixturePackage("Shop", as: "Shop on a server")
+            try package.replace("2, \"count after", with: "3, \"count after", in: "Sources/Stock/Stock.swift")
+            #expect(try package.build().status == 1)
+            return package
+        }
+
+        private let package: FixturePackage
+
+        init() throws {
+            package = try Self.shop.get()
+            try FileManager.default.removeItemIfThere(package.file("tests.xml"))
+        }
+
+        private func run(_ command: String, _ variables: [String: String] = [:]) throws -> ProgramResult {
+            try RunningPrograms.run(["bash", "-e", "-c", command], in: package.folder, environment: variables)
+        }
+
+        /// What the report says of each test, by the path that the block collects it from.
+        private func outcomes(_ path: String) throws -> [String: String] {
+            let reader = try JUnitReader(Data(contentsOf: package.file(path)))
+            return Dictionary(reader.cases.map { ($0.name, $0.outcome) }) { $1 }
+        }
+
+        private static let expected = ["Stock.Stock.testAdds": "failure", "Stock.Stock.testRuns": "passed"]
+
+        @Test func gitHub() throws {
+            let block = try Self.block("yaml", below: "GitHub")
+            let command = try Self.only(/- run: (.+)/, in: block)
+            let shards = try Self.only(/shard: \[(.+)\]/, in: block).split(separator: ", ")
+            let path = try Self.only(/path: (.+)/, in: block)
+            var all: [String: String] = [:]
+            var annotations: [String] = []
+            for shard in shards {
+                let words = command.replacing("${{ matrix.shard }}", with: shard)
+                let result = try run(
+                    words, ["GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": package.folder.path])
+                let found = try outcomes(path)
+                #expect((result.status == 0) == !found.values.contains("failure"), "\(result)")
+                annotations += result.text.split(separator: "\n").map(String.init).filter { $0.hasPrefix("::error ") }
+                all.merge(found) { "\($0), then \($1)" }
+            }
+            #expect(all == Self.expected)
+            #expect(annotations.count == 1 && annotations[0].contains("file=Sources/Stock/Stock.swift,"))
+        }
+
+        @Test func gitLab() throws {
+            let block = try Self.block("yaml", below: "GitLab")
+            let command = try Self.only(/script:\n +- (.+)/, in: block)
+            let count = try Self.only(/parallel: (\d+)/, in: block)
+            let path = try Self.only(/junit: (.+)/, in: block)
+            var all: [String: String] = [:]
+            for index in 1...(try #require(Int(count))) {
+                let result = try run(command, ["CI_NODE_INDEX": "\(index)", "CI_NODE_TOTAL": count])
+                let found = try outcomes(path)
+                #expect((result.status == 0) == !found.values.contains("failure"), "\(result)")
+                all.merge(found) { "\($0), then \($1)" }
+            }
+            #expect(all == Self.expected)
+        }
+
+        @Test func jenkins() throws {
+            let block = try Self.block("groovy", below: "Jenkins")
+            let result = try run(Self.only(/sh '(.+)'/, in: block))
+            #expect(result.status != 0, "\(result)")
+            #expect(try outcomes(Self.only(/junit '(.+)'/, in: block)) == Self.expected)
+        }
+
+        /// Bazel starts a test in a folder of links.
+        @Test func bazel() throws {
+            let rule = try Self.block("python", below: "Bazel")
+            let script = try Self.block("sh", below: "Bazel").replacing("Stacks", with: "Stock")
+            let folder = Fixtures.folder.appending(path: "runfiles/_main")
+            try FileManager.default.removeItemIfThere(folder)
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            for name in ["Package.swift", "Sources"] {
+                #expect(rule.contains(name == "Sources" ? "\"Sources/**\"" : "\"Package.*\""))
+                try FileManager.default.createSymbolicLink(
+                    at: folder.appending(path: name), withDestinationURL: package.file(name))
+            }
+            let file = folder.appending(path: try Self.only(/srcs = \["(.+)"\]/, in: rule))
+            try Data(script.utf8).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+            let count = try Self.only(/shard_count = (\d+)/, in: rule)
+            var all: [String: String] = [:]
+            for index in 0..<(try #require(Int(count))) {
+                var variables = [
+                    "TEST_TOTAL_SHARDS": count, "TEST_SHARD_INDEX": "\(index)",
+                    "XML_OUTPUT_FILE": package.file("tests.xml").path,
+                    "TEST_SHARD_STATUS_FILE": package.file(".shards").path,
+                ]
+                variables.merge(try SharedBuild.enter(package.folder)) { $1 }
+                let result = try RunningPrograms.run([file.path], in: folder, environment: variables)
+                let found = try outcomes("tests.xml")
+                #expect(result.status == (found.values.contains("failure") ? 1 : 0), "\(result)")
+                all.merge(found) { "\($0), then \($1)" }
+            }
+            #expect(all == Self.expected)
+            #expect(package.exists(".shards"))
+        }
+    }
+}

@@ -44,7 +44,7 @@ extension PackageTests {
             for name in ["Letter.testIsGolden", "Letter.testIsKept"] {
                 #expect(
                     result.text.contains(
-                        try Regex("Test case passing 1 argument test → \\(name)\\b.* to testsWithResources")),
+                        try Regex("Test case passing 1 argument test → \(name)\\b.* to testsWithResources")),
                     "\(name): \(result)")
             }
         }

@@ -36,5 +36,16 @@ let package = Package(
                 .product(name: "PlistBuilding", package: "InClassTesting"),
             ],
             plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]),
+        .executableTarget(
+            name: "TasksLoad",
+            dependencies: [
+                "Tasks",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "JSONStreaming", package: "InClassTesting"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "SQLiteStreaming", package: "InClassTesting"),
+            ]),
+        .testTarget(name: "TasksBackendTests", dependencies: ["TasksBackend"]),
     ]
 )

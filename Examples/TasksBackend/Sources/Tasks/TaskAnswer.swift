@@ -21,9 +21,9 @@ public struct TaskAnswer: Sendable {
         fields = HTTPFields()
         self.body = ByteBuffer()
         guard let body else { return }
-        fields.reserveCapacity(6)
-        fields[.contentType] = type ?? Self.json
-        fields[.contentLength] = String(body.readableBytes)
+        // Appended, since to set one is to look for it first.
+        fields.append(HTTPField(name: .contentType, value: type ?? Self.json))
+        fields.append(HTTPField(name: .contentLength, value: String(body.readableBytes)))
         if request.head.method != .head { self.body = body }
     }
 
@@ -66,8 +66,8 @@ public struct TaskAnswer: Sendable {
             self.init(Self.failedCondition, request)
             return
         }
-        fields[.eTag] = text.entityTag
-        fields[.cacheControl] = "no-cache"
+        fields.append(HTTPField(name: .eTag, value: text.entityTag))
+        fields.append(HTTPField(name: .cacheControl, value: "no-cache"))
     }
 
     /// Makes the answer that says which methods there are.

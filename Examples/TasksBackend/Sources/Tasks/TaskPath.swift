@@ -50,6 +50,7 @@ enum TaskPath: Equatable, Sendable {
 
     /// SPEC: RFC 3986 section 2.1, of UTF-8.
     private static func decoded(_ segment: Substring.UTF8View.SubSequence) throws(Refusal) -> String {
+        if !segment.contains(UInt8(ascii: "%")) { return String(Substring(segment)) }
         var bytes: [UInt8] = []
         var rest = segment
         while let byte = rest.popFirst() {

@@ -32,10 +32,10 @@ struct Representation: Sendable {
         self.init(writer)
     }
 
-    /// Makes the JSON of all rows, in the order of their ids.
-    init(of table: SQLiteTable<TaskRecord>) throws {
+    /// Makes the JSON of all rows.
+    init(of table: SQLiteTable<TaskRecord>, orderedBy order: SQLiteOrder<TaskRecord>) throws {
         var writer = JSONWriter()
-        try table.send(orderedBy: .ascending(\.id), to: &writer)
+        try table.send(orderedBy: order, to: &writer)
         try writer.finish()
         self.init(writer)
     }
@@ -55,6 +55,8 @@ enum TaskOutcome: Sendable {
 struct TaskTable {
     let connection: SQLiteConnection
     private let table: SQLiteTable<TaskRecord>
+    // PERF: TasksLoad, 7 of 60 µs a request with two tasks; what a key path stands for is looked for each time.
+    private let byID = SQLiteOrder<TaskRecord>.ascending(\.id)
 
     /// Opens the database, and makes it when it is not there.
     ///
@@ -76,7 +78,7 @@ struct TaskTable {
     }
 
     /// All tasks, in the order of their ids.
-    func all() throws -> [TaskRecord] { try table.select(orderedBy: .ascending(\.id)) }
+    func all() throws -> [TaskRecord] { try table.select(orderedBy: byID) }
 
     /// Adds tasks.
     func insert(_ tasks: [TaskRecord]) throws { try table.insert(tasks) }
@@ -85,7 +87,7 @@ struct TaskTable {
     func outcome(of command: TaskRequest.Command, _ request: TaskRequest) throws -> TaskOutcome {
         switch command {
         case .page, .methods: return .missing
-        case .list: return .list(try Representation(of: table))
+        case .list: return .list(try Representation(of: table, orderedBy: byID))
         case .create(var task):
             try table.insert(&task)
             return .created(task, try Representation(of: task))

@@ -182,7 +182,8 @@ extension TaskAnswerTests: SelfTesting {
             let tag = try requireNotNil(
                 try answer(request("GET \(path)"), table).fields[.eTag], "entity tag of \(path)")
             for (list, status) in [
-                (tag, 304), ("W/\(tag)", 304), ("\"a\", \(tag)", 304), ("\"a\" ,\tW/\(tag) ", 304), ("*", 304),
+                (tag, 304), ("W/\(tag)", 304), ("\"a\", \(tag)", 304), ("\"a\" ,\tW/\(tag) ", 304),
+                ("\t\(tag)\t", 304), ("*", 304),
                 ("\"a\"", 200), ("", 200), (String(tag.dropLast()), 200),
             ] {
                 for method in ["GET", "HEAD"] {
@@ -225,6 +226,9 @@ extension TaskAnswerTests: SelfTesting {
         var long = request("POST /tasks", "", [.contentType: "application/json"])
         long.body = nil
         expectEqual(try answer(long, table).status.code, 413, "status")
+        expectEqual(
+            String(buffer: try answer(long, table).body), #"{"error":"expected a body of at most 65536 bytes"}"#, "body"
+        )
         expectEqual(try answer(long, table).fields[.connection], "close", "what is to come is not read")
         long.head.path = "/other"
         expectEqual(try answer(long, table).status.code, 404, "status of another path")
@@ -256,7 +260,11 @@ extension TaskAnswerTests: SelfTesting {
         let answer = try answer(request("GET /"), table)
         expectEqual(answer.fields[.contentType], "text/html; charset=utf-8", "type")
         expectTrue(String(buffer: answer.body).hasPrefix("<!doctype html>"), "page")
-        expectTrue(answer.fields[.contentSecurityPolicy]?.hasPrefix("default-src 'none'") ?? false, "policy")
+        expectEqual(
+            answer.fields[.contentSecurityPolicy],
+            "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+                + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'", "policy")
+        expectEqual(answer.fields[.xContentTypeOptions], "nosniff", "what browsers guess")
     }
 }
 #endif

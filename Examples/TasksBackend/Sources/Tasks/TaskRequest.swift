@@ -97,8 +97,8 @@ public struct TaskRequest: Sendable {
     }
 
     /// SPEC: RFC 9110 sections 13.1.1, 13.1.2 and 13.2.2.
-    /// What the conditions come to for what is there; nil when nothing is.
-    func condition(_ entityTag: String?) -> Condition {
+    /// What the conditions come to for what is there.
+    func condition(_ entityTag: String) -> Condition {
         if let wanted = head.headerFields[.ifMatch], !Self.names(wanted, entityTag, weakly: false) { return .fails }
         if let known = head.headerFields[.ifNoneMatch], Self.names(known, entityTag, weakly: true) {
             return head.method == .get || head.method == .head ? .isKnown : .fails
@@ -107,9 +107,8 @@ public struct TaskRequest: Sendable {
     }
 
     /// Whether a list of entity tags names one. Ours have no comma.
-    private static func names(_ list: String, _ entityTag: String?, weakly: Bool) -> Bool {
-        guard let entityTag else { return false }
-        return list.split(separator: ",").contains { item in
+    private static func names(_ list: String, _ entityTag: String, weakly: Bool) -> Bool {
+        list.split(separator: ",").contains { item in
             var tag = item.drop { $0 == " " || $0 == "\t" }
             while tag.last == " " || tag.last == "\t" { tag.removeLast() }
             return tag == "*" || tag == entityTag || weakly && tag.hasPrefix("W/") && tag.dropFirst(2) == entityTag

@@ -1,6 +1,7 @@
 // The tasks for many clients at once: reads beside each other, writes one after the other, many of them in one commit.
 
 import Dispatch
+import JSONStreaming
 import Logging
 import SQLiteStreaming
 import Synchronization
@@ -132,7 +133,9 @@ public final class TaskStore: Sendable {
         }
         // The only connection that such a database has.
         if reading == .memory { return try queue.sync { try writer.table.outcome(of: command, request) } }
-        let reader = try state.withLock { $0.readers.popLast() } ?? Lent(TaskTable(path: path))
+        let (kept, isClosed) = state.withLock { ($0.readers.popLast(), $0.isClosed) }
+        guard !isClosed else { throw SQLiteError(.misuse, "the database is closed") }
+        let reader = try kept ?? Lent(TaskTable(path: path))
         defer {
             state.withLock { if !$0.isClosed, $0.readers.count < Self.readerLimit { $0.readers.append(reader) } }
         }
@@ -193,3 +196,135 @@ public final class TaskStore: Sendable {
         }
     }
 }
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import HTTPTypes
+import InClassTesting
+import NIOCore
+
+extension TaskStore: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testAnswersTheSameFromBoth": testAnswersTheSameFromBoth,
+            "testUndoesOneWriteOfMany": testUndoesOneWriteOfMany,
+            "testFailsWhenClosed": testFailsWhenClosed,
+            "testFindsTasksInMemory": testFindsTasksInMemory,
+        ] + .each("testGivesEachWriteItsTask", [Reading.database, .memory], testGivesEachWriteItsTask)
+    }
+
+    private static func open(_ reading: Reading, _ name: String = "tasks") throws -> TaskStore {
+        let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+        return try TaskStore(
+            path: try temporaryDirectory() + "/\(name)-\(reading)", reading: reading, logger: logger)
+    }
+
+    private func send(_ method: HTTPRequest.Method, _ path: String, _ json: String = "") async -> (Int, String) {
+        let fields: HTTPFields = [.contentType: "application/json"]
+        let head = HTTPRequest(method: method, scheme: nil, authority: nil, path: path, headerFields: fields)
+        let answer = await answer(to: TaskRequest(head: head, body: ByteBuffer(string: json)))
+        return (answer.status.code, String(buffer: answer.body))
+    }
+
+    private static func testAnswersTheSameFromBoth() async throws {
+        let (stored, kept) = (try open(.database), try open(.memory))
+        var seed: UInt64 = 14
+        func random(_ count: UInt64) -> Int {
+            seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(seed >> 33 % count)
+        }
+        for step in 0..<120 {
+            let path = "/tasks/\(random(12) + 1)"
+            let (method, target, json): (HTTPRequest.Method, String, String) =
+                switch random(8) {
+                case 0, 1, 2: (.post, "/tasks", #"{"title":"t\#(step)"}"#)
+                case 3: (.put, path, #"{"title":"p\#(step)","done":true}"#)
+                case 4: (.patch, path, #"{"done":true}"#)
+                case 5: (.delete, path, "")
+                case 6: (.get, path, "")
+                default: (.post, "/tasks", "{}")
+                }
+            let (one, other) = (await stored.send(method, target, json), await kept.send(method, target, json))
+            expectTrue(one == other, "\(step): \(method) \(target): \(one), from memory \(other)")
+            let (all, others) = (await stored.send(.get, "/tasks"), await kept.send(.get, "/tasks"))
+            expectTrue(all == others, "\(step): all tasks: \(all), from memory \(others)")
+        }
+        expectTrue(await stored.send(.get, "/tasks").1.utf8.count > 200, "some tasks are left")
+    }
+
+    private static func testGivesEachWriteItsTask(_ reading: Reading) async throws {
+        let store = try open(reading)
+        let answers = await withTaskGroup(of: (Int, Int, String).self) { group in
+            for number in 0..<400 {
+                group.addTask {
+                    let (status, body) = await store.send(.post, "/tasks", #"{"title":"t\#(number)"}"#)
+                    return (number, status, body)
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        let tasks = try store.queue.sync { try store.writer.table.all() }
+        expectEqual(tasks.map(\.id), Array(1...400), "ids")
+        for (number, status, body) in answers {
+            expectEqual(status, 201, "status")
+            let task = try requireNotNil(tasks.first { $0.title == "t\(number)" }, "task \(number)")
+            expectEqual(body, try JSON.text(of: task), "its answer")
+        }
+        // What is read is what was written last.
+        expectEqual(await store.send(.get, "/tasks").1, try JSON.text(of: tasks), "all tasks")
+    }
+
+    private static func testUndoesOneWriteOfMany() async throws {
+        let store = try open(.database)
+        try store.queue.sync {
+            try store.writer.table.connection.execute(
+                """
+                CREATE TABLE seen (id INTEGER);
+                CREATE TRIGGER t AFTER INSERT ON tasks BEGIN
+                    INSERT INTO seen VALUES (NEW.id);
+                    SELECT RAISE(ABORT, 'refused') WHERE NEW.title = 'bad';
+                END
+                """)
+        }
+        // Nothing is committed before all of them wait.
+        store.queue.suspend()
+        async let answers = withTaskGroup(of: Int.self) { group in
+            for number in 0..<20 {
+                let title = number % 5 == 0 ? "bad" : "good"
+                group.addTask { await store.send(.post, "/tasks", #"{"title":"\#(title)"}"#).0 }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        while store.state.withLock({ $0.waiting.count }) < 20 { await Task.yield() }
+        store.queue.resume()
+        expectEqual(
+            await answers.sorted(), Array(repeating: 201, count: 16) + Array(repeating: 500, count: 4), "statuses")
+        let count = try store.queue.sync { try store.writer.table.connection.value("SELECT count(*) FROM seen") }
+        expectEqual(count, 16, "what was done for tasks that are there")
+    }
+
+    private static func testFailsWhenClosed() async throws {
+        let store = try open(.database)
+        expectEqual(await store.send(.post, "/tasks", #"{"title":"a"}"#).0, 201, "before")
+        expectEqual(await store.send(.get, "/tasks/1").0, 200, "before")
+        try store.close()
+        expectEqual(await store.send(.post, "/tasks", #"{"title":"a"}"#).0, 500, "status of a write")
+        expectEqual(await store.send(.get, "/tasks/1").0, 500, "status of a read")
+    }
+
+    private static func testFindsTasksInMemory() async throws {
+        for count in [0, 1, 2, 3, 8, 9] {
+            let store = try open(.memory, "\(count)")
+            try store.insert((0..<count).map { TaskRecord(id: $0 * 2 + 1, title: "t\($0)") })
+            for id in 0..<count {
+                let (status, body) = await store.send(.get, "/tasks/\(id * 2 + 1)")
+                expectTrue(status == 200 && body.contains("\"t\(id)\""), "\(id) of \(count): \(body)")
+                expectEqual(await store.send(.get, "/tasks/\(id * 2 + 2)").0, 404, "between")
+            }
+            expectEqual(await store.send(.get, "/tasks/\(count * 2 + 1)").0, 404, "behind")
+        }
+    }
+}
+#endif

@@ -35,7 +35,8 @@ enum TasksBackend {
             path: options.database, reading: options.isInMemory ? .memory : .database, logger: logger)
         let application = Application(
             responder: TaskResponder(store: store),
-            server: .http1(configuration: .init(idleTimeout: .seconds(30))),
+            server: .http1(
+                configuration: .init(additionalChannelHandlers: [ContinueHandler()], idleTimeout: .seconds(30))),
             configuration: ApplicationConfiguration(
                 address: .hostname(options.host, port: options.port),
                 availableConnectionsDelegate: .maximum(1_024, logger: logger)),

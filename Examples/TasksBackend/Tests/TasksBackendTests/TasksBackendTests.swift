@@ -66,6 +66,21 @@ struct TasksBackendTests {
         }
     }
 
+    @Test func tellsClientsToGoOn() throws {
+        try withServer([]) { server, connection in
+            let json = #"{"title":"x"}"#
+            let fields = ["Content-Type: application/json", "Expect: 100-continue"]
+            try connection.request("POST /tasks", fields + ["Content-Length: \(json.utf8.count)"])
+            #expect(try connection.answer() == Answer(status: 100, fields: [:], body: ""))
+            try connection.send(json)
+            #expect(try connection.answer().status == 201)
+            try connection.request("GET /tasks/3", fields)
+            #expect(try connection.answer().status == 200)
+            try connection.request("POST /tasks", fields + ["Content-Length: 65537"])
+            #expect(try connection.answer().status == 413)
+        }
+    }
+
     @Test(arguments: variants) func hasMannersOnTheWire(_ words: [String]) throws {
         try withServer(words) { server, connection in
             try connection.request("HEAD /tasks")

@@ -20,6 +20,7 @@ let package = Package(
                 .product(name: "InClassTesting", package: "InClassTesting"),
                 .product(name: "JSONStreaming", package: "InClassTesting"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "PlistBuilding", package: "InClassTesting"),
                 .product(name: "PlistStreaming", package: "InClassTesting"),

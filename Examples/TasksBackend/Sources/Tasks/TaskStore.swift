@@ -1,10 +1,9 @@
 // The tasks for many clients at once: reads beside each other, writes one after the other, many of them in one commit.
 
 import Dispatch
-import JSONStreaming
 import Logging
+import NIOConcurrencyHelpers
 import SQLiteStreaming
-import Synchronization
 
 /// Answers requests, from a database on the disk.
 ///
@@ -64,9 +63,9 @@ public final class TaskStore: Sendable {
     private let logger: Logger
     private let writer: Lent
     private let queue = DispatchQueue(label: "tasks.writer")
-    private let state = Mutex(State())
+    private let state = NIOLockedValueBox(State())
     /// nil where reads go to the database, also when it could not be made after a commit.
-    private let snapshot: Mutex<Snapshot?>
+    private let snapshot: NIOLockedValueBox<Snapshot?>
     /// The largest number of connections that are kept for reading.
     private static let readerLimit = 8
     /// The largest number of writes that are committed together.
@@ -79,7 +78,7 @@ public final class TaskStore: Sendable {
         (self.path, self.reading, self.logger) = (path, reading, logger)
         let table = try TaskTable(path: path, isAlone: reading == .memory)
         writer = Lent(table)
-        snapshot = Mutex(reading == .memory ? try Snapshot(table) : nil)
+        snapshot = NIOLockedValueBox(reading == .memory ? try Snapshot(table) : nil)
     }
 
     /// Answers a request.
@@ -109,7 +108,7 @@ public final class TaskStore: Sendable {
 
     /// Waits for what is being written, and closes the database; what comes later fails.
     public func close() throws {
-        let readers = state.withLock { state in
+        let readers = state.withLockedValue { state in
             state.isClosed = true
             defer { state.readers = [] }
             return state.readers
@@ -124,7 +123,7 @@ public final class TaskStore: Sendable {
     // MARK: Reads
 
     private func read(_ command: TaskRequest.Command, _ request: TaskRequest) throws -> TaskOutcome {
-        if let snapshot = snapshot.withLock({ $0 }) {
+        if let snapshot = snapshot.withLockedValue({ $0 }) {
             switch command {
             case .list: return .list(snapshot.list)
             case .fetch(let id): return try snapshot.task(id)
@@ -133,11 +132,11 @@ public final class TaskStore: Sendable {
         }
         // The only connection that such a database has.
         if reading == .memory { return try queue.sync { try writer.table.outcome(of: command, request) } }
-        let (kept, isClosed) = state.withLock { ($0.readers.popLast(), $0.isClosed) }
+        let (kept, isClosed) = state.withLockedValue { ($0.readers.popLast(), $0.isClosed) }
         guard !isClosed else { throw SQLiteError(.misuse, "the database is closed") }
         let reader = try kept ?? Lent(TaskTable(path: path))
         defer {
-            state.withLock { if !$0.isClosed, $0.readers.count < Self.readerLimit { $0.readers.append(reader) } }
+            state.withLockedValue { if !$0.isClosed, $0.readers.count < Self.readerLimit { $0.readers.append(reader) } }
         }
         return try reader.table.outcome(of: command, request)
     }
@@ -146,7 +145,7 @@ public final class TaskStore: Sendable {
 
     private func write(_ command: TaskRequest.Command, _ request: TaskRequest) async throws -> TaskOutcome {
         try await withCheckedThrowingContinuation { continuation in
-            let count = state.withLock { state in
+            let count = state.withLockedValue { state in
                 state.waiting.append(Waiting(command: command, request: request, continuation: continuation))
                 return state.waiting.count
             }
@@ -157,7 +156,7 @@ public final class TaskStore: Sendable {
     /// Writes all that waits, on the queue.
     private func commit() {
         while true {
-            let group = state.withLock { state in
+            let group = state.withLockedValue { state in
                 defer { state.waiting.removeFirst(min(Self.groupLimit, state.waiting.count)) }
                 return Array(state.waiting.prefix(Self.groupLimit))
             }
@@ -169,6 +168,7 @@ public final class TaskStore: Sendable {
 
     private func outcomes(of group: [Waiting]) -> [Result<TaskOutcome, any Error>] {
         let connection = writer.table.connection
+        let changeCount = connection.totalChangeCount
         do {
             let outcomes = try connection.transaction {
                 group.map { waiting in
@@ -177,7 +177,7 @@ public final class TaskStore: Sendable {
                     }
                 }
             }
-            publish()
+            if connection.totalChangeCount != changeCount { publish() }
             return outcomes
         } catch {
             return group.map { _ in .failure(error) }
@@ -189,10 +189,10 @@ public final class TaskStore: Sendable {
         guard reading == .memory else { return }
         do {
             let new = try Snapshot(writer.table)
-            snapshot.withLock { $0 = new }
+            snapshot.withLockedValue { $0 = new }
         } catch {
             logger.error("reading the tasks failed; requests read the database", metadata: ["error": "\(error)"])
-            snapshot.withLock { $0 = nil }
+            snapshot.withLockedValue { $0 = nil }
         }
     }
 }
@@ -202,6 +202,7 @@ public final class TaskStore: Sendable {
 #if DEBUG || IN_CLASS_TESTS
 import HTTPTypes
 import InClassTesting
+import JSONStreaming
 import NIOCore
 
 extension TaskStore: SelfTesting {
@@ -297,7 +298,7 @@ extension TaskStore: SelfTesting {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        while store.state.withLock({ $0.waiting.count }) < 20 { await Task.yield() }
+        while store.state.withLockedValue({ $0.waiting.count }) < 20 { await Task.yield() }
         store.queue.resume()
         expectEqual(
             await answers.sorted(), Array(repeating: 201, count: 16) + Array(repeating: 500, count: 4), "statuses")

@@ -1,5 +1,5 @@
 // The nested packages must not rot: benchmarks run once on small input and compare their results with their peers', the
-// timetable runs with its tests, fuzzers run for a moment.
+// timetable runs with its tests, the backend's tests talk to it, fuzzers run for a moment.
 
 import Foundation
 #if canImport(FoundationXML)
@@ -44,6 +44,22 @@ extension TestloggerTests.ExamplesTests {
             let result = try RunningPrograms.run([".build/debug/timetable", "--rows", "5000"], in: folder)
             #expect(result.status == 0, "\(result)")
             #expect(result.output.contains("5000 departures"), "\(result)")
+        }
+
+        @Test func theBackendAnswersAsItsTestsSay() throws {
+            let folder = Fixtures.checkout.appending(path: "Examples/TasksBackend")
+            // Its in-class tests are a step of the build.
+            let build = try RunningPrograms.swift(["build", "--build-tests"], in: folder)
+            try #require(build.status == 0, "\(build)")
+            let result = try RunningPrograms.swift(["test", "--skip-build"], in: folder)
+            #expect(result.status == 0, "\(result)")
+            let hasPeers = RunningPrograms.path(of: "wrk") != nil && RunningPrograms.path(of: "nginx") != nil
+            guard hasPeers else { return }
+            let words = [".build/debug/TasksLoad", "--rounds", "1", "--seconds", "1"]
+            let load = try RunningPrograms.run(words, in: folder)
+            #expect(load.status == 0, "\(load)")
+            let writes = try RunningPrograms.run([".build/debug/TasksLoad", "--writes", "2"], in: folder)
+            #expect(writes.status == 0 && writes.output.contains("none that was deleted"), "\(writes)")
         }
 
         #if os(Linux)

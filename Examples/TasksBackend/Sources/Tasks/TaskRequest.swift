@@ -1,0 +1,117 @@
+// What a request wants, told from the request alone. What comes of it is in `TaskTable`, what is said of that in `TaskAnswer`.
+
+import HTTPTypes
+import NIOCore
+
+/// A request with its body.
+public struct TaskRequest: Sendable {
+    /// What came before the body.
+    public var head: HTTPRequest
+    /// The body; nil when it is longer than ``bodyByteLimit``.
+    public var body: ByteBuffer?
+
+    /// The longest body in bytes.
+    public static let bodyByteLimit: Int = 1 << 16
+
+    /// Makes a request.
+    public init(head: HTTPRequest, body: ByteBuffer? = ByteBuffer()) {
+        self.head = head
+        self.body = body
+    }
+
+    /// Whether the body is read at all.
+    public static func readsBody(_ method: HTTPRequest.Method) -> Bool { [.post, .put, .patch].contains(method) }
+
+    /// What a request wants.
+    enum Command: Equatable, Sendable {
+        case page
+        case methods([HTTPRequest.Method])
+        case list
+        case fetch(id: Int)
+        case create(TaskRecord)
+        case replace(TaskRecord)
+        case change(id: Int, TaskDraft)
+        case delete(id: Int)
+
+        /// Whether it may change a task.
+        var writes: Bool {
+            switch self {
+            case .page, .methods, .list, .fetch: false
+            case .create, .replace, .change, .delete: true
+            }
+        }
+    }
+
+    /// What the request wants.
+    ///
+    /// - Throws: The first of these: 404 for the path, or 400; 405 for the method; 413 and 415 for the body; 400 and 422 for what is
+    ///   in it.
+    func command() throws(Refusal) -> Command {
+        let path = try TaskPath(target: head.path ?? "")
+        let method = head.method
+        guard path.methods.contains(method) else {
+            throw Refusal(
+                .methodNotAllowed, "\(head.path ?? "") has no method \(method)", allowed: Self.list(path.methods))
+        }
+        if method == .options { return .methods(path.methods) }
+        switch (path, method) {
+        case (.page, _): return .page
+        case (.list, .post): return .create(try draft(id: nil).task(id: nil))
+        case (.list, _): return .list
+        case (.task(let id), .put): return .replace(try draft(id: id).task(id: id))
+        case (.task(let id), .patch): return .change(id: id, try draft(id: id))
+        case (.task(let id), .delete): return .delete(id: id)
+        case (.task(let id), _): return .fetch(id: id)
+        }
+    }
+
+    static func list(_ methods: [HTTPRequest.Method]) -> String { methods.map(\.rawValue).joined(separator: ", ") }
+
+    private func draft(id: Int?) throws(Refusal) -> TaskDraft {
+        guard let body else {
+            throw Refusal(.contentTooLarge, "expected a body of at most \(Self.bodyByteLimit) bytes")
+        }
+        guard isJSON else {
+            throw Refusal(.unsupportedMediaType, "expected a body of the type application/json in UTF-8")
+        }
+        return try TaskDraft(json: Array(body.readableBytesView), id: id)
+    }
+
+    /// Whether the body says that it is JSON, in the only encoding that JSON has.
+    private var isJSON: Bool {
+        let parts = (head.headerFields[.contentType] ?? "").lowercased().split(separator: ";")
+            .map { $0.filter { !" \t\"".contains($0) } }
+        return parts.first == "application/json"
+            && parts.dropFirst().allSatisfy { !$0.hasPrefix("charset=") || $0 == "charset=utf-8" }
+    }
+
+    // MARK: Conditions
+
+    /// What the conditions of a request come to.
+    enum Condition: Sendable {
+        case holds
+        /// The client has what it asks for: 304.
+        case isKnown
+        /// What the client knows is not what is there: 412.
+        case fails
+    }
+
+    /// SPEC: RFC 9110 sections 13.1.1, 13.1.2 and 13.2.2.
+    /// What the conditions come to for what is there.
+    func condition(_ entityTag: String) -> Condition {
+        if let wanted = head.headerFields[.ifMatch], !Self.names(wanted, entityTag, weakly: false) { return .fails }
+        if let known = head.headerFields[.ifNoneMatch], Self.names(known, entityTag, weakly: true) {
+            return head.method == .get || head.method == .head ? .isKnown : .fails
+        }
+        return .holds
+    }
+
+    /// Whether a list of entity tags names one. Ours have no comma.
+    private static func names(_ list: String, _ entityTag: String, weakly: Bool) -> Bool {
+        list.split(separator: ",").contains { item in
+            var tag = item.drop { $0 == " " || $0 == "\t" }
+            while tag.last == " " || tag.last == "\t" { tag.removeLast() }
+            return tag == "*" || tag == entityTag || weakly && tag.hasPrefix("W/") && tag.dropFirst(2) == entityTag
+        }
+    }
+}

@@ -1,0 +1,331 @@
+// The tasks for many clients at once: reads beside each other, writes one after the other, many of them in one commit.
+
+import Dispatch
+import Logging
+import NIOConcurrencyHelpers
+import SQLiteStreaming
+
+/// Answers requests, from a database on the disk.
+///
+/// A write is answered when it is on the disk. Those that come while others are being written wait for them, and are then
+/// committed together, each in a savepoint of its own.
+public final class TaskStore: Sendable {
+    /// Where reads find the tasks.
+    public enum Reading: Sendable {
+        /// In the database, each time.
+        case database
+        /// In memory: all tasks and their JSON, made anew after each commit. Nobody else may open the database meanwhile.
+        case memory
+    }
+
+    /// A table that is lent to one thread at a time.
+    // SAFETY: who took it out of the pool is the only one that has it, and the writer's is used on its queue only.
+    private final class Lent: @unchecked Sendable {
+        let table: TaskTable
+        init(_ table: TaskTable) { self.table = table }
+    }
+
+    /// All tasks as they are after the last commit.
+    private struct Snapshot: Sendable {
+        let tasks: [TaskRecord]
+        let list: Representation
+
+        init(_ table: TaskTable) throws {
+            tasks = try table.all()
+            list = try Representation(of: tasks)
+        }
+
+        func task(_ id: Int) throws -> TaskOutcome {
+            var range = tasks.indices
+            while let middle = range.dropFirst(range.count / 2).first {
+                let task = tasks[middle]
+                if task.id == id { return .task(task, try Representation(of: task)) }
+                range = task.id ?? 0 < id ? middle + 1..<range.upperBound : range.lowerBound..<middle
+            }
+            return .missing
+        }
+    }
+
+    private struct Waiting: Sendable {
+        let command: TaskRequest.Command
+        let request: TaskRequest
+        let continuation: CheckedContinuation<TaskOutcome, any Error>
+    }
+
+    private struct State: Sendable {
+        var readers: [Lent] = []
+        var waiting: [Waiting] = []
+        var isClosed = false
+    }
+
+    private let path: String
+    private let reading: Reading
+    private let logger: Logger
+    private let writer: Lent
+    private let queue = DispatchQueue(label: "tasks.writer")
+    private let state = NIOLockedValueBox(State())
+    /// nil where reads go to the database, also when it could not be made after a commit.
+    private let snapshot: NIOLockedValueBox<Snapshot?>
+    /// The largest number of connections that are kept for reading.
+    private static let readerLimit = 8
+    /// The largest number of writes that are committed together.
+    private static let groupLimit = 256
+
+    /// Opens the database, and makes it when it is not there.
+    ///
+    /// - Throws: `SQLiteError` for a file that is no such database, or that somebody else has for himself.
+    public init(path: String, reading: Reading = .database, logger: Logger) throws {
+        (self.path, self.reading, self.logger) = (path, reading, logger)
+        let table = try TaskTable(path: path, isAlone: reading == .memory)
+        writer = Lent(table)
+        snapshot = NIOLockedValueBox(reading == .memory ? try Snapshot(table) : nil)
+    }
+
+    /// Answers a request.
+    public func answer(to request: TaskRequest) async -> TaskAnswer {
+        do throws(Refusal) {
+            let command = try request.command()
+            if let answer = TaskAnswer(to: command, request) { return answer }
+            do {
+                let outcome = try await command.writes ? write(command, request) : read(command, request)
+                return TaskAnswer(outcome, request)
+            } catch {
+                logger.error("a request failed", metadata: ["error": "\(error)"])
+                return TaskAnswer(failureOf: request)
+            }
+        } catch {
+            return TaskAnswer(error, request)
+        }
+    }
+
+    /// Adds tasks, and reads them back.
+    public func insert(_ tasks: [TaskRecord]) throws {
+        try queue.sync {
+            try writer.table.insert(tasks)
+            publish()
+        }
+    }
+
+    /// Waits for what is being written, and closes the database; what comes later fails.
+    public func close() throws {
+        let readers = state.withLockedValue { state in
+            state.isClosed = true
+            defer { state.readers = [] }
+            return state.readers
+        }
+        try queue.sync {
+            for reader in readers { try reader.table.connection.close() }
+            commit()
+            try writer.table.connection.close()
+        }
+    }
+
+    // MARK: Reads
+
+    private func read(_ command: TaskRequest.Command, _ request: TaskRequest) throws -> TaskOutcome {
+        if let snapshot = snapshot.withLockedValue({ $0 }) {
+            switch command {
+            case .list: return .list(snapshot.list)
+            case .fetch(let id): return try snapshot.task(id)
+            default: break
+            }
+        }
+        // The only connection that such a database has.
+        if reading == .memory { return try queue.sync { try writer.table.outcome(of: command, request) } }
+        let (kept, isClosed) = state.withLockedValue { ($0.readers.popLast(), $0.isClosed) }
+        guard !isClosed else { throw SQLiteError(.misuse, "the database is closed") }
+        let reader = try kept ?? Lent(TaskTable(path: path))
+        defer {
+            state.withLockedValue { if !$0.isClosed, $0.readers.count < Self.readerLimit { $0.readers.append(reader) } }
+        }
+        return try reader.table.outcome(of: command, request)
+    }
+
+    // MARK: Writes
+
+    private func write(_ command: TaskRequest.Command, _ request: TaskRequest) async throws -> TaskOutcome {
+        try await withCheckedThrowingContinuation { continuation in
+            let count = state.withLockedValue { state in
+                state.waiting.append(Waiting(command: command, request: request, continuation: continuation))
+                return state.waiting.count
+            }
+            if count == 1 { queue.async { self.commit() } }
+        }
+    }
+
+    /// Writes all that waits, on the queue.
+    private func commit() {
+        while true {
+            let group = state.withLockedValue { state in
+                defer { state.waiting.removeFirst(min(Self.groupLimit, state.waiting.count)) }
+                return Array(state.waiting.prefix(Self.groupLimit))
+            }
+            if group.isEmpty { return }
+            let outcomes = outcomes(of: group)
+            for (waiting, outcome) in zip(group, outcomes) { waiting.continuation.resume(with: outcome) }
+        }
+    }
+
+    private func outcomes(of group: [Waiting]) -> [Result<TaskOutcome, any Error>] {
+        let connection = writer.table.connection
+        let changeCount = connection.totalChangeCount
+        do {
+            let outcomes = try connection.transaction {
+                group.map { waiting in
+                    Result {
+                        try connection.savepoint { try writer.table.outcome(of: waiting.command, waiting.request) }
+                    }
+                }
+            }
+            if connection.totalChangeCount != changeCount { publish() }
+            return outcomes
+        } catch {
+            return group.map { _ in .failure(error) }
+        }
+    }
+
+    /// Lets reads find what was committed, before anybody is told that it was.
+    private func publish() {
+        guard reading == .memory else { return }
+        do {
+            let new = try Snapshot(writer.table)
+            snapshot.withLockedValue { $0 = new }
+        } catch {
+            logger.error("reading the tasks failed; requests read the database", metadata: ["error": "\(error)"])
+            snapshot.withLockedValue { $0 = nil }
+        }
+    }
+}
+
+// MARK: - In-class tests
+
+#if DEBUG || IN_CLASS_TESTS
+import HTTPTypes
+import InClassTesting
+import JSONStreaming
+import NIOCore
+
+extension TaskStore: SelfTesting {
+    /// The tests of this type.
+    public static var testSelectors: TestSelectors {
+        [
+            "testAnswersTheSameFromBoth": testAnswersTheSameFromBoth,
+            "testUndoesOneWriteOfMany": testUndoesOneWriteOfMany,
+            "testFailsWhenClosed": testFailsWhenClosed,
+            "testFindsTasksInMemory": testFindsTasksInMemory,
+        ] + .each("testGivesEachWriteItsTask", [Reading.database, .memory], testGivesEachWriteItsTask)
+    }
+
+    private static func open(_ reading: Reading, _ name: String = "tasks") throws -> TaskStore {
+        let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+        return try TaskStore(
+            path: try temporaryDirectory() + "/\(name)-\(reading)", reading: reading, logger: logger)
+    }
+
+    private func send(_ method: HTTPRequest.Method, _ path: String, _ json: String = "") async -> (Int, String) {
+        let fields: HTTPFields = [.contentType: "application/json"]
+        let head = HTTPRequest(method: method, scheme: nil, authority: nil, path: path, headerFields: fields)
+        let answer = await answer(to: TaskRequest(head: head, body: ByteBuffer(string: json)))
+        return (answer.status.code, String(buffer: answer.body))
+    }
+
+    private static func testAnswersTheSameFromBoth() async throws {
+        let (stored, kept) = (try open(.database), try open(.memory))
+        var seed: UInt64 = 14
+        func random(_ count: UInt64) -> Int {
+            seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(seed >> 33 % count)
+        }
+        for step in 0..<120 {
+            let path = "/tasks/\(random(12) + 1)"
+            let (method, target, json): (HTTPRequest.Method, String, String) =
+                switch random(8) {
+                case 0, 1, 2: (.post, "/tasks", #"{"title":"t\#(step)"}"#)
+                case 3: (.put, path, #"{"title":"p\#(step)","done":true}"#)
+                case 4: (.patch, path, #"{"done":true}"#)
+                case 5: (.delete, path, "")
+                case 6: (.get, path, "")
+                default: (.post, "/tasks", "{}")
+                }
+            let (one, other) = (await stored.send(method, target, json), await kept.send(method, target, json))
+            expectTrue(one == other, "\(step): \(method) \(target): \(one), from memory \(other)")
+            let (all, others) = (await stored.send(.get, "/tasks"), await kept.send(.get, "/tasks"))
+            expectTrue(all == others, "\(step): all tasks: \(all), from memory \(others)")
+        }
+        expectTrue(await stored.send(.get, "/tasks").1.utf8.count > 200, "some tasks are left")
+    }
+
+    private static func testGivesEachWriteItsTask(_ reading: Reading) async throws {
+        let store = try open(reading)
+        let answers = await withTaskGroup(of: (Int, Int, String).self) { group in
+            for number in 0..<400 {
+                group.addTask {
+                    let (status, body) = await store.send(.post, "/tasks", #"{"title":"t\#(number)"}"#)
+                    return (number, status, body)
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        let tasks = try store.queue.sync { try store.writer.table.all() }
+        expectEqual(tasks.map(\.id), Array(1...400), "ids")
+        for (number, status, body) in answers {
+            expectEqual(status, 201, "status")
+            let task = try requireNotNil(tasks.first { $0.title == "t\(number)" }, "task \(number)")
+            expectEqual(body, try JSON.text(of: task), "its answer")
+        }
+        // What is read is what was written last.
+        expectEqual(await store.send(.get, "/tasks").1, try JSON.text(of: tasks), "all tasks")
+    }
+
+    private static func testUndoesOneWriteOfMany() async throws {
+        let store = try open(.database)
+        try store.queue.sync {
+            try store.writer.table.connection.execute(
+                """
+                CREATE TABLE seen (id INTEGER);
+                CREATE TRIGGER t AFTER INSERT ON tasks BEGIN
+                    INSERT INTO seen VALUES (NEW.id);
+                    SELECT RAISE(ABORT, 'refused') WHERE NEW.title = 'bad';
+                END
+                """)
+        }
+        // Nothing is committed before all of them wait.
+        store.queue.suspend()
+        async let answers = withTaskGroup(of: Int.self) { group in
+            for number in 0..<20 {
+                let title = number % 5 == 0 ? "bad" : "good"
+                group.addTask { await store.send(.post, "/tasks", #"{"title":"\#(title)"}"#).0 }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        while store.state.withLockedValue({ $0.waiting.count }) < 20 { await Task.yield() }
+        store.queue.resume()
+        expectEqual(
+            await answers.sorted(), Array(repeating: 201, count: 16) + Array(repeating: 500, count: 4), "statuses")
+        let count = try store.queue.sync { try store.writer.table.connection.value("SELECT count(*) FROM seen") }
+        expectEqual(count, 16, "what was done for tasks that are there")
+    }
+
+    private static func testFailsWhenClosed() async throws {
+        let store = try open(.database)
+        expectEqual(await store.send(.post, "/tasks", #"{"title":"a"}"#).0, 201, "before")
+        expectEqual(await store.send(.get, "/tasks/1").0, 200, "before")
+        try store.close()
+        expectEqual(await store.send(.post, "/tasks", #"{"title":"a"}"#).0, 500, "status of a write")
+        expectEqual(await store.send(.get, "/tasks/1").0, 500, "status of a read")
+    }
+
+    private static func testFindsTasksInMemory() async throws {
+        for count in [0, 1, 2, 3, 8, 9] {
+            let store = try open(.memory, "\(count)")
+            try store.insert((0..<count).map { TaskRecord(id: $0 * 2 + 1, title: "t\($0)") })
+            for id in 0..<count {
+                let (status, body) = await store.send(.get, "/tasks/\(id * 2 + 1)")
+                expectTrue(status == 200 && body.contains("\"t\(id)\""), "\(id) of \(count): \(body)")
+                expectEqual(await store.send(.get, "/tasks/\(id * 2 + 2)").0, 404, "between")
+            }
+            expectEqual(await store.send(.get, "/tasks/\(count * 2 + 1)").0, 404, "behind")
+        }
+    }
+}
+#endif

@@ -1,0 +1,54 @@
+// What the server is told on its command line.
+
+import Logging
+
+/// The options of the server.
+struct ServerOptions {
+    static let usage = """
+        usage: TasksBackend [--database PATH] [--port N] [--host ADDRESS] [--memory] [--log LEVEL]
+          --database PATH  the database, tasks.sqlite unless given; made when it is not there
+          --port N         8080 unless given; 0 for one that is free, which is printed
+          --host ADDRESS   127.0.0.1 unless given, so that nobody else reaches it
+          --memory         reads are served from memory; nobody else may open the database meanwhile
+          --log LEVEL      info unless given; debug has a line for each request
+        """
+
+    struct UsageError: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    var database = "tasks.sqlite"
+    var port = 8080
+    var host = "127.0.0.1"
+    var isInMemory = false
+    var logLevel = Logger.Level.info
+
+    init(_ words: [String]) throws(UsageError) {
+        var words = words[...]
+        while let word = words.popFirst() {
+            if word == "--memory" {
+                isInMemory = true
+                continue
+            }
+            guard ["--database", "--port", "--host", "--log"].contains(word) else {
+                throw UsageError(description: "there is no option \(word)")
+            }
+            guard let value = words.popFirst() else { throw UsageError(description: "\(word) needs a value") }
+            switch word {
+            case "--database": database = value
+            case "--host": host = value
+            case "--port":
+                guard let number = UInt16(value) else {
+                    throw UsageError(description: "--port needs a number from 0 to 65535, found \(value)")
+                }
+                port = Int(number)
+            default:
+                guard let level = Logger.Level(rawValue: value) else {
+                    let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw UsageError(description: "--log needs one of \(levels), found \(value)")
+                }
+                logLevel = level
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+// The server: a table of tasks in SQLite, as JSON over HTTP, with a page to look at and edit them.
+//
+//     swift run -c release --package-path Examples/TasksBackend TasksBackend [--database PATH] [--port N] [--memory]
+//
+// Everything that is answered is in the module `Tasks`, whose tests run when this is built without `-c release`.
+
+import Foundation
+import Hummingbird
+import Logging
+import Tasks
+
+@main
+enum TasksBackend {
+    static func main() async {
+        do {
+            try await serve(try ServerOptions(Array(CommandLine.arguments.dropFirst())))
+        } catch let error as ServerOptions.UsageError {
+            complain("\(error)\n\(ServerOptions.usage)")
+            exit(2)
+        } catch {
+            complain("\(error)")
+            exit(1)
+        }
+    }
+
+    private static func complain(_ text: String) {
+        FileHandle.standardError.write(Data("TasksBackend: error: \(text)\n".utf8))
+    }
+
+    /// Serves until SIGTERM or SIGINT, after which what is being answered is answered, and the database closed.
+    private static func serve(_ options: ServerOptions) async throws {
+        var logger = Logger(label: "tasks", factory: { _ in JSONLog() })
+        logger.logLevel = options.logLevel
+        let store = try TaskStore(
+            path: options.database, reading: options.isInMemory ? .memory : .database, logger: logger)
+        let application = Application(
+            responder: TaskResponder(store: store),
+            server: .http1(
+                configuration: .init(additionalChannelHandlers: [ContinueHandler()], idleTimeout: .seconds(30))),
+            configuration: ApplicationConfiguration(
+                address: .hostname(options.host, port: options.port),
+                availableConnectionsDelegate: .maximum(1_024, logger: logger)),
+            onServerRunning: { channel in
+                // Whoever starts this waits for the line.
+                print("listening on http://\(options.host):\(channel.localAddress?.port ?? options.port)/")
+                fflush(nil)
+            },
+            logger: logger)
+        let served: Result<Void, any Error>
+        do { served = .success(try await application.runService()) } catch { served = .failure(error) }
+        try store.close()
+        try served.get()
+        logger.info("the database is closed", metadata: ["path": "\(options.database)"])
+    }
+}

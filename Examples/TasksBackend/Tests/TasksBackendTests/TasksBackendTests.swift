@@ -1,0 +1,297 @@
+// The server through sockets: what a table of requests and answers cannot show, since it is in how bytes come, and in what is
+// left when the process ends. Each test does the same with reads from SQLite and from memory.
+
+import Foundation
+import Synchronization
+import Testing
+
+@Suite(.serialized)
+struct TasksBackendTests {
+    static let variants = [[], ["--memory"]]
+
+    /// Makes a server with two tasks.
+    private func withServer(_ words: [String], _ body: (RunningServer, RawConnection) throws -> Void) throws {
+        try RunningServer.inFolder { folder in
+            let server = try RunningServer(words, in: folder)
+            let connection = try server.connect()
+            for json in [#"{"title":"Clean Room"}"#, #"{"title":"Grüße 👋","done":true}"#] {
+                try connection.request("POST /tasks", json: json)
+                #expect(try connection.answer().status == 201)
+            }
+            try body(server, connection)
+        }
+    }
+
+    private let one = #"{"id":1,"title":"Clean Room","done":false}"#
+    private var all: String { "[\(one),{\"id\":2,\"title\":\"Grüße 👋\",\"done\":true}]" }
+
+    @Test(arguments: variants) func answersInOrderWhatComesAtOnce(_ words: [String]) throws {
+        try withServer(words) { server, connection in
+            let head = "HTTP/1.1\r\nHost: localhost\r\n"
+            let json = #"{"title":"c"}"#
+            try connection.send(
+                "GET /tasks \(head)\r\nHEAD /tasks/1 \(head)\r\nPOST /tasks \(head)Content-Type: application/json\r\n"
+                    + "Content-Length: \(json.utf8.count)\r\n\r\n\(json)DELETE /tasks/3 \(head)\r\nGET /tasks/3 \(head)\r\n"
+                    + "PUT / \(head)Content-Length: 3\r\n\r\nabcGET /tasks/1 \(head)\r\n")
+            var answer = try connection.answer()
+            #expect(answer.status == 200 && answer.body == all)
+            answer = try connection.answer(toHEAD: true)
+            #expect(answer.status == 200 && answer.fields["content-length"] == "\(one.utf8.count)")
+            answer = try connection.answer()
+            #expect(answer.status == 201 && answer.fields["location"] == "/tasks/3")
+            answer = try connection.answer()
+            #expect(answer.status == 204 && answer.fields["content-length"] == nil)
+            #expect(try connection.answer().status == 404)
+            #expect(try connection.answer().fields["allow"] == "GET, HEAD, OPTIONS")
+            #expect(try connection.answer().body == one)
+        }
+    }
+
+    @Test(arguments: variants) func readsRequestsInAnyPieces(_ words: [String]) throws {
+        try withServer(words) { server, connection in
+            let json = #"{"title":"in pieces"}"#
+            let text =
+                "POST /t%61sks/ HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                + "Content-Length: \(json.utf8.count)\r\n\r\n\(json)"
+            for character in text {
+                try connection.send("\(character)")
+                usleep(500)
+            }
+            #expect(try connection.answer().body == #"{"id":3,"title":"in pieces","done":false}"#)
+            let chunks = "3\r\n{\"t\r\n1\r\ni\r\n8;a=b\r\ntle\":\"x\"\r\n1\r\n}\r\n0\r\nTrailer: y\r\n\r\n"
+            let fields = ["Content-Type: application/json", "Transfer-Encoding: chunked"]
+            try connection.request("POST /tasks", fields)
+            try connection.send(chunks)
+            #expect(try connection.answer().body == #"{"id":4,"title":"x","done":false}"#)
+        }
+    }
+
+    @Test func tellsClientsToGoOn() throws {
+        try withServer([]) { server, connection in
+            let json = #"{"title":"x"}"#
+            let fields = ["Content-Type: application/json", "Expect: 100-continue"]
+            try connection.request("POST /tasks", fields + ["Content-Length: \(json.utf8.count)"])
+            #expect(try connection.answer() == Answer(status: 100, fields: [:], body: ""))
+            try connection.send(json)
+            #expect(try connection.answer().status == 201)
+            try connection.request("GET /tasks/3", fields)
+            #expect(try connection.answer().status == 200)
+            try connection.request("POST /tasks", fields + ["Content-Length: 65537"])
+            #expect(try connection.answer().status == 413)
+        }
+    }
+
+    @Test(arguments: variants) func hasMannersOnTheWire(_ words: [String]) throws {
+        try withServer(words) { server, connection in
+            try connection.request("HEAD /tasks")
+            let head = try connection.answer(toHEAD: true)
+            try connection.request("GET /tasks/")
+            let get = try connection.answer()
+            #expect(get.body == all && get.fields["content-length"] == "\(all.utf8.count)")
+            #expect(get.fields["content-type"] == "application/json" && get.fields["transfer-encoding"] == nil)
+            #expect(head.fields.filter { $0.key != "date" } == get.fields.filter { $0.key != "date" })
+            try connection.request("GET /tasks", ["If-None-Match: \(get.fields["etag"] ?? "")"])
+            let known = try connection.answer()
+            #expect(known.status == 304 && known.body == "" && known.fields["etag"] == get.fields["etag"])
+            try connection.request("POST /tasks", json: #"{"title":"a",}"#)
+            let refused = try connection.answer()
+            #expect(refused.status == 400)
+            #expect(refused.body.hasSuffix(#","line":1,"column":14,"byteOffset":13}"#), "\(refused)")
+            try connection.request("DELETE /tasks")
+            #expect(try connection.answer().status == 405)
+            try connection.request("GET /tasks/%31%2F")
+            #expect(try connection.answer().status == 404)
+            try connection.request("GET /tasks/%ff")
+            #expect(try connection.answer().status == 400)
+            try connection.request("POST /tasks", ["Content-Length: 2"])
+            try connection.send("{}")
+            #expect(try connection.answer().status == 415)
+            try connection.request("GET /tasks/1", ["Connection: close"])
+            #expect(try connection.answer().body == one)
+            #expect(try connection.isEnded())
+        }
+    }
+
+    @Test(arguments: variants) func refusesWhatIsTooLong(_ words: [String]) throws {
+        try withServer(words) { server, connection in
+            let type = "Content-Type: application/json"
+            try connection.request("POST /tasks", [type, "Content-Length: 1000000000000"])
+            let declared = try connection.answer()
+            #expect(declared.status == 413 && declared.fields["connection"] == "close")
+            let another = try server.connect()
+            try another.request("POST /tasks", [type, "Transfer-Encoding: chunked"])
+            let chunk = "4000\r\n\(String(repeating: " ", count: 0x4000))\r\n"
+            for _ in 0..<5 { try another.send(chunk) }
+            #expect(try another.answer().status == 413)
+            let limit = try server.connect()
+            let json = #"{"title":"x"}"# + String(repeating: " ", count: (1 << 16) - 13)
+            try limit.request("POST /tasks", json: json)
+            #expect(try limit.answer().status == 201)
+            try limit.request("POST /tasks", json: json + " ")
+            #expect(try limit.answer().status == 413)
+            let fields = try server.connect()
+            try fields.send("GET /tasks HTTP/1.1\r\nHost: a\r\nA: \(String(repeating: "x", count: 1 << 17))\r\n\r\n")
+            #expect(try fields.answer().status == 400)
+            #expect(try fields.isEnded())
+        }
+    }
+
+    /// Posts until the server is gone, and returns the titles that were acknowledged by their ids.
+    private static func post(_ name: String, _ port: UInt16) -> [Int: String] {
+        var titles: [Int: String] = [:]
+        guard let connection = try? RawConnection(port: port) else { return titles }
+        for number in 0... {
+            let title = "\(name)-\(number)"
+            guard (try? connection.request("POST /tasks", json: #"{"title":"\#(title)"}"#)) != nil,
+                let answer = try? connection.answer(), answer.status == 201,
+                let id = answer.fields["location"]?.split(separator: "/").last.flatMap({ Int($0) })
+            else { break }
+            titles[id] = title
+        }
+        return titles
+    }
+
+    @Test(arguments: variants) func losesNothingThatItAcknowledged(_ words: [String]) throws {
+        try RunningServer.inFolder { folder in
+            var expected: [Int: String] = [:]
+            for round in 0..<4 {
+                let server = try RunningServer(words, in: folder)
+                let (titles, group, port) = (Titles(), DispatchGroup(), server.port)
+                for number in 0..<4 {
+                    DispatchQueue.global().async(group: group) { titles.add(Self.post("\(round)-\(number)", port)) }
+                }
+                usleep(150_000 * UInt32(round + 1))
+                server.kill()
+                group.wait()
+                expected.merge(titles.all.withLock { $0 }) { $1 }
+            }
+            #expect(expected.count > 16)
+            let server = try RunningServer(words, in: folder)
+            let connection = try server.connect()
+            for (id, title) in expected {
+                try connection.request("GET /tasks/\(id)")
+                #expect(try connection.answer().body == #"{"id":\#(id),"title":"\#(title)","done":false}"#)
+            }
+            try connection.request("GET /tasks")
+            let list = try JSONDecoder().decode([[String: Value]].self, from: Data(try connection.answer().body.utf8))
+            // Of each writer and round one more may be there, whose answer did not come.
+            #expect(list.count >= expected.count && list.count <= expected.count + 16)
+        }
+    }
+
+    private enum Value: Decodable {
+        init(from decoder: any Decoder) throws { self = .any }
+        case any
+    }
+
+    @Test(arguments: variants) func endsWhenItHasAnswered(_ words: [String]) throws {
+        try RunningServer.inFolder { folder in
+            let server = try RunningServer(words, in: folder)
+            let (busy, idle) = (try server.connect(), try server.connect())
+            try idle.request("GET /tasks")
+            #expect(try idle.answer().body == "[]")
+            let json = #"{"title":"at the end"}"#
+            try busy.request("POST /tasks", ["Content-Type: application/json", "Content-Length: \(json.utf8.count)"])
+            try busy.send(String(json.prefix(5)))
+            usleep(100_000)
+            server.process.terminate()
+            #expect(try idle.isEnded())
+            #expect(throws: ConnectionError.self, "nobody else is served") {
+                let late = try server.connect()
+                try late.request("GET /tasks")
+                _ = try late.answer()
+            }
+            #expect(server.process.isRunning)
+            try busy.send(String(json.dropFirst(5)))
+            #expect(try busy.answer().status == 201)
+            #expect(try busy.isEnded())
+            #expect(server.end() == 0)
+            #expect(try server.log().last?.contains("the database is closed") == true)
+            // The log of the database is in it.
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
+                $0.hasPrefix("tasks")
+            }
+            #expect(files == ["tasks.sqlite"])
+            let next = try RunningServer(words, in: folder)
+            let connection = try next.connect()
+            try connection.request("GET /tasks")
+            #expect(try connection.answer().body == #"[{"id":1,"title":"at the end","done":false}]"#)
+        }
+    }
+
+    @Test func saysWhatItCannotDo() throws {
+        try RunningServer.inFolder { folder in
+            for (words, error) in [
+                (["--port"], "--port needs a value"), (["--port", "65536"], "--port needs a number"),
+                (["-x"], "there is no option -x"), (["--log", "loud"], "--log needs one of trace, debug"),
+            ] {
+                let result = try RunningServer.run(words, in: folder)
+                #expect(result.status == 2 && result.errors.contains(error), "\(words): \(result)")
+            }
+            try Data("this is no database, whatever its name".utf8).write(to: folder.appending(path: "text"))
+            let text = try RunningServer.run(["--database", "text"], in: folder)
+            #expect(text.status == 1 && text.errors.contains("not a database"), "\(text)")
+            let server = try RunningServer(["--memory"], in: folder)
+            let second = try RunningServer.run(["--port", "0"], in: folder)
+            #expect(second.status == 1 && second.errors.contains("database is locked"), "\(second)")
+            let port = try RunningServer.run(["--port", "\(server.port)", "--database", "other"], in: folder)
+            #expect(port.status == 1 && port.errors.contains("ddress already in use"), "\(port)")
+        }
+    }
+
+    @Test func writesALogForPrograms() throws {
+        try withServer(["--log", "debug"]) { server, connection in
+            try connection.request("GET /%22?\"")
+            #expect(try connection.answer().status == 404)
+            server.process.terminate()
+            #expect(server.end() == 0)
+            struct Line: Decodable { var level: String, message: String, values: [String: String] }
+            let lines = try server.log().map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+            let answered = lines.filter { $0.message == "answered" }
+            #expect(answered.map { $0.values["status"] } == ["201", "201", "404"])
+            #expect(answered.last?.values["target"] == "/%22?\"")
+        }
+    }
+
+    #if os(Linux)
+    @Test func isReachedFromThisMachineOnly() throws {
+        try withServer([]) { server, _ in
+            let hexadecimal = String(server.port, radix: 16, uppercase: true)
+            let digits = String(repeating: "0", count: 4 - hexadecimal.count) + hexadecimal
+            let sockets = try ["tcp", "tcp6"].flatMap { name in
+                try String(contentsOfFile: "/proc/net/\(name)", encoding: .utf8).split(separator: "\n").dropFirst()
+                    .map { $0.split(separator: " ") }.filter { $0[1].hasSuffix(":\(digits)") && $0[3] == "0A" }
+            }
+            #expect(sockets.map { $0[1] } == ["0100007F:\(digits)"])
+        }
+    }
+    #endif
+
+    private static let browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+        .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+    @Test(.enabled(if: browser != nil, "it needs Chromium")) func showsItsTasksInABrowser() throws {
+        try withServer([]) { server, connection in
+            try connection.request("POST /tasks", json: #"{"title":"<b>bold</b>"}"#)
+            #expect(try connection.answer().status == 201)
+            let process = Process()
+            process.executableURL = URL(filePath: Self.browser ?? "")
+            let options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"]
+            process.arguments = options + ["http://127.0.0.1:\(server.port)/"]
+            let output = Pipe()
+            process.standardOutput = output
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            process.waitUntilExit()
+            #expect(text.contains("2 of 3 open"), "\(text)")
+            #expect(text.components(separatedBy: "<li").count == 4 && !text.contains("<b>"))
+        }
+    }
+}
+
+/// What several threads have written.
+private final class Titles: Sendable {
+    let all = Mutex<[Int: String]>([:])
+    func add(_ titles: [Int: String]) { all.withLock { $0.merge(titles) { $1 } } }
+}

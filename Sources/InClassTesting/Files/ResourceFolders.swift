@@ -23,8 +23,8 @@ enum ResourceFolders {
         getenv(variable).map { String(cString: $0).split(separator: separator).map(String.init) }
     }
 
-    /// Finds the folders that SwiftPM has made of a module's resources, `Package_Target.resources` or `.bundle`, or nil
-    /// when there are none.
+    /// Finds the folder that SwiftPM has made of a module's resources, `Package_Target.resources` or `.bundle`, or nil when
+    /// there is none, or more than one.
     ///
     /// - Parameter image: the file that holds the tests, in the folder of products or in a bundle there.
     static func beside(_ image: String, of module: String) -> [String]? {
@@ -39,18 +39,21 @@ enum ResourceFolders {
         }
         folders.append("/" + parts.joined(separator: "/"))
         let found = folders.flatMap { folder in
-            TestDirectory.names(in: folder).filter { isBundle($0, of: module) }.map { "\(folder)/\($0)" }
+            TestDirectory.names(in: folder).filter { module == owner(ofBundle: $0, in: folder) }
+                .map { "\(folder)/\($0)" }
         }
-        // Of two packages or targets whose names end alike, the module itself has the shorter one.
-        let length = found.map(\.utf8.count).min()
-        return found.isEmpty ? nil : found.filter { $0.utf8.count == length }
+        return found.count == 1 ? found : nil
     }
 
-    /// Whether a folder of this name is of a target whose module has this name.
-    private static func isBundle(_ name: String, of module: String) -> Bool {
-        guard let ending = [".resources", ".bundle"].first(where: { name.hasSuffix($0) }) else { return false }
-        let stem = name.dropLast(ending.count).map { $0.isLetter || $0.isNumber ? $0 : "_" }
-        return String(stem).hasSuffix("_\(module)")
+    /// The module that a folder of this name is of: its target's, of which the name may have a part of the package's, too,
+    /// so that the longest counts that has been built there.
+    private static func owner(ofBundle name: String, in folder: String) -> String? {
+        guard let ending = [".resources", ".bundle"].first(where: { name.hasSuffix($0) }) else { return nil }
+        let stem = String(name.dropLast(ending.count).map { $0.isLetter || $0.isNumber ? $0 : "_" })
+        let targets = stem.indices.filter { stem[$0] == "_" }.map { String(stem[stem.index(after: $0)...]) }
+        return targets.first { target in
+            ["Modules/", ""].contains { access("\(folder)/\($0)\(target).swiftmodule", F_OK) == 0 }
+        } ?? targets.last
     }
 }
 
@@ -68,7 +71,12 @@ extension ResourceFolders: SelfTesting {
                     "Shop.xctest/Contents/MacOS/Shop", ["Shop.xctest/Contents/Resources/Shop_Goods.bundle"],
                     ["Shop.xctest/Contents/Resources/Shop_Goods.bundle"]
                 ),
-                ("shop", ["my-shop_Goods.resources", "my-shop_New-Goods.resources"], ["my-shop_Goods.resources"]),
+                (
+                    "shop",
+                    ["my-shop_Goods.resources", "S_New-Goods.resources", "Modules/New_Goods.swiftmodule"],
+                    ["my-shop_Goods.resources"]
+                ),
+                ("shop", ["a_Goods.resources", "b_Goods.resources"], []),
                 ("shop", ["ShopGoods.resources", "Shop_Goods.build", "Goods.bundle"], []),
             ], named: { "\($0.0): \($0.1[0])" }
         ) { image, made, found in

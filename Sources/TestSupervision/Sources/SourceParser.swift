@@ -134,14 +134,11 @@ struct SourceParser {
         let isExtension = isWord("extension", at: index)
         let isProtocol = isWord("protocol", at: index)
         index += 1
-        guard !isClassModifier, index < tokens.count, tokens[index].kind == .word else { return }
+        let isNamed = index < tokens.count && tokens[index].kind == .word
+        let isOther = isExtension && (isPunctuation("[", at: index) || isPunctuation("(", at: index))
+        guard !isClassModifier, isNamed || isOther else { return }
         resetModifiers()
-        var name = text(at: index)
-        index += 1
-        while isPunctuation(".", at: index), index + 1 < tokens.count, tokens[index + 1].kind == .word {
-            name += "." + text(at: index + 1)
-            index += 2
-        }
+        var name = parseTypeName()
         if name.hasPrefix("\(module).") { name = String(name.dropFirst(module.count + 1)) }
         let typeName = scopes.last.flatMap(\.self).map { "\($0.typeName).\(name)" } ?? name
         pendingType = (typeName, line)
@@ -153,6 +150,32 @@ struct SourceParser {
         for parent in parents {
             types[typeName, default: ScannedType()].conditionsOfParents[parent] = conditions.map(\.text)
         }
+    }
+
+    /// Reads a type, and names it as workers do but for the arguments; what has no such name is called what no type is.
+    private mutating func parseTypeName() -> String {
+        var name = text(at: index)
+        if let end = end(ofBracket: index), end > index {
+            let isInlineArray = isWord("of", at: index + 2)
+            name = isInlineArray ? "InlineArray" : colons(ofLiteral: index, end: end).isEmpty ? "Array" : "Dictionary"
+            if isPunctuation("(", at: index) { name = "()" }
+            index = end
+        }
+        index += 1
+        while index < tokens.count {
+            if isPunctuation("<", at: index) {
+                index = behindArguments(index)
+            } else if isPunctuation("?", at: index) {
+                name = "Optional"
+                index += 1
+            } else if isPunctuation(".", at: index), index + 1 < tokens.count, tokens[index + 1].kind == .word {
+                name += "." + text(at: index + 1)
+                index += 2
+            } else {
+                break
+            }
+        }
+        return name
     }
 
     private mutating func parseFunction() {

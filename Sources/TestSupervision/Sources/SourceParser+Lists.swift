@@ -2,16 +2,18 @@
 // here; whether it is a list at all is for a reader of Swift to say, not for a reader of tokens.
 
 extension SourceParser {
-    /// What is behind the `<…>` that begins here.
-    func behindArguments(_ start: Int) -> Int {
+    /// The end of the `<…>` that begins here, in which there are no braces.
+    func endOfArguments(_ start: Int) -> Int? {
+        guard isPunctuation("<", at: start) else { return nil }
         var (position, depth) = (start, 0)
-        repeat {
+        while position < tokens.count, !isPunctuation("{", at: position) {
             if isPunctuation("<", at: position) { depth += 1 }
             // Not the end of an arrow.
             if isPunctuation(">", at: position), !isPunctuation("-", at: position - 1) { depth -= 1 }
+            if depth == 0 { return position }
             position += 1
-        } while depth > 0 && position < tokens.count
-        return position
+        }
+        return nil
     }
 
     /// The names behind the colon of a declaration that has no body yet, each without what it is a member of.

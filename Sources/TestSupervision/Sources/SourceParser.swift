@@ -14,7 +14,8 @@ import TestEvents
 struct SourceParser {
     let source: UnsafeRawBufferPointer
     let path: String
-    let module: String
+    /// The source's own module, and those that it imports.
+    private var modules: Set<String>
     private(set) var types: [String: ScannedType]
     /// The bodies of types, each before what it lies in.
     private(set) var bodies: [TypeBody] = []
@@ -35,7 +36,7 @@ struct SourceParser {
     init(source: UnsafeRawBufferPointer, path: String, module: String, types: [String: ScannedType]) {
         self.source = source
         self.path = path
-        self.module = module
+        modules = [module, "Swift"]
         self.types = types
         tokens = SwiftLexer.split(source)
     }
@@ -109,6 +110,9 @@ struct SourceParser {
             }
             resetModifiers()
         case 6 where isWord("static", at: index): isStatic = true
+        case 6 where isWord("import", at: index):
+            // Behind it may be the kind of what is imported of one.
+            modules.insert(text(at: isPunctuation(".", at: index + 3) ? index + 2 : index + 1))
         case 8 where isWord("mutating", at: index): isMutating = true
         case 8 where isWord("override", at: index): isOverride = true
         default: break
@@ -139,7 +143,9 @@ struct SourceParser {
         guard !isClassModifier, isNamed || isOther else { return }
         resetModifiers()
         var name = parseTypeName()
-        if name.hasPrefix("\(module).") { name = String(name.dropFirst(module.count + 1)) }
+        if let dot = name.firstIndex(of: "."), modules.contains(String(name[..<dot])) {
+            name = String(name[name.index(after: dot)...])
+        }
         let typeName = scopes.last.flatMap(\.self).map { "\($0.typeName).\(name)" } ?? name
         pendingType = (typeName, line)
         let parents = parents(behind: index)
@@ -163,8 +169,8 @@ struct SourceParser {
         }
         index += 1
         while index < tokens.count {
-            if isPunctuation("<", at: index) {
-                index = behindArguments(index)
+            if let end = endOfArguments(index) {
+                index = end + 1
             } else if isPunctuation("?", at: index) {
                 name = "Optional"
                 index += 1
@@ -195,11 +201,13 @@ struct SourceParser {
         let isThrowing = effects.contains { isWord("throws", at: $0) }
         let isAsynchronous = effects.contains { isWord("async", at: $0) }
         let marks = (isThrowing ? "try " : "") + (isAsynchronous ? "await " : "")
-        let entry = isStatic ? name : isMutating ? "fixture { \(marks)$0.\(name)() }" : "fixture(\(name))"
+        let word = name.utf8.allSatisfy(SwiftLexer.isWord) ? name : "`\(name)`"
+        let entry = isStatic ? word : isMutating ? "fixture { \(marks)$0.\(word)() }" : "fixture(\(word))"
         types[typeName, default: ScannedType()].declared.append(
             DeclaredTest(
                 name: name, place: place(at: index), lastLine: lastLine(ofFunction: index),
-                entry: "\"\(name)\": \(entry)", isConditional: conditions.contains { !$0.isOfTests }))
+                entry: "\"\(name.replacing("\"", with: "\\\""))\": \(entry)",
+                isConditional: conditions.contains { !$0.isOfTests }))
     }
 
     /// `test` and then anything but a small letter; and not what makes a fixture.
@@ -368,6 +376,8 @@ extension SourceParser: SelfTesting {
             func testGlobal() {}
             """)
         expectEqual(scan["S"]?.declared.map(\.name), ["test2"])
+        let behind = Self.scan("let a = actor\nb < c\nstruct S { func test2() {} }")
+        expectEqual(behind["S"]?.declared.map(\.name), ["test2"], "no arguments of a type")
     }
 
     private static func testKnowsConditionalCompilation() {

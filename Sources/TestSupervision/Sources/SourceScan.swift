@@ -382,11 +382,12 @@ extension SourceScan: SelfTesting {
             ("[Int: [Int]]", "Dictionary<Int, Array<Int>>"), ("[[Int: Int]].Part", "Array.Part"),
             ("[Int]?", "Optional<Array<Int>>"), ("Int?", "Optional<Int>"), ("[2 of Int]", "InlineArray<2, Int>"),
             ("(any P)", "Any"),
+            ("Foundation.URL", "URL"), ("URLs.URL", "URL"), ("Swift.Array<Int>.Part", "Array.Part"),
         ]
         for row in rows {
             let scan = scan(
                 """
-                extension \(row.extended): SelfTesting {
+                import Foundation; import struct URLs.URL; extension \(row.extended): SelfTesting {
                     static var testSelectors: TestSelectors { ["testA": testA] }
                     static func testA() {
                     }
@@ -410,6 +411,7 @@ extension SourceScan: SelfTesting {
                 static func testA() {}
                 func testB() {}
                 mutating func testC() async throws {}
+                static func `test is "so"`() {}
                 @MainActor private static func testD() throws {}
             }
             """)["S"]?.declared
@@ -417,6 +419,7 @@ extension SourceScan: SelfTesting {
             declared?.map(\.entry),
             [
                 "\"testA\": testA", "\"testB\": fixture(testB)", "\"testC\": fixture { try await $0.testC() }",
+                #""test is \"so\"": `test is "so"`"#,
                 "\"testD\": testD",
             ])
     }

@@ -105,7 +105,7 @@ struct SwiftLexer {
         tokens.append(SwiftToken(kind: kind, start: start, end: end, line: line, column: place &- lineStart &+ 1))
     }
 
-    private static func isWord(_ byte: UInt8) -> Bool {
+    static func isWord(_ byte: UInt8) -> Bool {
         byte >= 0x61 && byte <= 0x7A || byte >= 0x41 && byte <= 0x5A || byte >= 0x30 && byte <= 0x39 || byte == 0x5F
             || byte >= 0x80 || byte == 0x60
     }

@@ -138,9 +138,10 @@ struct SourceParser {
         let isExtension = isWord("extension", at: index)
         let isProtocol = isWord("protocol", at: index)
         index += 1
-        let isNamed = index < tokens.count && tokens[index].kind == .word
-        let isOther = isExtension && (isPunctuation("[", at: index) || isPunctuation("(", at: index))
-        guard !isClassModifier, isNamed || isOther else { return }
+        let isBracket = isPunctuation("[", at: index) || isPunctuation("(", at: index)
+        guard !isClassModifier, index < tokens.count, tokens[index].kind == .word || isExtension && isBracket else {
+            return
+        }
         resetModifiers()
         var name = parseTypeName()
         if let dot = name.firstIndex(of: "."), modules.contains(String(name[..<dot])) {
@@ -162,9 +163,10 @@ struct SourceParser {
     private mutating func parseTypeName() -> String {
         var name = text(at: index)
         if let end = end(ofBracket: index), end > index {
-            let isInlineArray = isWord("of", at: index + 2)
-            name = isInlineArray ? "InlineArray" : colons(ofLiteral: index, end: end).isEmpty ? "Array" : "Dictionary"
-            if isPunctuation("(", at: index) { name = "()" }
+            if isPunctuation("[", at: index) {
+                name = colons(ofLiteral: index, end: end).isEmpty ? "Array" : "Dictionary"
+                if isWord("of", at: index + 2) { name = "InlineArray" }
+            }
             index = end
         }
         index += 1

@@ -78,9 +78,7 @@ struct SwiftLexer {
                 if keepsComments { add(.comment, start, offset, start) }
             } else if byte == 0x2F, self.byte(1) == 0x2A {
                 skipBlockComment()
-            } else if byte == 0x22 {
-                beginString(poundCount: 0)
-            } else if byte == 0x23, let poundCount = pounds(before: 0x22) {
+            } else if byte == 0x22 || byte == 0x23, let poundCount = pounds(before: 0x22) {
                 beginString(poundCount: poundCount)
             } else if byte == 0x23, let poundCount = pounds(before: 0x2F) {
                 addRegex(endingAt: endOfRegex(poundCount: poundCount))
@@ -191,11 +189,11 @@ struct SwiftLexer {
 
     /// Begins a string literal of any form. What is interpolated into it is read as all else is, and then belongs to it.
     private mutating func beginString(poundCount: Int) {
-        let (place, quote) = (offset, offset + poundCount)
-        offset = quote
+        let column = offset - lineStart + 1
+        offset += poundCount
         let quoteCount = isMultiline(poundCount: poundCount) ? 3 : 1
         offset += quoteCount
-        let token = SwiftToken(kind: .string, start: offset, end: 0, line: line, column: place - lineStart + 1)
+        let token = SwiftToken(kind: .string, start: offset, end: 0, line: line, column: column)
         strings.append(
             OpenString(poundCount: poundCount, quoteCount: quoteCount, token: token, tokenCount: tokens.count))
         readString()
@@ -244,9 +242,9 @@ struct SwiftLexer {
 
     /// Goes on with a string when its interpolation ends.
     private mutating func follow(_ byte: UInt8) {
-        if byte == 0x28 { strings[strings.count - 1].depth += 1 }
-        if byte == 0x29 { strings[strings.count - 1].depth -= 1 }
-        if byte == 0x29, strings[strings.count - 1].depth == 0 { readString() }
+        guard byte == 0x28 || byte == 0x29 else { return }
+        strings[strings.count - 1].depth += byte == 0x28 ? 1 : -1
+        if strings[strings.count - 1].depth == 0 { readString() }
     }
 }
 

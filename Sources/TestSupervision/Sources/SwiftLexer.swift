@@ -24,6 +24,8 @@ struct SwiftLexer {
     private var tokens: [SwiftToken] = []
     /// The last line in which a regular expression might have begun that does not end there.
     private var lineOfOpenRegex = 0
+    /// The end of the last `/*…*/`, which is a space.
+    private var endOfComment = 0
     /// The strings in whose interpolations the present token is, the innermost last.
     private var strings: [OpenString] = []
 
@@ -124,6 +126,7 @@ struct SwiftLexer {
             } else if byte() == 0x2A, byte(1) == 0x2F {
                 depth -= 1
                 offset += 2
+                endOfComment = offset
                 if depth == 0 { return }
             } else if byte() == 0x0A {
                 newLine()
@@ -163,8 +166,8 @@ struct SwiftLexer {
     private mutating func endOfBareRegex() -> Int? {
         var before = offset - 1
         // Behind prefix operators, which are short.
-        while before >= max(0, offset - 4), "!&^~-+*%<>=|?./".utf8.contains(source[before]) { before -= 1 }
-        guard before < 0 || source[before] <= 0x20 || "([{,;:".utf8.contains(source[before]), byte(1) > 0x20,
+        while before >= max(endOfComment, offset - 4), "!&^~-+*%<>=|?./".utf8.contains(source[before]) { before -= 1 }
+        guard before < endOfComment || source[before] <= 0x20 || "([{,;:".utf8.contains(source[before]), byte(1) > 0x20,
             lineOfOpenRegex != line
         else { return nil }
         var (end, depth, isInClass, isSpace) = (offset + 1, 0, false, false)
@@ -313,6 +316,7 @@ extension SwiftLexer: SelfTesting {
         }
         let rows: [(source: String, tokens: [String])] = [
             ("!/b/.c", ["!", "/b/", ".", "c"]), ("a ^^/0xG/", ["a", "^", "^", "/0xG/"]), ("a:/b/", ["a", ":", "/b/"]),
+            ("(/*x*//\\{\"/)", ["(", "/\\{\"/", ")"]), ("(a) /*x*// b", ["(", "a", ")", "/", "b"]),
             ("a / b / c", ["a", "/", "b", "/", "c"]), ("a/b/c", ["a", "/", "b", "/", "c"]),
             ("b+/c/", ["b", "+", "/", "c", "/"]),
             ("(b)/c/", ["(", "b", ")", "/", "c", "/"]), ("f(/b /)", ["f", "(", "/", "b", "/", ")"]),

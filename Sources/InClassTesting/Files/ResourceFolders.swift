@@ -38,19 +38,28 @@ enum ResourceFolders {
             parts = parts[..<bundle]
         }
         folders.append("/" + parts.joined(separator: "/"))
-        let found = folders.flatMap { folder in
-            TestDirectory.names(in: folder).filter { isBundle($0, of: module) }.map { "\(folder)/\($0)" }
-        }
+        let paths = folders.flatMap { folder in TestDirectory.names(in: folder).map { "\(folder)/\($0)" } }
+        let all = paths.filter { isBundle($0, of: module) }
+        // Not those of `New_Goods`, which is built beside `Goods`.
+        let others = paths.compactMap { identifier($0, [".build"]) }.filter { $0.hasSuffix("_\(module)") }
+        let own = all.filter { path in !others.contains { isBundle(path, of: $0) } }
+        let found = own.isEmpty ? all : own
         // Of two packages or targets whose names end alike, the module itself has the shorter one.
         let length = found.map(\.utf8.count).min()
         return found.isEmpty ? nil : found.filter { $0.utf8.count == length }
     }
 
-    /// Whether a folder of this name is of a target whose module has this name.
-    private static func isBundle(_ name: String, of module: String) -> Bool {
-        guard let ending = [".resources", ".bundle"].first(where: { name.hasSuffix($0) }) else { return false }
-        let stem = name.dropLast(ending.count).map { $0.isLetter || $0.isNumber ? $0 : "_" }
-        return String(stem).hasSuffix("_\(module)")
+    /// Whether a folder is of a target whose module has this name.
+    private static func isBundle(_ path: String, of module: String) -> Bool {
+        identifier(path, [".resources", ".bundle"])?.hasSuffix("_\(module)") ?? false
+    }
+
+    /// The name of a folder without its ending, as that of a module is made of it, or nil for any other ending.
+    private static func identifier(_ path: String, _ endings: [String]) -> String? {
+        guard let ending = endings.first(where: path.hasSuffix),
+            let name = path.dropLast(ending.count).split(separator: "/").last
+        else { return nil }
+        return String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" })
     }
 }
 
@@ -69,6 +78,10 @@ extension ResourceFolders: SelfTesting {
                     ["Shop.xctest/Contents/Resources/Shop_Goods.bundle"]
                 ),
                 ("shop", ["my-shop_Goods.resources", "my-shop_New-Goods.resources"], ["my-shop_Goods.resources"]),
+                (
+                    "shop", ["big-shop_Goods.resources", "a_New_Goods.resources", "New-Goods.build"],
+                    ["big-shop_Goods.resources"]
+                ),
                 ("shop", ["ShopGoods.resources", "Shop_Goods.build", "Goods.bundle"], []),
             ], named: { "\($0.0): \($0.1[0])" }
         ) { image, made, found in

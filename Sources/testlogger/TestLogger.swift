@@ -163,7 +163,10 @@ struct TestLogger {
         if options.isAccepting {
             let paths = options.paths(root: SubjectFinder(directory: FileAccess.currentDirectory).root)
             let unaccepted = runner.unaccepted
-            if !Acceptance.apply(runner.fixes, without: unaccepted, lines: options.lines, paths: paths) {
+            if runner.tally.notRun > 0 || Interruption.reason != nil {
+                // The others may want other values.
+                print("nothing is accepted, since not all tests have run to their ends")
+            } else if !Acceptance.apply(runner.fixes, without: unaccepted, lines: options.lines, paths: paths) {
                 return .notRun
             }
         }
@@ -194,7 +197,8 @@ struct TestLogger {
         run.retryCount = options.retryCount
         run.keptDirectoryFolder = options.keptDirectoryFolder
         run.isStable = options.isStable
-        run.stopsAtFirstFailure = options.stopsAtFirstFailure
+        // What is accepted is what all tests want.
+        run.stopsAtFirstFailure = options.stopsAtFirstFailure && !options.isAccepting
         run.isListing = options.isListing
         run.isAccepting = options.isAccepting
         run.leavesOutput = options.leavesOutput

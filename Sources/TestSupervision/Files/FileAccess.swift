@@ -29,7 +29,8 @@ package enum FileAccess {
     package static func contents(of path: String, from start: Int = 0, to end: Int = .max) throws(SystemError)
         -> [UInt8]
     {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // A pipe is refused, not waited for.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw SystemError("open \(path)") }
         defer { close(descriptor) }
         return try contents(of: descriptor, from: start, to: end, name: path)
@@ -109,6 +110,12 @@ package enum FileAccess {
     package static func modificationTime(of path: String) -> Int? {
         var status = stat()
         return stat(path, &status) == 0 ? status.modificationTime : nil
+    }
+
+    /// When the file was last written, or else put where it is, whatever time it was given.
+    static func changeTime(of path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? max(status.modificationTime, status.changeTime) : nil
     }
 
     /// The length of a file in bytes, or nil when there is none.
@@ -224,11 +231,14 @@ extension FileAccess: SelfTesting {
         }
     }
 
-    private static func testSaysWhatFailed() {
+    private static func testSaysWhatFailed() throws {
         let error = expectThrows(SystemError.self) { _ = try contents(of: "/nowhere/x") }
         expectEqual(error?.description, "cannot open /nowhere/x: No such file or directory")
         expectThrows(SystemError.self) { try write([], to: "/nowhere/x") }
         expectThrows(SystemError.self, "a folder") { _ = try contents(of: "/") }
+        let pipe = "\(try temporaryDirectory())/pipe"
+        expectEqual(mkfifo(pipe, 0o600), 0)
+        expectThrows(SystemError.self, "a pipe that nobody writes") { _ = try contents(of: pipe) }
     }
 
     private static func testTakesPathsApart() {

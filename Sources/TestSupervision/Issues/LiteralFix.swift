@@ -101,7 +101,7 @@ extension LiteralFix {
     }
 
     /// What a test wants that has passed: the literal or golden as it is; nil when it is not one of those that were met.
-    func kept(if met: Set<String>) -> LiteralFix? {
+    package func kept(if met: Set<String>) -> LiteralFix? {
         guard met.contains(isGolden ? path : call.text) else { return nil }
         var fix = self
         fix.replacement = literal

@@ -39,7 +39,7 @@ extension SourceScan {
                 // An extension may conform a type under an alias of its name.
                 let isOfAnyName = !Self.protocols.isDisjoint(with: type.addedParents)
                 for entry in list.entries ?? []
-                where !planned.take(entry.name, of: name, orOfAny: isOfAnyName) && isCompiled {
+                where isCompiled && !planned.take(entry.name, of: name, orOfAny: isOfAnyName) {
                     lost.append(
                         LostEntry(
                             typeName: name, testName: entry.name, place: entry.place,
@@ -99,14 +99,23 @@ extension SourceScan {
     private func evidentConditions(_ planned: PlannedNames) -> Set<String> {
         var evident: Set<String> = []
         for (name, type) in types {
-            for list in type.written where !list.conditions.isEmpty {
-                guard let entries = list.entries, !entries.isEmpty,
-                    entries.allSatisfy({ planned.has($0.name, of: name) })
-                else { continue }
-                evident.formUnion(list.conditions)
+            let met = type.written.filter { list in
+                guard !list.conditions.isEmpty, let entries = list.entries, !entries.isEmpty else { return false }
+                return entries.allSatisfy { planned.has($0.name, of: name) }
+            }
+            // Of lists in several branches of one `#if` any may be the one that is compiled.
+            let conditions = Set(met.flatMap(\.conditions))
+            for list in met {
+                evident.formUnion(
+                    list.conditions.prefix { one in !conditions.contains { Self.areBranches(one, $0) } })
             }
         }
         return evident
+    }
+
+    /// Whether both are of one `#if`, of whose branches each is written with those before it.
+    private static func areBranches(_ one: String, _ other: String) -> Bool {
+        one.hasPrefix("\(other)else") || other.hasPrefix("\(one)else")
     }
 
     /// Whether a condition holds wherever there are tests.
@@ -196,6 +205,9 @@ extension LostEntry: SelfTesting {
 
     private static let list = "static var testSelectors: TestSelectors { [\"testA\": testA, \"b\": { f() }] }"
 
+    private static let byType =
+        "static var testSelectorsByType: [TestType: TestSelectors] { [\"slow\": [\"testA\": testA]] }"
+
     /// What is lost of a source, as `name:line`, when `T.testA` and more are planned.
     private static func lost(_ text: String, planned: [String] = []) -> [LostEntry] {
         let plan = planned.map { name in
@@ -239,6 +251,13 @@ extension LostEntry: SelfTesting {
             ("#if DEBUG\nstruct S { \(list) }\n#endif", []),
             ("#if SLOW_TESTS && (DEBUG || IN_CLASS_TESTS)\nstruct S { \(list) }\n#endif", []),
             ("#if X\nstruct T { \(list) }\n#else\nstruct S { \(list) }\n#endif", ["T.testA", "T.b"]),
+            ("struct S {\n#if X\n\(list)\n#else\n\(list)\n#endif\n}", ["S.testA", "S.b"]),
+            ("struct S {\n#if X\n#if Y\n\(list)\n#endif\n#elseif Z\n\(list)\n#endif\n}", ["S.testA", "S.b"]),
+            (
+                "#if X\nstruct S { \(list) }\n#elseif Y\nstruct S { \(list) }\n#else\nstruct S { \(list) }\n#endif",
+                ["S.testA", "S.b"]
+            ),
+            ("#if X\nextension S { \(list) }\n#endif\nextension S { \(byType) }", ["S.testA"]),
             ("protocol P { static var testSelectors: TestSelectors { get } }\nextension P { \(list) }", []),
             ("protocol P {}\nextension P { \(list) }\nstruct S: P {}", []),
             ("protocol P: SelfTesting {}\nextension P { \(list) }\n#if X\nstruct S: P {}\n#endif", []),

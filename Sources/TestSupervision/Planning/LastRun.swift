@@ -35,7 +35,7 @@ struct LastRun: Equatable {
         self.init(text: String(decoding: bytes, as: UTF8.self))
         isThere = true
         // What is as old was written afterwards or during the run: the clock of files takes milliseconds for a step.
-        changed.formUnion(module.sources.filter { FileAccess.modificationTime(of: $0) ?? 0 >= time })
+        changed.formUnion(module.sources.filter { FileAccess.changeTime(of: $0) ?? 0 >= time })
     }
 
     private init(text: String) {

@@ -23,11 +23,10 @@ package final class TestRun {
 
     /// The module's tests, once a worker has announced them.
     package var plan: [PlannedTest] { results.plan }
-    /// The literals and goldens that `--accept` may replace, twice and with different values what must stay.
-    package var fixes: [LiteralFix] {
-        let others = results.met.union(unaccepted.map(\.place.text))
-        return results.fixes + results.fixes.compactMap { $0.kept(if: others) }
-    }
+    /// The literals and goldens that `--accept` may replace.
+    package var fixes: [LiteralFix] { results.fixes }
+    /// The places of expectations, and the golden files, of which some test wants what is there, or nothing that can be.
+    package var met: Set<String> { results.met.union(unaccepted.map(\.place.text)) }
 
     /// The failed comparisons of which there is nothing to accept.
     package var unaccepted: [UnacceptedValue] { results.unaccepted }

@@ -2,19 +2,24 @@
 // here; whether it is a list at all is for a reader of Swift to say, not for a reader of tokens.
 
 extension SourceParser {
-    /// The names behind the colon of a declaration that has no body yet, each without what it is a member of.
-    func parents(behind position: Int) -> Set<String> {
-        var position = position
-        if isPunctuation("<", at: position) {
-            var depth = 0
-            repeat {
-                if isPunctuation("<", at: position) { depth += 1 }
-                // Not the end of an arrow.
-                if isPunctuation(">", at: position), !isPunctuation("-", at: position - 1) { depth -= 1 }
-                position += 1
-            } while depth > 0 && position < tokens.count
+    /// The end of the `<…>` that begins here, in which there are no braces.
+    func endOfArguments(_ start: Int) -> Int? {
+        guard isPunctuation("<", at: start) else { return nil }
+        var (position, depth) = (start, 0)
+        while position < tokens.count, !isPunctuation("{", at: position) {
+            if isPunctuation("<", at: position) { depth += 1 }
+            // Not the end of an arrow.
+            if isPunctuation(">", at: position), !isPunctuation("-", at: position - 1) { depth -= 1 }
+            if depth == 0 { return position }
+            position += 1
         }
-        guard isPunctuation(":", at: position) else { return [] }
+        return nil
+    }
+
+    /// The names behind the colon of a declaration that has no body yet, each without what it is a member of.
+    func parents(behind start: Int) -> Set<String> {
+        guard isPunctuation(":", at: start) else { return [] }
+        var position = start
         var names: Set<String> = []
         while position < tokens.count, !isPunctuation("{", at: position), !isWord("where", at: position) {
             if tokens[position].kind == .word, !isPunctuation(".", at: position + 1) {
@@ -148,7 +153,7 @@ extension SourceParser {
         return all
     }
 
-    private func end(ofBracket bracket: Int) -> Int? {
+    func end(ofBracket bracket: Int) -> Int? {
         var depth = 0
         for position in bracket..<tokens.count {
             depth += change(at: position)
@@ -196,7 +201,7 @@ extension SourceParser {
     }
 
     /// The colons behind the keys of a dictionary literal, whatever these are.
-    private func colons(ofLiteral bracket: Int, end: Int) -> [Int] {
+    func colons(ofLiteral bracket: Int, end: Int) -> [Int] {
         var depth = 0
         var isKey = true
         var colons: [Int] = []

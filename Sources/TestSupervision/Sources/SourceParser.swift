@@ -14,7 +14,8 @@ import TestEvents
 struct SourceParser {
     let source: UnsafeRawBufferPointer
     let path: String
-    let module: String
+    /// The source's own module, and those that it imports.
+    private var modules: Set<String>
     private(set) var types: [String: ScannedType]
     /// The bodies of types, each before what it lies in.
     private(set) var bodies: [TypeBody] = []
@@ -35,7 +36,7 @@ struct SourceParser {
     init(source: UnsafeRawBufferPointer, path: String, module: String, types: [String: ScannedType]) {
         self.source = source
         self.path = path
-        self.module = module
+        modules = [module, "Swift"]
         self.types = types
         tokens = SwiftLexer.split(source)
     }
@@ -109,6 +110,9 @@ struct SourceParser {
             }
             resetModifiers()
         case 6 where isWord("static", at: index): isStatic = true
+        case 6 where isWord("import", at: index):
+            // Behind it may be the kind of what is imported of one.
+            modules.insert(text(at: isPunctuation(".", at: index + 3) ? index + 2 : index + 1))
         case 8 where isWord("mutating", at: index): isMutating = true
         case 8 where isWord("override", at: index): isOverride = true
         default: break
@@ -134,15 +138,15 @@ struct SourceParser {
         let isExtension = isWord("extension", at: index)
         let isProtocol = isWord("protocol", at: index)
         index += 1
-        guard !isClassModifier, index < tokens.count, tokens[index].kind == .word else { return }
-        resetModifiers()
-        var name = text(at: index)
-        index += 1
-        while isPunctuation(".", at: index), index + 1 < tokens.count, tokens[index + 1].kind == .word {
-            name += "." + text(at: index + 1)
-            index += 2
+        let isBracket = isPunctuation("[", at: index) || isPunctuation("(", at: index)
+        guard !isClassModifier, index < tokens.count, tokens[index].kind == .word || isExtension && isBracket else {
+            return
         }
-        if name.hasPrefix("\(module).") { name = String(name.dropFirst(module.count + 1)) }
+        resetModifiers()
+        var name = parseTypeName()
+        if let dot = name.firstIndex(of: "."), modules.contains(String(name[..<dot])) {
+            name = String(name[name.index(after: dot)...])
+        }
         let typeName = scopes.last.flatMap(\.self).map { "\($0.typeName).\(name)" } ?? name
         pendingType = (typeName, line)
         let parents = parents(behind: index)
@@ -153,6 +157,33 @@ struct SourceParser {
         for parent in parents {
             types[typeName, default: ScannedType()].conditionsOfParents[parent] = conditions.map(\.text)
         }
+    }
+
+    /// Reads a type, and names it as workers do but for the arguments; what has no such name is called what no type is.
+    private mutating func parseTypeName() -> String {
+        var name = text(at: index)
+        if let end = end(ofBracket: index), end > index {
+            if isPunctuation("[", at: index) {
+                name = colons(ofLiteral: index, end: end).isEmpty ? "Array" : "Dictionary"
+                if isWord("of", at: index + 2) { name = "InlineArray" }
+            }
+            index = end
+        }
+        index += 1
+        while index < tokens.count {
+            if let end = endOfArguments(index) {
+                index = end + 1
+            } else if isPunctuation("?", at: index) {
+                name = "Optional"
+                index += 1
+            } else if isPunctuation(".", at: index), index + 1 < tokens.count, tokens[index + 1].kind == .word {
+                name += "." + text(at: index + 1)
+                index += 2
+            } else {
+                break
+            }
+        }
+        return name
     }
 
     private mutating func parseFunction() {
@@ -172,11 +203,13 @@ struct SourceParser {
         let isThrowing = effects.contains { isWord("throws", at: $0) }
         let isAsynchronous = effects.contains { isWord("async", at: $0) }
         let marks = (isThrowing ? "try " : "") + (isAsynchronous ? "await " : "")
-        let entry = isStatic ? name : isMutating ? "fixture { \(marks)$0.\(name)() }" : "fixture(\(name))"
+        let word = name.utf8.allSatisfy(SwiftLexer.isWord) ? name : "`\(name)`"
+        let entry = isStatic ? word : isMutating ? "fixture { \(marks)$0.\(word)() }" : "fixture(\(word))"
         types[typeName, default: ScannedType()].declared.append(
             DeclaredTest(
                 name: name, place: place(at: index), lastLine: lastLine(ofFunction: index),
-                entry: "\"\(name)\": \(entry)", isConditional: conditions.contains { !$0.isOfTests }))
+                entry: "\"\(name.replacing("\"", with: "\\\""))\": \(entry)",
+                isConditional: conditions.contains { !$0.isOfTests }))
     }
 
     /// `test` and then anything but a small letter; and not what makes a fixture.
@@ -345,6 +378,8 @@ extension SourceParser: SelfTesting {
             func testGlobal() {}
             """)
         expectEqual(scan["S"]?.declared.map(\.name), ["test2"])
+        let behind = Self.scan("let a = actor\nb < c\nstruct S { func test2() {} }")
+        expectEqual(behind["S"]?.declared.map(\.name), ["test2"], "no arguments of a type")
     }
 
     private static func testKnowsConditionalCompilation() {

@@ -182,11 +182,13 @@ struct SourceScan {
 
     /// The name without generic arguments.
     static func plainName(_ name: String) -> String {
-        var depth = 0
+        var (depth, last) = (0, Character(" "))
         return String(
             name.filter { character in
                 if character == "<" { depth += 1 }
-                defer { if character == ">" { depth -= 1 } }
+                let isEnd = character == ">" && last != "-"
+                defer { if isEnd { depth -= 1 } }
+                last = character
                 return depth == 0
             })
     }
@@ -214,6 +216,7 @@ extension SourceScan: SelfTesting {
             "testFindsThePlaceOfATest": testFindsThePlaceOfATest,
             "testChoosesRowsByLine": testChoosesRowsByLine,
             "testChoosesWhatIsAroundALine": testChoosesWhatIsAroundALine,
+            "testChoosesOfNoOtherType": testChoosesOfNoOtherType,
             "testOffersTheRightEntry": testOffersTheRightEntry,
             "testReadsSourcesThatEndAnywhere": testReadsSourcesThatEndAnywhere,
         ]
@@ -371,6 +374,36 @@ extension SourceScan: SelfTesting {
         expectEqual(slow.indices(in: tests, lastRun: LastRun(), sources: sources), [], "not what is around it, instead")
     }
 
+    /// Every extension has a failing test of its own, or else none is chosen; the last stands for what is near it.
+    private static func testChoosesOfNoOtherType() {
+        let rows: [(extended: String, name: String)] = [
+            ("Outer<Int>.Inner", "Outer<Int>.Inner"),
+            ("Outer<[(Int) -> Void]>.Inner<A>", "Outer<(Int) -> ()>.Inner<A>"), ("[Int]", "Array<Int>"),
+            ("[Int: [Int]]", "Dictionary<Int, Array<Int>>"), ("[[Int: Int]].Part", "Array.Part"),
+            ("[Int]?", "Optional<Array<Int>>"), ("Int?", "Optional<Int>"), ("[2 of Int]", "InlineArray<2, Int>"),
+            ("(any P)", "Any"),
+            ("Foundation.URL", "URL"), ("URLs.URL", "URL"), ("Swift.Array<Int>.Part", "Array.Part"),
+        ]
+        for row in rows {
+            let scan = scan(
+                """
+                import Foundation; import struct URLs.URL; extension \(row.extended): SelfTesting {
+                    static var testSelectors: TestSelectors { ["testA": testA] }
+                    static func testA() {
+                    }
+                }
+                extension Outer: SelfTesting { static var testSelectors: TestSelectors { ["testA": testA] } }
+                """)
+            let tests = [row.name, "Outer<Int>", "Int"].map {
+                PlannedTest(typeName: $0, testName: "testA", testType: "unit", module: "M")
+            }
+            for line in 1...5 {
+                expectEqual(scan.chosen(line, tests), row.name == "Any" ? [] : [0], "line \(line) of \(row.extended)")
+            }
+            expectEqual(scan.chosen(6, tests), [1], row.extended)
+        }
+    }
+
     private static func testOffersTheRightEntry() {
         let declared = scan(
             """
@@ -378,6 +411,7 @@ extension SourceScan: SelfTesting {
                 static func testA() {}
                 func testB() {}
                 mutating func testC() async throws {}
+                static func `test is "so"`() {}
                 @MainActor private static func testD() throws {}
             }
             """)["S"]?.declared
@@ -385,6 +419,7 @@ extension SourceScan: SelfTesting {
             declared?.map(\.entry),
             [
                 "\"testA\": testA", "\"testB\": fixture(testB)", "\"testC\": fixture { try await $0.testC() }",
+                #""test is \"so\"": `test is "so"`"#,
                 "\"testD\": testD",
             ])
     }

@@ -24,6 +24,21 @@ struct SwiftLexer {
     private var tokens: [SwiftToken] = []
     /// The last line in which a regular expression might have begun that does not end there.
     private var lineOfOpenRegex = 0
+    /// The end of the last `/*…*/`, which is a space.
+    private var endOfComment = 0
+    /// The strings in whose interpolations the present token is, the innermost last.
+    private var strings: [OpenString] = []
+
+    private struct OpenString {
+        let poundCount: Int
+        let quoteCount: Int
+        /// What will be its token.
+        let token: SwiftToken
+        /// How many tokens are before it.
+        let tokenCount: Int
+        /// Of parentheses in what is interpolated.
+        var depth = 0
+    }
 
     /// Splits a source into tokens.
     ///
@@ -52,6 +67,9 @@ struct SwiftLexer {
                 newLine()
             } else if byte <= 0x20 {
                 offset &+= 1
+            } else if byte == 0x60, let end = endOfRawIdentifier() {
+                add(.word, offset, end, offset)
+                offset = end
             } else if Self.isWord(byte) {
                 let start = offset
                 while offset < source.count, Self.isWord(source[offset]) { offset &+= 1 }
@@ -62,10 +80,8 @@ struct SwiftLexer {
                 if keepsComments { add(.comment, start, offset, start) }
             } else if byte == 0x2F, self.byte(1) == 0x2A {
                 skipBlockComment()
-            } else if byte == 0x22 {
-                skipString(poundCount: 0)
-            } else if byte == 0x23, let poundCount = pounds(before: 0x22) {
-                skipString(poundCount: poundCount)
+            } else if byte == 0x22 || byte == 0x23, let poundCount = pounds(before: 0x22) {
+                beginString(poundCount: poundCount)
             } else if byte == 0x23, let poundCount = pounds(before: 0x2F) {
                 addRegex(endingAt: endOfRegex(poundCount: poundCount))
             } else if byte == 0x2F, let end = endOfBareRegex() {
@@ -73,8 +89,10 @@ struct SwiftLexer {
             } else {
                 offset &+= 1
                 add(.punctuation, offset &- 1, offset, offset &- 1)
+                if !strings.isEmpty { follow(byte) }
             }
         }
+        while !strings.isEmpty { endString() }
     }
 
     private mutating func newLine() {
@@ -87,9 +105,16 @@ struct SwiftLexer {
         tokens.append(SwiftToken(kind: kind, start: start, end: end, line: line, column: place &- lineStart &+ 1))
     }
 
-    private static func isWord(_ byte: UInt8) -> Bool {
+    static func isWord(_ byte: UInt8) -> Bool {
         byte >= 0x61 && byte <= 0x7A || byte >= 0x41 && byte <= 0x5A || byte >= 0x30 && byte <= 0x39 || byte == 0x5F
             || byte >= 0x80 || byte == 0x60
+    }
+
+    /// What is behind a name in backquotes, in which there may be anything but the end of the line.
+    private func endOfRawIdentifier() -> Int? {
+        var end = offset + 1
+        while end < source.count, source[end] != 0x60, source[end] != 0x0A { end += 1 }
+        return end < source.count && source[end] == 0x60 ? end + 1 : nil
     }
 
     private mutating func skipBlockComment() {
@@ -101,6 +126,7 @@ struct SwiftLexer {
             } else if byte() == 0x2A, byte(1) == 0x2F {
                 depth -= 1
                 offset += 2
+                endOfComment = offset
                 if depth == 0 { return }
             } else if byte() == 0x0A {
                 newLine()
@@ -140,8 +166,8 @@ struct SwiftLexer {
     private mutating func endOfBareRegex() -> Int? {
         var before = offset - 1
         // Behind prefix operators, which are short.
-        while before >= max(0, offset - 4), "!&^~-+*%<>=|?./".utf8.contains(source[before]) { before -= 1 }
-        guard before < 0 || source[before] <= 0x20 || "([{,;:".utf8.contains(source[before]), byte(1) > 0x20,
+        while before >= max(endOfComment, offset - 4), "!&^~-+*%<>=|?./".utf8.contains(source[before]) { before -= 1 }
+        guard before < endOfComment || source[before] <= 0x20 || "([{,;:".utf8.contains(source[before]), byte(1) > 0x20,
             lineOfOpenRegex != line
         else { return nil }
         var (end, depth, isInClass, isSpace) = (offset + 1, 0, false, false)
@@ -160,56 +186,68 @@ struct SwiftLexer {
         return nil
     }
 
-    /// Passes over a string literal of any form, with whatever is interpolated into it.
-    private mutating func skipString(poundCount: Int) {
-        let (place, startLine, startLineStart) = (offset, line, lineStart)
+    private func hasPounds(_ count: Int, at distance: Int) -> Bool {
+        (0..<count).allSatisfy { byte(distance + $0) == 0x23 }
+    }
+
+    /// Begins a string literal of any form. What is interpolated into it is read as all else is, and then belongs to it.
+    private mutating func beginString(poundCount: Int) {
+        let column = offset - lineStart + 1
         offset += poundCount
-        let isMultiline = byte(1) == 0x22 && byte(2) == 0x22
-        let quoteCount = isMultiline ? 3 : 1
+        let quoteCount = isMultiline(poundCount: poundCount) ? 3 : 1
         offset += quoteCount
-        let contents = offset
+        let token = SwiftToken(kind: .string, start: offset, end: 0, line: line, column: column)
+        strings.append(
+            OpenString(poundCount: poundCount, quoteCount: quoteCount, token: token, tokenCount: tokens.count))
+        readString()
+    }
+
+    /// Whether three quotes begin here, and not such as in `#"""#` a literal that ends in its line.
+    private func isMultiline(poundCount: Int) -> Bool {
+        guard byte(1) == 0x22, byte(2) == 0x22 else { return false }
+        var distance = 2
+        while poundCount > 0, offset + distance < source.count, byte(distance) != 0x0A {
+            if byte(distance) == 0x22, hasPounds(poundCount, at: distance + 1) { return false }
+            distance += 1
+        }
+        return true
+    }
+
+    /// Reads the innermost string to its end, or to what is interpolated.
+    private mutating func readString() {
+        let string = strings[strings.count - 1]
         while offset < source.count {
-            if byte() == 0x5C, (0..<poundCount).allSatisfy({ byte(1 + $0) == 0x23 }) {
-                offset += 1 + poundCount
-                if byte() == 0x28 { skipInterpolation() } else if byte() == 0x0A { newLine() } else { offset += 1 }
-            } else if byte() == 0x22, (0..<quoteCount).allSatisfy({ byte($0) == 0x22 }),
-                (0..<poundCount).allSatisfy({ byte(quoteCount + $0) == 0x23 })
+            if byte() == 0x5C, hasPounds(string.poundCount, at: 1) {
+                offset += 1 + string.poundCount
+                if byte() == 0x28 { return }
+                if byte() == 0x0A { newLine() } else { offset += 1 }
+            } else if byte() == 0x22, (0..<string.quoteCount).allSatisfy({ byte($0) == 0x22 }),
+                hasPounds(string.poundCount, at: string.quoteCount)
             {
                 break
             } else if byte() == 0x0A {
-                if !isMultiline { break }
+                if string.quoteCount == 1 { break }
                 newLine()
             } else {
                 offset += 1
             }
         }
-        tokens.append(
-            SwiftToken(
-                kind: .string, start: contents, end: min(offset, source.count), line: startLine,
-                column: place - startLineStart + 1))
-        if byte() == 0x22 { offset += quoteCount + poundCount }
+        endString()
     }
 
-    private mutating func skipInterpolation() {
-        let tokenCount = tokens.count
-        var depth = 0
-        while offset < source.count {
-            switch byte() {
-            case 0x28:
-                depth += 1
-                offset += 1
-            case 0x29:
-                depth -= 1
-                offset += 1
-                if depth == 0 {
-                    tokens.removeLast(tokens.count - tokenCount)
-                    return
-                }
-            case 0x22: skipString(poundCount: 0)
-            case 0x0A: newLine()
-            default: offset += 1
-            }
-        }
+    private mutating func endString() {
+        let string = strings.removeLast()
+        tokens.removeLast(tokens.count - string.tokenCount)
+        tokens.append(string.token)
+        tokens[string.tokenCount].end = min(offset, source.count)
+        if byte() == 0x22 { offset += string.quoteCount + string.poundCount }
+    }
+
+    /// Goes on with a string when its interpolation ends.
+    private mutating func follow(_ byte: UInt8) {
+        guard byte == 0x28 || byte == 0x29 else { return }
+        strings[strings.count - 1].depth += byte == 0x28 ? 1 : -1
+        if strings[strings.count - 1].depth == 0 { readString() }
     }
 }
 
@@ -248,8 +286,18 @@ extension SwiftLexer: SelfTesting {
             ("#if DEBUG", ["#", "if", "DEBUG"]),
             ("`class`.é", ["`class`", ".", "é"]),
             ("\"unclosed\n a", ["unclosed", "a"]),
+            ("`a {`.`b\"c`(`if`, `unclosed\n", ["`a {`", ".", "`b\"c`", "(", "`if`", ",", "`unclosed"]),
         ]
         for row in rows { expectEqual(texts(row.source), row.tokens, row.source) }
+        // What is interpolated, then single-line literals that begin as if they had several.
+        let strings = [
+            ##"\(#"\"#)"##, #"\(1 /* ( */)"#, #"\(f(a: "\("\(")")")"), ")")b"#, #"\(`(`)"#, #"\(/\)"/)"#,
+            "\\(1 // )\n)",
+        ]
+        for string in strings { expectEqual(texts("\"\(string)\" c"), [string, "c"]) }
+        for string in ["\"", "\"\"a\"", "\"\""] { expectEqual(texts("#\"\(string)\"#\nc"), [string, "c"]) }
+        expectEqual(texts("#\"\"\"\n\"#\n\"\"\"# c"), ["\n\"#\n", "c"])
+        expectEqual(texts("\"a\\(b \"c\" d"), ["a\\(b \"c\" d"], "unclosed")
         expectEqual(
             texts("//\na // b \"c\n/* // */ \"// d\" //", keepsComments: true), ["//", "a", "// b \"c", "// d", "//"])
     }
@@ -268,6 +316,7 @@ extension SwiftLexer: SelfTesting {
         }
         let rows: [(source: String, tokens: [String])] = [
             ("!/b/.c", ["!", "/b/", ".", "c"]), ("a ^^/0xG/", ["a", "^", "^", "/0xG/"]), ("a:/b/", ["a", ":", "/b/"]),
+            ("(/*x*//\\{\"/)", ["(", "/\\{\"/", ")"]), ("(a) /*x*// b", ["(", "a", ")", "/", "b"]),
             ("a / b / c", ["a", "/", "b", "/", "c"]), ("a/b/c", ["a", "/", "b", "/", "c"]),
             ("b+/c/", ["b", "+", "/", "c", "/"]),
             ("(b)/c/", ["(", "b", ")", "/", "c", "/"]), ("f(/b /)", ["f", "(", "/", "b", "/", ")"]),

@@ -32,6 +32,16 @@ extension stat {
         #endif
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
+
+    /// When the file was last written, renamed or given another time or mode, in nanoseconds.
+    var changeTime: Int {
+        #if canImport(Darwin)
+        let time = st_ctimespec
+        #else
+        let time = st_ctim
+        #endif
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
 }
 
 enum SystemCalls {

@@ -150,6 +150,10 @@ struct CommandLineOptions: Equatable {
             try set(name, value)
         }
         try checkMutants()
+        // Among what they leave out may be what a literal is right for.
+        if isAccepting, let other = ["--failed", "--changed", "--shard"].first(where: given.contains) {
+            throw UsageError(description: "option '\(other)' does not go with '--accept'")
+        }
     }
 
     /// What has no meaning with mutants, or none without.
@@ -367,6 +371,7 @@ extension CommandLineOptions: SelfTesting {
             (["--budget", "5"], "option '--budget' is for '--mutants'"),
             (["--mutants", "--budget", "0"], "option '--budget' expects a number of seconds above 0, not '0'"),
             (["--mutants", "--watch"], "option '--watch' does not go with '--mutants'"),
+            (["--failed", "--accept"], "option '--failed' does not go with '--accept'"),
             (["--zzzzzzzz"], "unknown option '--zzzzzzzz'"),
         ]
         for (words, text) in rows {

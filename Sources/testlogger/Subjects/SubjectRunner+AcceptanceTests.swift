@@ -60,6 +60,27 @@ extension SubjectRunner {
         }
     }
 
+    /// The tests behind the first failure, and those of other modules, may have met it as well.
+    static func testAcceptsWhatAllHaveMet() throws {
+        let met = #"[ -z "$IN_CLASS_ACCEPTING" ] || say "met\t$(dirname $0)/a.swift:3:16""#
+        let one = try Scene([("a", met)])
+        let issue = "say \"issue\\texpectation\\t\(one.folder)/a.swift\\t3\\t16\\t5\\t2\\t\\t0\\t\\t0\""
+        let two = try Scene([("b", issue)])
+        let late = try Scene([("b", issue), ("c", "sleep 9")])
+        let both = try Scene([("b", issue), ("a", met.replacing("$(dirname $0)", with: one.folder))])
+        _ = try one.outcome("--accept", two.description)
+        expectTrue(try one.text("a.swift").contains("(f, 2)"), "a module before")
+        _ = try two.outcome("--accept", one.description)
+        expectTrue(try one.text("a.swift").contains("(f, 2)"), "a module behind")
+        _ = try both.outcome("--accept", "--fail-fast", "--jobs", "1")
+        expectTrue(try one.text("a.swift").contains("(f, 2)"), "a test behind")
+        Interruption.endRuns(at: .now + .milliseconds(400))
+        defer { Interruption.endRuns(at: .now + .seconds(1_000_000)) }
+        let end = try late.outcome("--accept", "--jobs", "1").last
+        expectEqual(end, "nothing is accepted, since not all tests have run to their ends")
+        expectTrue(try one.text("a.swift").contains("(f, 2)"), "a test too late")
+    }
+
     /// Beside what is accepted there may be what is not, each with its reason.
     static func testSaysWhatItDoesNotAccept() throws {
         let source = """

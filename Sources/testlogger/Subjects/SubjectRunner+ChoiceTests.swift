@@ -112,6 +112,10 @@ extension SubjectRunner {
         try save("M.build/a.d", at: 4_000)
         expectEqual(try scene.outcome("--changed"), ["passed", all], "the new build")
         expectEqual(try scene.outcome("--changed"), nothing)
+        try save("other.swift", at: 500)
+        rename("\(scene.folder)/other.swift", "\(scene.folder)/a.swift")
+        expectEqual(try scene.outcome("--changed"), ["passed", all], "an older source in its place")
+        expectEqual(try scene.outcome("--changed"), nothing)
         // Saved within one step of the clock of files.
         try save("M.build/a.d", at: 4_000_000_000)
         let time = try requireNotNil(FileAccess.modificationTime(of: "\(scene.module.image).memory"))

@@ -37,6 +37,7 @@ extension SubjectRunner: SelfTesting {
             "testAcceptsWhatTheCodeMakes": testAcceptsWhatTheCodeMakes,
             "testSaysWhatItDoesNotAccept": testSaysWhatItDoesNotAccept,
             "testLeavesALiteralThatWasMet": testLeavesALiteralThatWasMet,
+            "testAcceptsWhatAllHaveMet": testAcceptsWhatAllHaveMet,
             "testAcceptsGoldens": testAcceptsGoldens,
         ]
     }

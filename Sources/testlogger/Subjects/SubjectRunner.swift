@@ -23,8 +23,11 @@ final class SubjectRunner {
     private(set) var absences: [String] = []
     /// The slowest of the tests that took longer than `--slow` says, slowest first.
     private(set) var slowest: [TestResult] = []
-    /// The literals that could be accepted.
-    private(set) var fixes: [LiteralFix] = []
+    /// The literals and goldens that could be accepted, twice and with different values what must stay.
+    var fixes: [LiteralFix] { found + found.compactMap { $0.kept(if: met) } }
+    private var found: [LiteralFix] = []
+    /// What must stay for some test of any subject.
+    private var met: Set<String> = []
     /// What could not.
     private(set) var unaccepted: [UnacceptedValue] = []
     /// The names of the tests that were skipped.
@@ -186,7 +189,8 @@ final class SubjectRunner {
         do throws(RunError) {
             let result = try run.run()
             plan += run.plan
-            fixes += run.fixes
+            found += run.fixes
+            met.formUnion(run.met)
             unaccepted += run.unaccepted
             goneFailures.formUnion(run.goneFailures)
             if options.wantsCoverage { printCoverage(module) }

@@ -34,7 +34,7 @@ public struct TaskAnswer: Sendable {
         if refusal.status == .contentTooLarge { fields[.connection] = "close" }
     }
 
-    /// Makes the answer to a request that the server cannot serve; one that waited in vain for another program may come again.
+    /// Makes the answer to a request that the server cannot serve; one that waited in vain for a lock may come again.
     init(failureOf request: TaskRequest, isBusy: Bool) {
         if isBusy {
             self.init(Refusal(.serviceUnavailable, "another program has the tasks, and nothing was changed"), request)

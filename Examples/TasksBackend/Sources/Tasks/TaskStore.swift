@@ -73,7 +73,8 @@ public final class TaskStore: Sendable {
 
     /// Opens the database, and makes it when it is not there.
     ///
-    /// - Throws: `SQLiteError` for a file that is no such database, which is left as it is, or that somebody else has for himself.
+    /// - Throws: `SQLiteError` for a file that is no such database, which is left as it is, or that somebody else has for
+    ///   himself.
     public init(path: String, reading: Reading = .database, logger: Logger) throws {
         (self.path, self.reading, self.logger) = (path, reading, logger)
         try TaskTable.checkIsOurs(path: path)

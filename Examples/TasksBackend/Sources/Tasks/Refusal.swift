@@ -31,7 +31,7 @@ struct Refusal: Error, Equatable {
     init(_ error: StreamError) {
         status =
             switch error.kind {
-            case .typeMismatch, .unrepresentable, .missingMember, .unknownMember: .unprocessableContent
+            case .typeMismatch, .unrepresentable, .missingMember, .unknownMember, .duplicateKey: .unprocessableContent
             default: .badRequest
             }
         // The name of a Swift type says nothing to a client.

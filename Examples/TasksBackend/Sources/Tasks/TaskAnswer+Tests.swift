@@ -98,6 +98,8 @@ extension TaskAnswerTests: SelfTesting {
         refused(
             #"{"title":"a","done":"no"}"#, 422, #"expected a Boolean, found string \"no\""#, path: "$.done", at: 21),
         refused(#"{"title":"a","done":null}"#, 422, "expected a Boolean, found null", path: "$.done", at: 21),
+        refused(#"{"title":"a","title":"b"}"#, 422, #"duplicate key \"title\""#, path: "$.title", at: 14),
+        refused(#"{"title":"a","t\u0069tle":"a"}"#, 422, #"duplicate key \"title\""#, path: "$.title", at: 14),
         refused(#"{"title":"a","other":1}"#, 422, "a task has no such member", path: "$.other", at: 14),
         refused(
             "{\"title\":\"\u{1}\"}", 400,
@@ -111,6 +113,9 @@ extension TaskAnswerTests: SelfTesting {
         refused(#"{"title":"a\u0000"}"#, 422, "expected a title without NUL", path: "$.title"),
         refused(
             #"{"title":"a","id":7}"#, 422, "expected no id, which is chosen here, found 7", path: "$.id"),
+        Row(
+            "PATCH /tasks/2", json: #"{"done":false,"done":true}"#, 422, nil,
+            #"{"error":"duplicate key \"done\"","path":"$.done","line":1,"column":15,"byteOffset":14}"#),
         Row(
             "PUT /tasks/2", json: one, 422, nil, #"{"error":"expected the id 2 of the path, found 1","path":"$.id"}"#),
     ]

@@ -34,8 +34,13 @@ public struct TaskAnswer: Sendable {
         if refusal.status == .contentTooLarge { fields[.connection] = "close" }
     }
 
-    /// Makes the answer to a request that the server cannot serve.
-    init(failureOf request: TaskRequest) {
+    /// Makes the answer to a request that the server cannot serve; one that waited in vain for a lock may come again.
+    init(failureOf request: TaskRequest, isBusy: Bool) {
+        if isBusy {
+            self.init(Refusal(.serviceUnavailable, "another program has the tasks, and nothing was changed"), request)
+            fields[.retryAfter] = "1"
+            return
+        }
         self.init(Refusal(.internalServerError, "the request could not be served, and has changed nothing"), request)
     }
 

@@ -55,10 +55,13 @@ struct TaskDraft: StreamObject, Equatable, Sendable {
     /// Reads the body of a request.
     ///
     /// - Parameter id: What the path says; nil for a task that is to be made.
-    /// - Throws: 400 for what is no JSON, with the place; 422 for JSON that says of no task what it is.
+    /// - Throws: 400 for what is no JSON, with the place; 422 for JSON that says of no task what it is, or says it twice.
     init(json: [UInt8], id: Int?) throws(Refusal) {
         do throws(StreamError) {
-            self = try JSON.decode(from: json, options: BuilderOptions(unknownMembers: .reject, depthLimit: 16))
+            let options = BuilderOptions(unknownMembers: .reject, depthLimit: 16)
+            var builder = UniqueKeys(try ObjectBuilder<TaskDraft>(options: options))
+            try builder.readJSON(json)
+            self = try builder.target.takeResult()
         } catch {
             throw Refusal(error)
         }

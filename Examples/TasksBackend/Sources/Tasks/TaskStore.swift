@@ -73,9 +73,11 @@ public final class TaskStore: Sendable {
 
     /// Opens the database, and makes it when it is not there.
     ///
-    /// - Throws: `SQLiteError` for a file that is no such database, or that somebody else has for himself.
+    /// - Throws: `SQLiteError` for a file that is no such database, which is left as it is, or that somebody else has for
+    ///   himself.
     public init(path: String, reading: Reading = .database, logger: Logger) throws {
         (self.path, self.reading, self.logger) = (path, reading, logger)
+        try TaskTable.checkIsOurs(path: path)
         let table = try TaskTable(path: path, isAlone: reading == .memory)
         writer = Lent(table)
         snapshot = NIOLockedValueBox(reading == .memory ? try Snapshot(table) : nil)
@@ -91,7 +93,7 @@ public final class TaskStore: Sendable {
                 return TaskAnswer(outcome, request)
             } catch {
                 logger.error("a request failed", metadata: ["error": "\(error)"])
-                return TaskAnswer(failureOf: request)
+                return TaskAnswer(failureOf: request, isBusy: (error as? SQLiteError)?.code == .busy)
             }
         } catch {
             return TaskAnswer(error, request)
@@ -200,6 +202,7 @@ public final class TaskStore: Sendable {
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
+import Foundation
 import HTTPTypes
 import InClassTesting
 import JSONStreaming
@@ -213,7 +216,11 @@ extension TaskStore: SelfTesting {
             "testUndoesOneWriteOfMany": testUndoesOneWriteOfMany,
             "testFailsWhenClosed": testFailsWhenClosed,
             "testFindsTasksInMemory": testFindsTasksInMemory,
-        ] + .each("testGivesEachWriteItsTask", [Reading.database, .memory], testGivesEachWriteItsTask)
+            "testIsAloneFromTheStart": testIsAloneFromTheStart,
+            "testSaysThatTheDatabaseIsBusy": testSaysThatTheDatabaseIsBusy,
+        ] + .each("testRefusesWhatIsNoFile", ["", ":memory:", "file:tasks"], testRefusesWhatIsNoFile)
+            + .each("testLeavesOtherDatabasesAsTheyAre", others, testLeavesOtherDatabasesAsTheyAre)
+            + .each("testGivesEachWriteItsTask", [Reading.database, .memory], testGivesEachWriteItsTask)
     }
 
     private static func open(_ reading: Reading, _ name: String = "tasks") throws -> TaskStore {
@@ -325,6 +332,69 @@ extension TaskStore: SelfTesting {
                 expectEqual(await store.send(.get, "/tasks/\(id * 2 + 2)").0, 404, "between")
             }
             expectEqual(await store.send(.get, "/tasks/\(count * 2 + 1)").0, 404, "behind")
+        }
+    }
+
+    private static func testIsAloneFromTheStart() async throws {
+        let path = try temporaryDirectory() + "/tasks"
+        let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+        try TaskStore(path: path, logger: logger).close()
+        // Nothing is written: all is there.
+        let store = try TaskStore(path: path, reading: .memory, logger: logger)
+        let other = try SQLiteConnection(path: path, options: SQLiteOptions(busyTimeout: .zero))
+        let error = expectThrows(SQLiteError.self, "of another one") {
+            _ = try other.value("SELECT count(*) FROM tasks")
+        }
+        expectEqual(error?.code, .busy, "its code")
+        expectEqual(await store.send(.post, "/tasks", #"{"title":"a"}"#).0, 201, "a write")
+    }
+
+    private static func testSaysThatTheDatabaseIsBusy() async throws {
+        let store = try open(.database)
+        let other = try SQLiteConnection(path: store.path)
+        try other.begin(.immediate)
+        let json = ByteBuffer(string: #"{"title":"a"}"#)
+        let head = HTTPRequest(
+            method: .post, scheme: nil, authority: nil, path: "/tasks",
+            headerFields: [.contentType: "application/json"])
+        let answer = await store.answer(to: TaskRequest(head: head, body: json))
+        expectEqual(answer.status.code, 503, "status")
+        expectEqual(answer.fields[.retryAfter], "1", "when to come again")
+        try other.rollBack()
+        expectEqual(await store.answer(to: TaskRequest(head: head, body: json)).status.code, 201, "afterwards")
+    }
+
+    private static func testRefusesWhatIsNoFile(_ path: String) throws {
+        let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+        for reading in [Reading.database, .memory] {
+            let error = expectThrows(SQLiteError.self, "\(reading)") {
+                _ = try TaskStore(path: path, reading: reading, logger: logger)
+            }
+            expectTrue(error?.message.hasPrefix("expected the path of a") == true, "\(error?.message ?? "no error")")
+        }
+    }
+
+    /// What makes a database that is not ours.
+    private static let others = [
+        "CREATE TABLE places (a)", "CREATE TABLE tasks (id INTEGER PRIMARY KEY, text TEXT)",
+        "CREATE TABLE tasks (id INTEGER PRIMARY KEY, text TEXT); PRAGMA user_version = 1",
+        "CREATE TABLE a (b); PRAGMA user_version = 1", "PRAGMA user_version = 1", "PRAGMA user_version = 7",
+        "PRAGMA user_version = -1", "PRAGMA application_id = 7",
+        "CREATE TABLE places (a); PRAGMA journal_mode = WAL",
+    ]
+
+    private static func testLeavesOtherDatabasesAsTheyAre(_ script: String) throws {
+        let path = try temporaryDirectory() + "/other"
+        let other = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+        try other.execute(script)
+        try other.close()
+        let before = FileManager.default.contents(atPath: path)
+        let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+        for reading in [Reading.database, .memory] {
+            expectThrows(SQLiteError.self, "\(reading)") {
+                _ = try TaskStore(path: path, reading: reading, logger: logger)
+            }
+            expectTrue(FileManager.default.contents(atPath: path) == before, "\(reading): the file is as it was")
         }
     }
 }

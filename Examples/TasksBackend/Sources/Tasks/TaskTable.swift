@@ -58,6 +58,36 @@ struct TaskTable {
     // PERF: TasksLoad, 7 of 60 µs a request with two tasks; what a key path stands for is looked for each time.
     private let byID = SQLiteOrder<TaskRecord>.ascending(\.id)
 
+    private static let creation =
+        "CREATE TABLE tasks (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, done BOOLEAN NOT NULL)"
+
+    /// Looks at a database before anything of it is changed; also the journal mode would be changed for good.
+    ///
+    /// - Throws: `SQLiteError` for a path that SQLite takes for no file, and for a database that another program has made.
+    static func checkIsOurs(path: String) throws {
+        guard path != ":memory:", !path.hasPrefix("file:") else {
+            throw SQLiteError(.cannotOpen, "expected the path of a file, found \(path), which means something else")
+        }
+        let connection = try SQLiteConnection(path: path, options: SQLiteOptions(access: .create))
+        // One transaction, since another process may be making it.
+        let isOurs = try connection.transaction(.deferred) {
+            guard try connection.value("PRAGMA application_id") == 0 else { return false }
+            switch try connection.value("PRAGMA user_version") {
+            case 0: return try connection.value("SELECT count(*) FROM sqlite_schema") == 0
+            case 1:
+                let sql = try connection.value("SELECT sql FROM sqlite_schema WHERE name = 'tasks'")
+                return sql == .text(Self.creation)
+            default: return false
+            }
+        }
+        try connection.close()
+        guard isOurs else {
+            throw SQLiteError(
+                .schema,
+                "\(path.debugDescription): expected a database of tasks, found one of another program or a newer one")
+        }
+    }
+
     /// Opens the database, and makes it when it is not there.
     ///
     /// What is committed is on the disk: the log is written before a commit ends, and read again after a crash.
@@ -65,13 +95,15 @@ struct TaskTable {
     init(path: String, isAlone: Bool = false) throws {
         let options = SQLiteOptions(access: .create, journalMode: .wal, synchronization: .full)
         connection = try SQLiteConnection(path: path, options: options)
-        if isAlone { try connection.execute("PRAGMA locking_mode = EXCLUSIVE") }
+        if isAlone {
+            try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            // The lock is taken by the first transaction that may write.
+            try connection.transaction {}
+        }
         try connection.migrate([
             // An id of a task that was deleted is not given to another one.
             {
-                try $0.execute(
-                    "CREATE TABLE tasks (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, done BOOLEAN NOT NULL)"
-                )
+                try $0.execute(Self.creation)
             }
         ])
         table = try SQLiteTable(connection, "tasks", options: SQLiteTableOptions(missingTable: .reject))

@@ -29,7 +29,22 @@ struct JSONLog: LogHandler {
         line.values = metadata.merging(event.metadata ?? [:]) { $1 }.mapValues { "\($0)" }
         guard var bytes = try? JSON.encode(line) else { return }
         bytes.append(UInt8(ascii: "\n"))
-        // One call, so that lines of several threads do not mix.
-        FileHandle.standardError.write(Data(bytes))
+        StandardError.send(bytes)
+    }
+}
+
+/// Where the log and errors go.
+enum StandardError {
+    /// Writes bytes, in one call where that is possible, so that lines of several threads do not mix.
+    ///
+    /// What cannot be written is lost: a full disk, or a reader that is gone, does not end the server.
+    static func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
     }
 }

@@ -12,6 +12,8 @@ import Tasks
 @main
 enum TasksBackend {
     static func main() async {
+        // A reader of the log that is gone is an error of writing, which is passed over.
+        signal(SIGPIPE, SIG_IGN)
         do {
             try await serve(try ServerOptions(Array(CommandLine.arguments.dropFirst())))
         } catch let error as ServerOptions.UsageError {
@@ -24,10 +26,11 @@ enum TasksBackend {
     }
 
     private static func complain(_ text: String) {
-        FileHandle.standardError.write(Data("TasksBackend: error: \(text)\n".utf8))
+        StandardError.send(Array("TasksBackend: error: \(text)\n".utf8))
     }
 
-    /// Serves until SIGTERM or SIGINT, after which what is being answered is answered, and the database closed.
+    /// Serves until SIGTERM or SIGINT, after which what is being answered is answered within a limit of time, and the
+    /// database closed.
     private static func serve(_ options: ServerOptions) async throws {
         var logger = Logger(label: "tasks", factory: { _ in JSONLog() })
         logger.logLevel = options.logLevel
@@ -36,7 +39,9 @@ enum TasksBackend {
         let application = Application(
             responder: TaskResponder(store: store),
             server: .http1(
-                configuration: .init(additionalChannelHandlers: [ContinueHandler()], idleTimeout: .seconds(30))),
+                configuration: .init(
+                    additionalChannelHandlers: [ConnectionHandler(), ContinueHandler()],
+                    idleTimeout: .seconds(30))),
             configuration: ApplicationConfiguration(
                 address: .hostname(options.host, port: options.port),
                 availableConnectionsDelegate: .maximum(1_024, logger: logger)),

@@ -26,11 +26,13 @@ final class RunningServer {
     }
 
     /// Starts the server, and waits until it listens.
-    init(_ words: [String] = [], in folder: URL) throws {
+    ///
+    /// - Parameter log: Where it writes its log; nil for what ``log()`` reads.
+    init(_ words: [String] = [], in folder: URL, log: FileHandle? = nil) throws {
         errors = folder.appending(path: "log-\(UUID().uuidString)")
         try Data().write(to: errors)
         let output = Pipe()
-        process = try Self.make(["--port", "0"] + words, folder, output, try FileHandle(forWritingTo: errors))
+        process = try Self.make(["--port", "0"] + words, folder, output, try log ?? FileHandle(forWritingTo: errors))
         var line = Data()
         while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) { line += byte }
         guard let number = URL(string: String(decoding: line.split(separator: 32).last ?? Data(), as: UTF8.self))?.port
@@ -69,6 +71,12 @@ final class RunningServer {
     func end() -> Int32 {
         process.waitUntilExit()
         return process.terminationReason == .exit ? process.terminationStatus : -1
+    }
+
+    /// Whether it has ended within so many seconds.
+    func hasEnded(within seconds: Int) -> Bool {
+        for _ in 0..<seconds * 10 where process.isRunning { usleep(100_000) }
+        return !process.isRunning
     }
 
     /// Makes a folder, which is removed after the closure.

@@ -219,6 +219,62 @@ struct TasksBackendTests {
         }
     }
 
+    @Test(arguments: variants) func endsAlthoughAClientReadsNothing(_ words: [String]) throws {
+        try withServer(words) { server, connection in
+            let json = #"{"title":"\#(String(repeating: "x", count: 1_000))"}"#
+            for _ in 0..<200 {
+                try connection.request("POST /tasks", json: json)
+                #expect(try connection.answer().status == 201)
+            }
+            let silent = try server.connect()
+            for _ in 0..<100 { try silent.request("GET /tasks") }
+            usleep(500_000)
+            server.process.terminate()
+            #expect(server.hasEnded(within: 25))
+            guard !server.process.isRunning else { return }
+            #expect(server.end() == 0)
+            #expect(try server.log().last?.contains("the database is closed") == true)
+            // It has a socket until here.
+            _ = try? silent.isEnded()
+        }
+    }
+
+    @Test func servesWithoutItsLog() throws {
+        var logs: [FileHandle] = []
+        let pipe = Pipe()
+        try pipe.fileHandleForReading.close()
+        logs.append(pipe.fileHandleForWriting)
+        if let full = FileHandle(forWritingAtPath: "/dev/full") { logs.append(full) }
+        for log in logs {
+            try RunningServer.inFolder { folder in
+                let server = try RunningServer(["--log", "debug"], in: folder, log: log)
+                let connection = try server.connect()
+                for _ in 0..<3 {
+                    try connection.request("GET /tasks")
+                    #expect(try connection.answer().status == 200)
+                }
+                server.process.terminate()
+                #expect(server.end() == 0)
+            }
+        }
+    }
+
+    @Test func refusesRequestsWithoutTheirHost() throws {
+        try withServer([]) { server, connection in
+            let ask = "GET /tasks/1 HTTP/1.1\r\nHost: a\r\n\r\n"
+            for fields in ["", "A: b\r\n", "Host: a\r\nHost: a\r\n", "Host: a\r\nhost: b\r\n"] {
+                let another = try server.connect()
+                try another.send("\(ask)DELETE /tasks/1 HTTP/1.1\r\n\(fields)\r\n\(ask)")
+                #expect(try another.answer().body == one)
+                let refused = try another.answer()
+                #expect(refused.status == 400 && refused.fields["connection"] == "close", "\(fields): \(refused)")
+                #expect(try another.isEnded())
+            }
+            try connection.send("GET /tasks/1 HTTP/1.0\r\n\r\n")
+            #expect(try connection.answer().body == one)
+        }
+    }
+
     @Test func saysWhatItCannotDo() throws {
         try RunningServer.inFolder { folder in
             for (words, error) in [
@@ -231,6 +287,11 @@ struct TasksBackendTests {
             try Data("this is no database, whatever its name".utf8).write(to: folder.appending(path: "text"))
             let text = try RunningServer.run(["--database", "text"], in: folder)
             #expect(text.status == 1 && text.errors.contains("not a database"), "\(text)")
+            let memory = try RunningServer.run(["--database", ":memory:"], in: folder)
+            #expect(memory.status == 1 && memory.errors.contains("expected the path of a file"), "\(memory)")
+            let earlier = try RunningServer(in: folder)
+            earlier.process.terminate()
+            #expect(earlier.end() == 0)
             let server = try RunningServer(["--memory"], in: folder)
             let second = try RunningServer.run(["--port", "0"], in: folder)
             #expect(second.status == 1 && second.errors.contains("database is locked"), "\(second)")

@@ -14,7 +14,10 @@ extension sigaction {
         set {}
     }
 }
-extension stat { public var st_mtimespec: timespec { timespec() } }
+extension stat {
+    public var st_mtimespec: timespec { timespec() }
+    public var st_ctimespec: timespec { timespec() }
+}
 @discardableResult public func sigaction(
     _ s: Int32, _ a: UnsafePointer<sigaction>?, _ o: UnsafeMutablePointer<sigaction>?
 ) -> Int32 { 0 }

@@ -259,7 +259,7 @@ extension PackageTests {
             #expect(result.status == 1 && result.output.contains(warning), "\(result)")
             result = try package.swift("package", "testlogger", "Shelf", "Pantry")
             #expect(result.status == 0 && !result.text.contains("changed since"), "\(result)")
-            #expect(result.output.contains("5 tests, 4 passed, 1 skipped"), "\(result)")
+            #expect(result.output.contains("6 tests, 5 passed, 1 skipped"), "\(result)")
         }
 
         /// A command that belongs to a build tests that build and no other, however new that is.

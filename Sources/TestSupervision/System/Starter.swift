@@ -49,13 +49,15 @@ import InClassTesting
 
 extension Starter: SelfTesting {
     package static var testSelectors: TestSelectors {
-        .each(
-            "testEndsWithWhoStartedIt",
-            [
-                ("the parent", isParent: true, word: "", isOver: false), ("another process", false, "", true),
-                ("no process", false, "x", false),
-            ], named: \.0
-        ) { testEndsWithWhoStartedIt($1, $2, $3) }
+        // A child of several threads gets no signals under the thread sanitizer.
+        let getsSignals = SystemCalls.symbol("__tsan_init") == nil
+        let rows = [
+            ("the parent", true, "", false), ("another process", false, "", true),
+            ("no process", false, "x", false),
+        ]
+        return .each("testEndsWithWhoStartedIt", rows.filter { getsSignals || !$0.3 }, named: \.0) {
+            testEndsWithWhoStartedIt($1, $2, $3)
+        }
     }
 
     /// Only if that one says so, and is not there any more.

@@ -66,7 +66,7 @@ struct LocalPackages {
 
 extension Package {
     /// Whether this is the package of the library and of these plugins.
-    fileprivate var isTester: Bool {
+    var isTester: Bool {
         targets.contains { ($0 as? any SourceModuleTarget)?.moduleName == "InClassTesting" }
     }
 }

@@ -18,7 +18,7 @@ struct Initialization {
             throw Failure(description: "\(file.path) is there already; nothing was changed")
         }
         let before = try String(contentsOf: manifest, encoding: .utf8)
-        let addition = manifestText(for: target)
+        let addition = manifestText(for: target, dependency: dependencyName(in: before))
         // The manifest last: until then the package builds as before.
         try FileManager.default.createDirectory(
             at: targetFile.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -50,7 +50,15 @@ struct Initialization {
         return target
     }
 
-    private func manifestText(for target: SwiftSourceModuleTarget) -> String {
+    /// What the manifest calls this package: the name that it gives to a path, else the last part of the path or address.
+    private func dependencyName(in manifest: String) -> String {
+        let name = "InClassTesting"
+        let tester = package.dependencies.map(\.package).first(where: \.isTester)
+        guard let tester, !manifest.contains(/name:\s*"InClassTesting"\s*,\s*path:/) else { return name }
+        return tester.id == name.lowercased() ? name : tester.id
+    }
+
+    private func manifestText(for target: SwiftSourceModuleTarget, dependency: String) -> String {
         let hasLibrary = target.dependencies.contains { dependency in
             if case .product(let product) = dependency { product.name == "InClassTesting" } else { false }
         }
@@ -58,7 +66,7 @@ struct Initialization {
         if !hasLibrary {
             text += """
                 for target in package.targets where target.name == "\(target.name)" {
-                    target.dependencies.append(.product(name: "InClassTesting", package: "InClassTesting"))
+                    target.dependencies.append(.product(name: "InClassTesting", package: "\(dependency)"))
                 }
 
                 """
@@ -67,7 +75,7 @@ struct Initialization {
             package.targets.append(
                 .target(
                     name: "Tested", dependencies: ["\(target.name)"],
-                    plugins: [.plugin(name: "InClassTests", package: "InClassTesting")]))
+                    plugins: [.plugin(name: "InClassTests", package: "\(dependency)")]))
 
             """
     }

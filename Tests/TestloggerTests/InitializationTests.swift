@@ -72,5 +72,31 @@ extension PackageTests.InitializationTests {
             #expect(again.text.contains("nothing was changed"), "\(again)")
             #expect(try package.text(of: "Package.swift") == before)
         }
+
+        /// A package that depends on a checkout or a fork of another name calls it by that.
+        @Test func dependencyOfAnotherName() throws {
+            let link = Fixtures.folder.appending(path: "other-name")
+            try FileManager.default.createSymbolicLink(
+                atPath: link.path, withDestinationPath: try Fixtures.dependency.get().path)
+            let package = try FixturePackage(
+                named: "Forked",
+                files: [
+                    "Package.swift": """
+                    // swift-tools-version: 6.2
+                    import PackageDescription
+
+                    let package = Package(
+                        name: "Forked", dependencies: [.package(path: "../other-name", traits: [])],
+                        targets: [.target(name: "Forked")])
+
+                    """,
+                    "Sources/Forked/Forked.swift": "public struct Forked {}\n",
+                ])
+            let result = try package.swift(
+                "package", "--allow-writing-to-package-directory", "testlogger", "init")
+            #expect(result.status == 0, "\(result)")
+            let described = try package.swift("package", "describe")
+            #expect(described.status == 0, "\(described)")
+        }
     }
 }

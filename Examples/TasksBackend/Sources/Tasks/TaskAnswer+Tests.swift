@@ -17,6 +17,7 @@ extension TaskAnswerTests: SelfTesting {
             "testKeepsHostileTitles": testKeepsHostileTitles, "testServesThePage": testServesThePage,
         ] + .each("testReads", reads, check) + .each("testWrites", writes, check)
             + .each("testRefusesBodies", bodies, check) + .each("testRefuses", refusals, check)
+            + .each("testKnowsItsNames", names, testKnowsItsNames)
     }
 
     /// A request, and what is answered: a status, a field or none, the body, and all tasks afterwards unless they are as before.
@@ -224,6 +225,36 @@ extension TaskAnswerTests: SelfTesting {
         expectEqual(try answer(request("PATCH /tasks/1", change, fields), table).status.code, 412, "the same once more")
         let deleted = try answer(request("DELETE /tasks/1", "", [.ifMatch: "*"]), table)
         expectEqual(deleted.status.code, 204, "with anything")
+
+        // What is added to is the list.
+        let list = try requireNotNil(try answer(request("GET /tasks"), table).fields[.eTag], "entity tag of all")
+        for (field, status) in [("\"a\"", 412), (list, 201), (list, 412), ("*", 201)] {
+            let fields: HTTPFields = [.contentType: "application/json", .ifMatch: field]
+            let made = try answer(request("POST /tasks", change, fields), table)
+            expectEqual(made.status.code, status, "POST with \(field)")
+        }
+        expectEqual(try table.all().count, 3, "tasks")
+    }
+
+    private static let names = [
+        ("localhost", true), ("LocalHost:8080", true), ("tasks.localhost:1", true), ("127.0.0.1:80", true),
+        ("[::1]:8080", true), ("192.168.1.7", true), ("example.com", false), ("example.com:8080", false),
+        ("localhost.example.com", false), ("127.0.0.1.example.com", false), ("", false), (":8080", false),
+    ]
+
+    private static func testKnowsItsNames(_ row: (host: String, isServed: Bool)) throws {
+        let table = try scene()
+        for isLocal in [true, false] {
+            var head = request("GET /tasks/1").head
+            head.authority = row.host
+            let answer = try answer(TaskRequest(head: head, isLocal: isLocal), table)
+            let isServed = row.isServed || !isLocal
+            expectEqual(answer.status.code, isServed ? 200 : 421, isLocal ? "status" : "status for everybody")
+            if !isServed {
+                let error = "expected the host localhost or an address, found \(row.host)"
+                expectEqual(String(buffer: answer.body), #"{"error":"\#(error)"}"#, "body")
+            }
+        }
     }
 
     private static func testRefusesLongBodies() throws {

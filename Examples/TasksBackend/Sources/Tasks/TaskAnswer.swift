@@ -20,6 +20,8 @@ public struct TaskAnswer: Sendable {
         self.status = status
         fields = HTTPFields()
         self.body = ByteBuffer()
+        // As the server's end of the connection makes it of all ways to say so.
+        if request.head.headerFields[.connection] == "close" { fields[.connection] = "close" }
         guard let body else { return }
         // Appended, since to set one is to look for it first.
         fields.append(HTTPField(name: .contentType, value: type ?? Self.json))

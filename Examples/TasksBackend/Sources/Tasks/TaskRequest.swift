@@ -13,10 +13,14 @@ public struct TaskRequest: Sendable {
     /// The longest body in bytes.
     public static let bodyByteLimit: Int = 1 << 16
 
+    private let isLocal: Bool
+
     /// Makes a request.
-    public init(head: HTTPRequest, body: ByteBuffer? = ByteBuffer()) {
-        self.head = head
-        self.body = body
+    ///
+    /// - Parameter isLocal: Whether the server is for this machine only, and has no other name than `localhost` and addresses: a page
+    ///   whose own name leads here is refused.
+    public init(head: HTTPRequest, body: ByteBuffer? = ByteBuffer(), isLocal: Bool = false) {
+        (self.head, self.body, self.isLocal) = (head, body, isLocal)
     }
 
     /// Whether the body is read at all.
@@ -44,9 +48,12 @@ public struct TaskRequest: Sendable {
 
     /// What the request wants.
     ///
-    /// - Throws: The first of these: 404 for the path, or 400; 405 for the method; 413 and 415 for the body; 400 and 422 for what is
+    /// - Throws: The first of these: 421 for the host; 404 for the path, or 400; 405 for the method; 413 and 415 for the body; 400 and 422 for what is
     ///   in it.
     func command() throws(Refusal) -> Command {
+        if isLocal, let host = head.authority, !Self.isLocal(host) {
+            throw Refusal(.misdirectedRequest, "expected the host localhost or an address, found \(host)")
+        }
         let path = try TaskPath(target: head.path ?? "")
         let method = head.method
         guard path.methods.contains(method) else {
@@ -63,6 +70,14 @@ public struct TaskRequest: Sendable {
         case (.task(let id), .delete): return .delete(id: id)
         case (.task(let id), _): return .fetch(id: id)
         }
+    }
+
+    /// Whether a host, with or without a port, is `localhost` or an address, which nobody else can have as a name.
+    private static func isLocal(_ authority: String) -> Bool {
+        if authority.first == "[" { return true }
+        let host = authority.split(separator: ":", omittingEmptySubsequences: false).first?.lowercased() ?? ""
+        return host == "localhost" || host.hasSuffix(".localhost")
+            || !host.isEmpty && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || 48...57 ~= $0 }
     }
 
     static func list(_ methods: [HTTPRequest.Method]) -> String { methods.map(\.rawValue).joined(separator: ", ") }
@@ -96,9 +111,11 @@ public struct TaskRequest: Sendable {
         case fails
     }
 
-    /// SPEC: RFC 9110 sections 13.1.1, 13.1.2 and 13.2.2.
-    /// What the conditions come to for what is there.
-    func condition(_ entityTag: String) -> Condition {
+    /// What the conditions come to for what is there, whose entity tag is made only when there are some.
+    // SPEC: RFC 9110 sections 13.1.1, 13.1.2 and 13.2.2.
+    func condition(_ entityTag: @autoclosure () throws -> String) rethrows -> Condition {
+        if head.headerFields[.ifMatch] == nil, head.headerFields[.ifNoneMatch] == nil { return .holds }
+        let entityTag = try entityTag()
         if let wanted = head.headerFields[.ifMatch], !Self.names(wanted, entityTag, weakly: false) { return .fails }
         if let known = head.headerFields[.ifNoneMatch], Self.names(known, entityTag, weakly: true) {
             return head.method == .get || head.method == .head ? .isKnown : .fails

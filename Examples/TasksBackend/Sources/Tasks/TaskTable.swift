@@ -121,6 +121,9 @@ struct TaskTable {
         case .page, .methods: return .missing
         case .list: return .list(try Representation(of: table, orderedBy: byID))
         case .create(var task):
+            // What is added to is the list.
+            let condition = try request.condition(try Representation(of: table, orderedBy: byID).entityTag)
+            guard condition == .holds else { return .failedCondition }
             try table.insert(&task)
             return .created(task, try Representation(of: task))
         case .fetch(let id):
@@ -138,7 +141,7 @@ struct TaskTable {
         _ id: Int?, _ request: TaskRequest, _ change: (TaskRecord) -> TaskRecord?
     ) throws -> TaskOutcome {
         guard let old = try table.fetch(key: id) else { return .missing }
-        guard request.condition(try Representation(of: old).entityTag) == .holds else { return .failedCondition }
+        guard try request.condition(try Representation(of: old).entityTag) == .holds else { return .failedCondition }
         guard let new = change(old) else {
             try table.delete(old)
             return .deleted

@@ -1,22 +1,26 @@
-// What a connection needs beside its requests and answers: heads that may be taken, and an end when the server stops.
+// What a connection needs beside its requests and answers: an end when the server stops, or when its client takes nothing.
 
 import NIOCore
-import NIOHTTP1
 import NIOHTTPTypesHTTP1
 
-/// Closes a connection when the server has been stopping for some time, whatever its client does or does not.
+/// Closes a connection when the server has been stopping for some time, whatever its client does or does not, and when a client
+/// that is being answered has taken nothing for some time.
 final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Any
 
     /// The time for what is being answered when the server is told to stop.
     static let stopTimeLimit = TimeAmount.seconds(10)
+    /// The time in which a client that is being answered takes at least a byte.
+    static let takeTimeLimit = TimeAmount.seconds(10)
+
+    private var isWaiting = false
 
     /// Adds the check of heads where they still are as they came.
     func handlerAdded(context: ChannelHandlerContext) {
         let pipeline = context.pipeline.syncOperations
         do {
             let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
-            try pipeline.addHandler(HostHandler(), position: .before(codec))
+            try pipeline.addHandler(HeadHandler(), position: .before(codec))
         } catch {
             context.close(promise: nil)
         }
@@ -29,27 +33,25 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
         context.fireUserInboundEventTriggered(event)
     }
-}
 
-/// Refuses a request that does not say once whose it is, as text that is no HTTP is refused: with 400 and the end.
-// SPEC: RFC 9112 section 3.2.
-private final class HostHandler: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPServerRequestPart
-    typealias InboundOut = HTTPServerRequestPart
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if !context.channel.isWritable, !isWaiting { wait(context.channel) }
+        context.fireChannelWritabilityChanged()
+    }
 
-    private var isRefused = false
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What comes behind such a request is for nobody.
-        if isRefused { return }
-        if case .head(let head) = unwrapInboundIn(data) {
-            let count = head.headers["host"].count
-            isRefused = count > 1 || count == 0 && head.version == .http1_1
+    /// Waits until the channel is writable, and closes it when less and less of its bytes is no longer what is left.
+    private func wait(_ channel: any Channel) {
+        isWaiting = true
+        let before = Self.waitingByteCount(channel)
+        channel.eventLoop.assumeIsolated().scheduleTask(in: Self.takeTimeLimit) {
+            self.isWaiting = false
+            if channel.isWritable || !channel.isActive { return }
+            if Self.waitingByteCount(channel) < before { return self.wait(channel) }
+            channel.close(promise: nil)
         }
-        if isRefused {
-            context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
-        } else {
-            context.fireChannelRead(data)
-        }
+    }
+
+    private static func waitingByteCount(_ channel: any Channel) -> Int {
+        (try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }
 }

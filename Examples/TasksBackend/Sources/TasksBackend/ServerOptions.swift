@@ -8,7 +8,7 @@ struct ServerOptions {
         usage: TasksBackend [--database PATH] [--port N] [--host ADDRESS] [--memory] [--log LEVEL]
           --database PATH  the database, tasks.sqlite unless given; made when it is not there
           --port N         8080 unless given; 0 for one that is free, which is printed
-          --host ADDRESS   127.0.0.1 unless given, so that nobody else reaches it
+          --host ADDRESS   127.0.0.1 unless given, so that nobody else reaches it, and no page by a name of its own
           --memory         reads are served from memory; nobody else may open the database meanwhile
           --log LEVEL      info unless given; debug has a line for each request
         """
@@ -22,6 +22,9 @@ struct ServerOptions {
     var host = "127.0.0.1"
     var isInMemory = false
     var logLevel = Logger.Level.info
+
+    /// Whether only programs of this machine reach the server.
+    var isLocal: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 
     init(_ words: [String]) throws(UsageError) {
         var words = words[...]

@@ -16,12 +16,14 @@ struct TaskContext: InitializableFromSource {
 /// Answers requests from a store of tasks.
 struct TaskResponder: HTTPResponder {
     let store: TaskStore
+    /// Whether only names of this machine are served: what resolves to it by another name may be a page of somebody else.
+    let isLocal: Bool
     /// The time for a body to come, and for what is too long to be thrown away.
     static let bodyTimeLimit = TimeAmount.seconds(10)
 
     func respond(to request: Request, context: TaskContext) async throws -> Response {
         let start = ContinuousClock.now
-        var received = TaskRequest(head: request.head)
+        var received = TaskRequest(head: request.head, isLocal: isLocal)
         if TaskRequest.readsBody(request.method) { received.body = try await body(of: request, context) }
         let answer = await store.answer(to: received)
         if context.logger.logLevel <= .debug {

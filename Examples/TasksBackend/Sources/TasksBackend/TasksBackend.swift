@@ -37,7 +37,7 @@ enum TasksBackend {
         let store = try TaskStore(
             path: options.database, reading: options.isInMemory ? .memory : .database, logger: logger)
         let application = Application(
-            responder: TaskResponder(store: store),
+            responder: TaskResponder(store: store, isLocal: options.isLocal),
             server: .http1(
                 configuration: .init(
                     additionalChannelHandlers: [ConnectionHandler(), ContinueHandler()],

@@ -136,6 +136,59 @@ struct TasksBackendTests {
         }
     }
 
+    @Test func endsConnectionsThatAreSaidToEnd() throws {
+        try withServer([]) { server, _ in
+            for text in [
+                "GET /tasks/1 HTTP/1.1\r\nHost: localhost\r\nConnection: Close\r\n\r\n",
+                "GET /tasks/1 HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, close\r\n\r\n",
+                "GET /tasks/1 HTTP/1.0\r\n\r\n",
+            ] {
+                let connection = try server.connect()
+                try connection.send(text)
+                let answer = try connection.answer()
+                #expect(answer.body == one && answer.fields["connection"] == "close", "\(text)")
+                let start = ContinuousClock.now
+                #expect(try connection.isEnded())
+                #expect(ContinuousClock.now - start < .seconds(8), "not when nothing comes for long")
+            }
+            // What was said to be the last answer is the last one, also when the body came after all.
+            let long = try server.connect()
+            try long.request("POST /tasks", json: String(repeating: " ", count: 1 << 17))
+            try long.request("GET /tasks/1")
+            let answer = try long.answer()
+            #expect(answer.status == 413 && answer.fields["connection"] == "close")
+            #expect(try long.isEnded())
+            let foreign = try server.connect()
+            try foreign.send("GET /tasks HTTP/1.1\r\nHost: example.com:\(server.port)\r\n\r\n")
+            #expect(try foreign.answer().status == 421)
+        }
+    }
+
+    @Test func leavesAClientThatReadsNothing() throws {
+        try withServer([]) { server, connection in
+            let json = #"{"title":"\#(String(repeating: "x", count: 1_000))"}"#
+            for _ in 0..<200 {
+                try connection.request("POST /tasks", json: json)
+                #expect(try connection.answer().status == 201)
+            }
+            let (silent, slow) = (try server.connect(), try server.connect())
+            for client in [silent, slow] {
+                for _ in 0..<100 { try client.request("GET /tasks") }
+            }
+            // One takes an answer now and then.
+            var count = 0
+            for _ in 0..<12 {
+                sleep(2)
+                #expect(try slow.answer().status == 200)
+                count += 1
+            }
+            for _ in count..<100 { #expect(try slow.answer().status == 200) }
+            #expect(throws: ConnectionError.self, "what was sent before the end comes, and no more") {
+                for _ in 0..<100 { _ = try silent.answer() }
+            }
+        }
+    }
+
     /// Posts until the server is gone, and returns the titles that were acknowledged by their ids.
     private static func post(_ name: String, _ port: UInt16) -> [Int: String] {
         var titles: [Int: String] = [:]
@@ -261,7 +314,7 @@ struct TasksBackendTests {
 
     @Test func refusesRequestsWithoutTheirHost() throws {
         try withServer([]) { server, connection in
-            let ask = "GET /tasks/1 HTTP/1.1\r\nHost: a\r\n\r\n"
+            let ask = "GET /tasks/1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
             for fields in ["", "A: b\r\n", "Host: a\r\nHost: a\r\n", "Host: a\r\nhost: b\r\n"] {
                 let another = try server.connect()
                 try another.send("\(ask)DELETE /tasks/1 HTTP/1.1\r\n\(fields)\r\n\(ask)")

@@ -30,19 +30,22 @@ struct Plot {
         }
     }
 
+    /// With a page of their own, since nobody knows on which one a picture is shown.
     private struct Colors {
-        let text, quiet, own, peer: String
+        let page, text, quiet, own, peer: String
 
-        static let light = Colors(text: "#1f2328", quiet: "#59636e", own: "#c2410c", peer: "#b6bec8")
-        static let dark = Colors(text: "#f0f6fc", quiet: "#9198a1", own: "#fb923c", peer: "#4b535d")
+        static let light = Colors(
+            page: "#ffffff", text: "#1f2328", quiet: "#59636e", own: "#c2410c", peer: "#b6bec8")
+        static let dark = Colors(
+            page: "#0d1117", text: "#f0f6fc", quiet: "#9198a1", own: "#fb923c", peer: "#4b535d")
     }
 
     // MARK: Drawing
 
     // The lengths of the picture in its own units, which are pixels at its full size.
-    private static let width = 760.0
-    private static let barStart = 250.0
-    private static let barWidth = 330.0
+    private static let width = 960.0
+    private static let barStart = 330.0
+    private static let barWidth = 340.0
     private static let rowHeight = 22.0
 
     private func svg(_ colors: Colors) -> String {
@@ -79,6 +82,7 @@ struct Plot {
             viewBox="0 0 \(fixed(Self.width, 0)) \(height)" role="img" \
             font-family="system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif">
             <title>\(Self.escaped(groups.map { "\($0.suite)/\($0.name)" }.joined(separator: ", ")))</title>
+            <rect width="\(fixed(Self.width, 0))" height="\(height)" fill="\(colors.page)"/>
             \(body)</svg>
 
             """

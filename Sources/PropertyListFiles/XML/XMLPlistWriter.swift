@@ -59,11 +59,14 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
         (open, isEmpty) = ([], false)
     }
 
-    /// The text in memory so far.
-    public var text: String { withBytes { bytes in String(validating: bytes) ?? "" } }
+    /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
+    public var text: String {
+        // SAFETY: all that is appended is ASCII or was checked.
+        unsafe output.bytes.text
+    }
 
     /// A copy of the bytes in memory so far.
-    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+    public var bytes: [UInt8] { output.bytes.bytes }
 
     /// Calls a closure with the bytes in memory so far.
     public func withBytes<Value, Failure: Error>(

@@ -92,11 +92,14 @@ public struct XMLWriter: ~Copyable {
     /// The number of open elements.
     public var depth: Int { open.count }
 
-    /// The text in memory so far; of a writer to a descriptor, the part of which nothing was written out yet.
-    public var text: String { String(decoding: bytes, as: UTF8.self) }
+    /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
+    public var text: String {
+        // SAFETY: all that is appended is ASCII or was checked.
+        unsafe output.text
+    }
 
     /// A copy of the bytes in memory so far.
-    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+    public var bytes: [UInt8] { output.bytes }
 
     /// Calls a closure with the bytes in memory so far.
     public func withBytes<Value, Failure: Error>(

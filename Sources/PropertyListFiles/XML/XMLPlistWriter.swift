@@ -1,6 +1,7 @@
 // The sink that writes property lists in XML.
 
 public import PlistStreaming
+import XMLStreaming
 
 /// A sink that writes a property list in XML, as Apple's document type has it, to memory or to a file descriptor.
 ///
@@ -94,11 +95,11 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for one with a character that XML does not have,
     ///   ``/PlistStreaming/StreamError/Kind/invalidText`` for one that is not valid UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        try Self.check(utf8)
+        try WrittenText.check(utf8, in: "a key")
         try output.key()
         try beginLine()
         try output.append("<key>")
-        try appendText(utf8)
+        try WrittenText.append(utf8, in: .content, to: &output.bytes)
         try output.append("</key>\n")
     }
 
@@ -190,11 +191,11 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for one with a character that XML does not have,
     ///   ``/PlistStreaming/StreamError/Kind/invalidText`` for one that is not valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try Self.check(utf8)
+        try WrittenText.check(utf8, in: "a string")
         try output.beginValue()
         try beginLine()
         try output.append("<string>")
-        try appendText(utf8)
+        try WrittenText.append(utf8, in: .content, to: &output.bytes)
         try output.append("</string>\n")
         try endValue()
     }
@@ -222,44 +223,5 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
         try beginLine()
         try output.append("<\(element)>\(text)</\(element)>\n")
         try endValue()
-    }
-
-    // MARK: Text
-
-    /// Refuses text with a character that XML 1.0 does not have, before any of it is written.
-    private static func check(_ utf8: RawSpan) throws(StreamError) {
-        try checkUTF8(utf8)
-        for offset in utf8.byteOffsets {
-            let byte = utf8.byte(at: offset)
-            if byte < 0x20, byte != 0x09, byte != 0x0A, byte != 0x0D { throw unrepresentable(UInt32(byte)) }
-            // U+FFFE and U+FFFF are EF BF BE and EF BF BF; the text is UTF-8.
-            if byte == 0xEF, utf8.byte(at: offset + 1) == 0xBF, utf8.byte(at: offset + 2) >= 0xBE {
-                throw unrepresentable(0xFF40 + UInt32(utf8.byte(at: offset + 2)))
-            }
-        }
-    }
-
-    private static func unrepresentable(_ scalar: UInt32) -> StreamError {
-        let digits = String(scalar, radix: 16, uppercase: true)
-        return StreamError(.unrepresentable, "XML has no character U+" + String("000\(digits)".suffix(4)))
-    }
-
-    /// Appends text, with what is markup as references.
-    private mutating func appendText(_ utf8: RawSpan) throws(StreamError) {
-        var start = 0
-        for offset in utf8.byteOffsets {
-            let reference: StaticString
-            switch utf8.byte(at: offset) {
-            case UInt8(ascii: "&"): reference = "&amp;"
-            case UInt8(ascii: "<"): reference = "&lt;"
-            case UInt8(ascii: ">"): reference = "&gt;"
-            case 0x0D: reference = "&#13;"
-            default: continue
-            }
-            try output.bytes.append(utf8.extracting(start..<offset))
-            try output.append(reference)
-            start = offset + 1
-        }
-        try output.bytes.append(utf8.extracting(start..<utf8.byteCount))
     }
 }

@@ -5,9 +5,9 @@ import PlistStreaming
 /// Checks text against the characters and names of XML, and escapes it.
 ///
 /// SPEC: XML 1.0, 5th edition, production 2; names are those of `NameBytes`.
-enum WrittenText {
+package enum WrittenText {
     /// Where text stands, which decides what has to be escaped.
-    enum Place {
+    package enum Place {
         /// Between tags.
         case content
         /// In a value in double quotes.
@@ -26,7 +26,7 @@ enum WrittenText {
     // MARK: Characters
 
     /// Refuses what is not UTF-8 of characters that XML can hold.
-    static func check(_ utf8: RawSpan, in place: StaticString) throws(StreamError) {
+    package static func check(_ utf8: RawSpan, in place: StaticString) throws(StreamError) {
         guard isUTF8(utf8) else { throw StreamError(.invalidText, "\(place) is not valid UTF-8") }
         if let offset = firstForbidden(utf8) { throw forbidden(utf8, offset, place) }
     }
@@ -95,7 +95,9 @@ enum WrittenText {
     // MARK: Escapes
 
     /// Appends text that was checked, escaped for where it stands.
-    static func append(_ utf8: RawSpan, in place: Place, to output: inout ByteOutput) throws(StreamError) {
+    package static func append(
+        _ utf8: RawSpan, in place: Place, to output: inout ByteOutput
+    ) throws(StreamError) {
         let escaped = place.escaped
         let count = utf8.byteCount
         var (start, offset) = (0, 0)
@@ -172,7 +174,7 @@ enum WrittenText {
 import InClassTesting
 
 extension WrittenText: SelfTesting {
-    static var testSelectors: TestSelectors {
+    package static var testSelectors: TestSelectors {
         [
             "testKnowsNames": testKnowsNames,
             "testRefusesWhatXMLCannotHold": testRefusesWhatXMLCannotHold,

@@ -182,18 +182,10 @@ extension ScalarMessage {
         case .integer(let value): "integer \(value)"
         case .unsigned(let value): "integer \(value)"
         case .real(let value): "real \(value)"
-        case .number(let text): unsafe "number \(Self.shortened(text))"
-        case .string(let text): unsafe "string \(Self.shortened(text).debugDescription)"
+        case .number(let text): unsafe "number \(ShownText.shortened(text))"
+        case .string(let text): unsafe "string \(ShownText.quoted(text))"
         case .data(let bytes): "data of \(bytes.count) bytes"
         case .date(let seconds): "date \(seconds)"
         }
-    }
-
-    private static func shortened(_ text: UnsafeRawBufferPointer) -> String {
-        guard text.count > 64 else { return unsafe String(decoding: text, as: UTF8.self) }
-        // Cut before a byte that begins a character.
-        var end = 64
-        while end > 60, unsafe text[end] & 0xC0 == 0x80 { end -= 1 }
-        return unsafe String(decoding: text[..<end], as: UTF8.self) + "…"
     }
 }

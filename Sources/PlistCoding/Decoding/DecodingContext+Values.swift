@@ -292,9 +292,7 @@ extension DecodingContext {
         switch node.tag {
         case .integer: return "\(Int64(bitPattern: node.payload))"
         case .unsigned: return "\(node.payload)"
-        case .number:
-            let text = string(of: node)
-            return text.count > 64 ? "\(text.prefix(64))…" : text
+        case .number: return ShownText.shortened(string(of: node).utf8)
         default:
             let value = Double(bitPattern: node.payload)
             return Int64(exactly: value).map { "\($0)" } ?? "\(value)"

@@ -189,8 +189,8 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         case .data: try endData()
         case .integer, .real, .date:
             guard try endText(leaf) else {
-                let found = text.count <= 64 ? String(decoding: text, as: UTF8.self).debugDescription : "another text"
-                throw StreamError(.invalidSyntax, "expected the text of <\(leaf.name)>, found \(found)")
+                throw StreamError(
+                    .invalidSyntax, "expected the text of <\(leaf.name)>, found \(ShownText.quoted(text))")
             }
         }
         endValue()

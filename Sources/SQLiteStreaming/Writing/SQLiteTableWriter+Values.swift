@@ -17,8 +17,7 @@ extension SQLiteTableWriter {
         } else {
             guard options.unknownMembers == .ignore else {
                 column = -1
-                let name = String(validating: utf8).map { $0.utf8.count <= 64 ? " \($0.debugDescription)" : "" } ?? ""
-                throw fail(StreamError(.unknownMember, "the table \(table) has no column\(name)"))
+                throw fail(StreamError(.unknownMember, "the table \(table) has no column \(ShownText.quoted(utf8))"))
             }
             column = -2
             return

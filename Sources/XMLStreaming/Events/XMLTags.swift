@@ -78,7 +78,7 @@ public struct XMLAttribute: ~Escapable, BitwiseCopyable {
 
     /// The error of a value that has a skipped entity, for those who may lose nothing.
     package var lack: StreamError {
-        let name = WrittenText.quoted(Array(copying: name.qualified))
+        let name = ShownText.quoted(name.qualified)
         return StreamError(.unrepresentable, "the text of an entity in the attribute \(name) is not known")
     }
 }

@@ -200,7 +200,7 @@ extension XMLTokenizer {
         let declared = types?.generalEntity(bytes)
         // SPEC: XML 1.0, section 4.1, Entity Declared: such a declaration does not count in a document that stands alone.
         if let types, let declared, types.isFromParameter(declared.0), isStandalone == true, !isInParameterEntity {
-            let message = "the entity '\(Self.short(bytes))' is declared in a parameter entity alone"
+            let message = "the entity '\(ShownText.shortened(bytes))' is declared in a parameter entity alone"
             throw fail(.invalidSyntax, message, at: name.lowerBound - 1)
         }
         switch declared {
@@ -213,7 +213,7 @@ extension XMLTokenizer {
         case nil:
             if let types, isInParameterEntity || types.mayLackEntities && isStandalone != true { return .unknown }
             let error = fail(
-                .invalidSyntax, "the entity '\(Self.short(bytes))' is not declared", at: name.lowerBound - 1)
+                .invalidSyntax, "the entity '\(ShownText.shortened(bytes))' is not declared", at: name.lowerBound - 1)
             // A reference to a parameter entity may follow, and change that.
             guard let types, phase == .prolog, isStandalone != true else { throw error }
             if types.undeclaredReference == nil { types.undeclaredReference = (name.lowerBound - 1, error) }
@@ -221,13 +221,9 @@ extension XMLTokenizer {
         }
     }
 
-    static func short(_ bytes: RawSpan) -> String {
-        bytes.byteCount <= 64 ? String(xml: bytes) : "…"
-    }
-
     /// The error of a reference to an entity that is not in the document.
     mutating func absence(of reference: Reference, in text: RawSpan, at start: Int) -> StreamError {
-        let name = Self.short(text.extracting(reference.name))
+        let name = ShownText.shortened(text.extracting(reference.name))
         return fail(.invalidSyntax, "the entity '\(name)' is not in the document", at: start)
     }
 

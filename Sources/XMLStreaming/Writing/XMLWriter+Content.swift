@@ -65,13 +65,13 @@ extension XMLWriter {
             throw StreamError(.misuse, "the document type comes once, before the root element")
         }
         guard try name.withRawSpan({ name in WrittenText.isName(name) }) else {
-            throw StreamError(.unrepresentable, "\(WrittenText.quoted(name)) is no name of an element")
+            throw StreamError(.unrepresentable, "\(ShownText.quoted(name)) is no name of an element")
         }
         guard publicID == nil || systemID != nil else {
             throw StreamError(.misuse, "a document type with a public identifier needs a system identifier")
         }
         if let publicID, !publicID.allSatisfy(Self.isPublicIDByte) {
-            throw StreamError(.unrepresentable, "\(WrittenText.quoted(publicID)) is no public identifier")
+            throw StreamError(.unrepresentable, "\(ShownText.quoted(publicID)) is no public identifier")
         }
         if let systemID {
             try systemID.withRawSpan { (text) throws(StreamError) in

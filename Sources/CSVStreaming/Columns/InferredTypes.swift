@@ -24,10 +24,7 @@ struct InferredTypes: Sendable {
     /// Finds the types of a whole text.
     init(of bytes: [UInt8], _ options: CSVReaderOptions) throws(StreamError) {
         let cursor = CSVCursor(options: options)
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try note(unsafe UnsafeRawBufferPointer(buffer).bytes, cursor)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try note(bytes, cursor) }
         try noteLast(cursor)
     }
 

@@ -314,9 +314,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         var names = ByteOutput()
         for (index, name) in columns.names.enumerated() {
             if index > 0 { try names.append(options.dialect.delimiter) }
-            // SAFETY: the span does not leave the closure.
-            try unsafe name.withUnsafeBufferPointer { buffer throws(StreamError) in
-                let bytes = unsafe UnsafeRawBufferPointer(buffer).bytes
+            try name.withRawSpan { bytes throws(StreamError) in
                 try FieldQuoting(options).write(bytes, .either, isFirst: index == 0, to: &names)
             }
         }

@@ -50,7 +50,7 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
         let limit = options.limits.totalByteCount
         let room = max(0, limit - self.bytes.count)
         bytes.extracting(0..<min(bytes.byteCount, room < .max ? room + 1 : room)).appendTo(&self.bytes)
-        try self.bytes.withSpan { (bytes) throws(StreamError) in
+        try self.bytes.withRawSpan { (bytes) throws(StreamError) in
             try BinaryObjectTable.checkBeginning(bytes, limit: limit)
         }
     }
@@ -111,10 +111,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readBinaryPlist(
         _ bytes: [UInt8], options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
     ) throws(StreamError) {
-        try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try readBinaryPlist(unsafe UnsafeRawBufferPointer(buffer).bytes, options: options)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try readBinaryPlist(bytes, options: options) }
     }
 
     /// Receives a whole binary property list from a file, which is read into memory.

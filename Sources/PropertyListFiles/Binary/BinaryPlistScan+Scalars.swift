@@ -41,9 +41,7 @@ extension BinaryPlistScan {
         guard 2 &* header.count <= table.start &- header.start else { throw beyondEnd("\(header.count) UTF-16 units") }
         try convertUTF16(bytes.extracting(header.start..<header.start &+ 2 &* header.count))
         try countContent(text.count)
-        try unsafe text.withUnsafeBufferPointer { (buffer) throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            let text = unsafe UnsafeRawBufferPointer(buffer).bytes
+        try text.withRawSpan { (text) throws(StreamError) in
             if isKey { try sink.writeKey(text) } else { try sink.writeString(text) }
         }
     }
@@ -94,10 +92,7 @@ extension BinaryPlistScan {
         if high == Int64(bitPattern: low) &>> 63 { return try sink.writeInteger(Int64(bitPattern: low)) }
         if high == 0 { return try sink.writeUnsigned(low) }
         text = Array(WideInteger(high: high, low: low).description.utf8)
-        try unsafe text.withUnsafeBufferPointer { (buffer) throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try sink.writeNumber(text: unsafe UnsafeRawBufferPointer(buffer).bytes)
-        }
+        try text.withRawSpan { bytes throws(StreamError) in try sink.writeNumber(text: bytes) }
     }
 
     /// Sends a floating-point number or a date.

@@ -44,7 +44,7 @@ public struct OpenStepPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     ///
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     public mutating func feed(_ bytes: [UInt8]) throws(StreamError) {
-        try bytes.withSpan { (bytes) throws(StreamError) in try feed(bytes) }
+        try bytes.withRawSpan { (bytes) throws(StreamError) in try feed(bytes) }
     }
 
     /// Scans the next chunk of the input, a string.
@@ -58,7 +58,7 @@ public struct OpenStepPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     ///
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     public mutating func feed(_ data: Data) throws(StreamError) {
-        try data.withSpan { (bytes) throws(StreamError) in try feed(bytes) }
+        try feed(data.bytes)
     }
 
     /// Ends the input.
@@ -95,7 +95,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readOpenStepPlist(
         _ bytes: [UInt8], options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) {
-        try bytes.withSpan { (bytes) throws(StreamError) in try readOpenStepPlist(bytes, options: options) }
+        try bytes.withRawSpan { (bytes) throws(StreamError) in try readOpenStepPlist(bytes, options: options) }
     }
 
     /// Receives a whole property list in the old text form from a string.
@@ -113,7 +113,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readOpenStepPlist(
         _ data: Data, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) {
-        try data.withSpan { (bytes) throws(StreamError) in try readOpenStepPlist(bytes, options: options) }
+        try readOpenStepPlist(data.bytes, options: options)
     }
 
     /// Receives a whole property list in the old text form from a file, in chunks and constant memory.
@@ -143,16 +143,5 @@ extension PlistSink where Self: ~Copyable {
             throw error
         }
         try scan.finish(to: &self)
-    }
-}
-
-extension Data {
-    /// Calls a closure with the bytes as a span.
-    func withSpan<Value>(_ body: (RawSpan) throws(StreamError) -> Value) throws(StreamError) -> Value {
-        let result: Result<Value, StreamError> = unsafe withUnsafeBytes { buffer in
-            // SAFETY: the span does not leave the closure.
-            do throws(StreamError) { return .success(try body(unsafe buffer.bytes)) } catch { return .failure(error) }
-        }
-        return try result.get()
     }
 }

@@ -214,7 +214,7 @@ extension OpenStepScan {
             try checkLength(text.count)
         default:
             guard byte == UInt8(ascii: ">") else { throw fail(expected: "'>'", bytes, offset) }
-            guard let data = try text.withSpan({ (text) throws(StreamError) in Base64Text.decoded(text) }) else {
+            guard let data = try text.withRawSpan({ (text) throws(StreamError) in Base64Text.decoded(text) }) else {
                 throw fail(.invalidSyntax, "expected data in Base64", at: tokenPlace)
             }
             try endData(data, to: &sink)
@@ -245,14 +245,14 @@ extension OpenStepScan {
         _ data: [UInt8], to sink: inout Sink
     ) throws(StreamError) {
         token = .none
-        try data.withSpan { (data) throws(StreamError) in try sink.writeData(data) }
+        try data.withRawSpan { (data) throws(StreamError) in try sink.writeData(data) }
         endValue()
     }
 
     private mutating func endTyped<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         token = .none
         let typed = text
-        let isSent = try typed.withSpan { (typed) throws(StreamError) in
+        let isSent = try typed.withRawSpan { (typed) throws(StreamError) in
             guard typed.byteCount > 1 else { return false }
             return try send(typed.byte(at: 0), typed.extracting(1..<typed.byteCount), to: &sink)
         }

@@ -131,7 +131,7 @@ struct OpenStepScan: Sendable {
         if next == .rootString {
             next = .end
             let string = key
-            try string.withSpan { (text) throws(StreamError) in try sink.writeString(text) }
+            try string.withRawSpan { (text) throws(StreamError) in try sink.writeString(text) }
         }
         if next == .root, chunkOffset > 0 {
             isBare = true

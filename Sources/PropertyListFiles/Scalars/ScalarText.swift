@@ -149,16 +149,6 @@ extension RawSpan {
     }
 }
 
-extension Array where Element == UInt8 {
-    /// Calls a closure with the bytes as a span.
-    func withSpan<Value>(_ body: (RawSpan) throws(StreamError) -> Value) throws(StreamError) -> Value {
-        try unsafe withUnsafeBufferPointer { (buffer) throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
-        }
-    }
-}
-
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS

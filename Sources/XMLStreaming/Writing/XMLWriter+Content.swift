@@ -64,7 +64,7 @@ extension XMLWriter {
         guard place == .start || place == .prolog else {
             throw StreamError(.misuse, "the document type comes once, before the root element")
         }
-        guard try name.withRawSpan({ name in WrittenText.isName(name) }) else {
+        guard name.withRawSpan({ name in WrittenText.isName(name) }) else {
             throw StreamError(.unrepresentable, "\(ShownText.quoted(name)) is no name of an element")
         }
         guard publicID == nil || systemID != nil else {
@@ -231,16 +231,6 @@ extension RawSpan {
             while start < end, NameBytes.isSpace(uncheckedByte(start)) { start += 1 }
             while end > start, NameBytes.isSpace(uncheckedByte(end - 1)) { end -= 1 }
             return extracting(start..<end)
-        }
-    }
-}
-
-extension Array where Element == UInt8 {
-    /// Calls a closure with the bytes.
-    func withRawSpan<Value>(_ body: (RawSpan) throws(StreamError) -> Value) throws(StreamError) -> Value {
-        try unsafe withUnsafeBufferPointer { (buffer) throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
         }
     }
 }

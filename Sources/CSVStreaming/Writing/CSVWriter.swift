@@ -8,8 +8,8 @@ public import PlistStreaming
 /// of arrays; records may also come without an array around them. A record is written when it is whole. Missing members are
 /// empty, null is empty as well, and the empty string is `""`; strings that would be read as something else are in quotes. So what
 /// is written is read back by a ``CSVReader`` with `fieldType` `.inferred` as it was, but for dates, which become the text of
-/// RFC 3339 with milliseconds, data, which become Base64, and members that were missing, which become null. With all fields in
-/// quotes, ``CSVWriterOptions/Quoting/all``, numbers and Booleans become strings.
+/// RFC 3339 with as many digits of a second as read back the same, nine at most, data, which become Base64, and members that were
+/// missing, which become null. With all fields in quotes, ``CSVWriterOptions/Quoting/all``, numbers and Booleans become strings.
 ///
 /// ```swift
 /// var writer = CSVWriter()

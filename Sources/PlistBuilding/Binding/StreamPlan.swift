@@ -61,6 +61,19 @@ package enum FastKind: UInt8, Sendable {
 
     /// Whether a string is stored without an optional around it.
     @inlinable package var isText: Bool { self == .string || self == .columnString }
+
+    // PERF: PropertyLists/items written, JSONRecords/writing; once a member.
+    /// Whether a scalar at an address, which must have a value of this kind, is nil.
+    @inlinable @inline(__always)
+    package func isNil(at address: UnsafeRawPointer) -> Bool {
+        switch self {
+        case .optionalInteger: unsafe address.load(as: Int64?.self) == nil
+        case .optionalReal: unsafe address.load(as: Double?.self) == nil
+        case .optionalBool: unsafe address.load(as: Bool?.self) == nil
+        case .optionalString: unsafe address.assumingMemoryBound(to: String?.self).pointee == nil
+        default: false
+        }
+    }
 }
 
 /// How values of one type are read and written: by what every kind of ``StreamValue`` provides, so there is nothing to

@@ -42,7 +42,8 @@ extension ShownText: SelfTesting {
             for start in 0..<4 {
                 for count in (60 / length - 4)...(70 / length + 4) {
                     let text = String(repeating: "x", count: start) + String(repeating: character, count: count)
-                    let whole = String(repeating: "x", count: start)
+                    let whole =
+                        String(repeating: "x", count: start)
                         + String(repeating: character, count: (64 - start) / length)
                     let expected = text.utf8.count <= 64 ? text : whole + "…"
                     expectEqual(shortened(text.utf8), expected, "\(start) and \(count) of \(character)")

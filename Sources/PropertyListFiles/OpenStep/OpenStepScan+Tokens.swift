@@ -95,7 +95,7 @@ extension OpenStepScan {
 
     /// Appends a character to the text of the token.
     private mutating func append(_ scalar: UInt32) throws(StreamError) {
-        appendUTF8(scalar, to: &text)
+        CharacterCode.encode(scalar) { text.append($0) }
         try checkLength(text.count)
     }
 
@@ -111,12 +111,12 @@ extension OpenStepScan {
             number = number << 3 | UInt32(byte & 7)
             digitCount += 1
         case .unicode:
-            guard digitCount < 4, let digit = ScalarText.hexadecimal(byte) else {
+            guard digitCount < 4, let digit = CharacterCode.hexadecimalValue(of: byte) else {
                 guard digitCount > 0 else { throw fail(expected: "a hexadecimal digit", bytes, offset) }
                 try endUnicode(offset)
                 return offset
             }
-            number = number << 4 | UInt32(digit)
+            number = number << 4 | digit
             digitCount += 1
         case .lowSurrogateBackslash, .lowSurrogateU:
             let expected = token == .lowSurrogateU ? UInt8(ascii: "U") : UInt8(ascii: "\\")
@@ -225,8 +225,8 @@ extension OpenStepScan {
     private mutating func scanHexadecimal<Sink: PlistSink & ~Copyable>(
         _ byte: UInt8, _ bytes: RawSpan, _ offset: Int, to sink: inout Sink
     ) throws(StreamError) {
-        if let digit = ScalarText.hexadecimal(byte) {
-            number = number << 4 | UInt32(digit)
+        if let digit = CharacterCode.hexadecimalValue(of: byte) {
+            number = number << 4 | digit
             digitCount ^= 1
             if digitCount == 0 {
                 text.append(UInt8(truncatingIfNeeded: number))

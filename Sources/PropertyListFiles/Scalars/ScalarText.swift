@@ -34,7 +34,7 @@ enum ScalarText {
     ) throws(StreamError) -> Bool {
         var value: UInt64 = 0
         for offset in start..<text.byteCount {
-            guard let digit = hexadecimal(text.byte(at: offset)) else { return false }
+            guard let digit = CharacterCode.hexadecimalValue(of: text.byte(at: offset)) else { return false }
             guard value >> 60 == 0 else {
                 throw StreamError(.unrepresentable, "expected a hexadecimal integer of 64 bits, found a larger one")
             }
@@ -79,16 +79,6 @@ enum ScalarText {
         if value.isNaN { return "nan" }
         if value.isInfinite { return value < 0 ? "-infinity" : "+infinity" }
         return "\(value)"
-    }
-
-    /// The value of a hexadecimal digit.
-    static func hexadecimal(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 0x30...0x39: byte - 0x30
-        case 0x41...0x46: byte - 0x41 + 10
-        case 0x61...0x66: byte - 0x61 + 10
-        default: nil
-        }
     }
 
     /// What becomes of the text of a number in a form that has integers and doubles.

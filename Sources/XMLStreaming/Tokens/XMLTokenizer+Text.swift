@@ -249,8 +249,10 @@ extension XMLTokenizer {
         let isHexadecimal = text.uncheckedByte(start + 2) == UInt8(ascii: "x")
         let first = start + (isHexadecimal ? 3 : 2)
         var (end, scalar): (Int, UInt32) = (first, 0)
-        while end < text.byteCount, let digit = Self.digit(text.uncheckedByte(end), isHexadecimal) {
-            scalar = min(scalar * (isHexadecimal ? 16 : 10) + digit, 0x110000)
+        let base: UInt32 = isHexadecimal ? 16 : 10
+        while end < text.byteCount {
+            guard let digit = CharacterCode.hexadecimalValue(of: text.uncheckedByte(end)), digit < base else { break }
+            scalar = min(scalar * base + digit, 0x110000)
             end += 1
         }
         guard end < text.byteCount else { return nil }
@@ -264,15 +266,6 @@ extension XMLTokenizer {
             throw fail(.invalidSyntax, "the reference is to no character of documents", at: start)
         }
         return Reference(meaning: .character(scalar), name: first..<end, end: end + 1)
-    }
-
-    private static func digit(_ byte: UInt8, _ isHexadecimal: Bool) -> UInt32? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte) - 0x30
-        case UInt8(ascii: "a")...UInt8(ascii: "f") where isHexadecimal: UInt32(byte) - 0x57
-        case UInt8(ascii: "A")...UInt8(ascii: "F") where isHexadecimal: UInt32(byte) - 0x37
-        default: nil
-        }
     }
 
     // MARK: Entities
@@ -302,22 +295,5 @@ extension XMLTokenizer {
 
 extension GrowingMemory where Element == UInt8 {
     /// Appends a character as UTF-8.
-    mutating func append(scalar: UInt32) {
-        func continuation(_ shift: UInt32) -> UInt8 { UInt8(0x80 | scalar >> shift & 0x3F) }
-        switch scalar {
-        case 0..<0x80: append(UInt8(scalar))
-        case 0x80..<0x800:
-            append(UInt8(0xC0 | scalar >> 6))
-            append(continuation(0))
-        case 0x800..<0x10000:
-            append(UInt8(0xE0 | scalar >> 12))
-            append(continuation(6))
-            append(continuation(0))
-        default:
-            append(UInt8(0xF0 | scalar >> 18))
-            append(continuation(12))
-            append(continuation(6))
-            append(continuation(0))
-        }
-    }
+    mutating func append(scalar: UInt32) { CharacterCode.encode(scalar) { append($0) } }
 }

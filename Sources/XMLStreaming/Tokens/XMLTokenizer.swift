@@ -284,8 +284,7 @@ struct XMLTokenizer: ~Copyable {
         guard offset < text.byteCount else { return "the end" }
         let (scalar, _) = NameBytes.character(in: text, at: offset)
         guard scalar > 0x20, scalar != 0x7F, let character = UnicodeScalar(scalar) else {
-            return "U+" + String(repeating: "0", count: scalar < 16 ? 3 : 2)
-                + String(scalar, radix: 16, uppercase: true)
+            return CharacterCode.name(of: scalar)
         }
         return "'\(Character(character))'"
     }

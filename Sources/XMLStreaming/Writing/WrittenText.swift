@@ -64,10 +64,9 @@ package enum WrittenText {
     private static func forbidden(_ utf8: RawSpan, _ offset: Int, _ place: StaticString) -> StreamError {
         let byte = utf8.byte(at: offset)
         let scalar = byte == 0xEF ? 0xFFC0 | UInt32(utf8.byte(at: offset + 2) & 0x3F) : UInt32(byte)
-        let digits = String(scalar, radix: 16, uppercase: true)
-        let code = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
         return StreamError(
-            .unrepresentable, "\(place) has the character U+\(code) at byte \(offset), which XML cannot hold")
+            .unrepresentable,
+            "\(place) has the character \(CharacterCode.name(of: scalar)) at byte \(offset), which XML cannot hold")
     }
 
     // MARK: Names

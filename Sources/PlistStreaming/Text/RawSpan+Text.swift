@@ -11,15 +11,7 @@ extension RawSpan {
     }
 
     /// Returns whether the span holds exactly the UTF-8 text of a string.
-    public func equals(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { expected in
-            // SAFETY: both buffers are alive for the duration of the closures, and sizes are compared first.
-            unsafe withUnsafeBytes { found in
-                unsafe found.count == expected.count && found.elementsEqual(expected)
-            }
-        }
-    }
+    public func equals(_ text: String) -> Bool { text.withUTF8Span { hasSameBytes(as: $0) } }
 }
 
 extension String {

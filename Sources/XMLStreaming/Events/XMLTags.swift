@@ -44,11 +44,11 @@ public struct XMLName: ~Escapable, BitwiseCopyable {
     }
 
     /// Whether the name is spelled so, prefix included.
-    public func isSpelled(_ text: String) -> Bool { qualified.hasSameBytes(as: text) }
+    public func isSpelled(_ text: String) -> Bool { qualified.equals(text) }
 
     /// Whether the name is this one of a namespace, however its prefix is spelled.
     public func isNamed(_ local: String, in namespace: String = "") -> Bool {
-        self.local.hasSameBytes(as: local) && self.namespace.hasSameBytes(as: namespace)
+        self.local.equals(local) && self.namespace.equals(namespace)
     }
 }
 

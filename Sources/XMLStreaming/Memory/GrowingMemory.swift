@@ -201,10 +201,10 @@ extension GrowingMemoryTests: SelfTesting {
         for _ in 0..<10 { "abcdefg".withUTF8Span { memory.append(contentsOf: $0) } }
         "".withUTF8Span { memory.append(contentsOf: $0) }
         memory.removeFirst(8)
-        expectTrue(memory.bytes.hasSameBytes(as: "bcdefg" + String(repeating: "abcdefg", count: 8)), "bytes")
+        expectTrue(memory.bytes.equals("bcdefg" + String(repeating: "abcdefg", count: 8)), "bytes")
         memory.removeAll()
         for count in 0...8 { memory.append(0x6867_6665_6463_6261, count) }
-        expectTrue(memory.bytes.hasSameBytes(as: "aababcabcdabcdeabcdefabcdefgabcdefgh"), "bytes of words")
+        expectTrue(memory.bytes.equals("aababcabcdabcdeabcdefabcdefgabcdefgh"), "bytes of words")
     }
 
     private static func testRefusesWhatIsNotThere() {

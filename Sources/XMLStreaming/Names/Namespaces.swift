@@ -94,8 +94,8 @@ struct Namespaces: ~Copyable {
     /// - Returns: What is wrong with that, or nil.
     mutating func declare(_ prefix: RawSpan, _ uri: RawSpan) -> String? {
         let known = uris.index(of: uri)
-        if prefix.byteCount == 5, prefix.hasSameBytes(as: "xmlns") { return "the prefix 'xmlns' must not be declared" }
-        let isXML = prefix.byteCount == 3 && prefix.hasSameBytes(as: "xml")
+        if prefix.byteCount == 5, prefix.equals("xmlns") { return "the prefix 'xmlns' must not be declared" }
+        let isXML = prefix.byteCount == 3 && prefix.equals("xml")
         if isXML != (known == 1) { return "the prefix 'xml' and its namespace belong to each other" }
         if known == 2 { return "the namespace of 'xmlns' must not be declared" }
         if known == 0 && prefix.byteCount > 0 {

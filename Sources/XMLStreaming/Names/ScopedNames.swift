@@ -125,7 +125,7 @@ extension ScopedNamesTests: SelfTesting {
             for number in 0..<500 { expectEqual(name(number).withUTF8Span { names.append($0) }, number, "index") }
             for number in stride(from: 499, through: round * 100, by: -1) {
                 expectEqual(name(number).withUTF8Span { names.index(of: $0) }, number, "round \(round)")
-                expectTrue(names.text(number).hasSameBytes(as: name(number)), "text \(number)")
+                expectTrue(names.text(number).equals(name(number)), "text \(number)")
                 names.removeLast()
                 expectNil(name(number).withUTF8Span { names.index(of: $0) }, "gone in round \(round)")
             }

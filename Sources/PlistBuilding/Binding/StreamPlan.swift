@@ -188,7 +188,7 @@ final class StreamPlan {
 
 extension ScalarMessage {
     /// The value in an error: its type, and at most 64 bytes of it.
-    var summary: String {
+    package var summary: String {
         switch unsafe self {
         case .null: "null"
         case .bool(let value): "\(value)"

@@ -182,14 +182,14 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a floating-point number, if the options say how.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        try writeScalar("R", ScalarText.text(ofReal: value))
+        try writeScalar("R", PlistScalarText.text(ofReal: value))
     }
 
     /// Writes a number, if the options say how: an integer of up to 128 bits exactly, one with a fraction as the nearest double.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        switch try ScalarText.number(text) {
+        switch try PlistScalarText.number(text) {
         case .integer(let digits): try writeScalar("I", digits)
         case .real(let value): try writeReal(value)
         }

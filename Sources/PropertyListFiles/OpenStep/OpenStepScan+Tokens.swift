@@ -267,10 +267,10 @@ extension OpenStepScan {
         _ type: UInt8, _ text: RawSpan, to sink: inout Sink
     ) throws(StreamError) -> Bool {
         switch type {
-        case UInt8(ascii: "I"): return try ScalarText.sendInteger(text, to: &sink)
+        case UInt8(ascii: "I"): return try PlistScalarText.sendInteger(text, to: &sink)
         case UInt8(ascii: "R"):
-            guard let value = ScalarText.real(text) else { return false }
-            guard value.isFinite || ScalarText.isNamed(text) else {
+            guard let value = PlistScalarText.real(text) else { return false }
+            guard value.isFinite || PlistScalarText.isNamed(text) else {
                 throw fail(.unrepresentable, "expected a real that a double holds, found a larger one", at: tokenPlace)
             }
             try sink.writeReal(value)

@@ -211,10 +211,10 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         let trimmed = Array(text.drop(while: PlistLeaf.isSpace).reversed().drop(while: PlistLeaf.isSpace).reversed())
         return try trimmed.withRawSpan { (text) throws(StreamError) in
             switch leaf {
-            case .integer: return try ScalarText.sendInteger(text, to: &target)
+            case .integer: return try PlistScalarText.sendInteger(text, to: &target)
             case .real:
-                guard let value = ScalarText.real(text) else { return false }
-                guard value.isFinite || ScalarText.isNamed(text) else {
+                guard let value = PlistScalarText.real(text) else { return false }
+                guard value.isFinite || PlistScalarText.isNamed(text) else {
                     throw StreamError(.unrepresentable, "expected a real that a double holds, found a larger one")
                 }
                 try target.writeReal(value)

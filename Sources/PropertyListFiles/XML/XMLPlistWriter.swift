@@ -165,14 +165,14 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a floating-point number in the shortest digits that read back as the same double; `nan`, `+infinity` and `-infinity`.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        try write(ScalarText.text(ofReal: value), in: "real")
+        try write(PlistScalarText.text(ofReal: value), in: "real")
     }
 
     /// Writes a number: an integer of up to 128 bits exactly, one with a fraction or exponent as the nearest double.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        switch try ScalarText.number(text) {
+        switch try PlistScalarText.number(text) {
         case .integer(let digits): try write(digits, in: "integer")
         case .real(let value): try writeReal(value)
         }

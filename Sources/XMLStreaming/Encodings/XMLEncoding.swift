@@ -62,7 +62,7 @@ enum XMLEncoding: Sendable, Hashable {
     /// Decodes bytes into UTF-8.
     ///
     /// - Returns: How many were decoded, and what is wrong with the next ones; nil when they are only too few.
-    func decode(_ bytes: RawSpan, into output: inout GrowingMemory<UInt8>) -> (count: Int, problem: String?) {
+    func decode(_ bytes: RawSpan, into output: inout KeptStack<UInt8>) -> (count: Int, problem: String?) {
         var offset = 0
         switch self {
         case .utf8:
@@ -153,7 +153,7 @@ extension XMLEncoding: SelfTesting {
 
     private static func testDecodes() {
         func decoded(_ encoding: XMLEncoding, _ bytes: [UInt8]) -> String {
-            var output = GrowingMemory<UInt8>()
+            var output = KeptStack<UInt8>()
             // SAFETY: the span does not leave the closure.
             let (count, problem) = unsafe bytes.withUnsafeBytes { unsafe encoding.decode($0.bytes, into: &output) }
             let rest = problem ?? (count < bytes.count ? "\(bytes.count - count) more" : "")

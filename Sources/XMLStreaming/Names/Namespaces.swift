@@ -22,8 +22,8 @@ struct Namespaces: ~Copyable {
     private var prefixes = ScopedNames()
     @usableFromInline var uris = ScopedNames()
     /// The index of each prefix's URI; 0 is none.
-    private var bound = GrowingMemory<Int32>()
-    @usableFromInline var bindings = GrowingMemory<Binding>()
+    private var bound = KeptStack<Int32>()
+    @usableFromInline var bindings = KeptStack<Binding>()
     private var lastPrefix = 0
     /// The place of the URI that names without a prefix have as those of elements.
     private(set) var defaultSlice: (start: Int32, count: Int32) = (0, 0)
@@ -47,7 +47,7 @@ struct Namespaces: ~Copyable {
         @_lifetime(borrow self) get { uris.memory.bytes }
     }
 
-    /// The same bytes, as ``GrowingMemory/unscopedBytes`` are.
+    /// The same bytes, as ``KeptStack/unscopedBytes`` are.
     @inlinable @unsafe var unscopedURIBytes: RawSpan {
         @_lifetime(immortal) get { unsafe uris.memory.unscopedBytes }
     }

@@ -14,8 +14,8 @@ struct ScopedNames: ~Copyable {
         var slot: Int32
     }
 
-    @usableFromInline private(set) var memory = GrowingMemory<UInt8>()
-    private var entries = GrowingMemory<Entry>()
+    @usableFromInline private(set) var memory = KeptStack<UInt8>()
+    private var entries = KeptStack<Entry>()
     /// Index of an entry plus 1, or 0.
     private var slots: [Int32] = [Int32](repeating: 0, count: 16)
     private static let seed = UInt64.random(in: .min ... .max) | 1

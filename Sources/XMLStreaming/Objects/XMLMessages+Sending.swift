@@ -68,7 +68,7 @@ extension XMLMessages where Sink: ~Copyable {
         _ node: HeldElements.Node, _ record: borrowing HeldRecord
     ) throws(StreamError) {
         let expected = sink.expectedValue()
-        try ScalarText.send(record.text(of: node), as: expected, to: &sink)
+        try ElementScalar.send(record.text(of: node), as: expected, to: &sink)
     }
 
     private mutating func sendValue(_ index: Int32, _ record: borrowing HeldRecord) throws(StreamError) {

@@ -307,7 +307,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             levels[last].run = .single
             let expected = sink.expectedValue()
             if expected.kind == .nothing { levels[last].unwanted.insert(name) }
-            try ScalarText.send(attribute.value, as: expected, to: &sink)
+            try ElementScalar.send(attribute.value, as: expected, to: &sink)
         }
     }
 
@@ -357,7 +357,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             try sink.endArray()
         case .undecided:
             try level.text.withRawSpan { (text) throws(StreamError) in
-                try ScalarText.send(text, as: level.expected, to: &sink)
+                try ElementScalar.send(text, as: level.expected, to: &sink)
             }
         case .dictionary:
             if !level.text.isEmpty {
@@ -365,7 +365,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
                 try sendKey(textName)
                 let expected = sink.expectedValue()
                 try level.text.withRawSpan { (text) throws(StreamError) in
-                    try ScalarText.send(text, as: expected, to: &sink)
+                    try ElementScalar.send(text, as: expected, to: &sink)
                 }
             }
             try sink.endDictionary()

@@ -32,7 +32,7 @@ struct XMLScanner: ~Copyable {
 
     // The windows.
     private(set) var isCarry = true
-    private var carry = GrowingMemory<UInt8>()
+    private var carry = KeptStack<UInt8>()
     /// Whether the carry has bytes that the tokenizer has not seen.
     private var carryIsNew = false
     /// Whether the carry needs more bytes than there are.

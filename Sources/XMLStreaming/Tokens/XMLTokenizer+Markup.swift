@@ -211,7 +211,7 @@ extension RawSpan {
     }
 }
 
-extension GrowingMemory where Element == UInt8 {
+extension KeptStack where Element == UInt8 {
     // SPEC: XML 1.0, section 2.11.
     /// Appends text with line ends as LF.
     mutating func append(normalizingLineEnds text: RawSpan) {

@@ -293,7 +293,7 @@ extension XMLTokenizer {
     }
 }
 
-extension GrowingMemory where Element == UInt8 {
+extension KeptStack where Element == UInt8 {
     /// Appends a character as UTF-8.
     mutating func append(scalar: UInt32) { CharacterCode.encode(scalar) { append($0) } }
 }

@@ -27,11 +27,11 @@ struct StartTagDraft: ~Copyable {
         let uri: Piece
     }
 
-    private var bytes = GrowingMemory<UInt8>()
+    private var bytes = KeptStack<UInt8>()
     /// The element, then its attributes.
-    private var parts = GrowingMemory<Part>()
+    private var parts = KeptStack<Part>()
     /// The prefixes to declare, and what they stand for.
-    private var declarations = GrowingMemory<Declaration>()
+    private var declarations = KeptStack<Declaration>()
 
     // MARK: Collecting
 

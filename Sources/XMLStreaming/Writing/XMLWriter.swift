@@ -38,8 +38,8 @@ public struct XMLWriter: ~Copyable {
     private var scopes = NamespaceScopes()
     private var draft = StartTagDraft()
     /// The names of the open elements, one behind the other.
-    private var names = GrowingMemory<UInt8>()
-    private var open = GrowingMemory<OpenElement>()
+    private var names = KeptStack<UInt8>()
+    private var open = KeptStack<OpenElement>()
     /// Whether the last start tag has no bracket at its end yet.
     private var isTagOpen = false
 

@@ -92,13 +92,13 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readBinaryPlist(
         _ bytes: RawSpan, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
     ) throws(StreamError) {
-        var scan: BinaryPlistScan
-        do throws(StreamError) { scan = try BinaryPlistScan(bytes, options) } catch {
+        var walk: BinaryPlistWalk
+        do throws(StreamError) { walk = try BinaryPlistWalk(bytes, options) } catch {
             abandon(after: error)
             throw error
         }
-        do throws(StreamError) { try scan.send(bytes, to: &self) } catch {
-            let error = scan.located(error, bytes)
+        do throws(StreamError) { try walk.send(bytes, to: &self) } catch {
+            let error = walk.located(error, bytes)
             abandon(after: error)
             throw error
         }

@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension BinaryPlistScan {
+extension BinaryPlistWalk {
     /// Sends the string that an object must be, as a key or a value.
     @inlinable @inline(__always)
     mutating func sendString<Sink: PlistSink & ~Copyable>(

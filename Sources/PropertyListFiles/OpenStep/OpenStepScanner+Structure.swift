@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension OpenStepScan {
+extension OpenStepScanner {
     /// Scans whitespace and the first byte of what follows it.
     mutating func scanBetween<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, _ start: Int, to sink: inout Sink

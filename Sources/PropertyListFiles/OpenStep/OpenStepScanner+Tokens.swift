@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension OpenStepScan {
+extension OpenStepScanner {
     /// Scans U+FEFF, which is allowed at the beginning of the input.
     mutating func scanByteOrderMark(_ bytes: RawSpan, _ offset: Int) throws(StreamError) -> Int {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]

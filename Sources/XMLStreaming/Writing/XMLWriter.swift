@@ -114,7 +114,7 @@ public struct XMLWriter: ~Copyable {
     mutating func writeStartTag(_ collect: (inout StartTagDraft) -> Void) throws(StreamError) {
         guard place != .end else { throw StreamError(.misuse, "got a second root element") }
         guard open.count < options.depthLimit else {
-            throw StreamError(.limitExceeded, "more than \(options.depthLimit) levels of elements")
+            throw StreamError(.limitExceeded, "more than \(options.depthLimit) elements within each other")
         }
         collect(&draft)
         let depth = open.count

@@ -96,10 +96,7 @@ public enum CSV {
         in bytes: [UInt8], options: CSVReaderOptions = CSVReaderOptions(),
         _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try forEachRow(in: unsafe UnsafeRawBufferPointer(buffer).bytes, options: options, body)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try forEachRow(in: bytes, options: options, body) }
     }
 
     /// Lends each record of data to a closure.
@@ -110,14 +107,7 @@ public enum CSV {
         in data: Data, options: CSVReaderOptions = CSVReaderOptions(),
         _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
-        var result: Result<Void, StreamError> = .success(())
-        unsafe data.withUnsafeBytes { buffer in
-            // SAFETY: the span does not leave the closure.
-            do throws(StreamError) { try forEachRow(in: unsafe buffer.bytes, options: options, body) } catch {
-                result = .failure(error)
-            }
-        }
-        try result.get()
+        try forEachRow(in: data.bytes, options: options, body)
     }
 
     /// Lends each record of a string to a closure.

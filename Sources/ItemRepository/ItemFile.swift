@@ -83,10 +83,7 @@ final class ItemFile<Item: StreamObject & Identifiable>: ItemStorage {
 
     /// Reads a file in which all is well.
     private func items(_ bytes: [UInt8]) throws(StreamError) -> [Item] {
-        // PERF: Archive/reload; the readers are specialised here, once for all types, which their own modules never see.
-        var builder = try ObjectBuilder<PropertyList>(building: [Item].self, options: ItemRules.building)
-        try send(bytes, to: &builder)
-        return try builder.takeResult(of: [Item].self)
+        try ObjectBuilder.build(ItemRules.building) { (builder) throws(StreamError) in try send(bytes, to: &builder) }
     }
 
     private func send<Sink: PlistSink & ~Copyable>(_ bytes: [UInt8], to sink: inout Sink) throws(StreamError) {

@@ -30,7 +30,7 @@ public enum JSON {
         _ type: Value.Type = Value.self, from bytes: [UInt8], options: BuilderOptions = BuilderOptions(),
         readerOptions: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
             try builder.readJSON(bytes, options: readerOptions)
         }
     }
@@ -43,7 +43,7 @@ public enum JSON {
         _ type: Value.Type = Value.self, from data: Data, options: BuilderOptions = BuilderOptions(),
         readerOptions: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
             try builder.readJSON(data, options: readerOptions)
         }
     }
@@ -56,7 +56,7 @@ public enum JSON {
         _ type: Value.Type = Value.self, from text: String, options: BuilderOptions = BuilderOptions(),
         readerOptions: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
             try builder.readJSON(text, options: readerOptions)
         }
     }
@@ -69,7 +69,7 @@ public enum JSON {
         _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
         readerOptions: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
             try builder.readJSON(contentsOfFile: path, options: readerOptions)
         }
     }
@@ -157,23 +157,12 @@ public enum JSON {
         try writer(of: value, options, writingOptions).text
     }
 
-    // PERF: JSONTyped/documents; the reader is specialised here, once for all types, which their own modules never see.
-    private typealias Builder = ObjectBuilder<PropertyList>
-
-    private static func build<Value: StreamValue>(
-        _ options: BuilderOptions, _ read: (inout Builder) throws(StreamError) -> Void
-    ) throws(StreamError) -> Value {
-        var builder = try Builder(building: Value.self, options: options)
-        try read(&builder)
-        return try builder.takeResult(of: Value.self)
-    }
-
     /// The lines are the elements of an array of which a reader knows nothing.
     private static func buildLines<Value: StreamValue>(
         _ options: BuilderOptions, _ readerOptions: JSONReaderOptions,
-        _ read: (inout Builder, JSONReaderOptions) throws(StreamError) -> Void
+        _ read: (inout ObjectBuilder<PropertyList>, JSONReaderOptions) throws(StreamError) -> Void
     ) throws(StreamError) -> [Value] {
-        try build(options.besideLines) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options.besideLines) { (builder) throws(StreamError) in
             try builder.beginArray()
             try read(&builder, readerOptions.ofLines)
             try builder.endArray()

@@ -92,7 +92,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readPropertyList(
         _ bytes: [UInt8], limits: StreamLimits = .standard
     ) throws(StreamError) -> PropertyListFormat {
-        try bytes.withSpan { (bytes) throws(StreamError) in try readPropertyList(bytes, limits: limits) }
+        try bytes.withRawSpan { (bytes) throws(StreamError) in try readPropertyList(bytes, limits: limits) }
     }
 
     /// Receives a whole property list in one of the text forms from a string.
@@ -121,7 +121,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readPropertyList(
         _ data: Data, limits: StreamLimits = .standard
     ) throws(StreamError) -> PropertyListFormat {
-        try data.withSpan { (bytes) throws(StreamError) in try readPropertyList(bytes, limits: limits) }
+        try readPropertyList(data.bytes, limits: limits)
     }
 
     /// Receives a whole property list of any form from a file: in chunks, unless it is binary.
@@ -256,7 +256,7 @@ extension PropertyListFormat: SelfTesting {
             let big: [UInt8] = [0xFE, 0xFF] + units.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
             let little: [UInt8] = [0xFF, 0xFE] + units.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
             for bytes in [big, little] {
-                expectEqual(try bytes.withSpan { PropertyListFormat(firstBytes: $0) }, format, text)
+                expectEqual(bytes.withRawSpan { PropertyListFormat(firstBytes: $0) }, format, text)
             }
         }
     }

@@ -24,10 +24,7 @@ struct InferredTypes: Sendable {
     /// Finds the types of a whole text.
     init(of bytes: [UInt8], _ options: CSVReaderOptions) throws(StreamError) {
         let cursor = CSVCursor(options: options)
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try note(unsafe UnsafeRawBufferPointer(buffer).bytes, cursor)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try note(bytes, cursor) }
         try noteLast(cursor)
     }
 
@@ -94,17 +91,7 @@ struct InferredTypes: Sendable {
         guard let value = NumberText.real(text, as: Double.self), value != 0, !number.isTruncated else { return false }
         // SPEC: IEEE 754; a decimal of 15 digits comes back from a double that is not subnormal.
         if number.mantissa < 1_000_000_000_000_000, value.magnitude >= 0x1p-1022 { return true }
-        return value.magnitude.description.withUTF8Span { shortest in
-            guard let shortest = DecimalNumber(shortest) else { return false }
-            let (left, right) = (normalised(number), normalised(shortest))
-            return left == right
-        }
-    }
-
-    private static func normalised(_ number: DecimalNumber) -> [Int] {
-        var (mantissa, exponent) = (number.mantissa, number.exponent)
-        while mantissa != 0, mantissa % 10 == 0 { (mantissa, exponent) = (mantissa / 10, exponent + 1) }
-        return [Int(truncatingIfNeeded: mantissa), exponent]
+        return NumberText.isShortest(text, of: value)
     }
 
     /// The columns that options choose, or all.

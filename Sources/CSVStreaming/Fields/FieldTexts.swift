@@ -85,17 +85,9 @@ final class FieldTexts {
 }
 
 extension CSVReaderOptions.Encoding {
-    // SPEC: https://encoding.spec.whatwg.org/index-windows-1252.txt
-    private static let windowsCharacters: [UInt16] = [
-        0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008D,
-        0x017D, 0x008F, 0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A,
-        0x0153, 0x009D, 0x017E, 0x0178,
-    ]
-
     /// The character of a byte, where each is one.
     func character(_ byte: UInt8) -> Character {
-        let isWindows = self == .windows1252 && 0x80...0x9F ~= byte
-        let code = isWindows ? Self.windowsCharacters[Int(byte) - 0x80] : UInt16(byte)
+        let code = self == .windows1252 ? CharacterCode.ofWindows1252(byte) : UInt16(byte)
         return Character(UnicodeScalar(code) ?? "\u{FFFD}")
     }
 }

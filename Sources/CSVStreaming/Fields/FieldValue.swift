@@ -119,8 +119,6 @@ enum FieldKind: Sendable, Hashable {
     }
 
     private static func mismatch(_ expected: String, _ text: UnsafeRawBufferPointer) -> StreamError {
-        let shown = unsafe String(decoding: text.prefix(64), as: UTF8.self).debugDescription
-        return StreamError(
-            .typeMismatch, "expected \(expected), found \(shown)" + (text.count > 64 ? "…" : ""))
+        unsafe StreamError(.typeMismatch, "expected \(expected), found \(ShownText.quoted(text))")
     }
 }

@@ -14,10 +14,7 @@ extension CSVReader where Sink: ~Copyable {
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     @inlinable  // PERF: so that the loop over messages specialises for sinks of other packages; so are the others.
     public mutating func feed(_ bytes: [UInt8]) throws(StreamError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try feed(unsafe UnsafeRawBufferPointer(buffer).bytes)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try feed(bytes) }
     }
 
     /// Reads the next chunk of the input, a string.
@@ -33,12 +30,7 @@ extension CSVReader where Sink: ~Copyable {
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     @inlinable
     public mutating func feed(_ data: Data) throws(StreamError) {
-        var result: Result<Void, StreamError> = .success(())
-        unsafe data.withUnsafeBytes { buffer in
-            // SAFETY: the span does not leave the closure.
-            do throws(StreamError) { try feed(unsafe buffer.bytes) } catch { result = .failure(error) }
-        }
-        try result.get()
+        try feed(data.bytes)
     }
 }
 
@@ -49,10 +41,7 @@ extension CSVRowReader {
     public mutating func feed(
         _ bytes: [UInt8], _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try feed(unsafe UnsafeRawBufferPointer(buffer).bytes, body)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try feed(bytes, body) }
     }
 
     /// Reads the next chunk of the input, a string, and lends the records that it completes.
@@ -70,12 +59,7 @@ extension CSVRowReader {
     public mutating func feed(
         _ data: Data, _ body: (borrowing CSVRow) throws(StreamError) -> Void
     ) throws(StreamError) {
-        var result: Result<Void, StreamError> = .success(())
-        unsafe data.withUnsafeBytes { buffer in
-            // SAFETY: the span does not leave the closure.
-            do throws(StreamError) { try feed(unsafe buffer.bytes, body) } catch { result = .failure(error) }
-        }
-        try result.get()
+        try feed(data.bytes, body)
     }
 }
 
@@ -85,13 +69,6 @@ extension PlistSink where Self: ~Copyable {
     /// - Throws: What ``readCSV(_:options:)-(RawSpan,_)`` throws.
     @inlinable
     public mutating func readCSV(_ data: Data, options: CSVReaderOptions = CSVReaderOptions()) throws(StreamError) {
-        var result: Result<Void, StreamError> = .success(())
-        unsafe data.withUnsafeBytes { buffer in
-            // SAFETY: the span does not leave the closure.
-            do throws(StreamError) { try readCSV(unsafe buffer.bytes, options: options) } catch {
-                result = .failure(error)
-            }
-        }
-        try result.get()
+        try readCSV(data.bytes, options: options)
     }
 }

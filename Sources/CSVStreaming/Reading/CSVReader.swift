@@ -81,10 +81,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readCSV(
         _ bytes: [UInt8], options: CSVReaderOptions = CSVReaderOptions()
     ) throws(StreamError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try readCSV(unsafe UnsafeRawBufferPointer(buffer).bytes, options: options)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try readCSV(bytes, options: options) }
     }
 
     /// Receives a whole delimited text from a string.

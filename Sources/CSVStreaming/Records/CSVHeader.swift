@@ -49,8 +49,7 @@ public struct CSVHeader: Sendable, Equatable {
     }
 
     private func repetition(of other: Int, by index: Int) -> String {
-        let shown = names[index].utf8.count <= 64 ? " \(names[index].debugDescription)" : ""
-        return "the name\(shown) of column \(index + 1) is that of column \(other + 1)"
+        "the name \(ShownText.quoted(names[index].utf8)) of column \(index + 1) is that of column \(other + 1)"
     }
 }
 

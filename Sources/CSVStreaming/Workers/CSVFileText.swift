@@ -96,10 +96,7 @@ final class CSVFileText: @unchecked Sendable {
     func forEachChunk(_ body: (RawSpan) throws(StreamError) -> Void) throws(StreamError) {
         let bytes = self.bytes
         self.bytes = []
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try body(bytes) }
         if let failure { throw failure }
         if !isAtEnd { try file.readChunks(body) }
     }

@@ -8,8 +8,8 @@ public import PlistStreaming
 /// of arrays; records may also come without an array around them. A record is written when it is whole. Missing members are
 /// empty, null is empty as well, and the empty string is `""`; strings that would be read as something else are in quotes. So what
 /// is written is read back by a ``CSVReader`` with `fieldType` `.inferred` as it was, but for dates, which become the text of
-/// RFC 3339 with milliseconds, data, which become Base64, and members that were missing, which become null. With all fields in
-/// quotes, ``CSVWriterOptions/Quoting/all``, numbers and Booleans become strings.
+/// RFC 3339 with as many digits of a second as read back the same, nine at most, data, which become Base64, and members that were
+/// missing, which become null. With all fields in quotes, ``CSVWriterOptions/Quoting/all``, numbers and Booleans become strings.
 ///
 /// ```swift
 /// var writer = CSVWriter()
@@ -102,18 +102,12 @@ public struct CSVWriter: PlistSink, ~Copyable {
 
     /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
     public var text: String {
-        // SAFETY: the bytes do not leave the closure. They are UTF-8, as all that the writer appends is ASCII or was checked,
-        // but a descriptor may have taken a part of a character.
-        withBytes { bytes in
-            unsafe bytes.withUnsafeBytes { bytes in
-                let rest = unsafe bytes.prefix(3).prefix { $0 & 0xC0 == 0x80 }.count
-                return unsafe CheckedText.string(UnsafeRawBufferPointer(rebasing: bytes[rest...]))
-            }
-        }
+        // SAFETY: all that is appended is ASCII or was checked.
+        unsafe output.text
     }
 
     /// A copy of the bytes in memory so far.
-    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+    public var bytes: [UInt8] { output.bytes }
 
     /// Calls a closure with the bytes in memory so far.
     public func withBytes<Value, Failure: Error>(
@@ -320,9 +314,7 @@ public struct CSVWriter: PlistSink, ~Copyable {
         var names = ByteOutput()
         for (index, name) in columns.names.enumerated() {
             if index > 0 { try names.append(options.dialect.delimiter) }
-            // SAFETY: the span does not leave the closure.
-            try unsafe name.withUnsafeBufferPointer { buffer throws(StreamError) in
-                let bytes = unsafe UnsafeRawBufferPointer(buffer).bytes
+            try name.withRawSpan { bytes throws(StreamError) in
                 try FieldQuoting(options).write(bytes, .either, isFirst: index == 0, to: &names)
             }
         }

@@ -76,6 +76,11 @@ extension KeyMapping {
     public static var convertToSnakeCase: KeyMapping { .snakeCase }
 }
 
+extension DecodingOptions.Dates {
+    /// What `JSONDecoder` calls `secondsSince2001`.
+    public static var deferredToDate: DecodingOptions.Dates { .secondsSince2001 }
+}
+
 extension EncodingOptions.Dates {
     /// What `JSONEncoder` calls `secondsSince2001`.
     public static var deferredToDate: EncodingOptions.Dates { .secondsSince2001 }

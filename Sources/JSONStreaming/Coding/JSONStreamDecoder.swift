@@ -75,8 +75,7 @@ public struct JSONStreamDecoder: Sendable {
     /// Decodes a value from data.
     /// - Throws: `DecodingError`, or what the type throws.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
-        // SAFETY: the span does not leave the closure.
-        try unsafe data.withUnsafeBytes { bytes in try unsafe decode(type, from: bytes.bytes) }
+        try decode(type, from: data.bytes)
     }
 
     /// Decodes a value from text.

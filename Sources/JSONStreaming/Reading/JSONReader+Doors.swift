@@ -14,10 +14,7 @@ extension JSONReader where Sink: ~Copyable {
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     @inlinable  // PERF: so that the scanner specialises for sinks of other packages; so are the others.
     public mutating func feed(_ bytes: [UInt8]) throws(StreamError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try feed(unsafe UnsafeRawBufferPointer(buffer).bytes)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try feed(bytes) }
     }
 
     /// Scans the next chunk of the input, a string.
@@ -33,12 +30,7 @@ extension JSONReader where Sink: ~Copyable {
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     @inlinable
     public mutating func feed(_ data: Data) throws(StreamError) {
-        var result: Result<Void, StreamError> = .success(())
-        unsafe data.withUnsafeBytes { buffer in
-            // SAFETY: the span does not leave the closure.
-            do throws(StreamError) { try feed(unsafe buffer.bytes) } catch { result = .failure(error) }
-        }
-        try result.get()
+        try feed(data.bytes)
     }
 }
 
@@ -51,14 +43,7 @@ extension PlistSink where Self: ~Copyable {
         _ data: Data,
         options: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) {
-        var result: Result<Void, StreamError> = .success(())
-        unsafe data.withUnsafeBytes { buffer in
-            // SAFETY: the span does not leave the closure.
-            do throws(StreamError) { try readJSON(unsafe buffer.bytes, options: options) } catch {
-                result = .failure(error)
-            }
-        }
-        try result.get()
+        try readJSON(data.bytes, options: options)
     }
 }
 

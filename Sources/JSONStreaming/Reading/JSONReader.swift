@@ -75,10 +75,7 @@ extension PlistSink where Self: ~Copyable {
         _ bytes: [UInt8],
         options: JSONReaderOptions = JSONReaderOptions()
     ) throws(StreamError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try readJSON(unsafe UnsafeRawBufferPointer(buffer).bytes, options: options)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try readJSON(bytes, options: options) }
     }
 
     /// Receives a whole JSON document from a string.
@@ -184,10 +181,7 @@ extension JSONReaderTests: SelfTesting {
                     let bytes = Array(text.utf8) + [UInt8](repeating: 0x20, count: 100)
                     for start in stride(from: 0, to: bytes.count, by: size) {
                         let piece = Array(bytes[start..<min(start + size, bytes.count)])
-                        try unsafe piece.withUnsafeBufferPointer { buffer throws(StreamError) in
-                            // SAFETY: the span does not leave the closure.
-                            try scanner.scan(unsafe UnsafeRawBufferPointer(buffer).bytes, into: &columns)
-                        }
+                        try piece.withRawSpan { bytes throws(StreamError) in try scanner.scan(bytes, into: &columns) }
                     }
                     try scanner.finish(into: &columns)
                     expectTrue(isGood, "\(text) in pieces of \(size)")

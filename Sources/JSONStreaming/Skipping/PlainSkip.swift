@@ -1,6 +1,8 @@
 // The ends of gaps, strings and numbers, found by words of eight bytes, as strictly as if they were read.
 // Like the fast loop it reports no errors: whatever is not plainly valid is left to those who say what is wrong with it.
 
+import PlistStreaming
+
 /// The ends of plainly valid tokens; `StringRuns.notFound` for all else.
 enum PlainSkip {
     /// The offset behind whitespace, mostly one space, none, or a line end with spaces, from an offset near the margin on.

@@ -3,6 +3,7 @@
 
 import BlockMasks
 import PlistBuilding
+import PlistStreaming
 
 /// The masks of some of a chunk's text, from the beginning of a token on.
 ///

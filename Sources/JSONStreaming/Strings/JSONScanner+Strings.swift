@@ -128,7 +128,7 @@ extension JSONScanner {
     }
 
     private mutating func stepInUnicodeEscape(_ byte: UInt8, in bytes: RawSpan, at offset: Int) -> Completion {
-        guard let digit = StringEscapes.hexadecimalValue(of: byte) else {
+        guard let digit = CharacterCode.hexadecimalValue(of: byte) else {
             return .failure(unexpected(byte, in: bytes, at: offset))
         }
         codeUnit = codeUnit << 4 | digit

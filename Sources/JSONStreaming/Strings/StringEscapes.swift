@@ -1,6 +1,7 @@
 // The escapes of RFC 8259 section 7: their meaning, and the fast way through a whole string that has some.
 
 import PlistBuilding
+import PlistStreaming
 
 /// The escapes of JSON strings.
 @usableFromInline
@@ -14,16 +15,6 @@ enum StringEscapes {
         case UInt8(ascii: "n"): 0x0A
         case UInt8(ascii: "r"): 0x0D
         case UInt8(ascii: "t"): 0x09
-        default: nil
-        }
-    }
-
-    /// The value of a hexadecimal digit in either case.
-    static func hexadecimalValue(of byte: UInt8) -> UInt32? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte) - 0x30
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte) - 0x57
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte) - 0x37
         default: nil
         }
     }
@@ -143,7 +134,7 @@ enum StringEscapes {
     private static func codeUnit(in bytes: RawSpan, at offset: Int) -> UInt32? {
         var value: UInt32 = 0
         for index in offset..<offset + 4 {
-            guard let digit = hexadecimalValue(of: bytes.uncheckedByte(index)) else { return nil }
+            guard let digit = CharacterCode.hexadecimalValue(of: bytes.uncheckedByte(index)) else { return nil }
             value = value << 4 | digit
         }
         return value

@@ -1,6 +1,8 @@
 // Runs of bytes within strings and between tokens, eight at a time in one machine word.
 // These functions find ends; they know nothing of the scanner's state and report nothing.
 
+import PlistStreaming
+
 /// Searches in JSON text that read words instead of bytes.
 @usableFromInline
 enum StringRuns {

@@ -213,7 +213,7 @@ extension JSONWriter {
     private mutating func writeRareScalar(
         _ address: UnsafeRawPointer, of member: UnsafePointer<MemoryFormMember>, _ source: UnsafePointer<ValueSource>
     ) throws(StreamError) {
-        if unsafe source.pointee.omitsNil && Self.isNil(address, member.pointee.fast) { return }
+        if unsafe source.pointee.omitsNil && member.pointee.fast.isNil(at: address) { return }
         try unsafe writeKey(of: member)
         try unsafe writeRareScalar(address, member.pointee.fast)
     }
@@ -310,7 +310,7 @@ extension JSONWriter {
     /// Writes a scalar by the message that it stands for.
     @inline(never)
     private mutating func writeRareScalar(_ address: UnsafeRawPointer, _ fast: FastKind) throws(StreamError) {
-        if unsafe Self.isNil(address, fast) { return try writeNull() }
+        if unsafe fast.isNil(at: address) { return try writeNull() }
         switch fast {
         case .string, .optionalString:
             // SAFETY: an optional string that is not nil lies in memory like a string.
@@ -328,17 +328,6 @@ extension JSONWriter {
         case .uint32: try writeInteger(Int64(unsafe address.load(as: UInt32.self)))
         case .uint64: try writeUnsigned(unsafe address.load(as: UInt64.self))
         case .none, .value, .columnBool, .columnString: break
-        }
-    }
-
-    /// Whether a scalar is nil.
-    private static func isNil(_ address: UnsafeRawPointer, _ fast: FastKind) -> Bool {
-        switch fast {
-        case .optionalInteger: unsafe address.load(as: Int64?.self) == nil
-        case .optionalReal: unsafe address.load(as: Double?.self) == nil
-        case .optionalBool: unsafe address.load(as: Bool?.self) == nil
-        case .optionalString: unsafe address.assumingMemoryBound(to: String?.self).pointee == nil
-        default: false
         }
     }
 }

@@ -75,18 +75,12 @@ public struct JSONWriter: PlistSink, ~Copyable {
 
     /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
     public var text: String {
-        // SAFETY: the bytes do not leave the closure. They are UTF-8, as all that the writer appends is ASCII or was checked,
-        // but a descriptor may have taken a part of a character.
-        withBytes { bytes in
-            unsafe bytes.withUnsafeBytes { bytes in
-                let rest = unsafe bytes.prefix(3).prefix { $0 & 0xC0 == 0x80 }.count
-                return unsafe CheckedText.string(UnsafeRawBufferPointer(rebasing: bytes[rest...]))
-            }
-        }
+        // SAFETY: all that is appended is ASCII or was checked.
+        unsafe output.text
     }
 
     /// A copy of the bytes in memory so far.
-    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+    public var bytes: [UInt8] { output.bytes }
 
     /// Calls a closure with the bytes in memory so far.
     public func withBytes<Value, Failure: Error>(

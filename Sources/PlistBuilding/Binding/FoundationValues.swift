@@ -12,7 +12,8 @@ extension Date: StreamValue {
     /// The binding of a date: a date, the text of an ISO 8601 date and time such as `2001-01-31T12:00:00.5Z`, or a number of
     /// seconds since 2001, as `Date` codes itself.
     ///
-    /// A JSON writer writes milliseconds, unless its options ask for seconds since 2001, which lose nothing.
+    /// A JSON writer writes as many digits of a second as read back the same, from three to nine unless all are zero. Its options
+    /// may ask for seconds since 2001, which lose nothing.
     public static var streamBinding: StreamBinding {
         StreamBinding { (binder) throws(StreamError) in try makePlan(binder) }
     }

@@ -61,6 +61,19 @@ package enum FastKind: UInt8, Sendable {
 
     /// Whether a string is stored without an optional around it.
     @inlinable package var isText: Bool { self == .string || self == .columnString }
+
+    // PERF: PropertyLists/items written, JSONRecords/writing; once a member.
+    /// Whether a scalar at an address, which must have a value of this kind, is nil.
+    @inlinable @inline(__always)
+    package func isNil(at address: UnsafeRawPointer) -> Bool {
+        switch self {
+        case .optionalInteger: unsafe address.load(as: Int64?.self) == nil
+        case .optionalReal: unsafe address.load(as: Double?.self) == nil
+        case .optionalBool: unsafe address.load(as: Bool?.self) == nil
+        case .optionalString: unsafe address.assumingMemoryBound(to: String?.self).pointee == nil
+        default: false
+        }
+    }
 }
 
 /// How values of one type are read and written: by what every kind of ``StreamValue`` provides, so there is nothing to
@@ -175,25 +188,17 @@ final class StreamPlan {
 
 extension ScalarMessage {
     /// The value in an error: its type, and at most 64 bytes of it.
-    var summary: String {
+    package var summary: String {
         switch unsafe self {
         case .null: "null"
         case .bool(let value): "\(value)"
         case .integer(let value): "integer \(value)"
         case .unsigned(let value): "integer \(value)"
         case .real(let value): "real \(value)"
-        case .number(let text): unsafe "number \(Self.shortened(text))"
-        case .string(let text): unsafe "string \(Self.shortened(text).debugDescription)"
+        case .number(let text): unsafe "number \(ShownText.shortened(text))"
+        case .string(let text): unsafe "string \(ShownText.quoted(text))"
         case .data(let bytes): "data of \(bytes.count) bytes"
         case .date(let seconds): "date \(seconds)"
         }
-    }
-
-    private static func shortened(_ text: UnsafeRawBufferPointer) -> String {
-        guard text.count > 64 else { return unsafe String(decoding: text, as: UTF8.self) }
-        // Cut before a byte that begins a character.
-        var end = 64
-        while end > 60, unsafe text[end] & 0xC0 == 0x80 { end -= 1 }
-        return unsafe String(decoding: text[..<end], as: UTF8.self) + "…"
     }
 }

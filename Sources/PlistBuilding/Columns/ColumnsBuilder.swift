@@ -172,7 +172,7 @@ public struct ColumnsBuilder: PlistSink, ~Copyable {
 
     private mutating func beginContainer(_ kind: String) throws(StreamError) {
         guard depth < depthLimit else {
-            throw located(.limitExceeded, "containers are nested deeper than \(depthLimit)")
+            throw located(.limitExceeded, "more than \(depthLimit) levels of nesting")
         }
         abandonedRowCount = nil
         if inner >= 0 && kind == "a dictionary" {

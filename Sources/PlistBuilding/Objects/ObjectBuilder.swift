@@ -134,6 +134,19 @@ public struct ObjectBuilder<Value: StreamValue>: PlistSink, ~Copyable {
     }
 }
 
+extension ObjectBuilder where Value == PropertyList {
+    // PERF: JSONTyped/documents, PropertyLists/binary, Archive/reload; a reader is specialised in its own module, once for all
+    // types, which it never sees.
+    /// Returns a value of any type, of which a reader sends the messages to a builder that is always of the same type.
+    package static func build<Other: StreamValue>(
+        _ options: BuilderOptions, _ read: (inout ObjectBuilder) throws(StreamError) -> Void
+    ) throws(StreamError) -> Other {
+        var builder = try ObjectBuilder(building: Other.self, options: options)
+        try read(&builder)
+        return try builder.takeResult(of: Other.self)
+    }
+}
+
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS

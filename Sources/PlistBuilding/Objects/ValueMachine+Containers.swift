@@ -80,7 +80,7 @@ extension ValueMachine {
             // Its depth is bounded by the reader's limit, and by this one.
             unsafe top.pointee.index += 1
             guard unsafe depth + top.pointee.index <= options.depthLimit else {
-                throw located(StreamError(.limitExceeded, "containers are nested deeper than \(options.depthLimit)"))
+                throw located(StreamError(.limitExceeded, "more than \(options.depthLimit) levels of nesting"))
             }
             return
         case .root, .passing:

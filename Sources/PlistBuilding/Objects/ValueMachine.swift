@@ -277,7 +277,7 @@ struct ValueMachine: ~Copyable {
     /// Makes room for one more level and the one above it, and returns it.
     mutating func pushLevel() throws(StreamError) -> UnsafeMutablePointer<ValueFrame> {
         guard depth < options.depthLimit else {
-            throw located(StreamError(.limitExceeded, "containers are nested deeper than \(options.depthLimit)"))
+            throw located(StreamError(.limitExceeded, "more than \(options.depthLimit) levels of nesting"))
         }
         let level = depth + 1
         if level + 1 >= levelCapacity {

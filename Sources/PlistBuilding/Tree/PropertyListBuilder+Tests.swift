@@ -97,7 +97,7 @@ extension PropertyListBuilder {
             ("[ { key \"a\" [ null }", "$[0].a[1]: got endDictionary without an open dictionary"),
             ("[ true key \"a\"", "$[1]: got a key outside a dictionary"),
             ("null null", "$: expected one value, found another"),
-            ("[ { key \"x\" [ [ ] [ [", "$[0].x[1][0]: containers are nested deeper than 4"),
+            ("[ { key \"x\" [ [ ] [ [", "$[0].x[1][0]: more than 4 levels of nesting"),
         ]
         for (script, description) in rows {
             var builder = PropertyListBuilder(depthLimit: 4)

@@ -169,7 +169,7 @@ public struct PropertyListBuilder: PlistSink, ~Copyable {
 
     private mutating func begin(isDictionary: Bool) throws(StreamError) {
         guard unsafe open.count < depthLimit else {
-            throw located(.limitExceeded, "containers are nested deeper than \(depthLimit)")
+            throw located(.limitExceeded, "more than \(depthLimit) levels of nesting")
         }
         try checkKey()
         unsafe open.append(

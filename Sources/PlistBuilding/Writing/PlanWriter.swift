@@ -167,7 +167,7 @@ package struct PlanWriter {
     func tooDeep() -> StreamError {
         let limit = isStackUsedUp ? "the stack of the thread allows" : "\(options.depthLimit)"
         return StreamError(
-            .limitExceeded, "values are nested deeper than \(limit), or objects refer to each other in a circle")
+            .limitExceeded, "more than \(limit) levels of nesting, or objects that refer to each other in a circle")
     }
 
     private func writeOptional<Sink: PlistSink & ~Copyable>(

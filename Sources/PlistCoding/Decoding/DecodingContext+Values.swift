@@ -201,7 +201,7 @@ extension DecodingContext {
         let node = node(index)
         if node.has(.date) { return Date(timeIntervalSinceReferenceDate: Double(bitPattern: node.payload)) }
         switch options.dates {
-        case .deferredToDate: return Date(timeIntervalSinceReferenceDate: try decode(Double.self, at: index))
+        case .secondsSince2001: return Date(timeIntervalSinceReferenceDate: try decode(Double.self, at: index))
         case .secondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self, at: index))
         case .millisecondsSince1970: return Date(timeIntervalSince1970: try decode(Double.self, at: index) / 1_000)
         case .iso8601:
@@ -262,7 +262,7 @@ extension DecodingContext {
 
     @inline(never)
     private func tooDeep(at index: Int) -> any Error {
-        let error = StreamError(.limitExceeded, "containers are nested deeper than the stack of the thread allows")
+        let error = StreamError(.limitExceeded, "more levels of nesting than the stack of the thread allows")
         return DecodingError.dataCorrupted(
             DecodingError.Context(
                 codingPath: path(of: index), debugDescription: error.message, underlyingError: error))
@@ -292,9 +292,7 @@ extension DecodingContext {
         switch node.tag {
         case .integer: return "\(Int64(bitPattern: node.payload))"
         case .unsigned: return "\(node.payload)"
-        case .number:
-            let text = string(of: node)
-            return text.count > 64 ? "\(text.prefix(64))…" : text
+        case .number: return ShownText.shortened(string(of: node).utf8)
         default:
             let value = Double(bitPattern: node.payload)
             return Int64(exactly: value).map { "\($0)" } ?? "\(value)"

@@ -12,10 +12,8 @@ public import Foundation
 public struct DecodingOptions: Sendable {
     /// How dates are read. A date of the stream is always one.
     public enum Dates: Sendable {
-        /// From numbers of seconds since 2001, as `Date` decodes itself.
-        case deferredToDate
-        /// From numbers of seconds or milliseconds since 1970.
-        case secondsSince1970, millisecondsSince1970
+        /// From numbers of seconds since 2001, as `Date` decodes itself, or since 1970.
+        case secondsSince2001, secondsSince1970, millisecondsSince1970
         /// From strings such as `2001-01-01T00:00:00Z`, of the Gregorian calendar at all times, as ISO 8601 has it; Foundation takes
         /// dates before October 15th, 1582, for those of the Julian one.
         case iso8601
@@ -69,7 +67,7 @@ public struct DecodingOptions: Sendable {
 
     /// Makes options; the same are the first as in `JSONDecoder`.
     public init(
-        keyMapping: KeyMapping = .exact, dates: Dates = .deferredToDate, bytes: Bytes = .base64,
+        keyMapping: KeyMapping = .exact, dates: Dates = .secondsSince2001, bytes: Bytes = .base64,
         nonConformingFloats: NonConformingFloats = .throw, userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) {
         self.keyMapping = keyMapping

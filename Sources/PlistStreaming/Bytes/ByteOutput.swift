@@ -199,6 +199,21 @@ public struct ByteOutput: ~Copyable {
         try body(unsafe UnsafeRawBufferPointer(start: start, count: count).bytes)
     }
 
+    /// A copy of the bytes in memory.
+    package var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+
+    /// The text in memory, all of which must be UTF-8, from the first character of which nothing was written out.
+    @unsafe package var text: String {
+        withBytes { bytes in
+            // SAFETY: the bytes do not leave the closure. Who asks has appended UTF-8; a descriptor may have taken a part of a
+            // character.
+            unsafe bytes.withUnsafeBytes { bytes in
+                let rest = unsafe bytes.prefix(3).prefix { $0 & 0xC0 == 0x80 }.count
+                return unsafe CheckedText.string(UnsafeRawBufferPointer(rebasing: bytes[rest...]))
+            }
+        }
+    }
+
     /// The system's words for an error number.
     package static func systemMessage(_ number: Int32) -> String {
         // SAFETY: the text is copied before any other call.
@@ -222,16 +237,17 @@ extension ByteOutputTests: SelfTesting {
             "testHoldsWhenTold": testHoldsWhenTold,
             "testReportsARefusingDescriptor": testReportsARefusingDescriptor,
             "testWritesEachByteOnceInSpiteOfErrors": testWritesEachByteOnceInSpiteOfErrors,
+            "testTextBeginsWithACharacter": testTextBeginsWithACharacter,
         ]
     }
 
     private static func testGrowsInMemory() throws {
         var output = ByteOutput(capacity: 1)
         for byte in 0..<200 { try output.append(UInt8(byte)) }
-        expectEqual(output.withBytes { Array(copying: $0) }, Array(0..<200), "bytes")
+        expectEqual(output.bytes, Array(0..<200), "bytes")
         output.truncate(to: 2)
         try "xy".withUTF8Span { try output.append($0) }
-        expectEqual(output.withBytes { Array(copying: $0) }, [0, 1, 0x78, 0x79], "bytes after truncation")
+        expectEqual(output.bytes, [0, 1, 0x78, 0x79], "bytes after truncation")
     }
 
     private static func testSaysWhenThereIsNoMemory() throws {
@@ -241,7 +257,7 @@ extension ByteOutputTests: SelfTesting {
             let error = expectThrows(StreamError.self, "\(byteCount) bytes") { try output.reserve(byteCount) }
             expectEqual(error?.kind, .limitExceeded, "kind")
         }
-        expectEqual(output.withBytes { Array(copying: $0) }, Array("aaaa".utf8), "bytes")
+        expectEqual(output.bytes, Array("aaaa".utf8), "bytes")
     }
 
     private static func testWritesOutWhenFull() throws {
@@ -293,6 +309,22 @@ extension ByteOutputTests: SelfTesting {
             expectGreater(errorCount, 0, "refusals")
             expectTrue(received == bytes, "all bytes, each once, in order")
             expectEqual(output.count, 0, "bytes in memory")
+        }
+    }
+
+    private static func testTextBeginsWithACharacter() throws {
+        // A pipe takes whole pages.
+        for (start, character) in [("", "é"), ("a", "é"), ("a", "🙂"), ("ab", "🙂"), ("abc", "🙂"), ("abcd", "🙂")] {
+            try withPipe { _, writing in
+                expectEqual(fcntl(writing, F_SETFL, O_NONBLOCK), 0, "fcntl")
+                var output = ByteOutput(descriptor: writing, bufferByteCount: 1 << 20)
+                try (start + String(repeating: character, count: 100_000)).withUTF8Span { try output.append($0) }
+                expectThrows(StreamError.self, "flush") { try output.flush() }
+                // SAFETY: all that was appended is UTF-8.
+                let text = unsafe output.text
+                let expected = String(repeating: character, count: output.count / character.utf8.count)
+                expectTrue(text == expected, "the rest of \(character) after \(start)")
+            }
         }
     }
 

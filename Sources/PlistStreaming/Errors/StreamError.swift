@@ -11,9 +11,9 @@ public struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
         case invalidText
         /// The input ends inside a value.
         case unexpectedEnd
-        /// A limit of ``StreamLimits`` is exceeded.
+        /// More came than a limit allows: of ``StreamLimits``, of a builder or writer, or that of the memory or the stack.
         case limitExceeded
-        /// A dictionary has the same key twice, and the sink refuses that.
+        /// A dictionary has the same key twice, or two columns have the same name, where that is refused.
         case duplicateKey
         /// A value has another type than the sink expects there.
         case typeMismatch

@@ -44,8 +44,7 @@ public struct UniqueKeys<Target: PlistSink & ~Copyable>: PlistSink, ~Copyable {
     }
 
     private func duplicateKey(_ utf8: RawSpan) -> StreamError {
-        let name = String(validating: utf8).map { $0.utf8.count <= 64 ? " \($0.debugDescription)" : "" } ?? ""
-        return StreamError(.duplicateKey, "duplicate key\(name)", path: StreamPath(open.map(\.step)))
+        StreamError(.duplicateKey, "duplicate key \(ShownText.quoted(utf8))", path: StreamPath(open.map(\.step)))
     }
 
     private mutating func countValue() {

@@ -82,7 +82,7 @@ package enum NumberText {
     }
 
     /// Whether a number has the digits of the shortest text of a double.
-    private static func isShortest(_ text: RawSpan, of value: Double) -> Bool {
+    package static func isShortest(_ text: RawSpan, of value: Double) -> Bool {
         guard let number = DecimalNumber(text), !number.isTruncated,
             let shortest = value.description.withUTF8Span({ digits in DecimalNumber(digits) })
         else { return false }

@@ -11,15 +11,7 @@ extension RawSpan {
     }
 
     /// Returns whether the span holds exactly the UTF-8 text of a string.
-    public func equals(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { expected in
-            // SAFETY: both buffers are alive for the duration of the closures, and sizes are compared first.
-            unsafe withUnsafeBytes { found in
-                unsafe found.count == expected.count && found.elementsEqual(expected)
-            }
-        }
-    }
+    public func equals(_ text: String) -> Bool { text.withUTF8Span { hasSameBytes(as: $0) } }
 }
 
 extension String {
@@ -61,6 +53,18 @@ extension Array where Element == UInt8 {
         // SAFETY: the buffer is read only within the closure.
         self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
     }
+
+    // PERF: inlinable, because the doors of readers are, and the closure must specialise.
+    /// Calls a closure with the bytes; their `span` is not there on each system that the package is for.
+    @inlinable
+    package func withRawSpan<Value, Failure: Error>(
+        _ body: (RawSpan) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try unsafe withUnsafeBufferPointer { buffer throws(Failure) in
+            // SAFETY: the span does not leave the closure.
+            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
+        }
+    }
 }
 
 // MARK: - In-class tests
@@ -90,8 +94,7 @@ extension RawSpanTextTests: SelfTesting {
         for bytes: [UInt8] in [
             [0x80], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0x61, 0xC3],
         ] {
-            // SAFETY: the span does not leave the closure.
-            expectNil(unsafe bytes.withUnsafeBytes { String(validating: unsafe $0.bytes) }, "text of \(bytes)")
+            expectNil(bytes.withRawSpan { String(validating: $0) }, "text of \(bytes)")
         }
     }
 

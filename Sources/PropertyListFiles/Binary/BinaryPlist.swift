@@ -26,7 +26,7 @@ public enum BinaryPlist {
         _ type: Value.Type = Value.self, from bytes: [UInt8], options: BuilderOptions = BuilderOptions(),
         readerOptions: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
             try builder.readBinaryPlist(bytes, options: readerOptions)
         }
     }
@@ -39,7 +39,7 @@ public enum BinaryPlist {
         _ type: Value.Type = Value.self, from data: Data, options: BuilderOptions = BuilderOptions(),
         readerOptions: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
             try builder.readBinaryPlist(data, options: readerOptions)
         }
     }
@@ -52,7 +52,7 @@ public enum BinaryPlist {
         _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
         readerOptions: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
             try builder.readBinaryPlist(contentsOfFile: path, options: readerOptions)
         }
     }
@@ -73,16 +73,5 @@ public enum BinaryPlist {
         try writer.write(value, options: writingOptions)
         try writer.finish()
         return writer.bytes
-    }
-
-    // PERF: PropertyLists/binary; the reader is specialised here, once for all types, which their own modules never see.
-    private typealias Builder = ObjectBuilder<PropertyList>
-
-    private static func build<Value: StreamValue>(
-        _ options: BuilderOptions, _ read: (inout Builder) throws(StreamError) -> Void
-    ) throws(StreamError) -> Value {
-        var builder = try Builder(building: Value.self, options: options)
-        try read(&builder)
-        return try builder.takeResult(of: Value.self)
     }
 }

@@ -14,10 +14,7 @@ extension BinaryPlistReader where Sink: ~Copyable {
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     @inlinable  // PERF: so that the walk specialises for sinks of other packages; so are the others.
     public mutating func feed(_ bytes: [UInt8]) throws(StreamError) {
-        try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try feed(unsafe UnsafeRawBufferPointer(buffer).bytes)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try feed(bytes) }
     }
 
     /// Takes the next chunk of the input, such as one that came from a network.
@@ -25,12 +22,7 @@ extension BinaryPlistReader where Sink: ~Copyable {
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     @inlinable
     public mutating func feed(_ data: Data) throws(StreamError) {
-        var result: Result<Void, StreamError> = .success(())
-        unsafe data.withUnsafeBytes { buffer in
-            // SAFETY: the span does not leave the closure.
-            do throws(StreamError) { try feed(unsafe buffer.bytes) } catch { result = .failure(error) }
-        }
-        try result.get()
+        try feed(data.bytes)
     }
 }
 
@@ -42,13 +34,6 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readBinaryPlist(
         _ data: Data, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
     ) throws(StreamError) {
-        var result: Result<Void, StreamError> = .success(())
-        unsafe data.withUnsafeBytes { buffer in
-            // SAFETY: the span does not leave the closure.
-            do throws(StreamError) { try readBinaryPlist(unsafe buffer.bytes, options: options) } catch {
-                result = .failure(error)
-            }
-        }
-        try result.get()
+        try readBinaryPlist(data.bytes, options: options)
     }
 }

@@ -50,7 +50,7 @@ public struct BinaryPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
         let limit = options.limits.totalByteCount
         let room = max(0, limit - self.bytes.count)
         bytes.extracting(0..<min(bytes.byteCount, room < .max ? room + 1 : room)).appendTo(&self.bytes)
-        try self.bytes.withSpan { (bytes) throws(StreamError) in
+        try self.bytes.withRawSpan { (bytes) throws(StreamError) in
             try BinaryObjectTable.checkBeginning(bytes, limit: limit)
         }
     }
@@ -92,13 +92,13 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readBinaryPlist(
         _ bytes: RawSpan, options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
     ) throws(StreamError) {
-        var scan: BinaryPlistScan
-        do throws(StreamError) { scan = try BinaryPlistScan(bytes, options) } catch {
+        var walk: BinaryPlistWalk
+        do throws(StreamError) { walk = try BinaryPlistWalk(bytes, options) } catch {
             abandon(after: error)
             throw error
         }
-        do throws(StreamError) { try scan.send(bytes, to: &self) } catch {
-            let error = scan.located(error, bytes)
+        do throws(StreamError) { try walk.send(bytes, to: &self) } catch {
+            let error = walk.located(error, bytes)
             abandon(after: error)
             throw error
         }
@@ -111,10 +111,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readBinaryPlist(
         _ bytes: [UInt8], options: BinaryPlistReaderOptions = BinaryPlistReaderOptions()
     ) throws(StreamError) {
-        try unsafe bytes.withUnsafeBufferPointer { (buffer) throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try readBinaryPlist(unsafe UnsafeRawBufferPointer(buffer).bytes, options: options)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try readBinaryPlist(bytes, options: options) }
     }
 
     /// Receives a whole binary property list from a file, which is read into memory.

@@ -154,7 +154,7 @@ extension BinaryPlistWriter {
         let (form, fast) = unsafe (member.member.pointee.form, member.member.pointee.fast)
         switch unsafe fast == .none ? form.pointee.kind : .scalar {
         case .scalar, .date, .data:
-            if unsafe source.pointee.omitsNil && Self.isNil(value, fast) { return }
+            if unsafe source.pointee.omitsNil && fast.isNil(at: value) { return }
             try unsafe writeKey(of: member)
             endValue(try unsafe addScalar(value, form, fast))
         case .optional: try unsafe writeOptional(value, form, member, source, depth: depth)
@@ -211,7 +211,7 @@ extension BinaryPlistWriter {
             }
             return object
         default:
-            if unsafe Self.isNil(address, fast) { return try addNull() }
+            if unsafe fast.isNil(at: address) { return try addNull() }
             return try unsafe addOtherScalar(address, fast)
         }
     }
@@ -243,18 +243,6 @@ extension BinaryPlistWriter {
     private mutating func addString(at address: UnsafeRawPointer) throws(StreamError) -> UInt32 {
         try unsafe address.assumingMemoryBound(to: String.self).pointee
             .withUTF8Span { (span) throws(StreamError) in try addString(span, isKey: false) }
-    }
-
-    /// Whether a scalar is nil.
-    @inline(__always)  // PERF: as above.
-    private static func isNil(_ address: UnsafeRawPointer, _ fast: FastKind) -> Bool {
-        switch fast {
-        case .optionalInteger: unsafe address.load(as: Int64?.self) == nil
-        case .optionalReal: unsafe address.load(as: Double?.self) == nil
-        case .optionalBool: unsafe address.load(as: Bool?.self) == nil
-        case .optionalString: unsafe address.assumingMemoryBound(to: String?.self).pointee == nil
-        default: false
-        }
     }
 }
 

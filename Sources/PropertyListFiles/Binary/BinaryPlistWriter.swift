@@ -146,7 +146,7 @@ public struct BinaryPlistWriter: PlistSink, ~Copyable {
     }
 
     /// A copy of the bytes in memory: a property list after ``finish()``, and before it an incomplete one.
-    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+    public var bytes: [UInt8] { output.bytes }
 
     /// Calls a closure with the bytes in memory.
     public func withBytes<Value, Failure: Error>(

@@ -26,7 +26,7 @@ public enum OpenStepPlist {
         _ type: Value.Type = Value.self, from bytes: [UInt8], options: BuilderOptions = BuilderOptions(),
         readerOptions: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
             try builder.readOpenStepPlist(bytes, options: readerOptions)
         }
     }
@@ -39,7 +39,7 @@ public enum OpenStepPlist {
         _ type: Value.Type = Value.self, from data: Data, options: BuilderOptions = BuilderOptions(),
         readerOptions: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
             try builder.readOpenStepPlist(data, options: readerOptions)
         }
     }
@@ -52,7 +52,7 @@ public enum OpenStepPlist {
         _ type: Value.Type = Value.self, from text: String, options: BuilderOptions = BuilderOptions(),
         readerOptions: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
             try builder.readOpenStepPlist(text, options: readerOptions)
         }
     }
@@ -65,7 +65,7 @@ public enum OpenStepPlist {
         _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
         readerOptions: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
             try builder.readOpenStepPlist(contentsOfFile: path, options: readerOptions)
         }
     }
@@ -90,16 +90,6 @@ public enum OpenStepPlist {
         writingOptions: WritingOptions = WritingOptions()
     ) throws(StreamError) -> String {
         try writer(of: value, options, writingOptions).text
-    }
-
-    private typealias Builder = ObjectBuilder<PropertyList>
-
-    private static func build<Value: StreamValue>(
-        _ options: BuilderOptions, _ read: (inout Builder) throws(StreamError) -> Void
-    ) throws(StreamError) -> Value {
-        var builder = try Builder(building: Value.self, options: options)
-        try read(&builder)
-        return try builder.takeResult(of: Value.self)
     }
 
     private static func writer<Value: StreamValue>(

@@ -25,26 +25,26 @@ public import Foundation
 public struct OpenStepPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     /// The receiver of the messages.
     public var sink: Sink
-    private var scan: OpenStepScan
+    private var scanner: OpenStepScanner
     private let options: OpenStepPlistReaderOptions
 
     /// Creates a reader before a sink.
     public init(sink: consuming Sink, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()) {
         self.sink = sink
         self.options = options
-        scan = OpenStepScan(limits: options.limits)
+        scanner = OpenStepScanner(limits: options.limits)
     }
 
     /// Scans the next chunk of the input; its bytes are not kept.
     ///
     /// - Throws: The first error of the input or the sink, with its position; the same on every later call.
-    public mutating func feed(_ bytes: RawSpan) throws(StreamError) { try scan.scan(bytes, to: &sink) }
+    public mutating func feed(_ bytes: RawSpan) throws(StreamError) { try scanner.scan(bytes, to: &sink) }
 
     /// Scans the next chunk of the input, an array of bytes.
     ///
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     public mutating func feed(_ bytes: [UInt8]) throws(StreamError) {
-        try bytes.withSpan { (bytes) throws(StreamError) in try feed(bytes) }
+        try bytes.withRawSpan { (bytes) throws(StreamError) in try feed(bytes) }
     }
 
     /// Scans the next chunk of the input, a string.
@@ -58,22 +58,22 @@ public struct OpenStepPlistReader<Sink: PlistSink & ~Copyable>: ~Copyable {
     ///
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     public mutating func feed(_ data: Data) throws(StreamError) {
-        try data.withSpan { (bytes) throws(StreamError) in try feed(bytes) }
+        try feed(data.bytes)
     }
 
     /// Ends the input.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unexpectedEnd`` when a value is missing or incomplete.
-    public mutating func finish() throws(StreamError) { try scan.finish(to: &sink) }
+    public mutating func finish() throws(StreamError) { try scanner.finish(to: &sink) }
 
     /// The number of bytes fed.
-    public var byteOffset: Int { scan.chunkOffset }
+    public var byteOffset: Int { scanner.chunkOffset }
 
     /// The comments so far, and where the first one begins.
-    package var comments: (count: Int, first: StreamPosition?) { scan.comments }
+    package var comments: (count: Int, first: StreamPosition?) { scanner.comments }
 
     /// Forgets the input so far, errors included, so that another can be fed. The sink stays as it is.
-    public mutating func reset() { scan = OpenStepScan(limits: options.limits) }
+    public mutating func reset() { scanner = OpenStepScanner(limits: options.limits) }
 }
 
 extension PlistSink where Self: ~Copyable {
@@ -84,9 +84,9 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readOpenStepPlist(
         _ bytes: RawSpan, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) {
-        var scan = OpenStepScan(limits: options.limits)
-        try scan.scan(bytes, to: &self)
-        try scan.finish(to: &self)
+        var scanner = OpenStepScanner(limits: options.limits)
+        try scanner.scan(bytes, to: &self)
+        try scanner.finish(to: &self)
     }
 
     /// Receives a whole property list in the old text form from an array of bytes.
@@ -95,7 +95,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readOpenStepPlist(
         _ bytes: [UInt8], options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) {
-        try bytes.withSpan { (bytes) throws(StreamError) in try readOpenStepPlist(bytes, options: options) }
+        try bytes.withRawSpan { (bytes) throws(StreamError) in try readOpenStepPlist(bytes, options: options) }
     }
 
     /// Receives a whole property list in the old text form from a string.
@@ -113,7 +113,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readOpenStepPlist(
         _ data: Data, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) {
-        try data.withSpan { (bytes) throws(StreamError) in try readOpenStepPlist(bytes, options: options) }
+        try readOpenStepPlist(data.bytes, options: options)
     }
 
     /// Receives a whole property list in the old text form from a file, in chunks and constant memory.
@@ -134,25 +134,14 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readOpenStepPlist(
         _ file: borrowing InputFile, options: OpenStepPlistReaderOptions = OpenStepPlistReaderOptions()
     ) throws(StreamError) {
-        var scan = OpenStepScan(limits: options.limits)
+        var scanner = OpenStepScanner(limits: options.limits)
         do throws(StreamError) {
-            try file.readChunks { (chunk) throws(StreamError) in try scan.scan(chunk, to: &self) }
+            try file.readChunks { (chunk) throws(StreamError) in try scanner.scan(chunk, to: &self) }
         } catch {
-            // Where the file cannot be read to its end; of its own errors the scan has told.
-            if scan.failure == nil { abandon(after: error) }
+            // Where the file cannot be read to its end; of its own errors the scanner has told.
+            if scanner.failure == nil { abandon(after: error) }
             throw error
         }
-        try scan.finish(to: &self)
-    }
-}
-
-extension Data {
-    /// Calls a closure with the bytes as a span.
-    func withSpan<Value>(_ body: (RawSpan) throws(StreamError) -> Value) throws(StreamError) -> Value {
-        let result: Result<Value, StreamError> = unsafe withUnsafeBytes { buffer in
-            // SAFETY: the span does not leave the closure.
-            do throws(StreamError) { return .success(try body(unsafe buffer.bytes)) } catch { return .failure(error) }
-        }
-        return try result.get()
+        try scanner.finish(to: &self)
     }
 }

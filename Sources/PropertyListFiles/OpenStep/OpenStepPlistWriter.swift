@@ -63,11 +63,14 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
         (isFirst, isInArray, outer) = (true, false, [])
     }
 
-    /// The text in memory so far.
-    public var text: String { withBytes { bytes in String(validating: bytes) ?? "" } }
+    /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
+    public var text: String {
+        // SAFETY: all that is appended is ASCII or was checked.
+        unsafe output.bytes.text
+    }
 
     /// A copy of the bytes in memory so far.
-    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+    public var bytes: [UInt8] { output.bytes.bytes }
 
     /// Calls a closure with the bytes in memory so far.
     public func withBytes<Value, Failure: Error>(
@@ -179,14 +182,14 @@ public struct OpenStepPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a floating-point number, if the options say how.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        try writeScalar("R", ScalarText.text(ofReal: value))
+        try writeScalar("R", PlistScalarText.text(ofReal: value))
     }
 
     /// Writes a number, if the options say how: an integer of up to 128 bits exactly, one with a fraction as the nearest double.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        switch try ScalarText.number(text) {
+        switch try PlistScalarText.number(text) {
         case .integer(let digits): try writeScalar("I", digits)
         case .real(let value): try writeReal(value)
         }

@@ -119,6 +119,7 @@ extension PlistTextOutputTests: SelfTesting {
         [
             "testTakesMessagesWholeOrNotAtAll": testTakesMessagesWholeOrNotAtAll,
             "testKeepsItsBuffer": testKeepsItsBuffer,
+            "testHasTextBehindAPartOfACharacter": testHasTextBehindAPartOfACharacter,
         ]
     }
 
@@ -175,6 +176,23 @@ extension PlistTextOutputTests: SelfTesting {
             var trace = EventTrace()
             try trace.readPropertyList(bytes)
             expectTrue(trace.text == messages.joined(separator: " "), "messages")
+        }
+    }
+
+    private static func testHasTextBehindAPartOfACharacter() throws {
+        // A pipe takes whole pages, and of one of these a part of a character.
+        for start in ["", "a"] {
+            var ends: [Int32] = [-1, -1]
+            // SAFETY: the array has room for the two descriptors.
+            try requireEqual(unsafe pipe(&ends), 0, "pipe")
+            defer { for end in ends { close(end) } }
+            expectEqual(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0, "fcntl")
+            var writer = XMLPlistWriter(descriptor: ends[1], bufferByteCount: 1 << 20)
+            try (start + String(repeating: "é", count: 100_000)).withUTF8Span { (text) throws(StreamError) in
+                try writer.writeString(text)
+            }
+            expectThrows(StreamError.self, "finish") { try writer.finish() }
+            expectTrue(writer.text.hasPrefix("éé") && writer.text.hasSuffix("é</string>\n</plist>\n"), "text")
         }
     }
 

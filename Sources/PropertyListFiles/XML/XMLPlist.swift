@@ -26,7 +26,9 @@ public enum XMLPlist {
         _ type: Value.Type = Value.self, from bytes: [UInt8], options: BuilderOptions = BuilderOptions(),
         readerOptions: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in try builder.readXMLPlist(bytes, options: readerOptions) }
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
+            try builder.readXMLPlist(bytes, options: readerOptions)
+        }
     }
 
     /// Makes a value of a property list in data.
@@ -37,7 +39,9 @@ public enum XMLPlist {
         _ type: Value.Type = Value.self, from data: Data, options: BuilderOptions = BuilderOptions(),
         readerOptions: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in try builder.readXMLPlist(data, options: readerOptions) }
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
+            try builder.readXMLPlist(data, options: readerOptions)
+        }
     }
 
     /// Makes a value of a property list in a string.
@@ -48,7 +52,9 @@ public enum XMLPlist {
         _ type: Value.Type = Value.self, from text: String, options: BuilderOptions = BuilderOptions(),
         readerOptions: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in try builder.readXMLPlist(text, options: readerOptions) }
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
+            try builder.readXMLPlist(text, options: readerOptions)
+        }
     }
 
     /// Makes a value of a property list in a file.
@@ -59,7 +65,7 @@ public enum XMLPlist {
         _ type: Value.Type = Value.self, contentsOfFile path: String, options: BuilderOptions = BuilderOptions(),
         readerOptions: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(options) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(options) { (builder) throws(StreamError) in
             try builder.readXMLPlist(contentsOfFile: path, options: readerOptions)
         }
     }
@@ -84,16 +90,6 @@ public enum XMLPlist {
         writingOptions: WritingOptions = WritingOptions()
     ) throws(StreamError) -> String {
         try writer(of: value, options, writingOptions).text
-    }
-
-    private typealias Builder = ObjectBuilder<PropertyList>
-
-    private static func build<Value: StreamValue>(
-        _ options: BuilderOptions, _ read: (inout Builder) throws(StreamError) -> Void
-    ) throws(StreamError) -> Value {
-        var builder = try Builder(building: Value.self, options: options)
-        try read(&builder)
-        return try builder.takeResult(of: Value.self)
     }
 
     private static func writer<Value: StreamValue>(

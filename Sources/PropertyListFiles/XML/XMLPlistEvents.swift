@@ -180,27 +180,27 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     private mutating func end(_ leaf: PlistLeaf) throws(StreamError) {
         switch leaf {
         case .key:
-            try text.withSpan { (text) throws(StreamError) in try target.writeKey(text) }
+            try text.withRawSpan { (text) throws(StreamError) in try target.writeKey(text) }
             next = .value
             return
-        case .string: try text.withSpan { (text) throws(StreamError) in try target.writeString(text) }
+        case .string: try text.withRawSpan { (text) throws(StreamError) in try target.writeString(text) }
         case .yes: try target.writeBool(true)
         case .no: try target.writeBool(false)
         case .data: try endData()
         case .integer, .real, .date:
             guard try endText(leaf) else {
-                let found = text.count <= 64 ? String(decoding: text, as: UTF8.self).debugDescription : "another text"
-                throw StreamError(.invalidSyntax, "expected the text of <\(leaf.name)>, found \(found)")
+                throw StreamError(
+                    .invalidSyntax, "expected the text of <\(leaf.name)>, found \(ShownText.quoted(text))")
             }
         }
         endValue()
     }
 
     private mutating func endData() throws(StreamError) {
-        guard let data = try text.withSpan({ (text) throws(StreamError) in Base64Text.decoded(text) }) else {
+        guard let data = try text.withRawSpan({ (text) throws(StreamError) in Base64Text.decoded(text) }) else {
             throw StreamError(.invalidSyntax, "expected Base64 in <data>")
         }
-        try data.withSpan { (data) throws(StreamError) in try target.writeData(data) }
+        try data.withRawSpan { (data) throws(StreamError) in try target.writeData(data) }
     }
 
     /// Sends the value that a text is, without the whitespace around it; false when there is none.
@@ -209,12 +209,12 @@ struct XMLPlistEvents<Target: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             throw StreamError(.limitExceeded, "more than \(limits.numberByteCount) bytes in <\(leaf.name)>")
         }
         let trimmed = Array(text.drop(while: PlistLeaf.isSpace).reversed().drop(while: PlistLeaf.isSpace).reversed())
-        return try trimmed.withSpan { (text) throws(StreamError) in
+        return try trimmed.withRawSpan { (text) throws(StreamError) in
             switch leaf {
-            case .integer: return try ScalarText.sendInteger(text, to: &target)
+            case .integer: return try PlistScalarText.sendInteger(text, to: &target)
             case .real:
-                guard let value = ScalarText.real(text) else { return false }
-                guard value.isFinite || ScalarText.isNamed(text) else {
+                guard let value = PlistScalarText.real(text) else { return false }
+                guard value.isFinite || PlistScalarText.isNamed(text) else {
                     throw StreamError(.unrepresentable, "expected a real that a double holds, found a larger one")
                 }
                 try target.writeReal(value)

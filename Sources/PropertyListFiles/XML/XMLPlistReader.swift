@@ -108,7 +108,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readXMLPlist(
         _ bytes: [UInt8], options: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) {
-        try bytes.withSpan { (bytes) throws(StreamError) in try readXMLPlist(bytes, options: options) }
+        try bytes.withRawSpan { (bytes) throws(StreamError) in try readXMLPlist(bytes, options: options) }
     }
 
     /// Receives a whole property list in XML from a string, of which the encoding that it declares does not count.
@@ -126,7 +126,7 @@ extension PlistSink where Self: ~Copyable {
     public mutating func readXMLPlist(
         _ data: Data, options: XMLPlistReaderOptions = XMLPlistReaderOptions()
     ) throws(StreamError) {
-        try data.withSpan { (bytes) throws(StreamError) in try readXMLPlist(bytes, options: options) }
+        try readXMLPlist(data.bytes, options: options)
     }
 
     /// Receives a whole property list in XML from a file, in chunks and constant memory.

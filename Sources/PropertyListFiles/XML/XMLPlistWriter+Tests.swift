@@ -122,7 +122,7 @@ extension XMLPlistWriterTests: SelfTesting {
         expectEqual(error?.kind, .limitExceeded, "kind")
         let text = expectThrows(StreamError.self, "no UTF-8") {
             var writer = XMLPlistWriter()
-            try [0x61, 0xC3].withSpan { (bytes) throws(StreamError) in try writer.writeString(bytes) }
+            try [0x61, 0xC3].withRawSpan { (bytes) throws(StreamError) in try writer.writeString(bytes) }
         }
         expectEqual(text?.kind, .invalidText, "kind")
     }

@@ -1,6 +1,7 @@
 // The sink that writes property lists in XML.
 
 public import PlistStreaming
+import XMLStreaming
 
 /// A sink that writes a property list in XML, as Apple's document type has it, to memory or to a file descriptor.
 ///
@@ -59,11 +60,14 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
         (open, isEmpty) = ([], false)
     }
 
-    /// The text in memory so far.
-    public var text: String { withBytes { bytes in String(validating: bytes) ?? "" } }
+    /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
+    public var text: String {
+        // SAFETY: all that is appended is ASCII or was checked.
+        unsafe output.bytes.text
+    }
 
     /// A copy of the bytes in memory so far.
-    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+    public var bytes: [UInt8] { output.bytes.bytes }
 
     /// Calls a closure with the bytes in memory so far.
     public func withBytes<Value, Failure: Error>(
@@ -91,11 +95,11 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for one with a character that XML does not have,
     ///   ``/PlistStreaming/StreamError/Kind/invalidText`` for one that is not valid UTF-8.
     public mutating func writeKey(_ utf8: RawSpan) throws(StreamError) {
-        try Self.check(utf8)
+        try WrittenText.check(utf8, in: "a key")
         try output.key()
         try beginLine()
         try output.append("<key>")
-        try appendText(utf8)
+        try WrittenText.append(utf8, in: .content, to: &output.bytes)
         try output.append("</key>\n")
     }
 
@@ -161,14 +165,14 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
 
     /// Writes a floating-point number in the shortest digits that read back as the same double; `nan`, `+infinity` and `-infinity`.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        try write(ScalarText.text(ofReal: value), in: "real")
+        try write(PlistScalarText.text(ofReal: value), in: "real")
     }
 
     /// Writes a number: an integer of up to 128 bits exactly, one with a fraction or exponent as the nearest double.
     ///
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for a larger one.
     public mutating func writeNumber(text: RawSpan) throws(StreamError) {
-        switch try ScalarText.number(text) {
+        switch try PlistScalarText.number(text) {
         case .integer(let digits): try write(digits, in: "integer")
         case .real(let value): try writeReal(value)
         }
@@ -187,11 +191,11 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
     /// - Throws: ``/PlistStreaming/StreamError/Kind/unrepresentable`` for one with a character that XML does not have,
     ///   ``/PlistStreaming/StreamError/Kind/invalidText`` for one that is not valid UTF-8.
     public mutating func writeString(_ utf8: RawSpan) throws(StreamError) {
-        try Self.check(utf8)
+        try WrittenText.check(utf8, in: "a string")
         try output.beginValue()
         try beginLine()
         try output.append("<string>")
-        try appendText(utf8)
+        try WrittenText.append(utf8, in: .content, to: &output.bytes)
         try output.append("</string>\n")
         try endValue()
     }
@@ -219,44 +223,5 @@ public struct XMLPlistWriter: PlistSink, ~Copyable {
         try beginLine()
         try output.append("<\(element)>\(text)</\(element)>\n")
         try endValue()
-    }
-
-    // MARK: Text
-
-    /// Refuses text with a character that XML 1.0 does not have, before any of it is written.
-    private static func check(_ utf8: RawSpan) throws(StreamError) {
-        try checkUTF8(utf8)
-        for offset in utf8.byteOffsets {
-            let byte = utf8.byte(at: offset)
-            if byte < 0x20, byte != 0x09, byte != 0x0A, byte != 0x0D { throw unrepresentable(UInt32(byte)) }
-            // U+FFFE and U+FFFF are EF BF BE and EF BF BF; the text is UTF-8.
-            if byte == 0xEF, utf8.byte(at: offset + 1) == 0xBF, utf8.byte(at: offset + 2) >= 0xBE {
-                throw unrepresentable(0xFF40 + UInt32(utf8.byte(at: offset + 2)))
-            }
-        }
-    }
-
-    private static func unrepresentable(_ scalar: UInt32) -> StreamError {
-        let digits = String(scalar, radix: 16, uppercase: true)
-        return StreamError(.unrepresentable, "XML has no character U+" + String("000\(digits)".suffix(4)))
-    }
-
-    /// Appends text, with what is markup as references.
-    private mutating func appendText(_ utf8: RawSpan) throws(StreamError) {
-        var start = 0
-        for offset in utf8.byteOffsets {
-            let reference: StaticString
-            switch utf8.byte(at: offset) {
-            case UInt8(ascii: "&"): reference = "&amp;"
-            case UInt8(ascii: "<"): reference = "&lt;"
-            case UInt8(ascii: ">"): reference = "&gt;"
-            case 0x0D: reference = "&#13;"
-            default: continue
-            }
-            try output.bytes.append(utf8.extracting(start..<offset))
-            try output.append(reference)
-            start = offset + 1
-        }
-        try output.bytes.append(utf8.extracting(start..<utf8.byteCount))
     }
 }

@@ -17,8 +17,7 @@ extension SQLiteTableWriter {
         } else {
             guard options.unknownMembers == .ignore else {
                 column = -1
-                let name = String(validating: utf8).map { $0.utf8.count <= 64 ? " \($0.debugDescription)" : "" } ?? ""
-                throw fail(StreamError(.unknownMember, "the table \(table) has no column\(name)"))
+                throw fail(StreamError(.unknownMember, "the table \(table) has no column \(ShownText.quoted(utf8))"))
             }
             column = -2
             return
@@ -86,10 +85,10 @@ extension SQLiteTableWriter {
     ///   - store: Stores the value in the row.
     @inline(__always)  // PERF: SQLite/messages; once a value.
     private mutating func set(
-        _ message: ScalarMessage, _ kind: MemberColumn.Kind?, _ found: @autoclosure () -> String,
+        _ message: ScalarMessage, _ kind: MemberColumn.Kind?,
         _ store: (inout SQLiteTableWriter) throws(StreamError) -> Void
     ) throws(StreamError) {
-        guard try open(found()) else { return }
+        guard try unsafe open(message.summary) else { return }
         do throws(StreamError) {
             let isHeld = kind != nil && columns[column].kind == kind && !columns[column].isChecked
             if !isHeld, try unsafe check(message) { return }
@@ -102,26 +101,26 @@ extension SQLiteTableWriter {
 
     /// Sets the column to null.
     public mutating func writeNull() throws(StreamError) {
-        try unsafe set(.null, nil, "null") { (writer) throws(StreamError) in try writer.buffer.writeNull() }
+        try unsafe set(.null, nil) { (writer) throws(StreamError) in try writer.buffer.writeNull() }
     }
 
     /// Sets the column to 1 or 0.
     public mutating func writeBool(_ value: Bool) throws(StreamError) {
-        try unsafe set(.bool(value), .bool, "\(value)") { (writer) throws(StreamError) in
+        try unsafe set(.bool(value), .bool) { (writer) throws(StreamError) in
             try writer.buffer.writeBool(value)
         }
     }
 
     /// Sets the column to an integer.
     public mutating func writeInteger(_ value: Int64) throws(StreamError) {
-        try unsafe set(.integer(value), .integer, "integer \(value)") { (writer) throws(StreamError) in
+        try unsafe set(.integer(value), .integer) { (writer) throws(StreamError) in
             try writer.buffer.writeInteger(value)
         }
     }
 
     /// Sets the column to an integer, which must be below 2^63.
     public mutating func writeUnsigned(_ value: UInt64) throws(StreamError) {
-        try unsafe set(.unsigned(value), nil, "integer \(value)") { (writer) throws(StreamError) in
+        try unsafe set(.unsigned(value), nil) { (writer) throws(StreamError) in
             if writer.columns[writer.column].kind == .real {
                 try writer.buffer.writeReal(Double(value))
             } else {
@@ -132,7 +131,7 @@ extension SQLiteTableWriter {
 
     /// Sets the column to a real; to an integer where the member is one and the real has no fraction.
     public mutating func writeReal(_ value: Double) throws(StreamError) {
-        try unsafe set(.real(value), .real, "real \(value)") { (writer) throws(StreamError) in
+        try unsafe set(.real(value), .real) { (writer) throws(StreamError) in
             if writer.columns[writer.column].kind == .integer, let integer = Int64(exactly: value) {
                 try writer.buffer.writeInteger(integer)
             } else {

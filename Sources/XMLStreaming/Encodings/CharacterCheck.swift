@@ -16,13 +16,8 @@ enum CharacterCheck {
             switch self {
             case .partial: "the input ends within a character"
             case .noUTF8: "expected UTF-8"
-            case .forbidden(let scalar): "expected a character of documents, found U+\(Self.hexadecimal(scalar))"
+            case .forbidden(let scalar): "expected a character of documents, found \(CharacterCode.name(of: scalar))"
             }
-        }
-
-        private static func hexadecimal(_ scalar: UInt32) -> String {
-            let digits = String(scalar, radix: 16, uppercase: true)
-            return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
         }
     }
 

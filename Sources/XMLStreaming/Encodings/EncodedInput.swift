@@ -23,13 +23,13 @@ struct EncodedInput: ~Copyable {
     /// Whether the piece is of the chunk, which is in UTF-8.
     private(set) var isChunk = true
     /// The piece otherwise.
-    private(set) var decoded = GrowingMemory<UInt8>()
+    private(set) var decoded = KeptStack<UInt8>()
     /// Whether there are no more chunks.
     var isFinal = false
     /// Whether the bytes are characters of strings, in UTF-8 whatever they say.
     private(set) var isText = false
     /// Bytes that wait for others, or that come before those of the chunk.
-    private var undecoded = GrowingMemory<UInt8>()
+    private var undecoded = KeptStack<UInt8>()
     private var isHeld = false
     private var offset = 0
     private var end = 0

@@ -62,7 +62,7 @@ enum XMLEncoding: Sendable, Hashable {
     /// Decodes bytes into UTF-8.
     ///
     /// - Returns: How many were decoded, and what is wrong with the next ones; nil when they are only too few.
-    func decode(_ bytes: RawSpan, into output: inout GrowingMemory<UInt8>) -> (count: Int, problem: String?) {
+    func decode(_ bytes: RawSpan, into output: inout KeptStack<UInt8>) -> (count: Int, problem: String?) {
         var offset = 0
         switch self {
         case .utf8:
@@ -104,21 +104,14 @@ enum XMLEncoding: Sendable, Hashable {
         return (0x10000 + (high & 0x3FF) << 10 + (low & 0x3FF), 4)
     }
 
-    // SPEC: the table of windows-1252 at the IANA, from 0x80 on; 0 where there is no character.
-    private static let windowsCharacters: [UInt16] = [
-        0x20AC, 0, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0, 0x017D, 0,
-        0, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0, 0x017E,
-        0x0178,
-    ]
-
     private func scalar(of byte: UInt8) -> UInt32? {
         if byte < 0x80 { return UInt32(byte) }
         switch self {
         case .latin1: return UInt32(byte)
-        case .windows1252 where byte >= 0xA0: return UInt32(byte)
         case .windows1252:
-            let scalar = Self.windowsCharacters[Int(byte) - 0x80]
-            return scalar == 0 ? nil : UInt32(scalar)
+            let scalar = CharacterCode.ofWindows1252(byte)
+            // SPEC: the table at the IANA has no controls there.
+            return 0x80...0x9F ~= scalar ? nil : UInt32(scalar)
         default: return nil
         }
     }
@@ -160,7 +153,7 @@ extension XMLEncoding: SelfTesting {
 
     private static func testDecodes() {
         func decoded(_ encoding: XMLEncoding, _ bytes: [UInt8]) -> String {
-            var output = GrowingMemory<UInt8>()
+            var output = KeptStack<UInt8>()
             // SAFETY: the span does not leave the closure.
             let (count, problem) = unsafe bytes.withUnsafeBytes { unsafe encoding.decode($0.bytes, into: &output) }
             let rest = problem ?? (count < bytes.count ? "\(bytes.count - count) more" : "")

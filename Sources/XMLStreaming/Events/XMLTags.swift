@@ -44,11 +44,11 @@ public struct XMLName: ~Escapable, BitwiseCopyable {
     }
 
     /// Whether the name is spelled so, prefix included.
-    public func isSpelled(_ text: String) -> Bool { qualified.hasSameBytes(as: text) }
+    public func isSpelled(_ text: String) -> Bool { qualified.equals(text) }
 
     /// Whether the name is this one of a namespace, however its prefix is spelled.
     public func isNamed(_ local: String, in namespace: String = "") -> Bool {
-        self.local.hasSameBytes(as: local) && self.namespace.hasSameBytes(as: namespace)
+        self.local.equals(local) && self.namespace.equals(namespace)
     }
 }
 
@@ -78,7 +78,7 @@ public struct XMLAttribute: ~Escapable, BitwiseCopyable {
 
     /// The error of a value that has a skipped entity, for those who may lose nothing.
     package var lack: StreamError {
-        let name = WrittenText.quoted(Array(copying: name.qualified))
+        let name = ShownText.quoted(name.qualified)
         return StreamError(.unrepresentable, "the text of an entity in the attribute \(name) is not known")
     }
 }

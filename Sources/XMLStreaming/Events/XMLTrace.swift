@@ -167,7 +167,7 @@ extension XMLTrace: SelfTesting {
             expectEqual(try trace.startElement(memory.startTag), .endOnly, "an unwanted one")
             let tag = memory.startTag
             expectTrue(tag.name.isNamed("a", in: "urn:p") && tag.name.isSpelled("p:a"), "its name")
-            expectTrue(tag.name.prefix.hasSameBytes(as: "p"), "its prefix")
+            expectTrue(tag.name.prefix.equals("p"), "its prefix")
             expectEqual(tag.attributes.string("p:a"), "say \"x\"", "the first of that spelling")
             expectEqual(tag.attributes.string("a", in: "urn:p"), "urn:p", "the one in the namespace")
             expectNil(tag.attributes.string("a"), "none of that spelling")

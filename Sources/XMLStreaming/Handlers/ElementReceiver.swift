@@ -15,7 +15,7 @@ protocol ElementReceiver: AnyObject {
 
 /// A receiver that builds a value of a bound type.
 final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
-    private var messages: XMLMessages<XML.Builder>
+    private var messages: XMLMessages<ObjectBuilder<PropertyList>>
     private let reduce: (Value) throws -> Any?
     /// The number of open elements whose content is not wanted, though it comes.
     private var unwantedDepth = 0
@@ -25,7 +25,9 @@ final class ObjectReceiver<Value: StreamValue>: ElementReceiver {
     ) throws(StreamError) {
         var options = options
         options.root = .value
-        messages = XMLMessages(try XML.Builder(building: Value.self, options: builderOptions), options: options)
+        // PERF: XML/objects; the messages are specialised once, for all types.
+        let builder = try ObjectBuilder<PropertyList>(building: Value.self, options: builderOptions)
+        messages = XMLMessages(builder, options: options)
         self.reduce = reduce
     }
 

@@ -241,7 +241,7 @@ public struct XMLHandlers: XMLSink, ~Copyable {
     public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
         let isWanted = levels.last.map { $0.content >= 0 } ?? false
         guard isWanted || !receivers.isEmpty else { return }
-        let name = WrittenText.quoted(Array(copying: reference.name))
+        let name = ShownText.quoted(reference.name)
         throw located(StreamError(.unrepresentable, "the text of the entity \(name) is not known"))
     }
 

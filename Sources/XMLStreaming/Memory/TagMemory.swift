@@ -240,11 +240,11 @@ struct LentEndTag: BitwiseCopyable {
 ///
 /// Whoever fills it says what namespaces names are in. Nothing is checked but that names fit their prefixes.
 public struct XMLTagMemory: ~Copyable {
-    private var copies = GrowingMemory<UInt8>()
-    private var namespaces = GrowingMemory<UInt8>()
+    private var copies = KeptStack<UInt8>()
+    private var namespaces = KeptStack<UInt8>()
     private var name = NameRecord(qualified: .copy(0, 0))
-    private var attributes = GrowingMemory<AttributeRecord>()
-    private var declarations = GrowingMemory<AttributeRecord>()
+    private var attributes = KeptStack<AttributeRecord>()
+    private var declarations = KeptStack<AttributeRecord>()
     /// Whether the tag is an empty-element tag.
     public var isEmptyElement: Bool = false
 

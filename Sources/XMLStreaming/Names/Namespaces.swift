@@ -22,8 +22,8 @@ struct Namespaces: ~Copyable {
     private var prefixes = ScopedNames()
     @usableFromInline var uris = ScopedNames()
     /// The index of each prefix's URI; 0 is none.
-    private var bound = GrowingMemory<Int32>()
-    @usableFromInline var bindings = GrowingMemory<Binding>()
+    private var bound = KeptStack<Int32>()
+    @usableFromInline var bindings = KeptStack<Binding>()
     private var lastPrefix = 0
     /// The place of the URI that names without a prefix have as those of elements.
     private(set) var defaultSlice: (start: Int32, count: Int32) = (0, 0)
@@ -47,7 +47,7 @@ struct Namespaces: ~Copyable {
         @_lifetime(borrow self) get { uris.memory.bytes }
     }
 
-    /// The same bytes, as ``GrowingMemory/unscopedBytes`` are.
+    /// The same bytes, as ``KeptStack/unscopedBytes`` are.
     @inlinable @unsafe var unscopedURIBytes: RawSpan {
         @_lifetime(immortal) get { unsafe uris.memory.unscopedBytes }
     }
@@ -94,8 +94,8 @@ struct Namespaces: ~Copyable {
     /// - Returns: What is wrong with that, or nil.
     mutating func declare(_ prefix: RawSpan, _ uri: RawSpan) -> String? {
         let known = uris.index(of: uri)
-        if prefix.byteCount == 5, prefix.hasSameBytes(as: "xmlns") { return "the prefix 'xmlns' must not be declared" }
-        let isXML = prefix.byteCount == 3 && prefix.hasSameBytes(as: "xml")
+        if prefix.byteCount == 5, prefix.equals("xmlns") { return "the prefix 'xmlns' must not be declared" }
+        let isXML = prefix.byteCount == 3 && prefix.equals("xml")
         if isXML != (known == 1) { return "the prefix 'xml' and its namespace belong to each other" }
         if known == 2 { return "the namespace of 'xmlns' must not be declared" }
         if known == 0 && prefix.byteCount > 0 {

@@ -14,8 +14,8 @@ struct ScopedNames: ~Copyable {
         var slot: Int32
     }
 
-    @usableFromInline private(set) var memory = GrowingMemory<UInt8>()
-    private var entries = GrowingMemory<Entry>()
+    @usableFromInline private(set) var memory = KeptStack<UInt8>()
+    private var entries = KeptStack<Entry>()
     /// Index of an entry plus 1, or 0.
     private var slots: [Int32] = [Int32](repeating: 0, count: 16)
     private static let seed = UInt64.random(in: .min ... .max) | 1
@@ -125,7 +125,7 @@ extension ScopedNamesTests: SelfTesting {
             for number in 0..<500 { expectEqual(name(number).withUTF8Span { names.append($0) }, number, "index") }
             for number in stride(from: 499, through: round * 100, by: -1) {
                 expectEqual(name(number).withUTF8Span { names.index(of: $0) }, number, "round \(round)")
-                expectTrue(names.text(number).hasSameBytes(as: name(number)), "text \(number)")
+                expectTrue(names.text(number).equals(name(number)), "text \(number)")
                 names.removeLast()
                 expectNil(name(number).withUTF8Span { names.index(of: $0) }, "gone in round \(round)")
             }

@@ -40,11 +40,11 @@ struct HeldElements: ~Copyable {
         var child: Int32 = -1
     }
 
-    private(set) var nodes = GrowingMemory<Node>()
-    private(set) var text = GrowingMemory<UInt8>()
-    private var open = GrowingMemory<OpenElement>()
+    private(set) var nodes = KeptStack<Node>()
+    private(set) var text = KeptStack<UInt8>()
+    private var open = KeptStack<OpenElement>()
     /// The last child with a name, by the number of the name.
-    private var lastOfName = GrowingMemory<LastChild>()
+    private var lastOfName = KeptStack<LastChild>()
     /// The number of elements with children that were closed.
     private var elementCount = 0
     /// The number of children and texts that become members before others that they followed, or behind such as

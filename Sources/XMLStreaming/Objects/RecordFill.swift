@@ -116,7 +116,7 @@ enum RecordFill {
         if value.byteCount == 0, !isOptional { return false }
         switch kind {
         case .integer, .optionalInteger:
-            let number = ScalarText.shortInteger(value)
+            let number = ElementScalar.shortInteger(value)
             if number == nil, value.byteCount > 0 { return false }
             if isOptional {
                 unsafe place.initializeMemory(as: Int64?.self, to: number)
@@ -124,7 +124,7 @@ enum RecordFill {
                 unsafe place.storeBytes(of: number, as: Int64.self)
             }
         case .real, .optionalReal:
-            let number = ScalarText.shortReal(value)
+            let number = ElementScalar.shortReal(value)
             if number == nil, value.byteCount > 0 { return false }
             if isOptional {
                 unsafe place.initializeMemory(as: Double?.self, to: number)
@@ -132,7 +132,7 @@ enum RecordFill {
                 unsafe place.storeBytes(of: number, as: Double.self)
             }
         default:
-            let bool = ScalarText.bool(value)
+            let bool = ElementScalar.bool(value)
             if bool == nil, value.byteCount > 0 { return false }
             if isOptional {
                 unsafe place.initializeMemory(as: Bool?.self, to: bool)
@@ -218,7 +218,7 @@ enum RecordFill {
         case .text:
             return unsafe text.withUnsafeBytes { unsafe shape.pointee.read(.string($0), to: place) }
         case .integer, .number:
-            guard let number = ScalarText.shortInteger(text.withoutXMLWhitespaceAround) else { return false }
+            guard let number = ElementScalar.shortInteger(text.withoutXMLWhitespaceAround) else { return false }
             return unsafe shape.pointee.read(.integer(number), to: place)
         default:
             return false

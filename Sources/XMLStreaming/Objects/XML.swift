@@ -27,7 +27,7 @@ public enum XML {
         _ type: Value.Type = Value.self, from bytes: [UInt8], options: XMLObjectOptions = XMLObjectOptions(),
         builderOptions: BuilderOptions = BuilderOptions(), readerOptions: XMLReaderOptions = XMLReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(builderOptions) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
             try builder.readXML(bytes, options: options, readerOptions: readerOptions)
         }
     }
@@ -39,7 +39,7 @@ public enum XML {
         _ type: Value.Type = Value.self, from data: Data, options: XMLObjectOptions = XMLObjectOptions(),
         builderOptions: BuilderOptions = BuilderOptions(), readerOptions: XMLReaderOptions = XMLReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(builderOptions) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
             try builder.readXML(data, options: options, readerOptions: readerOptions)
         }
     }
@@ -51,7 +51,7 @@ public enum XML {
         _ type: Value.Type = Value.self, from text: String, options: XMLObjectOptions = XMLObjectOptions(),
         builderOptions: BuilderOptions = BuilderOptions(), readerOptions: XMLReaderOptions = XMLReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(builderOptions) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
             try builder.readXML(text, options: options, readerOptions: readerOptions)
         }
     }
@@ -63,20 +63,8 @@ public enum XML {
         _ type: Value.Type = Value.self, contentsOfFile path: String, options: XMLObjectOptions = XMLObjectOptions(),
         builderOptions: BuilderOptions = BuilderOptions(), readerOptions: XMLReaderOptions = XMLReaderOptions()
     ) throws(StreamError) -> Value {
-        try build(builderOptions) { (builder) throws(StreamError) in
+        try ObjectBuilder.build(builderOptions) { (builder) throws(StreamError) in
             try builder.readXML(contentsOfFile: path, options: options, readerOptions: readerOptions)
         }
-    }
-
-    // PERF: XML/objects; the reader is specialised once, for all types.
-    /// The builder of all values: the type it is of is named again where a value is taken.
-    typealias Builder = ObjectBuilder<PropertyList>
-
-    private static func build<Value: StreamValue>(
-        _ options: BuilderOptions, _ read: (inout Builder) throws(StreamError) -> Void
-    ) throws(StreamError) -> Value {
-        var builder = try Builder(building: Value.self, options: options)
-        try read(&builder)
-        return try builder.takeResult(of: Value.self)
     }
 }

@@ -68,7 +68,7 @@ extension XMLMessages where Sink: ~Copyable {
         _ node: HeldElements.Node, _ record: borrowing HeldRecord
     ) throws(StreamError) {
         let expected = sink.expectedValue()
-        try ScalarText.send(record.text(of: node), as: expected, to: &sink)
+        try ElementScalar.send(record.text(of: node), as: expected, to: &sink)
     }
 
     private mutating func sendValue(_ index: Int32, _ record: borrowing HeldRecord) throws(StreamError) {
@@ -149,7 +149,7 @@ extension XMLMessages where Sink: ~Copyable {
         } else if node.nextSame >= 0, expected != .nothing {
             throw failure(
                 .duplicateKey,
-                "an element \(WrittenText.quoted(names.string(node.name).utf8)) comes again where one is expected")
+                "an element \(ShownText.quoted(names.string(node.name).utf8)) comes again where one is expected")
         } else {
             steps.append(.value(index))
         }
@@ -164,7 +164,7 @@ extension XMLMessages where Sink: ~Copyable {
             if other.isAttribute != node.isAttribute {
                 throw failure(
                     .duplicateKey,
-                    "an attribute and an element have one key, \(WrittenText.quoted(names.string(node.name).utf8))")
+                    "an attribute and an element have one key, \(ShownText.quoted(names.string(node.name).utf8))")
             }
             if options.names == .local, other.namespace != node.namespace { throw namespaceClash(node.name) }
             next = other.nextSame
@@ -181,7 +181,7 @@ extension XMLMessages where Sink: ~Copyable {
 
     func textClash() -> StreamError {
         failure(
-            .duplicateKey, "an element or attribute has the key of text, \(WrittenText.quoted(options.textKey.utf8))")
+            .duplicateKey, "an element or attribute has the key of text, \(ShownText.quoted(options.textKey.utf8))")
     }
 
     func mixedText() -> StreamError {
@@ -191,6 +191,6 @@ extension XMLMessages where Sink: ~Copyable {
     }
 
     func namespaceClash(_ name: Int32) -> StreamError {
-        failure(.duplicateKey, "names of two namespaces have one key, \(WrittenText.quoted(names.string(name).utf8))")
+        failure(.duplicateKey, "names of two namespaces have one key, \(ShownText.quoted(names.string(name).utf8))")
     }
 }

@@ -155,7 +155,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         guard levels[last].seen.insert(name).inserted else {
             throw failure(
                 .duplicateKey,
-                "an element \(WrittenText.quoted(names.string(name).utf8)) comes again behind others")
+                "an element \(ShownText.quoted(names.string(name).utf8)) comes again behind others")
         }
         levels[last].runName = name
         levels[last].runNamespace = namespace
@@ -219,7 +219,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
         case .single, .none:
             throw failure(
                 .duplicateKey,
-                "an element \(WrittenText.quoted(names.string(levels[last].runName).utf8)) comes again where one is expected"
+                "an element \(ShownText.quoted(names.string(levels[last].runName).utf8)) comes again where one is expected"
             )
         }
         return .content
@@ -251,7 +251,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
     public mutating func skippedEntity(_ reference: borrowing XMLSkippedEntity) throws(StreamError) {
         throw failure(
             .unrepresentable,
-            "the text of the entity \(WrittenText.quoted(Array(copying: reference.name))) is not known")
+            "the text of the entity \(ShownText.quoted(reference.name)) is not known")
     }
 
     /// Sends what the element ends.
@@ -307,7 +307,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             levels[last].run = .single
             let expected = sink.expectedValue()
             if expected.kind == .nothing { levels[last].unwanted.insert(name) }
-            try ScalarText.send(attribute.value, as: expected, to: &sink)
+            try ElementScalar.send(attribute.value, as: expected, to: &sink)
         }
     }
 
@@ -357,7 +357,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
             try sink.endArray()
         case .undecided:
             try level.text.withRawSpan { (text) throws(StreamError) in
-                try ScalarText.send(text, as: level.expected, to: &sink)
+                try ElementScalar.send(text, as: level.expected, to: &sink)
             }
         case .dictionary:
             if !level.text.isEmpty {
@@ -365,7 +365,7 @@ public struct XMLMessages<Sink: PlistSink & ~Copyable>: XMLSink, ~Copyable {
                 try sendKey(textName)
                 let expected = sink.expectedValue()
                 try level.text.withRawSpan { (text) throws(StreamError) in
-                    try ScalarText.send(text, as: expected, to: &sink)
+                    try ElementScalar.send(text, as: expected, to: &sink)
                 }
             }
             try sink.endDictionary()

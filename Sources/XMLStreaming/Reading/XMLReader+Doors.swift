@@ -14,10 +14,7 @@ extension XMLReader where Sink: ~Copyable {
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     @inlinable
     public mutating func feed(_ bytes: [UInt8]) throws(StreamError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try feed(unsafe UnsafeRawBufferPointer(buffer).bytes)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try feed(bytes) }
     }
 
     /// Reads the next chunk of the input, a string.
@@ -35,12 +32,7 @@ extension XMLReader where Sink: ~Copyable {
     /// - Throws: What ``feed(_:)-(RawSpan)`` throws.
     @inlinable
     public mutating func feed(_ data: Data) throws(StreamError) {
-        var result: Result<Void, StreamError> = .success(())
-        unsafe data.withUnsafeBytes { buffer in
-            // SAFETY: the span does not leave the closure.
-            do throws(StreamError) { try feed(unsafe buffer.bytes) } catch { result = .failure(error) }
-        }
-        try result.get()
+        try feed(data.bytes)
     }
 }
 
@@ -65,10 +57,7 @@ extension XMLSink where Self: ~Copyable {
     public mutating func readXML(
         _ bytes: [UInt8], options: XMLReaderOptions = XMLReaderOptions()
     ) throws(StreamError) {
-        try unsafe bytes.withUnsafeBufferPointer { buffer throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try readXML(unsafe UnsafeRawBufferPointer(buffer).bytes, options: options)
-        }
+        try bytes.withRawSpan { bytes throws(StreamError) in try readXML(bytes, options: options) }
     }
 
     /// Receives a whole XML document from a string, of which the encoding that it declares does not count.
@@ -89,14 +78,7 @@ extension XMLSink where Self: ~Copyable {
     /// - Throws: The first error of the document or of this sink, with its position.
     @inlinable
     public mutating func readXML(_ data: Data, options: XMLReaderOptions = XMLReaderOptions()) throws(StreamError) {
-        var result: Result<Void, StreamError> = .success(())
-        unsafe data.withUnsafeBytes { buffer in
-            // SAFETY: the span does not leave the closure.
-            do throws(StreamError) { try readXML(unsafe buffer.bytes, options: options) } catch {
-                result = .failure(error)
-            }
-        }
-        try result.get()
+        try readXML(data.bytes, options: options)
     }
 
     /// Receives a whole XML document from a file, in chunks and in memory that does not depend on its size.

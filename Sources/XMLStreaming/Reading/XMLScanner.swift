@@ -32,7 +32,7 @@ struct XMLScanner: ~Copyable {
 
     // The windows.
     private(set) var isCarry = true
-    private var carry = GrowingMemory<UInt8>()
+    private var carry = KeptStack<UInt8>()
     /// Whether the carry has bytes that the tokenizer has not seen.
     private var carryIsNew = false
     /// Whether the carry needs more bytes than there are.
@@ -317,12 +317,14 @@ struct XMLScanner: ~Copyable {
         let meant = XMLEncoding.named(name)
         guard !meant.isEmpty else {
             throw tokenizer.fail(
-                .invalidText, "the encoding '\(name.prefix(64))' is not supported", at: range.lowerBound)
+                .invalidText, "the encoding '\(ShownText.shortened(name.utf8))' is not supported", at: range.lowerBound)
         }
         if let encoding = input.encoding, meant.contains(encoding) { return }
         guard let encoding = meant.first, input.mayBecome(encoding) else {
             throw tokenizer.fail(
-                .invalidText, "the document is not in '\(name)', as its first bytes show", at: range.lowerBound)
+                .invalidText,
+                "the document is not in '\(ShownText.shortened(name.utf8))', as its first bytes show",
+                at: range.lowerBound)
         }
         nextEncoding = encoding
     }
@@ -362,7 +364,7 @@ struct XMLScanner: ~Copyable {
 
     private var innermostName: String {
         let element = tokenizer.openElements[tokenizer.openElements.count - 1]
-        return XMLTokenizer.short(tokenizer.openNames.bytes.part(element.nameStart, Int(element.nameCount)))
+        return ShownText.shortened(tokenizer.openNames.bytes.part(element.nameStart, Int(element.nameCount)))
     }
 
     /// Makes the error final: with the place and the elements around it.

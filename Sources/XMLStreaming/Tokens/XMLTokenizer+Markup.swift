@@ -114,8 +114,8 @@ extension XMLTokenizer {
             let extent = NameBytes.extent(in: text, from: end)
             guard extent.end < text.byteCount else { return try incomplete(text, isLast) }
             let name = text.extracting(end..<extent.end)
-            while let first = names.first, !first.1, !name.hasSameBytes(as: first.0) { names.removeFirst() }
-            guard let first = names.first, name.hasSameBytes(as: first.0) else { break }
+            while let first = names.first, !first.1, !name.equals(first.0) { names.removeFirst() }
+            guard let first = names.first, name.equals(first.0) else { break }
             names.removeFirst()
             guard let value = try declarationValue(in: text, from: extent.end) else {
                 return try incomplete(text, isLast)
@@ -211,7 +211,7 @@ extension RawSpan {
     }
 }
 
-extension GrowingMemory where Element == UInt8 {
+extension KeptStack where Element == UInt8 {
     // SPEC: XML 1.0, section 2.11.
     /// Appends text with line ends as LF.
     mutating func append(normalizingLineEnds text: RawSpan) {

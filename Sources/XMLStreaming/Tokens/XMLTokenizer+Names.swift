@@ -47,7 +47,7 @@ extension XMLTokenizer {
 
     private mutating func failRepeated(_ index: Int, in tag: RawSpan) -> StreamError {
         let name = attributes[index].name.qualified
-        let spelling = Self.short(memory(of: tag).part(name))
+        let spelling = ShownText.shortened(memory(of: tag).part(name))
         return fail(.invalidSyntax, "the attribute '\(spelling)' is there twice", at: place(of: name))
     }
 
@@ -105,7 +105,8 @@ extension XMLTokenizer {
         let uri = namespaces.uri(of: prefix)
         guard let uri, uri != 2 else {
             let problem = uri == nil ? "is not declared" : "is no prefix of elements"
-            throw fail(.invalidSyntax, "the prefix '\(Self.short(prefix))' \(problem)", at: place(of: name.qualified))
+            throw fail(
+                .invalidSyntax, "the prefix '\(ShownText.shortened(prefix))' \(problem)", at: place(of: name.qualified))
         }
         return uri
     }

@@ -84,7 +84,7 @@ struct KnownNames: ~Copyable {
     }
 
     private static let slotBits: UInt64 = 6
-    private var names = GrowingMemory<Name>()
+    private var names = KeptStack<Name>()
 
     init() { for _ in 0..<1 << Self.slotBits { names.append(Name()) } }
 

@@ -71,7 +71,7 @@ extension XMLTokenizer {
         guard extent.end - start <= options.nameByteCountMax else {
             return fail(.limitExceeded, "more than \(options.nameByteCountMax) bytes of a name", at: start)
         }
-        let name = Self.short(text.extracting(start..<extent.end))
+        let name = ShownText.shortened(text.extracting(start..<extent.end))
         return fail(
             .invalidSyntax,
             "expected a name with one colon at the most, and a name on each side of it, found '\(name)'", at: start)
@@ -287,10 +287,9 @@ extension XMLTokenizer {
         let found = text.extracting(start..<extent.end)
         let name = [UInt8](copying: openNames.bytes.part(element.nameStart, Int(element.nameCount)))
         guard [UInt8](copying: found) == name else {
-            let words = extent.end > start ? "'</\(Self.short(found))>'" : describe(text, at: start)
-            let message =
-                "expected '</\(name.count <= 64 ? String(decoding: name, as: UTF8.self) : "…")>', found \(words)"
-            throw fail(.invalidSyntax, message, at: tokenStart)
+            let words = extent.end > start ? "'</\(ShownText.shortened(found))>'" : describe(text, at: start)
+            throw fail(
+                .invalidSyntax, "expected '</\(ShownText.shortened(name))>', found \(words)", at: tokenStart)
         }
         let end = NameBytes.endOfSpace(in: text, from: extent.end)
         guard end < text.byteCount else { return try incomplete(text, isLast) }

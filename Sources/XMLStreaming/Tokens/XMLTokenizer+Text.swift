@@ -200,7 +200,7 @@ extension XMLTokenizer {
         let declared = types?.generalEntity(bytes)
         // SPEC: XML 1.0, section 4.1, Entity Declared: such a declaration does not count in a document that stands alone.
         if let types, let declared, types.isFromParameter(declared.0), isStandalone == true, !isInParameterEntity {
-            let message = "the entity '\(Self.short(bytes))' is declared in a parameter entity alone"
+            let message = "the entity '\(ShownText.shortened(bytes))' is declared in a parameter entity alone"
             throw fail(.invalidSyntax, message, at: name.lowerBound - 1)
         }
         switch declared {
@@ -213,7 +213,7 @@ extension XMLTokenizer {
         case nil:
             if let types, isInParameterEntity || types.mayLackEntities && isStandalone != true { return .unknown }
             let error = fail(
-                .invalidSyntax, "the entity '\(Self.short(bytes))' is not declared", at: name.lowerBound - 1)
+                .invalidSyntax, "the entity '\(ShownText.shortened(bytes))' is not declared", at: name.lowerBound - 1)
             // A reference to a parameter entity may follow, and change that.
             guard let types, phase == .prolog, isStandalone != true else { throw error }
             if types.undeclaredReference == nil { types.undeclaredReference = (name.lowerBound - 1, error) }
@@ -221,13 +221,9 @@ extension XMLTokenizer {
         }
     }
 
-    static func short(_ bytes: RawSpan) -> String {
-        bytes.byteCount <= 64 ? String(xml: bytes) : "…"
-    }
-
     /// The error of a reference to an entity that is not in the document.
     mutating func absence(of reference: Reference, in text: RawSpan, at start: Int) -> StreamError {
-        let name = Self.short(text.extracting(reference.name))
+        let name = ShownText.shortened(text.extracting(reference.name))
         return fail(.invalidSyntax, "the entity '\(name)' is not in the document", at: start)
     }
 
@@ -253,8 +249,10 @@ extension XMLTokenizer {
         let isHexadecimal = text.uncheckedByte(start + 2) == UInt8(ascii: "x")
         let first = start + (isHexadecimal ? 3 : 2)
         var (end, scalar): (Int, UInt32) = (first, 0)
-        while end < text.byteCount, let digit = Self.digit(text.uncheckedByte(end), isHexadecimal) {
-            scalar = min(scalar * (isHexadecimal ? 16 : 10) + digit, 0x110000)
+        let base: UInt32 = isHexadecimal ? 16 : 10
+        while end < text.byteCount {
+            guard let digit = CharacterCode.hexadecimalValue(of: text.uncheckedByte(end)), digit < base else { break }
+            scalar = min(scalar * base + digit, 0x110000)
             end += 1
         }
         guard end < text.byteCount else { return nil }
@@ -268,15 +266,6 @@ extension XMLTokenizer {
             throw fail(.invalidSyntax, "the reference is to no character of documents", at: start)
         }
         return Reference(meaning: .character(scalar), name: first..<end, end: end + 1)
-    }
-
-    private static func digit(_ byte: UInt8, _ isHexadecimal: Bool) -> UInt32? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte) - 0x30
-        case UInt8(ascii: "a")...UInt8(ascii: "f") where isHexadecimal: UInt32(byte) - 0x57
-        case UInt8(ascii: "A")...UInt8(ascii: "F") where isHexadecimal: UInt32(byte) - 0x37
-        default: nil
-        }
     }
 
     // MARK: Entities
@@ -304,24 +293,7 @@ extension XMLTokenizer {
     }
 }
 
-extension GrowingMemory where Element == UInt8 {
+extension KeptStack where Element == UInt8 {
     /// Appends a character as UTF-8.
-    mutating func append(scalar: UInt32) {
-        func continuation(_ shift: UInt32) -> UInt8 { UInt8(0x80 | scalar >> shift & 0x3F) }
-        switch scalar {
-        case 0..<0x80: append(UInt8(scalar))
-        case 0x80..<0x800:
-            append(UInt8(0xC0 | scalar >> 6))
-            append(continuation(0))
-        case 0x800..<0x10000:
-            append(UInt8(0xE0 | scalar >> 12))
-            append(continuation(6))
-            append(continuation(0))
-        default:
-            append(UInt8(0xF0 | scalar >> 18))
-            append(continuation(12))
-            append(continuation(6))
-            append(continuation(0))
-        }
-    }
+    mutating func append(scalar: UInt32) { CharacterCode.encode(scalar) { append($0) } }
 }

@@ -65,11 +65,11 @@ struct XMLTokenizer: ~Copyable {
     /// Where runs of text and values stop, as far as that is known.
     @usableFromInline var stops = MarkupStops()
     /// What could not be lent as it is in the text.
-    var copies = GrowingMemory<UInt8>()
+    var copies = KeptStack<UInt8>()
 
     // Of the tag.
-    @usableFromInline var attributes = GrowingMemory<AttributeRecord>()
-    var declaredNamespaces = GrowingMemory<AttributeRecord>()
+    @usableFromInline var attributes = KeptStack<AttributeRecord>()
+    var declaredNamespaces = KeptStack<AttributeRecord>()
     @usableFromInline var elementName = NameRecord(qualified: .text(0, 0))
     @usableFromInline var isEmptyElement = false
     /// Whether the last value has a reference to an entity that is not in the document.
@@ -78,8 +78,8 @@ struct XMLTokenizer: ~Copyable {
     var knownNames = KnownNames()
 
     // Of all elements around.
-    @usableFromInline var openNames = GrowingMemory<UInt8>()
-    @usableFromInline var openElements = GrowingMemory<OpenElement>()
+    @usableFromInline var openNames = KeptStack<UInt8>()
+    @usableFromInline var openElements = KeptStack<OpenElement>()
     @usableFromInline var namespaces = Namespaces()
 
     // Of the document.
@@ -284,8 +284,7 @@ struct XMLTokenizer: ~Copyable {
         guard offset < text.byteCount else { return "the end" }
         let (scalar, _) = NameBytes.character(in: text, at: offset)
         guard scalar > 0x20, scalar != 0x7F, let character = UnicodeScalar(scalar) else {
-            return "U+" + String(repeating: "0", count: scalar < 16 ? 3 : 2)
-                + String(scalar, radix: 16, uppercase: true)
+            return CharacterCode.name(of: scalar)
         }
         return "'\(Character(character))'"
     }

@@ -25,7 +25,7 @@ enum DocumentText {
     /// - Complexity: O(*n*) in the bytes; O(1) for most documents in UTF-8.
     static func decode(_ bytes: [UInt8], _ options: XMLReaderOptions) -> [UInt8]? {
         guard let encoding = encoding(of: bytes, options), encoding != .utf8 else { return nil }
-        var decoded = GrowingMemory<UInt8>()
+        var decoded = KeptStack<UInt8>()
         let mark = unsafe bytes.withUnsafeBytes { bytes in
             // SAFETY: the span does not leave the closure, here and below.
             unsafe XMLEncoding.detect(bytes.bytes, isLast: true)?.markCount ?? 0

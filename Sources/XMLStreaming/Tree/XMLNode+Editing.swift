@@ -165,7 +165,7 @@ extension XMLNode {
     private func replaceAttributes(_ attributes: [TreeAttribute]) throws(StreamError) {
         // The tag is written anew, but for its defaults.
         if let lacking = attributes.first(where: { $0.hasSkippedEntity && !$0.isDefaulted }) {
-            let name = WrittenText.quoted(tree.memory.names.string(lacking.name).utf8)
+            let name = ShownText.quoted(tree.memory.names.string(lacking.name).utf8)
             throw StreamError(
                 .unrepresentable, "the text of an entity in the attribute \(name), which stays, is not known")
         }
@@ -210,7 +210,7 @@ extension XMLNode {
     }
 
     private static func noName(_ name: String) -> StreamError {
-        StreamError(.unrepresentable, "\(WrittenText.quoted(name.utf8)) is no name")
+        StreamError(.unrepresentable, "\(ShownText.quoted(name.utf8)) is no name")
     }
 
     /// Refuses a declaration that would change what names within mean.
@@ -222,7 +222,7 @@ extension XMLNode {
         let declared = try tree.uri(of: prefix, at: index)
         let isSame = declared.map { $0 == Array(uri.utf8) } ?? (isDefault ? uri.isEmpty : true)
         guard isSame else {
-            throw StreamError(.misuse, "the prefix \(WrittenText.quoted(prefix)) stands for something else there")
+            throw StreamError(.misuse, "the prefix \(ShownText.quoted(prefix)) stands for something else there")
         }
     }
 
@@ -233,7 +233,7 @@ extension XMLNode {
         }
         guard let uri = try tree.uri(of: prefix, at: node) else {
             if prefix.isEmpty { return -1 }
-            throw StreamError(.misuse, "the prefix \(WrittenText.quoted(prefix)) is not declared")
+            throw StreamError(.misuse, "the prefix \(ShownText.quoted(prefix)) is not declared")
         }
         return try uri.withRawSpan { (uri) throws(StreamError) in tree.memory.namespace(uri) }
     }

@@ -138,7 +138,7 @@ public final class XMLTree {
             // Only descriptors refuse bytes.
             return []
         }
-        return output.withBytes { Array(copying: $0) }
+        return output.bytes
     }
 
     /// Writes the document: the bytes it was made of unless something was changed, else UTF-8.

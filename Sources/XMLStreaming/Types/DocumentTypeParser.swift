@@ -165,7 +165,7 @@ struct DocumentTypeParser {
     // SPEC: XML 1.0, production 9 and section 4.5.
     private mutating func entityValue(in text: RawSpan, _ tokenizer: inout XMLTokenizer) throws(Stop) -> [UInt8] {
         let quote = try openQuote("a value in quotes or an external identifier", in: text, &tokenizer)
-        var value = GrowingMemory<UInt8>()
+        var value = KeptStack<UInt8>()
         while true {
             let byte = try byte(in: text)
             switch byte {
@@ -188,7 +188,7 @@ struct DocumentTypeParser {
 
     /// Replaces a reference to a character; one to an entity stays, to be replaced where the value is used.
     private mutating func entityValueReference(
-        in text: RawSpan, _ value: inout GrowingMemory<UInt8>, _ tokenizer: inout XMLTokenizer
+        in text: RawSpan, _ value: inout KeptStack<UInt8>, _ tokenizer: inout XMLTokenizer
     ) throws(Stop) {
         let start = offset
         offset += 1

@@ -27,11 +27,11 @@ struct StartTagDraft: ~Copyable {
         let uri: Piece
     }
 
-    private var bytes = GrowingMemory<UInt8>()
+    private var bytes = KeptStack<UInt8>()
     /// The element, then its attributes.
-    private var parts = GrowingMemory<Part>()
+    private var parts = KeptStack<Part>()
     /// The prefixes to declare, and what they stand for.
-    private var declarations = GrowingMemory<Declaration>()
+    private var declarations = KeptStack<Declaration>()
 
     // MARK: Collecting
 
@@ -86,7 +86,7 @@ struct StartTagDraft: ~Copyable {
 
     private func array(_ piece: Piece) -> [UInt8] { [UInt8](copying: part(piece)) }
 
-    private func text(_ piece: Piece) -> String { WrittenText.quoted(array(piece)) }
+    private func text(_ piece: Piece) -> String { ShownText.quoted(part(piece)) }
 
     /// Checks the tag by itself, and with the namespaces in scope, to which it adds its declarations.
     ///
@@ -256,12 +256,5 @@ struct StartTagDraft: ~Copyable {
             let name = parts[0].name
             return unsafe bytes.unscopedBytes.part(name.start, name.end - name.start)
         }
-    }
-}
-
-extension WrittenText {
-    /// A name in an error: quoted, and at most 64 bytes of it.
-    static func quoted(_ name: some Collection<UInt8>) -> String {
-        String(decoding: name.prefix(64), as: UTF8.self).debugDescription
     }
 }

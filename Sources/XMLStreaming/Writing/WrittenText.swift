@@ -5,9 +5,9 @@ import PlistStreaming
 /// Checks text against the characters and names of XML, and escapes it.
 ///
 /// SPEC: XML 1.0, 5th edition, production 2; names are those of `NameBytes`.
-enum WrittenText {
+package enum WrittenText {
     /// Where text stands, which decides what has to be escaped.
-    enum Place {
+    package enum Place {
         /// Between tags.
         case content
         /// In a value in double quotes.
@@ -26,7 +26,7 @@ enum WrittenText {
     // MARK: Characters
 
     /// Refuses what is not UTF-8 of characters that XML can hold.
-    static func check(_ utf8: RawSpan, in place: StaticString) throws(StreamError) {
+    package static func check(_ utf8: RawSpan, in place: StaticString) throws(StreamError) {
         guard isUTF8(utf8) else { throw StreamError(.invalidText, "\(place) is not valid UTF-8") }
         if let offset = firstForbidden(utf8) { throw forbidden(utf8, offset, place) }
     }
@@ -64,10 +64,9 @@ enum WrittenText {
     private static func forbidden(_ utf8: RawSpan, _ offset: Int, _ place: StaticString) -> StreamError {
         let byte = utf8.byte(at: offset)
         let scalar = byte == 0xEF ? 0xFFC0 | UInt32(utf8.byte(at: offset + 2) & 0x3F) : UInt32(byte)
-        let digits = String(scalar, radix: 16, uppercase: true)
-        let code = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
         return StreamError(
-            .unrepresentable, "\(place) has the character U+\(code) at byte \(offset), which XML cannot hold")
+            .unrepresentable,
+            "\(place) has the character \(CharacterCode.name(of: scalar)) at byte \(offset), which XML cannot hold")
     }
 
     // MARK: Names
@@ -95,7 +94,9 @@ enum WrittenText {
     // MARK: Escapes
 
     /// Appends text that was checked, escaped for where it stands.
-    static func append(_ utf8: RawSpan, in place: Place, to output: inout ByteOutput) throws(StreamError) {
+    package static func append(
+        _ utf8: RawSpan, in place: Place, to output: inout ByteOutput
+    ) throws(StreamError) {
         let escaped = place.escaped
         let count = utf8.byteCount
         var (start, offset) = (0, 0)
@@ -172,7 +173,7 @@ enum WrittenText {
 import InClassTesting
 
 extension WrittenText: SelfTesting {
-    static var testSelectors: TestSelectors {
+    package static var testSelectors: TestSelectors {
         [
             "testKnowsNames": testKnowsNames,
             "testRefusesWhatXMLCannotHold": testRefusesWhatXMLCannotHold,

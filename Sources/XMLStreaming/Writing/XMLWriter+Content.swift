@@ -64,14 +64,14 @@ extension XMLWriter {
         guard place == .start || place == .prolog else {
             throw StreamError(.misuse, "the document type comes once, before the root element")
         }
-        guard try name.withRawSpan({ name in WrittenText.isName(name) }) else {
-            throw StreamError(.unrepresentable, "\(WrittenText.quoted(name)) is no name of an element")
+        guard name.withRawSpan({ name in WrittenText.isName(name) }) else {
+            throw StreamError(.unrepresentable, "\(ShownText.quoted(name)) is no name of an element")
         }
         guard publicID == nil || systemID != nil else {
             throw StreamError(.misuse, "a document type with a public identifier needs a system identifier")
         }
         if let publicID, !publicID.allSatisfy(Self.isPublicIDByte) {
-            throw StreamError(.unrepresentable, "\(WrittenText.quoted(publicID)) is no public identifier")
+            throw StreamError(.unrepresentable, "\(ShownText.quoted(publicID)) is no public identifier")
         }
         if let systemID {
             try systemID.withRawSpan { (text) throws(StreamError) in
@@ -231,16 +231,6 @@ extension RawSpan {
             while start < end, NameBytes.isSpace(uncheckedByte(start)) { start += 1 }
             while end > start, NameBytes.isSpace(uncheckedByte(end - 1)) { end -= 1 }
             return extracting(start..<end)
-        }
-    }
-}
-
-extension Array where Element == UInt8 {
-    /// Calls a closure with the bytes.
-    func withRawSpan<Value>(_ body: (RawSpan) throws(StreamError) -> Value) throws(StreamError) -> Value {
-        try unsafe withUnsafeBufferPointer { (buffer) throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
         }
     }
 }

@@ -4,6 +4,14 @@
 import InClassTesting
 import PlistStreaming
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 enum XMLWriterTests {}
 
 extension XMLWriterTests: SelfTesting {
@@ -17,6 +25,7 @@ extension XMLWriterTests: SelfTesting {
             "testCutsSections": testCutsSections,
             "testWritesAgainAfterReset": testWritesAgainAfterReset,
             "testChecksManyAttributes": testChecksManyAttributes,
+            "testHasTextBehindAPartOfACharacter": testHasTextBehindAPartOfACharacter,
         ]
     }
 
@@ -27,6 +36,21 @@ extension XMLWriterTests: SelfTesting {
         try write(&writer)
         try writer.finish()
         return writer.text
+    }
+
+    private static func testHasTextBehindAPartOfACharacter() throws {
+        // A pipe takes whole pages, and of one of these a part of a character.
+        for start in ["", "a"] {
+            var ends: [Int32] = [-1, -1]
+            // SAFETY: the array has room for the two descriptors.
+            try requireEqual(unsafe pipe(&ends), 0, "pipe")
+            defer { for end in ends { close(end) } }
+            expectEqual(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0, "fcntl")
+            var writer = XMLWriter(descriptor: ends[1], bufferByteCount: 1 << 20)
+            try writer.element("a", text: start + String(repeating: "é", count: 100_000))
+            expectThrows(StreamError.self, "finish") { try writer.finish() }
+            expectTrue(writer.text.hasPrefix("éé") && writer.text.hasSuffix("é</a>"), "text")
+        }
     }
 
     private static func testWritesElements() throws {

@@ -38,8 +38,8 @@ public struct XMLWriter: ~Copyable {
     private var scopes = NamespaceScopes()
     private var draft = StartTagDraft()
     /// The names of the open elements, one behind the other.
-    private var names = GrowingMemory<UInt8>()
-    private var open = GrowingMemory<OpenElement>()
+    private var names = KeptStack<UInt8>()
+    private var open = KeptStack<OpenElement>()
     /// Whether the last start tag has no bracket at its end yet.
     private var isTagOpen = false
 
@@ -92,11 +92,14 @@ public struct XMLWriter: ~Copyable {
     /// The number of open elements.
     public var depth: Int { open.count }
 
-    /// The text in memory so far; of a writer to a descriptor, the part of which nothing was written out yet.
-    public var text: String { String(decoding: bytes, as: UTF8.self) }
+    /// The text in memory so far; of a writer to a descriptor, the characters of which nothing was written out yet.
+    public var text: String {
+        // SAFETY: all that is appended is ASCII or was checked.
+        unsafe output.text
+    }
 
     /// A copy of the bytes in memory so far.
-    public var bytes: [UInt8] { withBytes { bytes in Array(copying: bytes) } }
+    public var bytes: [UInt8] { output.bytes }
 
     /// Calls a closure with the bytes in memory so far.
     public func withBytes<Value, Failure: Error>(
@@ -111,7 +114,7 @@ public struct XMLWriter: ~Copyable {
     mutating func writeStartTag(_ collect: (inout StartTagDraft) -> Void) throws(StreamError) {
         guard place != .end else { throw StreamError(.misuse, "got a second root element") }
         guard open.count < options.depthLimit else {
-            throw StreamError(.limitExceeded, "more than \(options.depthLimit) levels of elements")
+            throw StreamError(.limitExceeded, "more than \(options.depthLimit) elements within each other")
         }
         collect(&draft)
         let depth = open.count

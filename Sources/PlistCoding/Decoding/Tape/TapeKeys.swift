@@ -52,9 +52,6 @@ struct TapeKeys: ~Copyable {
         unsafe states.deallocate()
     }
 
-    /// Whether so many keys met in one place that all are kept in a set.
-    var hasManyInOnePlace: Bool { self.set != nil }
-
     /// Whether there are few keys and few ways through dictionaries.
     var isSmall: Bool { unsafe count <= 256 && states.count <= 1_024 && text.count <= 1 << 14 && self.set == nil }
 
@@ -226,6 +223,11 @@ struct TapeKeys: ~Copyable {
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
+
+extension TapeKeys {
+    /// Whether so many keys met in one place that all are kept in a set.
+    fileprivate var hasManyInOnePlace: Bool { self.set != nil }
+}
 
 enum TapeKeysTests {}
 

@@ -5,9 +5,9 @@ import InClassTesting
 import PlistBuilding
 import PlistStreaming
 
-enum BinaryPlistScanTests {}
+enum BinaryPlistWalkTests {}
 
-extension BinaryPlistScanTests: SelfTesting {
+extension BinaryPlistWalkTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testReadsOtherSizes": testReadsOtherSizes,

@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension BinaryPlistScan {
+extension BinaryPlistWalk {
     /// Sends the string that an object must be, as a key or a value.
     @inlinable @inline(__always)
     mutating func sendString<Sink: PlistSink & ~Copyable>(
@@ -41,9 +41,7 @@ extension BinaryPlistScan {
         guard 2 &* header.count <= table.start &- header.start else { throw beyondEnd("\(header.count) UTF-16 units") }
         try convertUTF16(bytes.extracting(header.start..<header.start &+ 2 &* header.count))
         try countContent(text.count)
-        try unsafe text.withUnsafeBufferPointer { (buffer) throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            let text = unsafe UnsafeRawBufferPointer(buffer).bytes
+        try text.withRawSpan { (text) throws(StreamError) in
             if isKey { try sink.writeKey(text) } else { try sink.writeString(text) }
         }
     }
@@ -63,14 +61,12 @@ extension BinaryPlistScan {
                     ? UInt32(units.byte(at: offset)) << 8 | UInt32(units.byte(at: offset + 1)) : 0
                 guard unit < 0xDC00, low & 0xFC00 == 0xDC00 else {
                     throw fail(
-                        .invalidText,
-                        "expected pairs of surrogates, found U+\(String(unit, radix: 16, uppercase: true))"
-                    )
+                        .invalidText, "expected pairs of surrogates, found \(CharacterCode.name(of: unit))")
                 }
                 scalar = 0x10000 + ((unit & 0x3FF) << 10 | low & 0x3FF)
                 offset += 2
             }
-            appendUTF8(scalar, to: &text)
+            CharacterCode.encode(scalar) { text.append($0) }
             guard text.count <= limits.stringByteCount else {
                 throw tooMany("bytes in a string", limits.stringByteCount)
             }
@@ -94,10 +90,7 @@ extension BinaryPlistScan {
         if high == Int64(bitPattern: low) &>> 63 { return try sink.writeInteger(Int64(bitPattern: low)) }
         if high == 0 { return try sink.writeUnsigned(low) }
         text = Array(WideInteger(high: high, low: low).description.utf8)
-        try unsafe text.withUnsafeBufferPointer { (buffer) throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try sink.writeNumber(text: unsafe UnsafeRawBufferPointer(buffer).bytes)
-        }
+        try text.withRawSpan { bytes throws(StreamError) in try sink.writeNumber(text: bytes) }
     }
 
     /// Sends a floating-point number or a date.
@@ -169,24 +162,4 @@ extension BinaryPlistScan {
 enum PlistUID {
     /// The only key of the dictionary, the value of which is the number.
     @usableFromInline static var key: StaticString { "CF$UID" }
-}
-
-/// Appends a character to UTF-8; it is not a surrogate, nor beyond U+10FFFF.
-func appendUTF8(_ scalar: UInt32, to text: inout [UInt8]) {
-    func next(_ shift: UInt32) { text.append(UInt8(truncatingIfNeeded: 0x80 | scalar >> shift & 0x3F)) }
-    switch scalar {
-    case ..<0x80: text.append(UInt8(truncatingIfNeeded: scalar))
-    case ..<0x800:
-        text.append(UInt8(truncatingIfNeeded: 0xC0 | scalar >> 6))
-        next(0)
-    case ..<0x10000:
-        text.append(UInt8(truncatingIfNeeded: 0xE0 | scalar >> 12))
-        next(6)
-        next(0)
-    default:
-        text.append(UInt8(truncatingIfNeeded: 0xF0 | scalar >> 18))
-        next(12)
-        next(6)
-        next(0)
-    }
 }

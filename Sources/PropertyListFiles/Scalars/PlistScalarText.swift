@@ -1,9 +1,9 @@
-// The texts of numbers, dates and data that the text forms of property lists share.
+// The texts of numbers that the text forms of property lists share.
 
 import PlistStreaming
 
-/// Numbers and dates of property lists as text.
-enum ScalarText {
+/// Numbers of property lists as text.
+enum PlistScalarText {
     /// Sends the integer that a text is: decimal digits with a sign or without, or hexadecimal ones behind `0x`.
     ///
     /// - Returns: False, with nothing sent, for any other text.
@@ -34,7 +34,7 @@ enum ScalarText {
     ) throws(StreamError) -> Bool {
         var value: UInt64 = 0
         for offset in start..<text.byteCount {
-            guard let digit = hexadecimal(text.byte(at: offset)) else { return false }
+            guard let digit = CharacterCode.hexadecimalValue(of: text.byte(at: offset)) else { return false }
             guard value >> 60 == 0 else {
                 throw StreamError(.unrepresentable, "expected a hexadecimal integer of 64 bits, found a larger one")
             }
@@ -81,16 +81,6 @@ enum ScalarText {
         return "\(value)"
     }
 
-    /// The value of a hexadecimal digit.
-    static func hexadecimal(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 0x30...0x39: byte - 0x30
-        case 0x41...0x46: byte - 0x41 + 10
-        case 0x61...0x66: byte - 0x61 + 10
-        default: nil
-        }
-    }
-
     /// What becomes of the text of a number in a form that has integers and doubles.
     enum Number {
         /// Decimal digits.
@@ -116,31 +106,6 @@ enum ScalarText {
     }
 }
 
-/// What becomes of the fraction of a second of a date, which the text forms do not have.
-public enum PlistDateFractions: Sendable, Hashable {
-    /// A date with one is refused with an error.
-    case reject
-    /// The date is rounded down to a second, as Foundation and plistlib do.
-    case roundDown
-}
-
-extension PlistDateFractions {
-    /// The text of a date in UTC, as `2001-01-01T00:00:00`.
-    ///
-    /// - Throws: `unrepresentable` for a date outside the years 0 to 9999, and for one with a fraction that is rejected.
-    func text(secondsSince2001 seconds: Double) throws(StreamError) -> String {
-        let whole = seconds.rounded(.down)
-        guard whole == seconds || self == .roundDown || !seconds.isFinite else {
-            throw StreamError(
-                .unrepresentable, "a text has no fractions of seconds, found \(seconds) seconds since 2001")
-        }
-        guard let text = DateText.rfc3339(secondsSince2001: whole) else {
-            throw StreamError(.unrepresentable, "a text has no date for \(seconds) seconds since 2001")
-        }
-        return String(text.dropLast())
-    }
-}
-
 extension RawSpan {
     /// Appends the bytes to an array.
     func appendTo(_ bytes: inout [UInt8]) {
@@ -149,26 +114,16 @@ extension RawSpan {
     }
 }
 
-extension Array where Element == UInt8 {
-    /// Calls a closure with the bytes as a span.
-    func withSpan<Value>(_ body: (RawSpan) throws(StreamError) -> Value) throws(StreamError) -> Value {
-        try unsafe withUnsafeBufferPointer { (buffer) throws(StreamError) in
-            // SAFETY: the span does not leave the closure.
-            try body(unsafe UnsafeRawBufferPointer(buffer).bytes)
-        }
-    }
-}
-
 // MARK: - In-class tests
 
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-extension ScalarText: SelfTesting {
+extension PlistScalarText: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testSendsIntegers": testSendsIntegers, "testReadsReals": testReadsReals,
-            "testWritesNumbers": testWritesNumbers, "testWritesDates": testWritesDates,
+            "testWritesNumbers": testWritesNumbers,
         ]
     }
 
@@ -233,23 +188,6 @@ extension ScalarText: SelfTesting {
         ] {
             expectEqual(expectThrows(StreamError.self, text) { _ = try written(text) }?.kind, kind, text)
         }
-    }
-
-    private static func testWritesDates() throws {
-        for policy in [PlistDateFractions.reject, .roundDown] {
-            expectEqual(try policy.text(secondsSince2001: 0), "2001-01-01T00:00:00", "a date")
-            for seconds in [1e12, .nan, .infinity] {
-                let error = expectThrows(StreamError.self, "\(seconds)") {
-                    _ = try policy.text(secondsSince2001: seconds)
-                }
-                expectEqual(error?.kind, .unrepresentable, "kind")
-            }
-        }
-        expectEqual(try PlistDateFractions.roundDown.text(secondsSince2001: -0.25), "2000-12-31T23:59:59", "rounded")
-        let error = expectThrows(StreamError.self, "a fraction") {
-            _ = try PlistDateFractions.reject.text(secondsSince2001: 0.5)
-        }
-        expectEqual(error?.kind, .unrepresentable, "kind")
     }
 }
 #endif

@@ -76,7 +76,7 @@ extension PropertyListBuilder {
     /// Adds what another decoder has.
     fileprivate mutating func write(_ decoder: any Decoder) throws {
         guard !StackBounds.isNearEnd else {
-            throw StreamError(.limitExceeded, "containers are nested deeper than the stack of the thread allows")
+            throw StreamError(.limitExceeded, "more levels of nesting than the stack of the thread allows")
         }
         if let scalar = try? Self.scalar(in: decoder.singleValueContainer()) {
             try PlanWriter(options: WritingOptions()).send(scalar, to: &self)

@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension OpenStepScan {
+extension OpenStepScanner {
     /// Scans whitespace and the first byte of what follows it.
     mutating func scanBetween<Sink: PlistSink & ~Copyable>(
         _ bytes: RawSpan, _ start: Int, to sink: inout Sink
@@ -88,12 +88,12 @@ extension OpenStepScan {
         case (.equals, UInt8(ascii: ";")):
             next = .key
             let string = key
-            try string.withSpan { (text) throws(StreamError) in try sink.writeString(text) }
+            try string.withRawSpan { (text) throws(StreamError) in try sink.writeString(text) }
         case (.rootString, UInt8(ascii: "=")), (.rootString, UInt8(ascii: ";")):
             isBare = true
             try begin(isDictionary: true, to: &sink)
             let string = key
-            try string.withSpan { (text) throws(StreamError) in try sink.writeKey(text) }
+            try string.withRawSpan { (text) throws(StreamError) in try sink.writeKey(text) }
             next = .equals
             try scanMark(mark, bytes, offset, to: &sink)
         default: throw fail(expected: expectation, bytes, offset)
@@ -144,6 +144,6 @@ extension OpenStepScan {
     }
 
     mutating func endString<Sink: PlistSink & ~Copyable>(_ string: [UInt8], to sink: inout Sink) throws(StreamError) {
-        try string.withSpan { (string) throws(StreamError) in try endString(string, to: &sink) }
+        try string.withRawSpan { (string) throws(StreamError) in try endString(string, to: &sink) }
     }
 }

@@ -1,5 +1,5 @@
 // The machine that reads the old text form byte by byte: what may come next, and which token it is in. The bytes within tokens are
-// in `OpenStepScan+Tokens`, what a complete token means in `OpenStepScan+Structure`.
+// in `OpenStepScanner+Tokens`, what a complete token means in `OpenStepScanner+Structure`.
 
 import PlistStreaming
 
@@ -18,7 +18,7 @@ import PlistStreaming
 ///
 /// Between tokens may be whitespace and the comments of C. A member without a value has its key as its value. A list of nothing
 /// is a dictionary without members, as a file of localized strings is at first; an input without a byte is none.
-struct OpenStepScan: Sendable {
+struct OpenStepScanner: Sendable {
     /// What may come next.
     enum Next: UInt8, Sendable {
         case root, rootString, value, element, comma, key, equals, semicolon, end
@@ -131,7 +131,7 @@ struct OpenStepScan: Sendable {
         if next == .rootString {
             next = .end
             let string = key
-            try string.withSpan { (text) throws(StreamError) in try sink.writeString(text) }
+            try string.withRawSpan { (text) throws(StreamError) in try sink.writeString(text) }
         }
         if next == .root, chunkOffset > 0 {
             isBare = true
@@ -146,7 +146,7 @@ struct OpenStepScan: Sendable {
 
     // MARK: Errors
 
-    /// Records an error; the scan stays failed.
+    /// Records an error; the scanner stays failed.
     @inline(never)
     mutating func fail(_ kind: StreamError.Kind, _ message: String, at place: StreamPosition) -> StreamError {
         let error = StreamError(kind, message, position: place)

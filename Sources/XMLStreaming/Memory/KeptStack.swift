@@ -1,13 +1,12 @@
 // Memory of a reader that grows and is used again: elements on a stack, lent as spans.
 //
-// That of the same name in PlistBuilding has no owner: whoever has it frees it, and it moves large areas by remapping
-// their pages. Here the memory is small, stays until the reader goes, and is freed with it, so that those who use it
-// need not say `unsafe`.
+// `GrowingMemory` of PlistBuilding has no owner: whoever has it frees it, and it moves large areas by remapping their pages.
+// Here the memory is small, stays until the reader goes, and is freed with it, so that those who use it need not say `unsafe`.
 
 /// A stack of plain values in memory of its own, which stays when the stack is emptied.
 // PERF: inlinable where code reads it that is made for sinks of other packages.
 @safe @usableFromInline
-struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
+struct KeptStack<Element: BitwiseCopyable>: ~Copyable {
     /// Who frees the memory. A structure with a deinitializer of its own, in code that other packages specialise, stops the compiler of
     /// Swift 6.3.
     @safe
@@ -89,7 +88,7 @@ struct GrowingMemory<Element: BitwiseCopyable>: ~Copyable {
     }
 }
 
-extension GrowingMemory {
+extension KeptStack {
     /// The elements, for use while another property of their owner changes, which the compiler takes for a change of these.
     ///
     /// They are there until elements are added or removed, or the owner is gone.
@@ -102,7 +101,7 @@ extension GrowingMemory {
     }
 }
 
-extension GrowingMemory where Element == UInt8 {
+extension KeptStack where Element == UInt8 {
     /// The elements as bytes.
     var bytes: RawSpan {
         // SAFETY: bytes have no padding.
@@ -174,9 +173,9 @@ extension GrowingMemory where Element == UInt8 {
 import InClassTesting
 import PlistStreaming
 
-enum GrowingMemoryTests {}
+enum KeptStackTests {}
 
-extension GrowingMemoryTests: SelfTesting {
+extension KeptStackTests: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testIsAStack": testIsAStack, "testTakesBytes": testTakesBytes,
@@ -185,7 +184,7 @@ extension GrowingMemoryTests: SelfTesting {
     }
 
     private static func testIsAStack() {
-        var memory = GrowingMemory<Int>()
+        var memory = KeptStack<Int>()
         for number in 0..<100 { memory.append(number) }
         memory[99] = 7
         expectEqual(memory.removeLast(), 7, "the last one")
@@ -197,24 +196,24 @@ extension GrowingMemoryTests: SelfTesting {
     }
 
     private static func testTakesBytes() {
-        var memory = GrowingMemory<UInt8>()
+        var memory = KeptStack<UInt8>()
         for _ in 0..<10 { "abcdefg".withUTF8Span { memory.append(contentsOf: $0) } }
         "".withUTF8Span { memory.append(contentsOf: $0) }
         memory.removeFirst(8)
-        expectTrue(memory.bytes.hasSameBytes(as: "bcdefg" + String(repeating: "abcdefg", count: 8)), "bytes")
+        expectTrue(memory.bytes.equals("bcdefg" + String(repeating: "abcdefg", count: 8)), "bytes")
         memory.removeAll()
         for count in 0...8 { memory.append(0x6867_6665_6463_6261, count) }
-        expectTrue(memory.bytes.hasSameBytes(as: "aababcabcdabcdeabcdefabcdefgabcdefgh"), "bytes of words")
+        expectTrue(memory.bytes.equals("aababcabcdabcdeabcdefabcdefgabcdefgh"), "bytes of words")
     }
 
     private static func testRefusesWhatIsNotThere() {
-        expectTrap("an element") { _ = GrowingMemory<Int>()[0] }
-        expectTrap("a negative index") { _ = GrowingMemory<Int>()[-1] }
+        expectTrap("an element") { _ = KeptStack<Int>()[0] }
+        expectTrap("a negative index") { _ = KeptStack<Int>()[-1] }
         expectTrap("removing from nothing") {
-            var memory = GrowingMemory<Int>(); _ = memory.removeLast()
+            var memory = KeptStack<Int>(); _ = memory.removeLast()
         }
         expectTrap("removing more than there is") {
-            var memory = GrowingMemory<Int>(); memory.removeAll(from: 1)
+            var memory = KeptStack<Int>(); memory.removeAll(from: 1)
         }
     }
 }

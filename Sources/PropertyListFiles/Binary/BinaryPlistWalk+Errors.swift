@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension BinaryPlistScan {
+extension BinaryPlistWalk {
     /// Records an error at the object at hand; its path follows when it leaves the walk.
     @usableFromInline @inline(never)
     mutating func fail(_ kind: StreamError.Kind, _ message: String) -> StreamError {

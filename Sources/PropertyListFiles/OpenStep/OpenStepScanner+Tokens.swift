@@ -2,7 +2,7 @@
 
 import PlistStreaming
 
-extension OpenStepScan {
+extension OpenStepScanner {
     /// Scans U+FEFF, which is allowed at the beginning of the input.
     mutating func scanByteOrderMark(_ bytes: RawSpan, _ offset: Int) throws(StreamError) -> Int {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -95,7 +95,7 @@ extension OpenStepScan {
 
     /// Appends a character to the text of the token.
     private mutating func append(_ scalar: UInt32) throws(StreamError) {
-        appendUTF8(scalar, to: &text)
+        CharacterCode.encode(scalar) { text.append($0) }
         try checkLength(text.count)
     }
 
@@ -111,12 +111,12 @@ extension OpenStepScan {
             number = number << 3 | UInt32(byte & 7)
             digitCount += 1
         case .unicode:
-            guard digitCount < 4, let digit = ScalarText.hexadecimal(byte) else {
+            guard digitCount < 4, let digit = CharacterCode.hexadecimalValue(of: byte) else {
                 guard digitCount > 0 else { throw fail(expected: "a hexadecimal digit", bytes, offset) }
                 try endUnicode(offset)
                 return offset
             }
-            number = number << 4 | UInt32(digit)
+            number = number << 4 | digit
             digitCount += 1
         case .lowSurrogateBackslash, .lowSurrogateU:
             let expected = token == .lowSurrogateU ? UInt8(ascii: "U") : UInt8(ascii: "\\")
@@ -214,7 +214,7 @@ extension OpenStepScan {
             try checkLength(text.count)
         default:
             guard byte == UInt8(ascii: ">") else { throw fail(expected: "'>'", bytes, offset) }
-            guard let data = try text.withSpan({ (text) throws(StreamError) in Base64Text.decoded(text) }) else {
+            guard let data = try text.withRawSpan({ (text) throws(StreamError) in Base64Text.decoded(text) }) else {
                 throw fail(.invalidSyntax, "expected data in Base64", at: tokenPlace)
             }
             try endData(data, to: &sink)
@@ -225,8 +225,8 @@ extension OpenStepScan {
     private mutating func scanHexadecimal<Sink: PlistSink & ~Copyable>(
         _ byte: UInt8, _ bytes: RawSpan, _ offset: Int, to sink: inout Sink
     ) throws(StreamError) {
-        if let digit = ScalarText.hexadecimal(byte) {
-            number = number << 4 | UInt32(digit)
+        if let digit = CharacterCode.hexadecimalValue(of: byte) {
+            number = number << 4 | digit
             digitCount ^= 1
             if digitCount == 0 {
                 text.append(UInt8(truncatingIfNeeded: number))
@@ -245,14 +245,14 @@ extension OpenStepScan {
         _ data: [UInt8], to sink: inout Sink
     ) throws(StreamError) {
         token = .none
-        try data.withSpan { (data) throws(StreamError) in try sink.writeData(data) }
+        try data.withRawSpan { (data) throws(StreamError) in try sink.writeData(data) }
         endValue()
     }
 
     private mutating func endTyped<Sink: PlistSink & ~Copyable>(to sink: inout Sink) throws(StreamError) {
         token = .none
         let typed = text
-        let isSent = try typed.withSpan { (typed) throws(StreamError) in
+        let isSent = try typed.withRawSpan { (typed) throws(StreamError) in
             guard typed.byteCount > 1 else { return false }
             return try send(typed.byte(at: 0), typed.extracting(1..<typed.byteCount), to: &sink)
         }
@@ -267,10 +267,10 @@ extension OpenStepScan {
         _ type: UInt8, _ text: RawSpan, to sink: inout Sink
     ) throws(StreamError) -> Bool {
         switch type {
-        case UInt8(ascii: "I"): return try ScalarText.sendInteger(text, to: &sink)
+        case UInt8(ascii: "I"): return try PlistScalarText.sendInteger(text, to: &sink)
         case UInt8(ascii: "R"):
-            guard let value = ScalarText.real(text) else { return false }
-            guard value.isFinite || ScalarText.isNamed(text) else {
+            guard let value = PlistScalarText.real(text) else { return false }
+            guard value.isFinite || PlistScalarText.isNamed(text) else {
                 throw fail(.unrepresentable, "expected a real that a double holds, found a larger one", at: tokenPlace)
             }
             try sink.writeReal(value)

@@ -1,5 +1,5 @@
 // The walk through the objects of a binary property list, from the root on, without recursion. This file has the containers;
-// the values without children are in `BinaryPlistScan+Scalars`, the errors in `BinaryPlistScan+Errors`.
+// the values without children are in `BinaryPlistWalk+Scalars`, the errors in `BinaryPlistWalk+Errors`.
 
 import PlistStreaming
 
@@ -8,7 +8,7 @@ import PlistStreaming
 /// Nothing is trusted: each offset, count and reference is compared with the bytes before it is used. An object that is in
 /// two places is sent twice, up to the limits of the options; one that is within itself is refused.
 @usableFromInline
-struct BinaryPlistScan: ~Copyable {
+struct BinaryPlistWalk: ~Copyable {
     /// A container that is open.
     @usableFromInline
     struct Container {

@@ -3,7 +3,7 @@
 import PlistStreaming
 
 /// Sends text as the scalar that a sink expects.
-enum ScalarText {
+enum ElementScalar {
     /// Sends text: a number or a Boolean where one is expected and the text is one, else a string.
     ///
     /// Numbers are spelled as in JSON, and may have white space around them, a plus sign and zeros before them; Booleans are `true`,
@@ -128,7 +128,7 @@ enum ScalarText {
 #if DEBUG || IN_CLASS_TESTS
 import InClassTesting
 
-extension ScalarText: SelfTesting {
+extension ElementScalar: SelfTesting {
     static var testSelectors: TestSelectors {
         [
             "testSendsWhatIsExpected": testSendsWhatIsExpected,

@@ -288,12 +288,7 @@ struct TestLogger {
             return
         }
         if options.verbosity == .quiet, !tally.isRed, tally.flaky == 0 { return }
-        let summary = SummaryText(
-            passed: tally.passed, failed: tally.failed, skipped: tally.skipped, flaky: tally.flaky,
-            notRun: tally.notRun,
-            knownIssues: tally.knownIssues, moduleIssues: tally.moduleIssues, warnings: tally.warnings,
-            nanoseconds: nanoseconds)
-        print(summary.line(isStable: options.isStable))
+        print(tally.line(nanoseconds: nanoseconds, isStable: options.isStable))
     }
 
     /// Lets the build go on. Only a missing marker is made: a build does not compile again what has not changed.

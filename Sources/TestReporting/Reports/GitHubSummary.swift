@@ -99,10 +99,10 @@ package struct GitHubSummary: RunReporter {
         }
         var skipped = skipped
         for test in rollCall.waiting { skipped.add([Self.escaped(test.name), Self.escaped(end.reasonForWaiting)]) }
-        let isRed = failures.count > 0 || rollCall.failed > 0 || end.earlyReason != nil
+        let isRed = failures.count > 0 || rollCall.tally.failed > 0 || end.earlyReason != nil
         let open = rollCall.running.count + rollCall.waiting.count
         var text = "## In-class tests \(isRed ? "failed" : "passed")\n\n"
-        text += rollCall.summary(nanoseconds: end.nanoseconds).line(isStable: isStable)
+        text += rollCall.tally.line(nanoseconds: end.nanoseconds, isStable: isStable)
         if open > 0 { text += "; \(open) without a result" }
         if let reason = end.earlyReason { text += "; ended early: \(Self.escaped(reason))" }
         text += "\n"

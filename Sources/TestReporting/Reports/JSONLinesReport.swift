@@ -66,17 +66,18 @@ package struct JSONLinesReport: RunReporter {
     }
 
     package func closingLines(_ end: RunEnd) -> [String] {
+        let tally = rollCall.tally
         var json = Self.object("summary")
-        json.add("planned", rollCall.entries.count)
-        json.add("passed", rollCall.passed)
-        json.add("failed", rollCall.failed)
-        json.add("skipped", rollCall.skipped)
+        json.add("planned", tally.planned)
+        json.add("passed", tally.passed)
+        json.add("failed", tally.failed)
+        json.add("skipped", tally.skipped)
         json.add("aborted", rollCall.running.count)
         json.add("notRun", rollCall.waiting.count)
-        json.add("flaky", rollCall.flaky)
-        json.add("knownIssues", rollCall.knownIssues)
-        json.add("moduleIssues", rollCall.moduleIssues)
-        json.add("warnings", rollCall.warnings)
+        json.add("flaky", tally.flaky)
+        json.add("knownIssues", tally.knownIssues)
+        json.add("moduleIssues", tally.moduleIssues)
+        json.add("warnings", tally.warnings)
         if !isStable { json.add("milliseconds", raw: DecimalText.milliseconds(end.nanoseconds)) }
         if let reason = end.earlyReason { json.add("endedEarly", reason) }
         return [json.text]

@@ -131,17 +131,6 @@ extension RunTally {
     }
 }
 
-extension String {
-    fileprivate func firstRange(of text: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-            formIndex(after: &start)
-        }
-        return nil
-    }
-}
-
 // MARK: - In-class tests
 
 #if SELF_TESTS && (DEBUG || IN_CLASS_TESTS)

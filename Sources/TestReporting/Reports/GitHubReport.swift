@@ -41,7 +41,8 @@ package struct GitHubReport: RunReporter {
         case .ended(let result):
             if result.isFlaky, let issue = result.earlierAttempts.flatMap(\.issues.failures).first {
                 addWarning(
-                    DiagnosticText.flakyMessage(for: result, after: issue), at: issue.place, title: result.test.name)
+                    DiagnosticText.flakyMessage(for: result, after: issue), at: issue.knownPlace,
+                    title: result.test.name)
             }
             guard result.outcome == .failed else { break }
             for (index, issue) in result.issues.failures.enumerated() {
@@ -78,10 +79,8 @@ package struct GitHubReport: RunReporter {
         guard isWorthShowing(rank) else { return }
         var message = DiagnosticText.message(for: issue, of: test)
         for note in issue.notes { message += "\n\(DiagnosticText.escaped(note))" }
-        for caller in issue.callers {
-            message += "\ncalled from \(paths.text(caller.path)):\(caller.line):\(caller.column)"
-        }
-        insert(Annotation(severity: .error, place: issue.place, title: title, message: message, rank: rank))
+        for caller in issue.callers { message += "\ncalled from \(paths.text(caller))" }
+        insert(Annotation(severity: .error, place: issue.knownPlace, title: title, message: message, rank: rank))
     }
 
     private func isWorthShowing(_ rank: (kind: Int, index: Int)) -> Bool {

@@ -66,7 +66,7 @@ package struct GitHubSummary: RunReporter {
         case .planned, .began: break
         case .ended(let result): add(result)
         case .moduleIssue(let module, let issue):
-            failures.add([Self.escaped("module \(module)"), text(issue.place), text(issue)])
+            failures.add([Self.escaped("module \(module)"), text(issue.knownPlace), text(issue)])
         case .warning(let warning): warnings.add([text(warning.place), Self.escaped(warning.text)])
         }
         return []
@@ -75,7 +75,7 @@ package struct GitHubSummary: RunReporter {
     private mutating func add(_ result: TestResult) {
         let name = Self.escaped(result.test.name)
         if result.outcome == .failed {
-            for issue in result.issues.failures { failures.add([name, text(issue.place), text(issue)]) }
+            for issue in result.issues.failures { failures.add([name, text(issue.knownPlace), text(issue)]) }
             if result.issues.failures.isEmpty { failures.add([name, "", "failed without an issue"]) }
         }
         if result.isFlaky, let worst = result.earlierAttempts.flatMap(\.issues.failures).worst {
@@ -113,7 +113,7 @@ package struct GitHubSummary: RunReporter {
     private func text(_ issue: TestIssue) -> String { Self.escaped(DiagnosticText.message(for: issue, of: nil)) }
 
     private func text(_ place: SourcePlace?) -> String {
-        place.map { Self.escaped("\(paths.text($0.path)):\($0.line):\($0.column)") } ?? ""
+        place.map { Self.escaped(paths.text($0)) } ?? ""
     }
 
     /// Makes a text stand for itself in a cell of a table, on one line and not longer than people read.

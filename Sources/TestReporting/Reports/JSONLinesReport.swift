@@ -121,7 +121,7 @@ package struct JSONLinesReport: RunReporter {
         json.add("got", issue.got)
         json.add("expected", issue.expected)
         if !issue.message.isEmpty { json.add("message", issue.message) }
-        if let place = issue.place { add(place, to: &json) }
+        if let place = issue.knownPlace { add(place, to: &json) }
         if !issue.notes.isEmpty { json.add("notes", issue.notes) }
         if !issue.callers.isEmpty {
             json.add(

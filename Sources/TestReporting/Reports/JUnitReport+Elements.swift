@@ -50,7 +50,7 @@ extension JUnitReport {
 
     private func add(_ made: Case, of suite: Suite, to xml: inout XMLText) {
         let issues = made.attempt?.issues ?? []
-        let place = (issues.failures.first { $0.place != nil } ?? issues.first)?.place
+        let place = (issues.failures.first { $0.knownPlace != nil } ?? issues.first)?.knownPlace
         var attributes: [(name: String, value: String?)] = [
             ("classname", suite.name), ("name", made.name), ("file", place.map { options.paths.text($0.path) }),
             ("line", place.map { String($0.line) }), ("time", time(made.nanoseconds)),

@@ -61,13 +61,6 @@ extension Sequence<TestIssue> {
     var worst: TestIssue? { self.min { $0.kind.rank < $1.kind.rank } }
 }
 
-extension TestIssue {
-    /// Where the issue is, if that is known.
-    var place: SourcePlace? {
-        path.isEmpty || line < 1 ? nil : SourcePlace(path: path, line: line, column: max(column, 1))
-    }
-}
-
 /// Decimal fractions, which the standard library does not write.
 enum DecimalText {
     /// Seconds with six digits and always a point, because Bazel reads a number without one as milliseconds.

@@ -121,7 +121,7 @@ package struct TAPReport: RunReporter {
             "message: \(JSONObject.quoted(DiagnosticText.message(for: worst, of: nil)))", "severity: \(severity)",
             "kind: \(worst.kind.rawValue)",
         ]
-        if let place = worst.place {
+        if let place = worst.knownPlace {
             lines += [
                 "at:", "  file: \(JSONObject.quoted(paths.text(place.path)))", "  line: \(place.line)",
                 "  column: \(place.column)",
@@ -135,9 +135,7 @@ package struct TAPReport: RunReporter {
         let text = DiagnosticText(paths: paths)
         if !worst.notes.isEmpty { lines += ["notes:"] + worst.notes.map { "  - \(JSONObject.quoted($0))" } }
         if !worst.callers.isEmpty {
-            lines +=
-                ["callers:"]
-                + worst.callers.map { "  - \(JSONObject.quoted("\(paths.text($0.path)):\($0.line):\($0.column)"))" }
+            lines += ["callers:"] + worst.callers.map { "  - \(JSONObject.quoted(paths.text($0)))" }
         }
         let others = issues.indices.filter { $0 != index }.flatMap { text.lines(for: issues[$0], of: nil) }
         if !others.isEmpty { lines += ["others:"] + others.map { "  - \(JSONObject.quoted($0))" } }

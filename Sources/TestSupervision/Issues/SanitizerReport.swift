@@ -190,7 +190,7 @@ extension SanitizerReport: SelfTesting {
         for row in rows {
             let report = SanitizerReport(output: row.output)
             expectEqual(report?.text, row.text)
-            expectEqual(report?.places.map { "\($0.path):\($0.line):\($0.column)" } ?? [], row.places, row.text ?? "")
+            expectEqual(report?.places.map(\.text) ?? [], row.places, row.text ?? "")
         }
     }
 

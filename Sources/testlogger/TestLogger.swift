@@ -215,7 +215,7 @@ struct TestLogger {
 
     /// Whether a variable of the environment says yes: it is there, and its value is no way to say no.
     static func isOn(_ variable: String) -> Bool {
-        guard let value = getenv(variable).map({ String(cString: $0).lowercased() }) else { return false }
+        guard let value = Environment.value(of: variable)?.lowercased() else { return false }
         return !["", "0", "false", "no", "off"].contains(value)
     }
 

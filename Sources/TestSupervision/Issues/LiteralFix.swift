@@ -233,7 +233,7 @@ extension LiteralFix: SelfTesting {
     private static func fix(
         _ source: String, got: String, expected: String, texts: TestIssue.ComparedTexts? = nil
     ) throws -> (fix: LiteralFix?, path: String) {
-        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let folder = Environment.temporaryFolder
         let path = "\(folder)/literal-fix-\(getpid()).swift"
         try FileAccess.write(Array("// é\n\(source)\n".utf8), to: path)
         let column =

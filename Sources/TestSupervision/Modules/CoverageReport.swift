@@ -67,8 +67,7 @@ package struct CoverageReport {
 
     private func output(_ tool: String, _ words: [String]) throws(CoverageError) -> String {
         // The toolchain's own: another version does not read its profiles.
-        let beside = "\(FileAccess.directory(of: module.clang))/\(tool)"
-        guard let program = FileAccess.isExecutable(beside) ? beside : FileAccess.program(named: tool) else {
+        guard let program = FileAccess.program(named: tool, beside: module.clang) else {
             throw CoverageError(description: "there is no \(tool) beside the compiler or on the PATH")
         }
         do {

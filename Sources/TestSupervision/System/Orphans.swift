@@ -19,7 +19,7 @@ struct Orphans {
 
     /// What no other run's processes carry; behind the marks of the runs that this one is itself part of.
     static let mark: String = {
-        let outer = getenv(markVariable).map { "\(String(cString: $0)):" } ?? ""
+        let outer = Environment.value(of: markVariable).map { "\($0):" } ?? ""
         return outer + ownMark
     }()
     private static let ownMark =

@@ -19,7 +19,7 @@ final class DirectoryKeeper {
 
     /// Names a folder that is not there, in the folder for temporary files.
     init(keptFolder: String = "") {
-        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let folder = Environment.temporaryFolder
         let name = "in-class-tests-\(String(UInt32.random(in: 0 ... .max), radix: 36))"
         root = "\(FileAccess.realPath(folder) ?? folder)/\(name)"
         self.keptFolder = keptFolder

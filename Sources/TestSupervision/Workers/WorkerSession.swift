@@ -119,7 +119,7 @@ final class WorkerSession {
             environment["IN_CLASS_GOLDENS"] = module.ownResources.joined(separator: "\n")
         }
         if options.isAccepting { environment["IN_CLASS_ACCEPTING"] = "1" }
-        let sanitizers = SanitizerReport.environment(module) { getenv($0).map { String(cString: $0) } }
+        let sanitizers = SanitizerReport.environment(module, inherited: Environment.value)
         environment.merge(sanitizers) { $1 }
         if !sanitizers.isEmpty { slowness = 5 }
         // An instrumented image leaves a profile when it ends: where it is wanted, or nowhere.

@@ -118,8 +118,8 @@ struct SubjectFinder {
             if !descriptions.isEmpty { return newest(descriptions.filter { has("bundles", place.products, $0) }) }
         }
         // SwiftPM's own variable says where it builds, for whatever package.
-        let elsewhere = getenv("SWIFTPM_BUILD_DIR").map {
-            descriptions(below: "\(String(cString: $0))/plugins", depth: 7)
+        let elsewhere = Environment.value(of: "SWIFTPM_BUILD_DIR").map {
+            descriptions(below: "\($0)/plugins", depth: 7)
         }
         return newest(
             descriptions(below: "\(root)/.build/plugins", depth: 7)

@@ -36,7 +36,6 @@ final class RequestedReports {
     /// Makes the reports that the options and the environment ask for.
     init(_ options: CommandLineOptions, root: String) {
         let paths = options.paths(root: root, isRelative: true)
-        func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
         var junitOptions = JUnitReport.Options()
         junitOptions.paths = paths
         junitOptions.isStable = options.isStable
@@ -57,11 +56,11 @@ final class RequestedReports {
             destinations.append(Destination(reporter: WarningReport(paths: paths), path: path, isOptional: true))
         }
         if let path = options.junitPath { junit = (JUnitReport(options: junitOptions), path) }
-        if options.isOnGitHub || environment("GITHUB_ACTIONS") == "true" {
+        if options.isOnGitHub || Environment.value(of: "GITHUB_ACTIONS") == "true" {
             guardToken = "in-class-\(UInt64.random(in: 0 ... .max))"
-            let workspace = options.paths(root: environment("GITHUB_WORKSPACE") ?? root, isRelative: true)
+            let workspace = options.paths(root: Environment.value(of: "GITHUB_WORKSPACE") ?? root, isRelative: true)
             destinations.append(Destination(reporter: GitHubReport(paths: workspace)))
-            if let path = environment("GITHUB_STEP_SUMMARY") {
+            if let path = Environment.value(of: "GITHUB_STEP_SUMMARY") {
                 summary = (GitHubSummary(paths: workspace, isStable: options.isStable), path)
             }
         }

@@ -266,14 +266,14 @@ extension CommandLineOptions {
     func terminal(_ paths: PathStyle) -> TerminalText {
         TerminalText(
             paths: paths, verbosity: verbosity, isStable: isStable, isColoured: isColoured, failsOnFlaky: failsOnFlaky,
-            showsReplacements: getenv("XCODE_VERSION_ACTUAL") != nil)
+            showsReplacements: Environment.value(of: "XCODE_VERSION_ACTUAL") != nil)
     }
 
     private var isColoured: Bool {
         switch colour {
         case .always: true
         case .never: false
-        case .automatic: isatty(1) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+        case .automatic: isatty(1) == 1 && (Environment.value(of: "NO_COLOR") ?? "").isEmpty
         }
     }
 }

@@ -161,7 +161,7 @@ struct TestLogger {
         printSlowest(runner)
         printSummary(runner, nanoseconds)
         if options.isAccepting {
-            let paths = options.paths(root: SubjectFinder(directory: FileAccess.currentDirectory).root)
+            let paths = options.paths(root: SubjectFinder.here.root)
             let unaccepted = runner.unaccepted
             if runner.tally.notRun > 0 || Interruption.reason != nil {
                 // The others may want other values.
@@ -210,7 +210,7 @@ struct TestLogger {
     /// The folder of the package that is tested.
     private func root(of subjects: [Subject]) -> String {
         for case .module(let module) in subjects where !module.root.isEmpty { return module.root }
-        return SubjectFinder(directory: FileAccess.currentDirectory).root
+        return SubjectFinder.here.root
     }
 
     /// Whether a variable of the environment says yes: it is there, and its value is no way to say no.
@@ -229,7 +229,7 @@ struct TestLogger {
 
     /// Finds what is to be tested, and what the paths of sources mean.
     private mutating func findSubjects() throws -> [Subject] {
-        let finder = SubjectFinder(directory: FileAccess.currentDirectory)
+        let finder = SubjectFinder.here
         let subjects =
             options.subjects.isEmpty
             ? try finder.find(sources: options.lines.map(\.path) + options.sources) : try finder.find(options.subjects)

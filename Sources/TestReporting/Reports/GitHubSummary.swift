@@ -87,12 +87,8 @@ package struct GitHubSummary: RunReporter {
         if result.outcome == .skipped { skipped.add([name, Self.escaped(result.skipReason ?? "")]) }
     }
 
-    package func closingLines(_ end: RunEnd) -> [String] {
-        markdown(end).split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
-    }
-
-    /// Makes the page, which ends with a newline and is shorter than GitHub's limit.
-    package func markdown(_ end: RunEnd) -> String {
+    /// Makes the page, which is shorter than GitHub's limit.
+    package func closingText(_ end: RunEnd) -> String {
         var failures = failures
         for test in rollCall.running {
             failures.add([Self.escaped(test.name), "", Self.escaped(end.reasonForRunning)])
@@ -155,7 +151,7 @@ extension GitHubSummary: SelfTesting {
         var page = GitHubSummary(paths: PathStyle(root: SampleRun.root, isRelative: true), isStable: true)
         for event in SampleRun.events { page.add(event) }
         expectEqual(
-            page.markdown(RunEnd(earlyReason: "Timed out")),
+            page.closingText(RunEnd(earlyReason: "Timed out")),
             ##"""
             ## In-class tests failed
 
@@ -203,8 +199,8 @@ extension GitHubSummary: SelfTesting {
         var page = GitHubSummary()
         page.add(.ended(SampleRun.result("testA", .passed)))
         expectEqual(
-            page.closingLines(RunEnd(nanoseconds: 3_100_000)),
-            ["## In-class tests passed", "", "1 test, 1 passed (3.10 ms)"])
+            page.closingText(RunEnd(nanoseconds: 3_100_000)),
+            "## In-class tests passed\n\n1 test, 1 passed (3.10 ms)\n")
     }
 
     private static func testStaysBelowTheLimit() {
@@ -223,7 +219,7 @@ extension GitHubSummary: SelfTesting {
                 page.add(event)
             }
         }
-        let text = page.markdown(RunEnd())
+        let text = page.closingText(RunEnd())
         expectLess(text.utf8.count, byteCountMax)
         expectGreater(text.utf8.count, byteCountMax * 3 / 4, "what fits is shown")
         expectTrue(text.contains("\nand "), "what is left out is counted")

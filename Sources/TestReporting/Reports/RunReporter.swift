@@ -17,7 +17,14 @@ package protocol RunReporter: Sendable {
     mutating func add(_ event: RunEvent) -> [String]
 
     /// Makes what is to be written after the last event, without changing the reporter.
-    func closingLines(_ end: RunEnd) -> [String]
+    ///
+    /// - Returns: whole lines, with their newlines.
+    func closingText(_ end: RunEnd) -> String
+}
+
+extension Sequence<String> {
+    /// The lines as text, each with its newline.
+    package var joinedLines: String { map { "\($0)\n" }.joined() }
 }
 
 /// How a run came to its end.

@@ -39,9 +39,9 @@ package struct TAPReport: RunReporter {
         return lines
     }
 
-    package func closingLines(_ end: RunEnd) -> [String] {
+    package func closingText(_ end: RunEnd) -> String {
         var report = self
-        return report.close(end)
+        return report.close(end).joinedLines
     }
 
     private mutating func close(_ end: RunEnd) -> [String] {
@@ -162,8 +162,7 @@ extension TAPReport: SelfTesting {
         var report = TAPReport(paths: PathStyle(root: SampleRun.root, isRelative: true), isStable: true)
         var lines: [String] = []
         for event in SampleRun.events { lines += report.add(event) }
-        lines += report.closingLines(RunEnd(earlyReason: "Timed out"))
-        expectEqual(lines.joined(separator: "\n"), golden)
+        expectEqual(lines.joinedLines + report.closingText(RunEnd(earlyReason: "Timed out")), golden + "\n")
     }
 
     /// The sample run that was ended early.
@@ -258,7 +257,7 @@ extension TAPReport: SelfTesting {
         var lines = report.add(.planned(module: "M", tests: ["a", "b", "c"].map { SampleRun.test($0) }))
         lines += report.add(.ended(SampleRun.result("a", .passed)))
         lines += report.add(.began(SampleRun.test("b")))
-        lines += report.closingLines(RunEnd())
+        lines += report.closingText(RunEnd()).split(separator: "\n").map(String.init)
         expectEqual(
             lines,
             [
@@ -268,7 +267,7 @@ extension TAPReport: SelfTesting {
     }
 
     private static func testEmptyRunIsASkippedPlan() {
-        expectEqual(TAPReport().closingLines(RunEnd()), ["TAP version 14", "1..0 # SKIP no tests"])
+        expectEqual(TAPReport().closingText(RunEnd()), "TAP version 14\n1..0 # SKIP no tests\n")
     }
 
     private static func testOnlyDirectivesFollowABareHash() {

@@ -205,6 +205,7 @@ extension FileAccess: SelfTesting {
             "testSaysWhatFailed": testSaysWhatFailed,
             "testTakesPathsApart": testTakesPathsApart,
             "testTellsProgramsFromOtherFiles": testTellsProgramsFromOtherFiles,
+            "testCopiesTrees": testCopiesTrees,
         ]
     }
 
